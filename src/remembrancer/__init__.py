@@ -1,0 +1,1 @@
+"""Memory for AI agents: who said what, recalled only for whom it may be."""

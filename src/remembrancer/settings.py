@@ -1,0 +1,100 @@
+"""All settings, with their defaults. No logic; only ``app.py`` reads them.
+
+Each is an environment variable: ``REMEMBRANCER_`` and the names joined by two
+underscores, such as ``REMEMBRANCER_EMBEDDING__PROVIDER``.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class DatabaseSettings(BaseModel):
+    """How the database is reached and driven."""
+
+    pool_size: int = Field(10, ge=1, le=500)
+    """Connections kept open for requests."""
+    start_timeout: float = Field(300.0, gt=0)
+    """Seconds to wait for the embedded server, crash recovery included."""
+    shared_buffers: str = Field("256MB", pattern=r"^\d+(kB|MB|GB)$")
+    """Cache of the embedded server."""
+
+
+class EmbeddingSettings(BaseModel):
+    """Which model turns text into vectors."""
+
+    provider: Literal["minilm", "openai"] = "minilm"
+    """``minilm`` is bundled; ``openai`` is any endpoint that speaks that API."""
+    model: str = "text-embedding-3-small"
+    """Model name at the ``openai`` endpoint."""
+    dimensions: int = Field(1536, ge=8, le=4000)
+    """Vector size at the ``openai`` endpoint."""
+    base_url: str = "https://api.openai.com/v1"
+    """Base address of the ``openai`` endpoint."""
+    api_key: SecretStr | None = None
+    """Key for the ``openai`` endpoint, where it wants one."""
+    batch_size: int = Field(64, ge=1, le=2048)
+    """Texts per call to the model."""
+    timeout: float = Field(30.0, gt=0)
+    """Seconds to wait for one call to the endpoint."""
+    threads: int = Field(0, ge=0, le=256)
+    """Threads of the bundled model; 0 means one per core."""
+    query_cache: int = Field(2048, ge=0)
+    """Query vectors kept in memory."""
+
+
+class LimitSettings(BaseModel):
+    """The limits every way in shares."""
+
+    memory_characters: int = Field(2000, ge=1, le=100_000)
+    """Longest content of a memory."""
+    message_characters: int = Field(32_000, ge=1, le=1_000_000)
+    """Longest content of a message."""
+    batch: int = Field(1000, ge=1, le=10_000)
+    """Most memories or messages in one request."""
+    body_bytes: int = Field(16 * 1024 * 1024, ge=1024)
+    """Largest HTTP request body."""
+    requests_per_minute: int = Field(0, ge=0)
+    """Requests a key may make each minute; 0 means no limit."""
+
+
+class RecallSettings(BaseModel):
+    """Recall, where a deployment may reasonably differ."""
+
+    near_duplicate: float = Field(0.95, ge=0.5, le=1.0)
+    """Cosine similarity from which a new memory is a mention of an old one."""
+
+
+class ServerSettings(BaseModel):
+    """Where ``serve`` listens."""
+
+    host: str = "127.0.0.1"
+    """Address to bind; stays on this machine unless changed."""
+    port: int = Field(8420, ge=0, le=65535)
+    """Port to bind; 0 picks a free one."""
+    public_url: str | None = None
+    """Address people reach the server at, when behind a proxy."""
+
+
+class Settings(BaseSettings):
+    """Settings of one Remembrancer process."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="REMEMBRANCER_",
+        env_nested_delimiter="__",
+        extra="ignore",
+    )
+
+    data_dir: Path = Path("~/.local/share/remembrancer")
+    """Embedded database, admin key and other state of this machine."""
+    database_url: SecretStr | None = None
+    """A Postgres 16+ with pgvector to use instead of the embedded one."""
+    database: DatabaseSettings = DatabaseSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    limits: LimitSettings = LimitSettings()
+    recall: RecallSettings = RecallSettings()
+    server: ServerSettings = ServerSettings()
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """Least severe log line printed; content is never logged."""
