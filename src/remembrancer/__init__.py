@@ -1,1 +1,107 @@
 """Memory for AI agents: who said what, recalled only for whom it may be."""
+
+from remembrancer.access import Actor, EffectiveScope, Role, Scope, ScopeSource, Visibility
+from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
+from remembrancer.app import Remembrancer, as_actor
+from remembrancer.conversations.schemas import (
+    Appended,
+    Conversation,
+    ConversationCreate,
+    Message,
+    MessageCreate,
+    MessageRole,
+)
+from remembrancer.errors import (
+    ConfigurationError,
+    Conflict,
+    DatabaseSetupError,
+    DatabaseUnavailable,
+    EmbeddingModelMismatch,
+    EmbeddingUnavailable,
+    Forbidden,
+    IdempotencyMismatch,
+    InvalidInput,
+    NotFound,
+    PreconditionFailed,
+    RemembrancerError,
+    SimilarMemoryExists,
+    Unauthenticated,
+    Unavailable,
+    VersionConflict,
+)
+from remembrancer.memories.schemas import (
+    Category,
+    Kind,
+    Memory,
+    MemoryCreate,
+    MemoryFilter,
+    MemoryHistory,
+    MemoryUpdate,
+    MemoryWritten,
+    Outcome,
+    Status,
+)
+from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort
+from remembrancer.settings import Settings
+from remembrancer.spaces.schemas import Space, SpaceCreate
+from remembrancer.users.schemas import PlatformLink, ResolveUser, User, UserUpdate
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Actor",
+    "Agent",
+    "AgentCreate",
+    "AgentUpdate",
+    "Appended",
+    "Category",
+    "ConfigurationError",
+    "Conflict",
+    "Conversation",
+    "ConversationCreate",
+    "DatabaseSetupError",
+    "DatabaseUnavailable",
+    "EffectiveScope",
+    "EmbeddingModelMismatch",
+    "EmbeddingUnavailable",
+    "Forbidden",
+    "Hit",
+    "IdempotencyMismatch",
+    "InvalidInput",
+    "Kind",
+    "Memory",
+    "MemoryCreate",
+    "MemoryFilter",
+    "MemoryHistory",
+    "MemoryUpdate",
+    "MemoryWritten",
+    "Message",
+    "MessageCreate",
+    "MessageRole",
+    "Mode",
+    "NotFound",
+    "Outcome",
+    "PlatformLink",
+    "PreconditionFailed",
+    "RecallAnswer",
+    "RecallQuery",
+    "Remembrancer",
+    "RemembrancerError",
+    "ResolveUser",
+    "Role",
+    "Scope",
+    "ScopeSource",
+    "Settings",
+    "SimilarMemoryExists",
+    "Sort",
+    "Space",
+    "SpaceCreate",
+    "Status",
+    "Unauthenticated",
+    "Unavailable",
+    "User",
+    "UserUpdate",
+    "VersionConflict",
+    "Visibility",
+    "as_actor",
+]

@@ -1,0 +1,217 @@
+"""Who asks, and what they may see: the only place that decides it.
+
+The visibility rule is here twice, as SQL (:func:`visible`) and as a pure predicate
+(:func:`can_see`); a test holds the two against each other. Row-level security in the
+database is the second lock behind it, for the day a query forgets the first.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID
+
+from remembrancer.errors import Forbidden, InvalidInput, NotFound
+from remembrancer.ids import SHARED_OWNER
+
+
+class Role(StrEnum):
+    """What an actor is trusted with."""
+
+    ADMIN = "admin"
+    """Everything a service may, and keys, policy and people."""
+    SERVICE = "service"
+    """An agent's backend: acts for whichever user it names."""
+    USER = "user"
+    """One person, and never anybody else."""
+
+
+class Scope(StrEnum):
+    """Which of a user's two namespaces an agent reads and writes."""
+
+    GLOBAL = "global"
+    """All of this user's agents."""
+    AGENT = "agent"
+    """This user with this agent alone."""
+
+
+class ScopeSource(StrEnum):
+    """Why a scope is in effect."""
+
+    ADMIN_OVERRIDE = "admin_override"
+    USER_PREFERENCE = "user_preference"
+    USER_TOGGLE = "user_toggle"
+    AGENT_DEFAULT = "agent_default"
+
+
+class Visibility(StrEnum):
+    """Who sees a fact in a space."""
+
+    PRIVATE = "private"
+    """Its author."""
+    SHARED = "shared"
+    """The members of the space."""
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who asks: in which role, for which user, through which agent and entry point."""
+
+    role: Role
+    user_id: UUID | None = None
+    agent_id: UUID | None = None
+    entry_point: str = "python"
+    key_id: UUID | None = None
+
+    def acting_for(self, user_id: UUID | None, agent_id: UUID | None = None) -> "Actor":
+        """Return this actor asking for ``user_id`` through ``agent_id``.
+
+        Raises ``NotFound`` when a user names somebody else: for them, nobody else exists.
+        """
+        if self.role is Role.USER and user_id not in {None, self.user_id}:
+            raise NotFound("no such user", field="user_id")
+        return replace(self, user_id=user_id or self.user_id, agent_id=agent_id or self.agent_id)
+
+    def require(self, *roles: Role) -> None:
+        """Raise ``Forbidden`` unless the actor has one of ``roles``."""
+        if self.role not in roles:
+            raise Forbidden(f"this needs the role {' or '.join(roles)}")
+
+    def require_user(self) -> UUID:
+        """Return the user this actor acts for; raise ``InvalidInput`` if there is none."""
+        if self.user_id is None:
+            raise InvalidInput("a user is needed here", field="user_id")
+        return self.user_id
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveScope:
+    """The scope in effect for a user and an agent, and what decided it."""
+
+    scope: Scope
+    source: ScopeSource
+
+
+def effective_scope(
+    *, policy_allows: bool, preference: bool | None, toggle: bool | None, agent_default: Scope
+) -> EffectiveScope:
+    """Return the scope of one user with one agent.
+
+    The admin's policy decides first, then the user's preference for this agent, then the
+    deprecated toggle for all agents (only when it is off), then the agent's default.
+    """
+    if not policy_allows:
+        return EffectiveScope(Scope.GLOBAL, ScopeSource.ADMIN_OVERRIDE)
+    if preference is not None:
+        scope = Scope.AGENT if preference else Scope.GLOBAL
+        return EffectiveScope(scope, ScopeSource.USER_PREFERENCE)
+    if toggle is False:
+        return EffectiveScope(Scope.GLOBAL, ScopeSource.USER_TOGGLE)
+    return EffectiveScope(agent_default, ScopeSource.AGENT_DEFAULT)
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a memory, message or chunk lies. ``agent_id`` null means every agent."""
+
+    owner_id: UUID
+    agent_id: UUID | None = None
+    space_id: UUID | None = None
+    visibility: Visibility = Visibility.PRIVATE
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Whose eyes: a user (or nobody), an agent (or none) and what is known of both.
+
+    ``scope`` is the effective scope of the pair, null without an agent; ``spaces`` are
+    those the user is a member of.
+    """
+
+    user_id: UUID | None
+    agent_id: UUID | None = None
+    scope: Scope | None = None
+    spaces: frozenset[UUID] = frozenset()
+
+
+def can_see(viewer: Viewer, item: Placement) -> bool:
+    """Say whether ``viewer`` sees something that lies at ``item``. The rule, in Python."""
+    usable = item.agent_id is None or item.agent_id == viewer.agent_id
+    if item.owner_id == SHARED_OWNER:
+        return usable
+    if item.owner_id == viewer.user_id:
+        if viewer.agent_id is None:
+            return True
+        if item.space_id is not None:
+            return usable
+        return item.agent_id == (viewer.agent_id if viewer.scope is Scope.AGENT else None)
+    in_common = item.space_id is not None and item.space_id in viewer.spaces
+    return in_common and item.visibility is Visibility.SHARED and usable
+
+
+def may_change(actor: Actor, owner_id: UUID) -> bool:
+    """Say whether ``actor`` may edit, share or delete what ``owner_id`` owns.
+
+    One's own; and shared knowledge for those who are trusted to write it.
+    """
+    if owner_id == SHARED_OWNER:
+        return actor.role is not Role.USER
+    return owner_id == actor.user_id
+
+
+def may_take_part(actor: Actor, participants: frozenset[UUID]) -> bool:
+    """Say whether ``actor`` may read and write a conversation of ``participants``.
+
+    Whoever takes part has seen what was said there. A service that names no user is the
+    agent itself, which takes part in all of its conversations.
+    """
+    if actor.user_id is None:
+        return actor.role is not Role.USER and bool(participants)
+    return actor.user_id in participants
+
+
+SCOPE_FACTS: Final = """
+    SELECT a.memory_scope AS agent_default,
+           p.allow_agent_specific_memory AS preference,
+           u.allow_agent_specific_memory AS toggle,
+           (SELECT allow_agent_specific_memory FROM memory_policy) AS policy_allows
+      FROM agents AS a
+      LEFT JOIN users AS u ON u.id = :user_id
+      LEFT JOIN memory_preferences AS p ON p.user_id = :user_id AND p.agent_id = a.id
+     WHERE a.id = :agent_id AND a.deleted_at IS NULL
+"""
+"""What :func:`effective_scope` is computed from, as one row. Binds: user_id, agent_id."""
+
+NAMESPACE: Final = f"""(
+    SELECT CASE
+               WHEN NOT s.policy_allows THEN NULL
+               WHEN s.preference IS NOT NULL
+                    THEN CASE WHEN s.preference THEN CAST(:agent_id AS uuid) END
+               WHEN s.toggle IS FALSE THEN NULL
+               WHEN s.agent_default = 'agent' THEN CAST(:agent_id AS uuid)
+           END
+      FROM ({SCOPE_FACTS}) AS s
+)"""
+"""SQL twin of :func:`effective_scope`: the agent id of the namespace in effect, or null."""
+
+
+def visible(alias: str) -> str:
+    """Return the visibility rule as an SQL condition on the table called ``alias``.
+
+    Binds ``:user_id`` and ``:agent_id``, either of which may be null.
+    """
+    m = alias
+    usable = f"({m}.agent_id IS NULL OR {m}.agent_id = :agent_id)"
+    return f"""(
+    ({m}.owner_id = '{SHARED_OWNER}' AND {usable})
+    OR ({m}.owner_id = :user_id AND (
+        CAST(:agent_id AS uuid) IS NULL
+        OR ({m}.space_id IS NOT NULL AND {usable})
+        OR ({m}.space_id IS NULL AND {m}.agent_id IS NOT DISTINCT FROM {NAMESPACE})))
+    OR ({m}.visibility = 'shared' AND {usable} AND {m}.space_id = ANY (ARRAY(
+        SELECT space_id FROM space_members WHERE user_id = :user_id)))
+)"""
+
+
+def viewer_binds(actor: Actor) -> dict[str, Any]:
+    """Return the values that :func:`visible` and :data:`NAMESPACE` bind."""
+    return {"user_id": actor.user_id, "agent_id": actor.agent_id}

@@ -1,0 +1,61 @@
+"""What an agent is, and what a client may say of one."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from remembrancer.access import Scope
+from remembrancer.text import Label, Prose
+
+Temperature = Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)]
+
+
+class AgentCreate(BaseModel):
+    """A new agent."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Label = Field(examples=["Kitchen helper"])
+    description: Prose = ""
+    system_prompt: Prose = ""
+    provider: Label | None = Field(None, examples=["openai"])
+    model: Label | None = Field(None, examples=["gpt-5-mini"])
+    temperature: Temperature | None = None
+    voice: Label | None = None
+    memory_scope: Scope = Scope.AGENT
+
+
+class AgentUpdate(BaseModel):
+    """What to change of an agent; fields left out stay as they are."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Label | None = None
+    description: Prose | None = None
+    system_prompt: Prose | None = None
+    provider: Label | None = None
+    model: Label | None = None
+    temperature: Temperature | None = None
+    voice: Label | None = None
+    memory_scope: Scope | None = None
+
+
+class Agent(BaseModel):
+    """An assistant that reads and writes memory."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: UUID
+    name: str
+    description: str
+    system_prompt: str
+    provider: str | None
+    model: str | None
+    temperature: float | None
+    voice: str | None
+    memory_scope: Scope
+    version: int
+    created_at: datetime
+    updated_at: datetime

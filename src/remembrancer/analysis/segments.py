@@ -1,0 +1,99 @@
+"""Folding text and cutting it into runs of one kind. Knows scripts, not languages."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from typing import Literal
+
+Kind = Literal["word", "unspaced", "hangul", "emoji"]
+Run = tuple[Kind, str]
+
+_UNSPACED = {
+    # Han comes first: its single characters are words, see ``is_han``.
+    "han": "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",
+    "hiragana": "\u3041-\u309f",
+    "katakana": "\u30a1-\u30ff\u31f0-\u31ff",
+    "thai": "\u0e01-\u0e4e",
+    "lao": "\u0e81-\u0ece",
+    "tibetan": "\u0f40-\u0fbc",
+    "myanmar": "\u1000-\u104f",
+    "khmer": "\u1780-\u17d3",
+}
+_HANGUL = "\u1100-\u11ff\uac00-\ud7ff"
+_EMOJI = (
+    "\u203c\u2049\u231a\u231b\u23e9-\u23f3\u25b6\u25c0\u2600-\u27bf\u2b05-\u2b07\u2b1b\u2b1c"
+    "\u2b50\u2b55\U0001f004\U0001f0cf\U0001f300-\U0001f3fa\U0001f400-\U0001faff"
+)
+_FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
+# Marks that belong inside words of Indic, Hebrew and other scripts; Python's \w leaves them out.
+_MARK_BLOCKS = ((0x0300, 0x0370), (0x0483, 0x1E00), (0xA66F, 0xAC00), (0xFE20, 0xFE30))
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_DIACRITICS = re.compile("[\u0300-\u036f]")
+_HEBREW_POINTS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]")
+_NOT_SPELLING = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0e\ufe0f\ufeff]")
+
+
+def fold(text: str) -> str:
+    """Give spellings that a reader takes for the same the same characters.
+
+    Compatibility forms (NFKC), case and Latin, Greek and Hebrew diacritics are folded away,
+    and invisible controls are dropped. Length is not kept. Lone surrogates and NUL, which no
+    database stores, become spaces.
+    """
+    if text.isascii():
+        return text.replace("\x00", " ").lower()
+    text = _NOT_SPELLING.sub("", _UNSTORABLE.sub(" ", text))
+    text = unicodedata.normalize("NFKC", text).casefold()
+    return unicodedata.normalize("NFC", _strip_marks(unicodedata.normalize("NFD", text)))
+
+
+def _strip_marks(decomposed: str) -> str:
+    # Without its breve the Cyrillic letter for "short i" would turn into another letter.
+    kept = decomposed.replace("и\u0306", "\x00")
+    kept = _HEBREW_POINTS.sub("", _DIACRITICS.sub("", kept)).replace("\u0131", "i")
+    return kept.replace("\x00", "и\u0306")
+
+
+def runs(folded: str) -> Iterator[Run]:
+    """Yield the words, unspaced runs and emoji of a folded text, in order."""
+    for match in _pattern(folded.isascii()).finditer(folded):
+        group = match.lastgroup or "word"
+        kind: Kind = "unspaced" if group in _UNSPACED else group  # type: ignore[assignment]
+        yield kind, match.group()
+
+
+def parts(word: str) -> Iterator[str]:
+    """Split a word at apostrophes and drop what they cut short: "Ann's", "l'eau"."""
+    if "'" not in word and "\u2019" not in word:
+        yield word
+        return
+    yield from (piece for piece in word.replace("\u2019", "'").split("'") if len(piece) > 2)
+
+
+def is_han(run: str) -> bool:
+    """Tell whether an unspaced run is Han, where one character is often a whole word."""
+    return bool(_han().match(run))
+
+
+@cache
+def _han() -> re.Pattern[str]:
+    return re.compile(f"[{_UNSPACED['han']}]")
+
+
+@cache
+def _pattern(ascii_only: bool) -> re.Pattern[str]:
+    if ascii_only:
+        return re.compile(r"(?P<word>[a-z0-9]+(?:'[a-z0-9]+)*)")
+    special = "".join(_UNSPACED.values()) + _HANGUL
+    letter = f"(?:(?![{special}])[^\\W_]|[{_marks()}])"
+    groups = [f"(?P<{name}>[{chars}]+)" for name, chars in _UNSPACED.items()]
+    groups += [f"(?P<hangul>[{_HANGUL}]+)", f"(?P<emoji>{_FLAG}|[{_EMOJI}])"]
+    groups += [f"(?P<word>{letter}+(?:['\u2019]{letter}+)*)"]
+    return re.compile("|".join(groups))
+
+
+def _marks() -> str:
+    blocks = (range(*block) for block in _MARK_BLOCKS)
+    points = (chr(point) for block in blocks for point in block)
+    return "".join(c for c in points if unicodedata.category(c) in {"Mn", "Mc"})

@@ -1,0 +1,166 @@
+"""The composition root: from settings to services. Nothing else reads settings."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from pydantic import SecretStr
+
+from remembrancer.access import Actor, Role
+from remembrancer.agents.service import Agents
+from remembrancer.conversations.appending import Appending
+from remembrancer.conversations.service import Conversations
+from remembrancer.db.embedded import EmbeddedPostgres
+from remembrancer.db.engine import Database, driver_url
+from remembrancer.db.migrate import migrate
+from remembrancer.embeddings import Embedder, create_embedder
+from remembrancer.keys.service import Keys
+from remembrancer.memories.schemas import MemoryCreate, MemoryWritten
+from remembrancer.memories.service import Memories
+from remembrancer.memories.writing import Writing
+from remembrancer.recall.accesses import Accesses
+from remembrancer.recall.index import Indexer
+from remembrancer.recall.model import claim_store
+from remembrancer.recall.schemas import RecallAnswer, RecallQuery
+from remembrancer.recall.service import Recall
+from remembrancer.settings import Settings
+from remembrancer.spaces.service import Spaces
+from remembrancer.users.schemas import User
+from remembrancer.users.service import Users
+
+log = logging.getLogger(__name__)
+
+
+class Remembrancer:
+    """Everything this package does, on one store.
+
+    Open one with :meth:`open`. ``remember`` and ``recall`` are the short way; the services
+    (``users``, ``agents``, ``spaces``, ``memories``, ``conversations``, ``recalls``,
+    ``keys``) have all the rest, each method taking the :class:`Actor` it answers.
+    """
+
+    def __init__(self, settings: Settings, database: Database, embedder: Embedder) -> None:
+        limits = settings.limits
+        indexer = Indexer(embedder)
+        self.settings = settings
+        self.database = database
+        self.embedder = embedder
+        self.users = Users(database)
+        self.agents = Agents(database)
+        self.spaces = Spaces(database)
+        self.keys = Keys(database)
+        self.memories = Memories(
+            database, indexer, Writing(indexer, settings.recall.near_duplicate), limits
+        )
+        self.conversations = Conversations(
+            database, Appending(database, self.users, indexer, limits)
+        )
+        self.accesses = Accesses(database)
+        self.recalls = Recall(
+            database, embedder, self.accesses, longest_query=limits.message_characters
+        )
+
+    @staticmethod
+    @asynccontextmanager
+    async def open(
+        data_dir: str | Path | None = None,
+        *,
+        database_url: str | None = None,
+        settings: Settings | None = None,
+    ) -> "AsyncIterator[Remembrancer]":
+        """Open the store in ``data_dir``, or the one at ``database_url``, and close it after.
+
+        ``data_dir`` holds an embedded Postgres that runs as long as this is open. Whatever
+        is not given comes from ``settings``, or else from the environment. Raises
+        ``ConfigurationError`` when the store cannot be opened; the message says what to do.
+        """
+        given: dict[str, Any] = {
+            "data_dir": Path(data_dir) if data_dir else None,
+            "database_url": SecretStr(database_url) if database_url else None,
+        }
+        chosen = (settings or Settings()).model_copy(
+            update={name: value for name, value in given.items() if value is not None}
+        )
+        async with AsyncExitStack() as stack:
+            url = await stack.enter_async_context(database_server(chosen))
+            await asyncio.to_thread(migrate, driver_url(url))
+            embedder = create_embedder(chosen.embedding)
+            stack.push_async_callback(embedder.close)
+            database = Database(url, pool_size=chosen.database.pool_size)
+            stack.push_async_callback(database.close)
+            await claim_store(database, embedder)
+            memory = Remembrancer(chosen, database, embedder)
+            memory.accesses.start()
+            stack.push_async_callback(memory.accesses.close)
+            yield memory
+
+    async def remember(
+        self,
+        content: str,
+        *,
+        user: User | UUID | None = None,
+        agent: Any = None,
+        idempotency_key: str | None = None,
+        **details: Any,
+    ) -> MemoryWritten:
+        """Remember a statement for ``user``, through ``agent`` if one is given.
+
+        ``details`` are the other fields of :class:`MemoryCreate`: kind, category, subject,
+        importance, shared and so on. Raises ``SimilarMemoryExists`` when a memory on its
+        subject exists, and pydantic's ``ValidationError`` for details that are none.
+        """
+        return await self.memories.remember(
+            as_actor(user, agent),
+            MemoryCreate(content=content, **details),
+            idempotency_key=idempotency_key,
+        )
+
+    async def recall(
+        self, query: str | None = None, *, user: Any = None, agent: Any = None, **details: Any
+    ) -> RecallAnswer:
+        """Recall what helps with ``query`` and may be told to ``user`` through ``agent``.
+
+        ``details`` are the other fields of :class:`RecallQuery`: limit, mode, sort, filters.
+        Without a user, only shared knowledge is recalled.
+        """
+        wanted = RecallQuery(query=query, **details)
+        return await self.recalls.recall(as_actor(user, agent), wanted)
+
+
+def as_actor(user: Any = None, agent: Any = None, *, entry_point: str = "python") -> Actor:
+    """Return the actor of code that runs in this process, for a user and an agent.
+
+    Both may be ids or the objects that have them.
+    """
+    return Actor(
+        Role.SERVICE,
+        user_id=getattr(user, "id", user),
+        agent_id=getattr(agent, "id", agent),
+        entry_point=entry_point,
+    )
+
+
+@asynccontextmanager
+async def database_server(settings: Settings) -> AsyncIterator[str]:
+    """Yield the address of the database: the configured one, or an embedded one, started."""
+    if settings.database_url is not None:
+        yield settings.database_url.get_secret_value()
+        return
+    server = _embedded(settings)
+    url = await asyncio.to_thread(server.start)
+    try:
+        yield url
+    finally:
+        await asyncio.to_thread(server.stop)
+
+
+def _embedded(settings: Settings) -> EmbeddedPostgres:
+    return EmbeddedPostgres(
+        settings.data_dir.expanduser(),
+        shared_buffers=settings.database.shared_buffers,
+        start_timeout=settings.database.start_timeout,
+    )

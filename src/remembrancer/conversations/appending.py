@@ -1,0 +1,235 @@
+"""From messages as sent to messages stored: whose they are, where they lie, made searchable."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from remembrancer.access import Actor, Placement, Role, Visibility, may_take_part
+from remembrancer.agents import repository as agents
+from remembrancer.conversations import repository, rules
+from remembrancer.conversations.schemas import (
+    Appended,
+    AppendedMessage,
+    MessageCreate,
+    MessageRole,
+)
+from remembrancer.db.engine import Database
+from remembrancer.errors import InvalidInput, NotFound
+from remembrancer.idempotency import Once
+from remembrancer.ids import new_uuid
+from remembrancer.recall.index import Indexer, Searchable, Source
+from remembrancer.settings import LimitSettings
+from remembrancer.users.schemas import ResolveUser
+from remembrancer.users.service import Users
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A message on its way in: its id, whose it is and what search will need."""
+
+    id: UUID
+    message: MessageCreate
+    owner_id: UUID
+    sender_name: str
+    sent_at: datetime
+
+
+class Appending:
+    """Adds messages to conversations."""
+
+    def __init__(
+        self, database: Database, users: Users, indexer: Indexer, limits: LimitSettings
+    ) -> None:
+        self._database = database
+        self._users = users
+        self._indexer = indexer
+        self._limits = limits
+
+    async def append(
+        self,
+        actor: Actor,
+        conversation_id: UUID,
+        messages: Sequence[MessageCreate],
+        *,
+        idempotency_key: str | None,
+    ) -> Appended:
+        """Store ``messages`` at the end of a conversation; see ``Conversations.append``."""
+        limits = self._limits
+        rules.check_lengths(messages, batch=limits.batch, characters=limits.message_characters)
+        async with self._database.system() as connection:
+            conversation = await _writable(connection, actor, conversation_id)
+        senders = await self._senders(actor, conversation, messages)
+        async with self._database.system() as connection:
+            drafts = await _drafts(connection, actor, conversation_id, messages, senders)
+            places = await _places(connection, conversation, {d.owner_id for d in drafts})
+        searchable = await self._prepare(drafts)
+        async with self._database.system() as connection:
+            once = None
+            if idempotency_key is not None:
+                once = Once(connection, actor, "messages.append", idempotency_key)
+                request = [str(conversation_id), [m.model_dump(mode="json") for m in messages]]
+                if earlier := await once.earlier_answer(request):
+                    return Appended.model_validate(earlier)
+            answer = await self._store(connection, conversation, drafts, places, searchable)
+            if once is not None:
+                await once.keep(answer.model_dump(mode="json"))
+            return answer
+
+    async def _senders(
+        self, actor: Actor, conversation: Row[Any], messages: Sequence[MessageCreate]
+    ) -> list[UUID | None]:
+        """Return the user each message names, if it names one."""
+        strangers = {
+            m.platform_user_id: m.sender_name or m.platform_user_id
+            for m in messages
+            if m.platform_user_id is not None and m.user_id is None
+        }
+        if strangers and conversation.platform is None:
+            raise InvalidInput("the conversation has no platform", field="platform_user_id")
+        known = {}
+        for platform_user_id, name in strangers.items():
+            who = ResolveUser(
+                platform=conversation.platform,
+                platform_user_id=platform_user_id,
+                display_name=name[:200],
+            )
+            known[platform_user_id] = (await self._users.resolve(actor, who)).id
+        return [m.user_id or known.get(m.platform_user_id or "") for m in messages]
+
+    async def _prepare(self, drafts: Sequence[Draft]) -> dict[UUID, Searchable]:
+        said = [
+            draft
+            for draft in drafts
+            if draft.message.role in rules.RECALLED and draft.message.content.strip()
+        ]
+        prepared = await self._indexer.prepare(
+            [draft.message.content for draft in said], [draft.sender_name for draft in said]
+        )
+        return {draft.id: text for draft, text in zip(said, prepared, strict=True)}
+
+    async def _store(
+        self,
+        connection: AsyncConnection,
+        conversation: Row[Any],
+        drafts: Sequence[Draft],
+        places: dict[UUID, Placement],
+        searchable: dict[UUID, Searchable],
+    ) -> Appended:
+        before = await repository.reserve(connection, conversation.id, len(drafts))
+        placed = list(enumerate(drafts, before + 1))
+        await repository.join(connection, conversation.id, places)
+        await repository.add_messages(
+            connection,
+            [_row(conversation, draft, places[draft.owner_id], at) for at, draft in placed],
+        )
+        await self._indexer.store(
+            connection,
+            [
+                (places[draft.owner_id], _source(conversation, draft, at), searchable[draft.id])
+                for at, draft in placed
+                if draft.id in searchable
+            ],
+        )
+        return Appended(
+            conversation_id=conversation.id,
+            messages=[AppendedMessage(id=draft.id, position=at) for at, draft in placed],
+            message_count=before + len(drafts),
+        )
+
+
+async def _writable(connection: AsyncConnection, actor: Actor, conversation_id: UUID) -> Row[Any]:
+    row = await repository.find(connection, conversation_id)
+    trusted = actor.role in {Role.ADMIN, Role.SERVICE}
+    if row is None or not (
+        trusted
+        or may_take_part(actor, await repository.participants_of(connection, conversation_id))
+    ):
+        raise NotFound("no such conversation", field="conversation_id")
+    return row
+
+
+async def _drafts(
+    connection: AsyncConnection,
+    actor: Actor,
+    conversation_id: UUID,
+    messages: Sequence[MessageCreate],
+    senders: Sequence[UUID | None],
+) -> list[Draft]:
+    owners = rules.owners(
+        messages,
+        senders,
+        acting_for=actor.user_id,
+        last_sender=await repository.last_sender(connection, conversation_id),
+    )
+    if actor.role is Role.USER and set(owners) != {actor.user_id}:
+        raise NotFound("no such user", field="user_id")
+    names = await repository.names(connection, owners)
+    if not set(owners) <= names.keys():
+        raise NotFound("no such user", field="user_id")
+    now = datetime.now(UTC)
+    return [
+        Draft(
+            id=new_uuid(),
+            message=message,
+            owner_id=owner,
+            sender_name=message.sender_name or _default_name(message, names[owner]),
+            sent_at=message.sent_at or now,
+        )
+        for message, owner in zip(messages, owners, strict=True)
+    ]
+
+
+def _default_name(message: MessageCreate, owner_name: str) -> str:
+    return owner_name if message.role is MessageRole.USER else message.role.value
+
+
+async def _places(
+    connection: AsyncConnection, conversation: Row[Any], owners: set[UUID]
+) -> dict[UUID, Placement]:
+    agent_id = conversation.agent_id
+    scopes = await agents.scopes(connection, agent_id, sorted(owners)) if agent_id else {}
+    return {
+        owner: rules.placement(
+            owner,
+            agent_id=agent_id,
+            scope=scopes.get(owner),
+            space_id=conversation.space_id,
+            visibility=Visibility(conversation.visibility),
+        )
+        for owner in sorted(owners)
+    }
+
+
+def _row(conversation: Row[Any], draft: Draft, place: Placement, position: int) -> dict[str, Any]:
+    message = draft.message
+    return {
+        "owner_id": place.owner_id,
+        "agent_id": place.agent_id,
+        "space_id": place.space_id,
+        "visibility": place.visibility,
+        "id": draft.id,
+        "conversation_id": conversation.id,
+        "position": position,
+        "role": message.role,
+        "sender_name": draft.sender_name,
+        "content": message.content,
+        "platform": conversation.platform,
+        "platform_message_id": message.platform_message_id,
+        "metadata": message.metadata,
+        "sent_at": draft.sent_at,
+    }
+
+
+def _source(conversation: Row[Any], draft: Draft, position: int) -> Source:
+    return Source(
+        source_type="message",
+        source_id=draft.id,
+        conversation_id=conversation.id,
+        position=position,
+        at=draft.sent_at,
+    )

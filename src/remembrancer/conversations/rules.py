@@ -1,0 +1,71 @@
+"""Whose a message is, and where it lies."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from remembrancer.access import EffectiveScope, Placement, Scope, Visibility
+from remembrancer.conversations.schemas import MessageCreate, MessageRole
+from remembrancer.errors import InvalidInput
+
+RECALLED = frozenset({MessageRole.USER, MessageRole.ASSISTANT})
+"""Roles whose words are recalled; prompts and tool output are not what anybody said."""
+
+WINDOW = 20
+"""Messages an agent sees of a conversation."""
+
+
+def check_lengths(messages: Sequence[MessageCreate], *, batch: int, characters: int) -> None:
+    """Raise ``InvalidInput`` unless the batch and every content is within its limit."""
+    if not messages:
+        raise InvalidInput("must hold at least one message", field="messages")
+    if len(messages) > batch:
+        raise InvalidInput(f"must hold at most {batch:,} messages", field="messages")
+    for index, message in enumerate(messages):
+        if len(message.content) > characters:
+            raise InvalidInput(
+                f"must have at most {characters:,} characters",
+                field=f"messages.{index}.content",
+            )
+
+
+def owners(
+    messages: Sequence[MessageCreate],
+    senders: Sequence[UUID | None],
+    *,
+    acting_for: UUID | None,
+    last_sender: UUID | None,
+) -> list[UUID]:
+    """Return the owner of each message: its sender, or whom it answers.
+
+    ``senders`` are the users the messages name, where they name one. Raises
+    ``InvalidInput`` for a message nobody can be found for.
+    """
+    answered = last_sender
+    found = []
+    for index, (message, sender) in enumerate(zip(messages, senders, strict=True)):
+        said_by_user = message.role is MessageRole.USER
+        owner = sender or (acting_for if said_by_user else answered or acting_for)
+        if owner is None:
+            raise InvalidInput(
+                "says neither whose it is (user_id, platform_user_id) nor does the request",
+                field=f"messages.{index}.user_id",
+            )
+        if said_by_user:
+            answered = owner
+        found.append(owner)
+    return found
+
+
+def placement(
+    owner_id: UUID,
+    *,
+    agent_id: UUID | None,
+    scope: EffectiveScope | None,
+    space_id: UUID | None,
+    visibility: Visibility,
+) -> Placement:
+    """Return where a message of ``owner_id`` lies: in the space, else in their namespace."""
+    if space_id is not None:
+        return Placement(owner_id, None, space_id, visibility)
+    private_to_agent = scope is not None and scope.scope is Scope.AGENT
+    return Placement(owner_id, agent_id if private_to_agent else None)

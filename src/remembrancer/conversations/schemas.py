@@ -1,0 +1,121 @@
+"""Conversations and messages, as a client sends and gets them."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from remembrancer.access import Visibility
+from remembrancer.text import Instant, Key, Label, OptionalLabel, Text, storable_json
+
+Metadata = Annotated[dict[str, Any], AfterValidator(storable_json)]
+
+
+class MessageRole(StrEnum):
+    """Who said it, in the terms of chat models."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+    TOOL = "tool"
+
+
+class ConversationCreate(BaseModel):
+    """A new conversation.
+
+    With ``platform_conversation_id`` the call is repeatable: the conversation that has
+    this platform id and agent is returned if it exists. In a space, with ``shared``
+    visibility, members of the space recall what is said; otherwise each message can be
+    recalled by its sender alone.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    agent_id: UUID | None = None
+    title: OptionalLabel = ""
+    platform: Key | None = Field(None, examples=["discord"])
+    platform_conversation_id: Key | None = Field(None, examples=["1098"])
+    space_id: UUID | None = None
+    visibility: Visibility = Visibility.PRIVATE
+    metadata: Metadata = {}
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "ConversationCreate":
+        if self.visibility is Visibility.SHARED and self.space_id is None:
+            raise ValueError("visibility: only a conversation in a space can be shared")
+        if self.platform_conversation_id is not None and self.platform is None:
+            raise ValueError("platform: is needed with platform_conversation_id")
+        return self
+
+
+class Conversation(BaseModel):
+    """A conversation as stored."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: UUID
+    agent_id: UUID | None
+    title: str
+    platform: str | None
+    platform_conversation_id: str | None
+    space_id: UUID | None
+    visibility: Visibility
+    message_count: int
+    metadata: dict[str, Any]
+    created_at: datetime
+    updated_at: datetime
+
+
+class MessageCreate(BaseModel):
+    """Something said.
+
+    The sender of a ``user`` message is ``user_id``, or the person behind
+    ``platform_user_id`` on the conversation's platform (made known by
+    ``sender_name`` at first sight), or the user the request is for. Any other message
+    belongs to the user it answers: ``user_id``, else the last sender before it.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    role: MessageRole = MessageRole.USER
+    content: Text = Field(examples=["I moved to Lisbon last week."])
+    user_id: UUID | None = None
+    platform_user_id: Key | None = None
+    sender_name: Label | None = Field(None, examples=["Ada"])
+    sent_at: Instant | None = Field(None, description="When it was said; now unless given.")
+    platform_message_id: Key | None = None
+    metadata: Metadata = {}
+
+
+class Message(BaseModel):
+    """A message as stored. ``position`` counts from 1 without gaps."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: UUID
+    conversation_id: UUID
+    position: int
+    user_id: UUID | None
+    role: MessageRole
+    sender_name: str
+    content: str
+    sent_at: datetime
+    platform_message_id: str | None
+    metadata: dict[str, Any]
+
+
+class AppendedMessage(BaseModel):
+    """Where a message landed."""
+
+    id: UUID
+    position: int
+
+
+class Appended(BaseModel):
+    """The answer to an append; the same again when the request is repeated."""
+
+    conversation_id: UUID
+    messages: list[AppendedMessage]
+    message_count: int

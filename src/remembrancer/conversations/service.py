@@ -1,0 +1,127 @@
+"""Open conversations and read them. Adding messages is in ``appending.py``."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from remembrancer.access import Actor, may_take_part
+from remembrancer.agents import repository as agents
+from remembrancer.conversations import repository, rules
+from remembrancer.conversations.appending import Appending
+from remembrancer.conversations.schemas import (
+    Appended,
+    Conversation,
+    ConversationCreate,
+    Message,
+    MessageCreate,
+)
+from remembrancer.db.engine import Database
+from remembrancer.errors import NotFound
+from remembrancer.ids import new_uuid, public_owner
+from remembrancer.spaces import repository as spaces
+from remembrancer.text import Page, id_from_cursor, to_cursor
+
+
+class Conversations:
+    """Conversations and their messages.
+
+    A conversation belongs to those who take part. Reading one is for its participants;
+    recalling a message from it follows the visibility rule of everything else.
+    """
+
+    def __init__(self, database: Database, appending: Appending) -> None:
+        self._database = database
+        self._appending = appending
+
+    async def create(self, actor: Actor, conversation: ConversationCreate) -> Conversation:
+        """Open a conversation, or return the one with this platform id and agent.
+
+        Raises ``NotFound`` for an unknown user, agent or space, or a platform id whose
+        conversation the user takes no part in.
+        """
+        opener = actor.require_user()
+        async with self._database.system() as connection:
+            await _check_references(connection, opener, conversation)
+            values = {"id": new_uuid(), "opened_by": opener, **conversation.model_dump()}
+            row, new = await repository.open_or_find(connection, values)
+            if new:
+                await repository.join(connection, row.id, [opener])
+            await check_may_read(connection, actor, row.id)
+            return Conversation.model_validate(row)
+
+    async def get(self, actor: Actor, conversation_id: UUID) -> Conversation:
+        """Return a conversation the actor takes part in, or raise ``NotFound``."""
+        async with self._database.system() as connection:
+            await check_may_read(connection, actor, conversation_id)
+            row = await repository.find(connection, conversation_id)
+            return Conversation.model_validate(row)
+
+    async def list(
+        self, actor: Actor, *, limit: int = 50, cursor: str | None = None
+    ) -> Page[Conversation]:
+        """Return the user's conversations, newest first."""
+        user_id = actor.require_user()
+        before = id_from_cursor(cursor)
+        async with self._database.transaction(actor) as connection:
+            rows = await repository.page(connection, user_id, limit, before)
+        items = [Conversation.model_validate(row) for row in rows[:limit]]
+        more = len(rows) > limit
+        return Page(items=items, next_cursor=to_cursor(str(items[-1].id)) if more else None)
+
+    async def window(
+        self,
+        actor: Actor,
+        conversation_id: UUID,
+        *,
+        last: int = rules.WINDOW,
+        before: int | None = None,
+    ) -> Sequence[Message]:
+        """Return the last messages, oldest first; those before a position if given."""
+        async with self._database.system() as connection:
+            await check_may_read(connection, actor, conversation_id)
+            rows = await repository.window(connection, conversation_id, last, before)
+            return [_message(row) for row in rows]
+
+    async def append(
+        self,
+        actor: Actor,
+        conversation_id: UUID,
+        messages: Sequence[MessageCreate],
+        *,
+        idempotency_key: str | None = None,
+    ) -> Appended:
+        """Add messages at the end, in their order, all or none.
+
+        Positions stay gap-free whatever runs at the same time. With the same
+        ``idempotency_key`` the same request is carried out once, however often it comes.
+        """
+        return await self._appending.append(
+            actor, conversation_id, messages, idempotency_key=idempotency_key
+        )
+
+
+async def check_may_read(connection: AsyncConnection, actor: Actor, conversation_id: UUID) -> None:
+    """Raise ``NotFound`` unless the actor may read the conversation."""
+    participants = await repository.participants_of(connection, conversation_id)
+    if not may_take_part(actor, participants):
+        raise NotFound("no such conversation", field="conversation_id")
+
+
+async def _check_references(
+    connection: AsyncConnection, opener: UUID, conversation: ConversationCreate
+) -> None:
+    if not await repository.names(connection, [opener]):
+        raise NotFound("no such user", field="user_id")
+    agent_id, space_id = conversation.agent_id, conversation.space_id
+    if agent_id is not None and await agents.find(connection, agent_id) is None:
+        raise NotFound("no such agent", field="agent_id")
+    if space_id is not None and not await spaces.is_member(connection, space_id, opener):
+        raise NotFound("no such space", field="space_id")
+
+
+def _message(row: Row[Any]) -> Message:
+    values = dict(row._mapping)
+    return Message.model_validate({**values, "user_id": public_owner(row.owner_id)})

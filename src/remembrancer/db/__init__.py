@@ -1,0 +1,1 @@
+"""Postgres: the embedded server, sessions that know their actor, tables and migrations."""

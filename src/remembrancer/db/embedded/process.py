@@ -1,0 +1,150 @@
+"""Running Postgres' programs: as the right user, never outliving us, their output bounded."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from remembrancer.db.embedded import _exec
+from remembrancer.db.embedded.account import Account
+from remembrancer.errors import DatabaseSetupError
+
+LOG_LIMIT = 1 << 20
+"""Bytes after which the log moves to ``postgres.log.1``, replacing the one before."""
+
+
+def run(command: list[str], account: Account | None, cwd: Path) -> None:
+    """Run a program to its end; ``DatabaseSetupError`` with its output if it fails."""
+    done = subprocess.run(  # noqa: S603 - the command is ours
+        _as_account(command, account),
+        cwd=cwd,
+        env=_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        said = done.stdout.decode(errors="replace").strip()
+        raise DatabaseSetupError(f"{Path(command[0]).name} failed in {cwd}:\n{said}")
+
+
+class ServerLog:
+    """The server's log: two files of bounded size, and the last lines at hand."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._recent: deque[bytes] = deque(maxlen=20)
+
+    def write(self, line: bytes) -> None:
+        """Append a line, if the disk lets us."""
+        self._recent.append(line)
+        # the server blocks when nobody reads its output, so no error may end the reading
+        with suppress(OSError):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+            with os.fdopen(os.open(self._path, flags, 0o600), "ab") as file:
+                file.write(line)
+                full = file.tell() > LOG_LIMIT
+            if full:
+                self._path.replace(self._path.with_name(f"{self._path.name}.1"))
+
+    def tail(self) -> str:
+        """The last lines of this run."""
+        return b"".join(self._recent).decode(errors="replace").strip()
+
+
+class ServerProcess:
+    """A running server, and the thread that started it and reads its log."""
+
+    def __init__(
+        self, command: list[str], account: Account | None, cwd: Path, log: ServerLog
+    ) -> None:
+        self._command = command
+        self._account = account
+        self._cwd = cwd
+        self._log = log
+        self._popen: subprocess.Popen[bytes] | None = None
+        self._failure: OSError | None = None
+        self._forked = threading.Event()
+        # the parent-death signal comes when the *thread* that forked ends, so it may not be the
+        # caller's; daemonic, since the interpreter joins other threads before it calls atexit
+        self._keeper = threading.Thread(target=self._keep, name="postgres-keeper", daemon=True)
+        self._keeper.start()
+        self._forked.wait()
+        if self._failure:
+            raise self._failure
+
+    @property
+    def pid(self) -> int:
+        """Process id of the postmaster."""
+        assert self._popen
+        return self._popen.pid
+
+    def stop(self) -> None:
+        """Stop in order, and ever less politely; the WAL keeps what was committed."""
+        assert self._popen
+        for mode, patience in (("INT", 60.0), ("QUIT", 10.0)):
+            self._signal(mode)
+            if self.ends_within(patience):
+                return
+        self._popen.kill()
+        self.ends_within(5.0)
+
+    def ends_within(self, seconds: float) -> bool:
+        """Wait for the server's end; whether it came in that time."""
+        assert self._popen
+        try:
+            self._popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        self._keeper.join(1.0)  # for the rest of the log
+        return True
+
+    def _keep(self) -> None:
+        try:
+            self._popen = subprocess.Popen(  # noqa: S603 - the command is ours
+                _as_account(self._command, self._account),
+                cwd=self._cwd,
+                env=_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C in the terminal is for us, who then stop it
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+            )
+        except OSError as error:
+            self._failure = error
+            return
+        finally:
+            self._forked.set()
+        with self._popen as popen:
+            assert popen.stdout
+            for line in iter(partial(popen.stdout.readline, 1 << 16), b""):
+                self._log.write(line)
+
+    def _signal(self, mode: str) -> None:
+        assert self._popen
+        if sys.platform == "win32":
+            pg_ctl = Path(self._command[0]).with_name("pg_ctl.exe")
+            subprocess.run([pg_ctl, "kill", mode, str(self.pid)], check=False)  # noqa: S603
+        else:
+            self._popen.send_signal(signal.SIGINT if mode == "INT" else signal.SIGQUIT)
+
+
+def _as_account(command: list[str], account: Account | None) -> list[str]:
+    if sys.platform == "win32":
+        return command
+    ids = [str(account.uid), str(account.gid)] if account else ["", ""]
+    return [sys.executable, "-I", "-S", _exec.__file__, str(os.getpid()), *ids, *command]
+
+
+def _environment() -> dict[str, str]:
+    # PGPORT, PGDATA and their like are meant for other servers; TZ spares initdb a long search
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    return inherited | {"LC_ALL": "C", "TZ": "UTC"}

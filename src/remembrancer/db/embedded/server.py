@@ -1,0 +1,206 @@
+"""The embedded server's life, from the first start to the last stop."""
+
+import atexit
+import logging
+import os
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import psycopg
+
+from remembrancer.db.embedded.account import Account, server_account, user_name
+from remembrancer.db.embedded.binaries import binaries_for
+from remembrancer.db.embedded.cluster import (
+    clear_leftover,
+    data_argument,
+    ensure_cluster,
+    read_postmaster,
+)
+from remembrancer.db.embedded.endpoint import Endpoint, clear_left_behind, open_endpoint
+from remembrancer.db.embedded.lock import DirectoryLock
+from remembrancer.db.embedded.process import ServerLog, ServerProcess
+from remembrancer.errors import DatabaseSetupError
+
+logger = logging.getLogger(__name__)
+
+DATABASE = "remembrancer"
+
+SETTINGS = {
+    # an acknowledged write survives kill -9 and power cuts
+    "fsync": "on",
+    "synchronous_commit": "on",
+    "full_page_writes": "on",
+    "autovacuum": "on",
+    "max_connections": "100",
+    "max_wal_size": "1GB",
+    "jit": "off",
+    "timezone": "UTC",
+    # the log goes to our pipe, and never says what people wrote: no statements, no parameters,
+    # and (terse) no DETAIL, which quotes the values of a violated constraint
+    "logging_collector": "off",
+    "log_destination": "stderr",
+    "log_timezone": "UTC",
+    "log_error_verbosity": "terse",
+    "log_min_error_statement": "panic",
+    "log_statement": "none",
+    "log_min_duration_statement": "-1",
+    "log_min_duration_sample": "-1",
+    "log_parameter_max_length": "0",
+    "log_parameter_max_length_on_error": "0",
+}
+
+# the text of an ERROR may quote a value as well; the client gets it, the log does not. Set for
+# sessions only, so that the checkpointer can still say that the disk is full
+QUIET_SESSIONS = "ALTER ROLE ALL SET log_min_messages = 'log'"
+
+PASSING = ("pre-existing shared memory block", 'lock file "postmaster.pid" already exists')
+"""Complaints of a server that comes while the last one's processes are still going."""
+
+
+class EmbeddedPostgres:
+    """One Postgres server on one data directory, owned by this process.
+
+    The cluster lives in ``data_dir/postgres``, the log (at most about 2 MB) in
+    ``data_dir/postgres.log``. The directory is locked while the server runs, the server stops
+    when the interpreter exits, and on Linux also when this process is killed. Run as root, the
+    server steps down to ``remembrancer``, ``postgres`` or ``nobody``, the first that exists.
+
+    ``shared_buffers`` is in Postgres' notation; ``start_timeout`` is in seconds and covers
+    crash recovery. All methods block; use ``asyncio.to_thread`` where that matters.
+    """
+
+    def __init__(
+        self, data_dir: Path, *, shared_buffers: str = "256MB", start_timeout: float = 300.0
+    ) -> None:
+        self._data_dir = data_dir.expanduser().absolute()
+        self._cluster = self._data_dir / "postgres"
+        self._shared_buffers = shared_buffers
+        self._start_timeout = start_timeout
+        self._turn = threading.RLock()
+        self._starter = 0
+        self._url: str | None = None
+        self._lock: DirectoryLock | None = None
+        self._endpoint: Endpoint | None = None
+        self._process: ServerProcess | None = None
+
+    def start(self) -> str:
+        """Start the server, making the database on the first run; returns its libpq URL.
+
+        Started already, it only returns the URL. Raises ``DatabaseSetupError`` when another
+        process uses the directory, when it belongs to another user, or when the server does
+        not come up; the message then ends with the last lines of its log.
+        """
+        with self._turn:
+            if self._url is None:
+                self._starter = os.getpid()
+                atexit.register(self.stop)
+                try:
+                    self._url = self._start(time.monotonic() + self._start_timeout)
+                except BaseException as error:
+                    self.stop()
+                    if isinstance(error, OSError | psycopg.Error):
+                        raise self._explained(error) from error
+                    raise
+            return self._url
+
+    def stop(self) -> None:
+        """Stop the server in order and wait for it; does nothing when it is not running."""
+        with self._turn:
+            if self._starter != os.getpid():  # a forked child's exit must not stop our server
+                return
+            if self._process:
+                self._process.stop()
+                logger.info("Postgres stopped")
+            if self._endpoint:
+                self._endpoint.close()
+            if self._lock:
+                self._lock.release()
+            self._url = self._process = self._endpoint = self._lock = None
+            atexit.unregister(self.stop)
+
+    def __enter__(self) -> Self:
+        """Start the server."""
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop the server."""
+        self.stop()
+
+    def _start(self, deadline: float) -> str:
+        began = time.monotonic()
+        self._data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._lock = DirectoryLock(self._data_dir)
+        clear_left_behind(self._lock.left_behind)
+        account = server_account(self._cluster)
+        binaries = binaries_for(account)
+        ensure_cluster(self._cluster, binaries, account)
+        self._endpoint = open_endpoint(self._data_dir, account)
+        self._lock.leave(self._endpoint.host)
+        while not self._try_launch(binaries, account, deadline):
+            time.sleep(0.1)
+        url = self._endpoint.url(DATABASE)
+        _ensure_database(self._endpoint.url("postgres"))
+        logger.info("Postgres is ready after %.2f s", time.monotonic() - began)
+        return url
+
+    def _try_launch(self, binaries: Path, account: Account | None, deadline: float) -> bool:
+        """Start the server; False if the last one's processes are still in its way."""
+        clear_leftover(self._cluster, binaries, deadline)
+        log = ServerLog(self._data_dir / "postgres.log")
+        command = self._command(binaries, account)
+        self._process = ServerProcess(command, account, self._cluster, log)
+        if self._becomes_ready(self._process, log, deadline):
+            return True
+        said = log.tail()
+        if time.monotonic() < deadline and any(reason in said for reason in PASSING):
+            return False
+        raise DatabaseSetupError(f"Postgres did not start on {self._cluster}:\n{said}")
+
+    def _becomes_ready(self, process: ServerProcess, log: ServerLog, deadline: float) -> bool:
+        """Wait until the server takes connections; False if it ends instead."""
+        while not process.ends_within(0.01):
+            # the same sign pg_ctl waits for: it needs no connections that recovery would refuse
+            says = read_postmaster(self._cluster)
+            if says and (says.pid, says.status) == (process.pid, "ready"):
+                return True
+            if time.monotonic() > deadline:
+                raise DatabaseSetupError(
+                    f"Postgres was not ready on {self._cluster} after {self._start_timeout:g} s. "
+                    "If it is recovering from a crash, allow it more time with "
+                    f"REMEMBRANCER_DATABASE__START_TIMEOUT. Its log ends:\n{log.tail()}"
+                )
+        return False
+
+    def _command(self, binaries: Path, account: Account | None) -> list[str]:
+        assert self._endpoint
+        settings = SETTINGS | self._endpoint.options() | {"shared_buffers": self._shared_buffers}
+        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        program = str(binaries / "bin" / "postgres")
+        return [program, "-D", data_argument(self._cluster, account), *options]
+
+    def _explained(self, error: Exception) -> DatabaseSetupError:
+        advice = (
+            " If another user made the directory, run as that user, choose another data "
+            "directory, or hand it over with chown -R."
+        )
+        return DatabaseSetupError(
+            f"The database in {self._data_dir} cannot be started by {user_name()}: {error}."
+            f"{advice if isinstance(error, PermissionError) else ''}"
+        )
+
+
+def _ensure_database(admin_url: str) -> None:
+    with psycopg.connect(admin_url, autocommit=True, connect_timeout=30) as connection:
+        found = "SELECT FROM pg_database WHERE datname = %s"
+        if connection.execute(found, [DATABASE]).fetchone() is None:
+            connection.execute(QUIET_SESSIONS)
+            connection.execute(f"CREATE DATABASE {DATABASE}")

@@ -1,0 +1,134 @@
+"""Connections that know for whom they work."""
+
+import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, cast
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import namedtuple_row
+from sqlalchemy import event, make_url, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from remembrancer.access import Actor
+from remembrancer.errors import DatabaseUnavailable
+
+log = logging.getLogger(__name__)
+
+APP_ROLE = "remembrancer_app"
+
+_ACT_AS = "SELECT set_config('app.user_id', :user_id, true), set_config('app.role', :role, true)"
+_ACT_AS_RAW = _ACT_AS.replace(":user_id", "%s").replace(":role", "%s")
+
+
+def driver_url(url: str) -> str:
+    """Return ``url`` with the driver this project uses, whichever way it was written."""
+    return make_url(url).set(drivername="postgresql+psycopg").render_as_string(False)
+
+
+class Database:
+    """The pool of connections, all in a role that owns nothing.
+
+    Every transaction begins by telling row-level security whose it is, so no statement
+    can run before that is known.
+    """
+
+    def __init__(self, url: str, *, pool_size: int = 10) -> None:
+        self.url = driver_url(url)
+        self._engine = _create_engine(self.url, pool_size)
+        self._autocommit = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+
+    @asynccontextmanager
+    async def transaction(self, actor: Actor) -> AsyncIterator[AsyncConnection]:
+        """Open a transaction for ``actor``: commits at the end, rolls back on any error."""
+        async with self._begin(actor.user_id, actor.role) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def system(self) -> AsyncIterator[AsyncConnection]:
+        """Open a transaction for the service's own bookkeeping, across all owners.
+
+        For what must be looked up before an owner is known (keys, platform links), for
+        conversations of several people, and for maintenance; never for an answer that
+        was not checked by the access rule.
+        """
+        async with self._begin(None, "system") as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def _begin(self, user_id: UUID | None, role: str) -> AsyncIterator[AsyncConnection]:
+        try:
+            async with self._engine.begin() as connection:
+                binds = {"user_id": str(user_id or ""), "role": role}
+                await connection.execute(text(_ACT_AS), binds)
+                yield connection
+        except DBAPIError as error:
+            raise _translated(error) from error
+
+    async def one_round_trip(
+        self, actor: Actor, statement: str, binds: Mapping[str, Any]
+    ) -> Sequence[Any]:
+        """Run one reading statement for ``actor`` and return its rows as named tuples.
+
+        The settings and the statement go out together, in one implicit transaction, and
+        come back together. ``statement`` uses psycopg's ``%(name)s`` placeholders.
+        """
+        try:
+            async with self._autocommit.connect() as connection:
+                raw = await connection.get_raw_connection()
+                driver = cast("psycopg.AsyncConnection[Any]", raw.driver_connection)
+                return await _pipelined(driver, actor, statement, binds)
+        except psycopg.OperationalError as error:
+            raise DatabaseUnavailable("the database does not answer") from error
+        except DBAPIError as error:
+            raise _translated(error) from error
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._engine.dispose()
+
+
+async def _pipelined(
+    driver: "psycopg.AsyncConnection[Any]", actor: Actor, statement: str, binds: Mapping[str, Any]
+) -> Sequence[Any]:
+    # In a pipeline all statements up to its end are one transaction, so the settings
+    # hold for the statement and are gone after it, with no BEGIN or COMMIT to wait for.
+    # Fetching only after the end keeps it at one trip: the end of the pipeline travels
+    # with the statements.
+    async with (
+        driver.cursor() as settings,
+        driver.cursor(row_factory=namedtuple_row, binary=True) as answer,
+    ):
+        async with driver.pipeline():
+            await settings.execute(_ACT_AS_RAW, (str(actor.user_id or ""), actor.role))
+            await answer.execute(statement, binds)
+        return await answer.fetchall()
+
+
+def _create_engine(url: str, pool_size: int) -> AsyncEngine:
+    engine = create_async_engine(
+        url,
+        pool_size=pool_size,
+        max_overflow=0,
+        pool_timeout=30,
+        pool_pre_ping=False,
+        # Errors and logs name no values: they are what people said.
+        hide_parameters=True,
+        connect_args={
+            "options": f"-c role={APP_ROLE} -c timezone=UTC -c jit=off -c plan_cache_mode=force_custom_plan"
+        },
+    )
+
+    @event.listens_for(engine.sync_engine, "connect")
+    def prepare_early(connection: Any, _record: Any) -> None:
+        connection.driver_connection.prepare_threshold = 2
+
+    return engine
+
+
+def _translated(error: DBAPIError) -> Exception:
+    """Return what the caller should see instead of a driver's error."""
+    lost = error.connection_invalidated or isinstance(error.orig, psycopg.OperationalError)
+    return DatabaseUnavailable("the database does not answer") if lost else error

@@ -1,0 +1,35 @@
+"""Every table, one module per part of the domain."""
+
+from remembrancer.db.tables.agents import agents, memory_policy, memory_preferences
+from remembrancer.db.tables.base import metadata
+from remembrancer.db.tables.conversations import chunks, conversations, messages, participants
+from remembrancer.db.tables.memories import associations, memories, memory_versions, mentions
+from remembrancer.db.tables.operations import api_keys, audit_log, idempotency_keys
+from remembrancer.db.tables.people import platform_links, space_members, spaces, users
+from remembrancer.db.tables.recall import embedding_model, postings, recall_items, reembeddings
+
+__all__ = [
+    "agents",
+    "api_keys",
+    "associations",
+    "audit_log",
+    "chunks",
+    "conversations",
+    "embedding_model",
+    "idempotency_keys",
+    "memories",
+    "memory_policy",
+    "memory_preferences",
+    "memory_versions",
+    "mentions",
+    "messages",
+    "metadata",
+    "participants",
+    "platform_links",
+    "postings",
+    "recall_items",
+    "reembeddings",
+    "space_members",
+    "spaces",
+    "users",
+]

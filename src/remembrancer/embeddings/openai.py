@@ -1,0 +1,139 @@
+"""Any endpoint that speaks the OpenAI embeddings API, local ones included."""
+
+import asyncio
+import math
+import random
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx2
+import numpy as np
+
+from remembrancer.embeddings.base import Vectors, normalised
+from remembrancer.errors import EmbeddingUnavailable
+
+ATTEMPTS = 4
+"""Times a call is made before giving up."""
+LONGEST_PAUSE = 30.0
+"""Seconds waited at most before the next attempt, whatever the endpoint asks for."""
+MAX_BYTES = 16_000
+"""UTF-8 bytes of a text that are sent, safely below the 8,191 tokens these models read."""
+
+
+class OpenAIEmbedder:
+    """Embedder behind ``POST {base_url}/embeddings``.
+
+    Calls hold up to ``batch_size`` texts and take up to ``timeout`` seconds. Answers 429 and
+    5xx and broken connections are tried again, after the pause the endpoint names in
+    ``Retry-After`` or else after ``pause`` seconds, doubled each time. The wanted size is sent
+    along to ``text-embedding-3`` models, which can shorten their vectors; other models must
+    give ``dimensions`` numbers by themselves.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        model: str,
+        dimensions: int,
+        api_key: str | None = None,
+        batch_size: int = 64,
+        timeout: float = 30.0,
+        pause: float = 0.5,
+    ) -> None:
+        self.name = model
+        self.dimensions = dimensions
+        self._batch_size = batch_size
+        self._pause = pause
+        self._url = f"{base_url.rstrip('/')}/embeddings"
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._client = httpx2.AsyncClient(headers=headers, timeout=timeout)
+
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Return one row of length 1 per text, in order: shape (n, dimensions)."""
+        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        for start in range(0, len(texts), self._batch_size):
+            batch = texts[start : start + self._batch_size]
+            vectors[start : start + len(batch)] = await self._embed(batch)
+        return vectors
+
+    async def embed_query(self, text: str) -> Vectors:
+        """Return the vector of a question, of length 1: shape (dimensions,)."""
+        vector: Vectors = (await self._embed([text]))[0]
+        return vector
+
+    async def close(self) -> None:
+        """Close the connections to the endpoint."""
+        await self._client.aclose()
+
+    async def _embed(self, texts: Sequence[str]) -> Vectors:
+        body: dict[str, Any] = {"model": self.name, "input": [_sendable(text) for text in texts]}
+        if self.name.startswith("text-embedding-3"):
+            body["dimensions"] = self.dimensions
+        response = await self._post(body)
+        try:
+            rows = _rows(response.json())
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise EmbeddingUnavailable("the embedding endpoint's answer is malformed") from None
+        if rows.shape != (len(texts), self.dimensions):
+            wanted = f"{len(texts)} vectors of {self.dimensions}"
+            raise EmbeddingUnavailable(
+                f"the embedding endpoint did not answer with {wanted} numbers"
+            )
+        return normalised(rows)
+
+    async def _post(self, body: Mapping[str, Any]) -> httpx2.Response:
+        problem = ""
+        for attempt in range(ATTEMPTS):
+            wait = None
+            try:
+                response = await self._client.post(self._url, json=body)
+            except httpx2.RequestError as error:
+                # Neither its text nor a cause is passed on: the request holds what users wrote.
+                problem = type(error).__name__
+            else:
+                if response.is_success:
+                    return response
+                problem = f"HTTP {response.status_code}"
+                if response.status_code != 429 and response.status_code < 500:
+                    break
+                wait = _retry_after(response.headers.get("Retry-After"))
+            if attempt + 1 < ATTEMPTS:
+                await asyncio.sleep(self._wait(attempt) if wait is None else wait)
+        raise EmbeddingUnavailable(f"the embedding endpoint gave {problem}") from None
+
+    def _wait(self, attempt: int) -> float:
+        # Spread out, so that workers refused together do not come back together.
+        spread = random.uniform(0.5, 1.0)  # noqa: S311 - nothing secret hangs on it
+        return min(self._pause * 2.0**attempt * spread, LONGEST_PAUSE)
+
+
+def _sendable(text: str) -> str:
+    """Return a text the endpoint accepts: valid Unicode, not too long, never blank."""
+    cut = text[:MAX_BYTES].encode(errors="replace")[:MAX_BYTES].decode(errors="ignore")
+    return cut if cut.strip() else "."
+
+
+def _rows(answer: Any) -> Vectors:
+    data = sorted(answer["data"], key=lambda item: item["index"])
+    rows = np.array([item["embedding"] for item in data], dtype=np.float32)
+    if [item["index"] for item in data] != list(range(len(data))) or not np.isfinite(rows).all():
+        raise ValueError("vectors are missing or not finite")
+    return rows
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Read a ``Retry-After`` header, a number of seconds or a date; None where it says nothing."""
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            when = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        seconds = (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    return min(max(seconds, 0.0), LONGEST_PAUSE) if math.isfinite(seconds) else None

@@ -1,0 +1,1 @@
+"""API keys: who may talk to the server, and as what."""

@@ -1,0 +1,46 @@
+"""API keys as a client makes and sees them."""
+
+from datetime import datetime
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from remembrancer.access import Role
+from remembrancer.text import Instant, Label
+
+
+class KeyCreate(BaseModel):
+    """A new API key. A ``user`` key is bound to one user and can only be them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Label = Field(examples=["discord bot"])
+    role: Role
+    user_id: UUID | None = None
+    expires_at: Instant | None = None
+
+    @model_validator(mode="after")
+    def _bound_as_its_role_says(self) -> "KeyCreate":
+        if (self.role is Role.USER) != (self.user_id is not None):
+            raise ValueError("user_id: is needed for the role user, and for no other")
+        return self
+
+
+class Key(BaseModel):
+    """An API key, without its secret."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: UUID
+    name: str
+    role: Role
+    user_id: UUID | None
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+
+class NewKey(Key):
+    """A key just made. ``secret`` is shown this once; only its hash is stored."""
+
+    secret: str

@@ -1,0 +1,1 @@
+"""Memories: statements worth keeping, with versions and mentions."""

@@ -1,0 +1,102 @@
+"""Is a statement new? The decision, apart from the queries that feed it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remembrancer.access import Placement
+from remembrancer.memories.rules import says_the_same
+from remembrancer.memories.schemas import Kind, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What of a statement decides whether it is new."""
+
+    content: str
+    place: Placement
+    kind: Kind
+    interval: tuple[object, object]
+    hash: bytes
+    vector: NDArray[np.float32]
+    subject_key: str | None
+    insists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Memories that a batch of statements may be about.
+
+    ``same`` maps place and hash to a memory id; ``near`` a statement's index to the id and
+    content of the nearest like memory; ``subjects`` place and subject to a memory id.
+    """
+
+    same: dict[tuple[Placement, bytes], str] = field(default_factory=dict)
+    near: dict[int, tuple[str, str]] = field(default_factory=dict)
+    subjects: dict[tuple[Placement, str], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What to do with a statement: create it under a new id, or look at ``memory_id``.
+
+    ``memory_id`` of a mention within one batch is that of a statement created before it.
+    """
+
+    outcome: Outcome
+    memory_id: str
+
+
+def judge(
+    candidates: Sequence[Candidate], known: Known, new_ids: Sequence[str], threshold: float
+) -> list[Verdict]:
+    """Return a verdict for each statement of one owner, in order.
+
+    The same words in the same place are a mention; so is a nearest neighbour of cosine
+    similarity ``threshold`` or more whose numbers, names and negations agree. A memory on
+    the same subject is suggested instead, unless the writer insists. Statements of the
+    batch are held against those before them too.
+    """
+    spare = iter(new_ids)
+    same, subjects = dict(known.same), dict(known.subjects)
+    created: list[tuple[str, Candidate]] = []
+    verdicts = []
+    for index, candidate in enumerate(candidates):
+        key = (candidate.place, candidate.hash)
+        found = same.get(key) or _near(candidate, known.near.get(index), created, threshold)
+        subject = (candidate.place, candidate.subject_key or "")
+        if found:
+            verdicts.append(Verdict(Outcome.MENTIONED, found))
+        elif candidate.subject_key and not candidate.insists and subject in subjects:
+            verdicts.append(Verdict(Outcome.SIMILAR, subjects[subject]))
+        else:
+            new_id = next(spare)
+            same[key] = new_id
+            subjects.setdefault(subject, new_id)
+            created.append((new_id, candidate))
+            verdicts.append(Verdict(Outcome.CREATED, new_id))
+    return verdicts
+
+
+def _near(
+    candidate: Candidate,
+    stored: tuple[str, str] | None,
+    created: Sequence[tuple[str, Candidate]],
+    threshold: float,
+) -> str | None:
+    if stored is not None and says_the_same(candidate.content, stored[1]):
+        return stored[0]
+    alike = (
+        (new_id, other)
+        for new_id, other in created
+        if (other.place, other.kind, other.interval)
+        == (candidate.place, candidate.kind, candidate.interval)
+    )
+    for new_id, other in alike:
+        if float(candidate.vector @ other.vector) >= threshold and says_the_same(
+            candidate.content, other.content
+        ):
+            return new_id
+    return None

@@ -1,0 +1,161 @@
+"""Decisions about statements: what they weigh, when two are one, where they go."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+from uuid import UUID
+
+from remembrancer.access import EffectiveScope, Placement, Scope, ScopeSource, Visibility
+from remembrancer.errors import InvalidInput
+from remembrancer.ids import SHARED_OWNER
+from remembrancer.memories.schemas import Kind, MemoryCreate
+from remembrancer.text import normalised
+
+DEFAULT_IMPORTANCE = {
+    Kind.IDENTITY: 1.0,
+    Kind.GOAL: 0.9,
+    Kind.DECISION: 0.8,
+    Kind.TODO: 0.8,
+    Kind.PREFERENCE: 0.7,
+    Kind.FACT: 0.6,
+    Kind.PLACE: 0.6,
+    Kind.EVENT: 0.4,
+    Kind.OBSERVATION: 0.3,
+}
+"""How much a memory of each kind matters, 0 to 1, unless the writer says otherwise."""
+
+_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?|\d[\d.,:/-]*")
+_NEGATIONS = frozenset(
+    [
+        "no",
+        "not",
+        "never",
+        "none",
+        "nobody",
+        "nothing",
+        "neither",
+        "nor",
+        "without",
+        "cannot",
+        "nicht",
+        "nie",
+        "kein",
+        "keine",
+        "keinen",
+        "niemals",
+        "ohne",
+        "ne",
+        "pas",
+        "jamais",
+        "sans",
+        "nunca",
+        "sin",
+        "ni",
+        "non",
+        "mai",
+    ]
+)
+
+
+def check_length(content: str, *, characters: int, field: str = "content") -> None:
+    """Raise ``InvalidInput`` if a memory's content is longer than the limit."""
+    if len(content) > characters:
+        raise InvalidInput(f"must have at most {characters:,} characters", field=field)
+
+
+def statement_hash(content: str, valid_from: datetime | None, valid_to: datetime | None) -> bytes:
+    """Return what makes a statement the same statement: its words and when it holds.
+
+    "Works on Payments" from January to February and again in June are two statements.
+    """
+    digest = blake2b(normalised(content).encode(), digest_size=16)
+    for moment in (valid_from, valid_to):
+        digest.update(f"|{moment.timestamp()}".encode() if moment else b"|")
+    return digest.digest()
+
+
+def subject_key(subject: str | None) -> str | None:
+    """Return a subject as compared with others."""
+    return normalised(subject) or None if subject else None
+
+
+def says_the_same(one: str, other: str) -> bool:
+    """Say whether two statements of like meaning may count as one.
+
+    Embeddings call "gate 12" and "gate 13", or a statement and its denial, almost the
+    same. So the numbers, the negations and the names (words with a capital inside the
+    sentence) must agree too.
+    """
+    return _telling_words(one) == _telling_words(other)
+
+
+def _telling_words(statement: str) -> frozenset[str]:
+    telling = set()
+    for index, word in enumerate(_WORD.findall(statement)):
+        lower = word.casefold()
+        denies = lower in _NEGATIONS or lower.endswith(("n't", "n\u2019t"))
+        names = index > 0 and word[0].isupper()
+        if denies or names or word[0].isdigit():
+            telling.add(lower)
+    return frozenset(telling)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Where a statement goes, and why there."""
+
+    place: Placement
+    scope: Scope
+    source: ScopeSource | None
+    changed: bool
+
+
+def resolve(
+    statement: MemoryCreate,
+    *,
+    user_id: UUID | None,
+    agent_id: UUID | None,
+    effective: EffectiveScope | None,
+) -> Resolved:
+    """Return where a new memory goes.
+
+    Shared knowledge and facts of a space are usable by every agent unless agent scope is
+    asked for. One's own memories go where the effective scope says; asking for agent scope
+    where it resolves to global stores globally, and the answer says so.
+    """
+    wanted = statement.scope
+    if wanted is Scope.AGENT and agent_id is None:
+        raise InvalidInput("agent scope needs an agent", field="agent_id")
+    if not statement.shared and user_id is None:
+        raise InvalidInput("a user is needed, or shared=true", field="user_id")
+    owner = SHARED_OWNER if statement.shared or user_id is None else user_id
+    if statement.shared or statement.space_id is not None:
+        scope = wanted or Scope.GLOBAL
+        place = Placement(
+            owner,
+            agent_id if scope is Scope.AGENT else None,
+            statement.space_id,
+            statement.visibility if statement.space_id else Visibility.PRIVATE,
+        )
+        return Resolved(place, scope, None, changed=False)
+    in_effect = effective.scope if effective else Scope.GLOBAL
+    scope = Scope.GLOBAL if Scope.GLOBAL in {wanted, in_effect} else Scope.AGENT
+    return Resolved(
+        Placement(owner, agent_id if scope is Scope.AGENT else None),
+        scope,
+        effective.source if effective else None,
+        changed=wanted is Scope.AGENT and scope is Scope.GLOBAL,
+    )
+
+
+def check_batch(statements: Sequence[MemoryCreate], *, batch: int, characters: int) -> None:
+    """Raise ``InvalidInput`` unless the batch and every content is within its limit."""
+    if not statements:
+        raise InvalidInput("must hold at least one memory", field="memories")
+    if len(statements) > batch:
+        raise InvalidInput(f"must hold at most {batch:,} memories", field="memories")
+    for index, statement in enumerate(statements):
+        field = "content" if len(statements) == 1 else f"memories.{index}.content"
+        check_length(statement.content, characters=characters, field=field)

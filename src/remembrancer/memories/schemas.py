@@ -1,0 +1,247 @@
+"""Memories as a client sends and gets them."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from remembrancer.access import Scope, ScopeSource, Visibility
+from remembrancer.text import Instant, Key, Label, Statement, storable_json
+
+Metadata = Annotated[dict[str, Any], AfterValidator(storable_json)]
+Importance = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class Kind(StrEnum):
+    """How a memory behaves."""
+
+    IDENTITY = "identity"
+    FACT = "fact"
+    PREFERENCE = "preference"
+    DECISION = "decision"
+    GOAL = "goal"
+    TODO = "todo"
+    EVENT = "event"
+    OBSERVATION = "observation"
+    PLACE = "place"
+
+
+class Category(StrEnum):
+    """What a memory is about; groups the prompt."""
+
+    PERSON = "person"
+    PREFERENCE = "preference"
+    CONTEXT = "context"
+    PROJECT = "project"
+    PERSONALITY = "personality"
+    HOBBY = "hobby"
+    RELATIONSHIP = "relationship"
+    MILESTONE = "milestone"
+    OCCUPATION = "occupation"
+    HABIT = "habit"
+    OTHER = "other"
+
+
+class Status(StrEnum):
+    """Where a memory is in its life."""
+
+    ACTIVE = "active"
+    INACTIVE = "inactive"
+    EVICTED = "evicted"
+    FORGOTTEN = "forgotten"
+
+
+class Outcome(StrEnum):
+    """What became of a statement that was sent to be remembered."""
+
+    CREATED = "created"
+    MENTIONED = "mentioned"
+    """It was known already: the memory gained a mention."""
+    SIMILAR = "similar"
+    """A memory on its subject exists and should perhaps be updated; nothing was stored."""
+
+
+class SortBy(StrEnum):
+    """Order of a list of memories."""
+
+    RECENT = "recent"
+    IMPORTANCE = "importance"
+    MOST_ACCESSED = "most_accessed"
+
+
+def _check_interval(valid_from: datetime | None, valid_to: datetime | None) -> None:
+    if valid_from is not None and valid_to is not None and valid_from >= valid_to:
+        raise ValueError("valid_to: must be later than valid_from")
+
+
+class MemoryCreate(BaseModel):
+    """A statement to remember."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    content: Statement = Field(examples=["Ada prefers tea over coffee."])
+    kind: Kind = Kind.FACT
+    category: Category = Category.OTHER
+    subject: Label | None = Field(None, examples=["Ada"])
+    importance: Importance | None = Field(None, description="By kind, unless given.")
+    scope: Scope | None = Field(
+        None, description="Where to keep it; the scope in effect for the agent unless given."
+    )
+    shared: bool = Field(False, description="Keep it as shared knowledge, nobody's in particular.")
+    space_id: UUID | None = None
+    visibility: Visibility = Visibility.PRIVATE
+    valid_from: Instant | None = None
+    valid_to: Instant | None = None
+    pinned: bool = False
+    metadata: Metadata = {}
+    platform: Key | None = None
+    conversation_id: UUID | None = None
+    message_id: UUID | None = None
+    allow_similar: bool = Field(
+        False, description="Store it even if a memory on the same subject exists."
+    )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "MemoryCreate":
+        _check_interval(self.valid_from, self.valid_to)
+        if self.shared and self.space_id is not None:
+            raise ValueError("shared: shared knowledge lies in no space")
+        if self.visibility is Visibility.SHARED and self.space_id is None:
+            raise ValueError("visibility: only a memory in a space can be shared")
+        return self
+
+
+class MemoryUpdate(BaseModel):
+    """A new version of a memory. What is left out stays as it was."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    content: Statement | None = Field(None, examples=["Ada prefers coffee now."])
+    kind: Kind | None = None
+    category: Category | None = None
+    subject: Label | None = None
+    importance: Importance | None = None
+    valid_from: Instant | None = None
+    valid_to: Instant | None = None
+    metadata: Metadata | None = None
+    conversation_id: UUID | None = None
+    message_id: UUID | None = None
+    expected_version: int | None = Field(None, ge=1, le=2_000_000_000)
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> "MemoryUpdate":
+        _check_interval(self.valid_from, self.valid_to)
+        for name in ("content", "kind", "category", "importance", "metadata"):
+            if name in self.model_fields_set and getattr(self, name) is None:
+                raise ValueError(f"{name}: must not be null")
+        if not self.model_fields_set - {"expected_version"}:
+            raise ValueError("content: nothing to change was given")
+        return self
+
+
+class Memory(BaseModel):
+    """A memory with its current version."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: str = Field(examples=["a1B2c3D4"])
+    user_id: UUID | None = Field(description="Whose it is; null for shared knowledge.")
+    agent_id: UUID | None = Field(description="The one agent that uses it; null for every agent.")
+    space_id: UUID | None
+    visibility: Visibility
+    kind: Kind
+    category: Category
+    subject: str | None
+    content: str
+    version: int
+    importance: float
+    status: Status
+    pinned: bool
+    metadata: dict[str, Any]
+    valid_from: datetime | None
+    valid_to: datetime | None
+    source: str
+    platform: str | None
+    conversation_id: UUID | None
+    message_id: UUID | None
+    mention_count: int
+    access_count: int
+    last_accessed_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class MemoryVersion(BaseModel):
+    """The content of a memory at one time, and when it was known and held."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    version: int
+    content: str
+    recorded_at: datetime
+    superseded_at: datetime | None
+    valid_from: datetime | None
+    valid_to: datetime | None
+    source: str
+    conversation_id: UUID | None
+    message_id: UUID | None
+
+
+class Mention(BaseModel):
+    """One time a memory came up. ``wording`` is set where it was said differently."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    mentioned_at: datetime
+    wording: str | None
+    source: str
+    platform: str | None
+    agent_id: UUID | None
+    conversation_id: UUID | None
+    message_id: UUID | None
+
+
+class MemoryHistory(Memory):
+    """A memory with every version, oldest first, and its latest 100 mentions."""
+
+    versions: list[MemoryVersion]
+    mentions: list[Mention]
+
+
+class MemoryWritten(BaseModel):
+    """What became of a statement, and where it was kept."""
+
+    outcome: Outcome
+    memory: Memory
+    scope: Scope
+    scope_source: ScopeSource | None = Field(
+        description="What decided the scope; null where no agent was named."
+    )
+    scope_changed: bool = Field(
+        False, description="Agent scope was asked for, but global scope is in effect."
+    )
+
+
+class MemoryFilter(BaseModel):
+    """Which memories to list."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kinds: list[Kind] = []
+    categories: list[Category] = []
+    subject: Label | None = None
+    space_id: UUID | None = None
+    statuses: list[Status] = [Status.ACTIVE]
+    pinned: bool | None = None
+    text: Label | None = Field(None, description="A part of the content, in any case.")
+    sort: SortBy = SortBy.RECENT
+
+
+class MemoryPage(BaseModel):
+    """One page of memories; ``total`` counts all that match."""
+
+    memories: list[Memory]
+    total: int
+    next_cursor: str | None = None

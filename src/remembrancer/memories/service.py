@@ -1,0 +1,247 @@
+"""Remember, read, change and forget memories."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Row, func
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from remembrancer import audit
+from remembrancer.access import Actor, may_change
+from remembrancer.db.engine import Database
+from remembrancer.errors import (
+    Conflict,
+    NotFound,
+    PreconditionFailed,
+    SimilarMemoryExists,
+    VersionConflict,
+)
+from remembrancer.idempotency import Once
+from remembrancer.memories import listing, repository, rules, told
+from remembrancer.memories.schemas import (
+    Memory,
+    MemoryCreate,
+    MemoryFilter,
+    MemoryHistory,
+    MemoryPage,
+    MemoryUpdate,
+    MemoryVersion,
+    MemoryWritten,
+    Mention,
+    Outcome,
+    Status,
+)
+from remembrancer.memories.versioning import new_version
+from remembrancer.memories.writing import Writing
+from remembrancer.recall.index import Indexer
+from remembrancer.settings import LimitSettings
+
+
+class Memories:
+    """The memories of everybody, each seen by whom it may be seen.
+
+    Every method answers for the actor's user and agent. What they may not see does not
+    exist for them: ``NotFound``, and a line in the audit log.
+    """
+
+    def __init__(
+        self, database: Database, indexer: Indexer, writing: Writing, limits: LimitSettings
+    ) -> None:
+        self._database = database
+        self._indexer = indexer
+        self._writing = writing
+        self._limits = limits
+
+    async def remember(
+        self,
+        actor: Actor,
+        statement: MemoryCreate,
+        *,
+        source: str = "manual",
+        idempotency_key: str | None = None,
+    ) -> MemoryWritten:
+        """Store one statement for the actor's user, or count it as a mention.
+
+        Raises ``SimilarMemoryExists`` where a memory on its subject exists.
+        """
+        [written] = await self.remember_many(
+            actor, [statement], source=source, idempotency_key=idempotency_key
+        )
+        if written.outcome is Outcome.SIMILAR:
+            raise SimilarMemoryExists(
+                "a memory on this subject exists; update it, or insist with allow_similar",
+                field="subject",
+                memory_id=written.memory.id,
+                version=written.memory.version,
+            )
+        return written
+
+    async def remember_many(
+        self,
+        actor: Actor,
+        statements: Sequence[MemoryCreate],
+        *,
+        source: str = "manual",
+        idempotency_key: str | None = None,
+    ) -> list[MemoryWritten]:
+        """Store statements in one transaction; return what became of each, in order."""
+        limits = self._limits
+        rules.check_batch(statements, batch=limits.batch, characters=limits.memory_characters)
+        texts = await self._indexer.prepare([s.content for s in statements])
+        async with self._database.transaction(actor) as connection:
+            once = None
+            if idempotency_key is not None:
+                once = Once(connection, actor, "memories.remember", idempotency_key)
+                request = [str(actor.agent_id), [s.model_dump(mode="json") for s in statements]]
+                if earlier := await once.earlier_answer(request):
+                    return await told.again(connection, earlier)
+            results = await self._writing.write(connection, actor, statements, texts, source)
+            kept = told.kept(results)
+            if once is not None:
+                await once.keep(kept)
+            return await told.again(connection, kept)
+
+    async def list(
+        self,
+        actor: Actor,
+        wanted: MemoryFilter | None = None,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> MemoryPage:
+        """Return a page of the memories the actor sees, the newest first unless sorted."""
+        async with self._database.transaction(actor) as connection:
+            return await listing.page(
+                connection, actor, wanted or MemoryFilter(), limit=limit, cursor=cursor
+            )
+
+    async def get(self, actor: Actor, memory_id: str) -> MemoryHistory:
+        """Return a memory with its versions and mentions."""
+        async with self._database.transaction(actor) as connection:
+            row = await repository.find(connection, actor, memory_id)
+            if row is not None and row.status == Status.ACTIVE:
+                versions, mentions = await repository.history(connection, row.owner_id, row.id)
+                return MemoryHistory(
+                    **told.memory(row).model_dump(),
+                    versions=[MemoryVersion.model_validate(v) for v in versions],
+                    mentions=[Mention.model_validate(m) for m in mentions],
+                )
+        raise await self._refused(actor, "memory.read", memory_id)
+
+    async def update(
+        self,
+        actor: Actor,
+        memory_id: str,
+        changes: MemoryUpdate,
+        *,
+        if_version: int | None = None,
+        source: str = "manual",
+    ) -> Memory:
+        """Make a new version of a memory; the old one stays in its history.
+
+        ``changes.expected_version`` that is not current raises ``VersionConflict``,
+        ``if_version`` ``PreconditionFailed``; without either the update lands on
+        whatever is current.
+        """
+        text = None
+        if changes.content is not None:
+            rules.check_length(changes.content, characters=self._limits.memory_characters)
+            [text] = await self._indexer.prepare([changes.content])
+        async with self._database.transaction(actor) as connection:
+            row = await self._changeable(connection, actor, memory_id)
+            if row is not None:
+                _check_version(row, changes.expected_version, if_version)
+                changed = await _unless_same(
+                    new_version(connection, self._indexer, row, changes, text=text, source=source)
+                )
+                await _note(connection, actor, "memory.update", row)
+                return told.memory(changed)
+        raise await self._refused(actor, "memory.update", memory_id)
+
+    async def forget(
+        self, actor: Actor, memory_id: str, *, if_version: int | None = None
+    ) -> Memory:
+        """Forget a memory: it leaves every list and recall, and can be restored."""
+        values = {"status": Status.FORGOTTEN, "forgotten_at": func.now()}
+        return await self._set(actor, "memory.forget", memory_id, values, if_version=if_version)
+
+    async def restore(self, actor: Actor, memory_id: str) -> Memory:
+        """Bring a forgotten, inactive or evicted memory back.
+
+        Raises ``Conflict`` if the same statement has been remembered anew since.
+        """
+        values = {"status": Status.ACTIVE, "forgotten_at": None}
+        return await self._set(actor, "memory.restore", memory_id, values, was_active=False)
+
+    async def pin(self, actor: Actor, memory_id: str, *, pinned: bool = True) -> Memory:
+        """Pin a memory, so that no budget ever evicts it, or unpin it."""
+        return await self._set(actor, "memory.pin", memory_id, {"pinned": pinned})
+
+    async def _set(
+        self,
+        actor: Actor,
+        action: str,
+        memory_id: str,
+        values: dict[str, Any],
+        *,
+        was_active: bool = True,
+        if_version: int | None = None,
+    ) -> Memory:
+        async with self._database.transaction(actor) as connection:
+            row = await self._changeable(connection, actor, memory_id, active=was_active)
+            if row is not None:
+                _check_version(row, None, if_version)
+                changed = await _unless_same(
+                    repository.change(connection, row.owner_id, row.id, values)
+                )
+                if "status" in values:
+                    status = Status(values["status"])
+                    await repository.mark_items(connection, row.owner_id, row.id, status)
+                await _note(connection, actor, action, row)
+                return told.memory(changed)
+        raise await self._refused(actor, action, memory_id)
+
+    @staticmethod
+    async def _changeable(
+        connection: AsyncConnection, actor: Actor, memory_id: str, *, active: bool = True
+    ) -> Row[Any] | None:
+        row = await repository.find(connection, actor, memory_id)
+        if row is None or not may_change(actor, row.owner_id):
+            return None
+        # The owner's lock first, the row's second, as every write does.
+        await repository.lock_owner(connection, row.owner_id)
+        row = await repository.find(connection, actor, memory_id, lock=True)
+        if row is None or (row.status == Status.ACTIVE) is not active:
+            return None
+        return row
+
+    async def _refused(self, actor: Actor, action: str, memory_id: str) -> NotFound:
+        async with self._database.transaction(actor) as connection:
+            await audit.note(connection, actor, action, [memory_id[:64]], outcome="refused")
+        return NotFound("no such memory", field="memory_id")
+
+
+def _check_version(row: Row[Any], expected: int | None, if_version: int | None) -> None:
+    if expected not in {None, row.version}:
+        raise VersionConflict(
+            f"the memory is at version {row.version} now",
+            field="expected_version",
+            current_version=row.version,
+        )
+    if if_version not in {None, row.version}:
+        raise PreconditionFailed(
+            f"the memory is at version {row.version} now", current_version=row.version
+        )
+
+
+async def _unless_same(change: Any) -> Row[Any]:
+    try:
+        row: Row[Any] = await change
+    except IntegrityError as error:
+        raise Conflict("another memory says exactly this already", field="content") from error
+    return row
+
+
+async def _note(connection: AsyncConnection, actor: Actor, action: str, row: Row[Any]) -> None:
+    await audit.note(connection, actor, action, [row.id], owner_id=row.owner_id)

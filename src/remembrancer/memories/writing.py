@@ -1,0 +1,280 @@
+"""The one way in for a statement: place it, see whether it is new, store it.
+
+Everything that remembers, from an API call to an import, comes through here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from remembrancer import audit
+from remembrancer.access import Actor, EffectiveScope, Placement, Role
+from remembrancer.agents import repository as agents
+from remembrancer.errors import Conflict, NotFound
+from remembrancer.ids import new_uuid
+from remembrancer.memories import repository, rules
+from remembrancer.memories.dedup import Candidate, Known, Verdict, judge
+from remembrancer.memories.rules import Resolved
+from remembrancer.memories.schemas import MemoryCreate, Outcome
+from remembrancer.recall.index import Indexer, Searchable, Source
+from remembrancer.spaces import repository as spaces
+from remembrancer.users import repository as users
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A statement on its way in: what search needs, and where it goes."""
+
+    statement: MemoryCreate
+    text: Searchable
+    goes: Resolved
+
+    @property
+    def hash(self) -> bytes:
+        """What makes it the same statement as another."""
+        statement = self.statement
+        return rules.statement_hash(statement.content, statement.valid_from, statement.valid_to)
+
+    @property
+    def subject_key(self) -> str | None:
+        """Its subject, as compared with others."""
+        return rules.subject_key(self.statement.subject)
+
+
+class Writing:
+    """Stores statements inside a transaction that the service opened."""
+
+    def __init__(self, indexer: Indexer, near_duplicate: float) -> None:
+        self._indexer = indexer
+        self._near_duplicate = near_duplicate
+
+    async def write(
+        self,
+        connection: AsyncConnection,
+        actor: Actor,
+        statements: Sequence[MemoryCreate],
+        texts: Sequence[Searchable],
+        source: str,
+    ) -> list[tuple[Verdict, Resolved]]:
+        """Store what is new and count what is not; return what became of each statement."""
+        effective = await _scope_in_effect(connection, actor)
+        drafts = []
+        for statement, text in zip(statements, texts, strict=True):
+            await _check_place(connection, actor, statement)
+            goes = rules.resolve(
+                statement,
+                user_id=actor.user_id,
+                agent_id=actor.agent_id,
+                effective=effective,
+            )
+            drafts.append(Draft(statement, text, goes))
+        verdicts: dict[int, Verdict] = {}
+        for owner_id in sorted({draft.goes.place.owner_id for draft in drafts}):
+            mine = [n for n, d in enumerate(drafts) if d.goes.place.owner_id == owner_id]
+            stored = await self._write_for(
+                connection, actor, owner_id, [drafts[n] for n in mine], source
+            )
+            verdicts.update(zip(mine, stored, strict=True))
+        return [(verdicts[n], draft.goes) for n, draft in enumerate(drafts)]
+
+    async def _write_for(
+        self,
+        connection: AsyncConnection,
+        actor: Actor,
+        owner_id: UUID,
+        drafts: Sequence[Draft],
+        source: str,
+    ) -> list[Verdict]:
+        await repository.lock_owner(connection, owner_id)
+        known = await self._known(connection, owner_id, drafts)
+        ids = await repository.fresh_ids(connection, owner_id, len(drafts))
+        verdicts = judge([_candidate(d) for d in drafts], known, ids, self._near_duplicate)
+        judged = list(zip(verdicts, drafts, strict=True))
+        new = [(v.memory_id, d) for v, d in judged if v.outcome is Outcome.CREATED]
+        again = [(v.memory_id, d) for v, d in judged if v.outcome is Outcome.MENTIONED]
+        now = datetime.now(UTC)
+        if new:
+            await self._create(connection, new, source, now)
+        if new or again:
+            rows = [_mention_row(actor, i, d, source, now) for i, d in [*new, *again]]
+            repeated = [memory_id for memory_id, _ in again]
+            await repository.add_mentions(connection, owner_id, rows, repeated)
+            await audit.note(
+                connection,
+                actor,
+                "memory.remember",
+                [row["memory_id"] for row in rows],
+                owner_id=owner_id,
+            )
+        return verdicts
+
+    async def _known(
+        self, connection: AsyncConnection, owner_id: UUID, drafts: Sequence[Draft]
+    ) -> Known:
+        hashes = [draft.hash for draft in drafts]
+        subjects = [draft.subject_key for draft in drafts if draft.subject_key]
+        places = {draft.goes.place for draft in drafts}
+        by_ground = {(place.agent_id, place.space_id): place for place in places}
+        known = Known()
+        for row in await repository.same_statements(connection, owner_id, hashes):
+            if place := by_ground.get((row.agent_id, row.space_id)):
+                known.same[place, row.content_hash] = row.id
+        for row in await repository.nearest(
+            connection, owner_id, self._near_duplicate, _vector_columns(drafts)
+        ):
+            known.near[row.n] = (row.memory_id, row.content)
+        for row in await repository.on_subjects(connection, owner_id, subjects):
+            if place := by_ground.get((row.agent_id, row.space_id)):
+                known.subjects.setdefault((place, row.subject_key), row.id)
+        return known
+
+    async def _create(
+        self,
+        connection: AsyncConnection,
+        new: Sequence[tuple[str, Draft]],
+        source: str,
+        now: datetime,
+    ) -> None:
+        rows = [_memory_row(memory_id, draft, source, now) for memory_id, draft in new]
+        if await repository.add(connection, rows) < len(rows):
+            raise Conflict("the same statement was stored at the same moment; try again")
+        await repository.add_versions(connection, [version_row(row, now) for row in rows])
+        await self._indexer.store(
+            connection,
+            [
+                (draft.goes.place, source_of(row, now), draft.text)
+                for row, (_, draft) in zip(rows, new, strict=True)
+            ],
+        )
+
+
+async def _scope_in_effect(connection: AsyncConnection, actor: Actor) -> EffectiveScope | None:
+    """Return the pair's effective scope; raise ``NotFound`` for an unknown user or agent."""
+    if actor.user_id is not None and await users.find(connection, actor.user_id) is None:
+        raise NotFound("no such user", field="user_id")
+    if actor.agent_id is None:
+        return None
+    if await agents.find(connection, actor.agent_id) is None:
+        raise NotFound("no such agent", field="agent_id")
+    if actor.user_id is None:
+        return None
+    return (await agents.scopes(connection, actor.agent_id, [actor.user_id]))[actor.user_id]
+
+
+async def _check_place(connection: AsyncConnection, actor: Actor, statement: MemoryCreate) -> None:
+    if statement.shared:
+        actor.require(Role.ADMIN, Role.SERVICE)
+    space_id = statement.space_id
+    if space_id is not None and not await spaces.is_member(
+        connection, space_id, actor.require_user()
+    ):
+        raise NotFound("no such space", field="space_id")
+
+
+def _candidate(draft: Draft) -> Candidate:
+    statement = draft.statement
+    return Candidate(
+        content=statement.content,
+        place=draft.goes.place,
+        kind=statement.kind,
+        interval=(statement.valid_from, statement.valid_to),
+        hash=draft.hash,
+        vector=draft.text.vector,
+        subject_key=draft.subject_key,
+        insists=statement.allow_similar,
+    )
+
+
+def _vector_columns(drafts: Sequence[Draft]) -> dict[str, list[Any]]:
+    return {
+        "vectors": [str(draft.text.vector.tolist()) for draft in drafts],
+        "agent_ids": [draft.goes.place.agent_id for draft in drafts],
+        "space_ids": [draft.goes.place.space_id for draft in drafts],
+        "kinds": [draft.statement.kind.value for draft in drafts],
+        "valid_froms": [draft.statement.valid_from for draft in drafts],
+        "valid_tos": [draft.statement.valid_to for draft in drafts],
+    }
+
+
+def _memory_row(memory_id: str, draft: Draft, source: str, now: datetime) -> dict[str, Any]:
+    statement, place = draft.statement, draft.goes.place
+    importance = statement.importance
+    if importance is None:
+        importance = rules.DEFAULT_IMPORTANCE[statement.kind]
+    return {
+        "id": memory_id,
+        **_place_columns(place),
+        "kind": statement.kind.value,
+        "category": statement.category.value,
+        "subject": statement.subject,
+        "subject_key": draft.subject_key,
+        "content": statement.content,
+        "content_hash": draft.hash,
+        "version": 1,
+        "importance": importance,
+        "pinned": statement.pinned,
+        "metadata": statement.metadata,
+        "valid_from": statement.valid_from,
+        "valid_to": statement.valid_to,
+        "source": source,
+        "platform": statement.platform,
+        "conversation_id": statement.conversation_id,
+        "message_id": statement.message_id,
+        "created_at": now,
+        "updated_at": now,
+    }
+
+
+def version_row(memory: dict[str, Any], now: datetime) -> dict[str, Any]:
+    """Return the version row of a memory's current content."""
+    same = "owner_id version content valid_from valid_to source platform conversation_id message_id"
+    row = {name: memory[name] for name in same.split()}
+    return row | {"memory_id": memory["id"], "recorded_at": now}
+
+
+def source_of(memory: dict[str, Any], now: datetime) -> Source:
+    """Return what recall is told about a memory's current version."""
+    return Source(
+        source_type="memory",
+        at=now,
+        memory_id=memory["id"],
+        memory_version=memory["version"],
+        conversation_id=memory["conversation_id"],
+        recorded_at=now,
+        valid_from=memory["valid_from"],
+        valid_to=memory["valid_to"],
+        kind=memory["kind"],
+        category=memory["category"],
+        importance=memory["importance"],
+    )
+
+
+def _mention_row(
+    actor: Actor, memory_id: str, draft: Draft, source: str, now: datetime
+) -> dict[str, Any]:
+    statement = draft.statement
+    return {
+        "owner_id": draft.goes.place.owner_id,
+        "memory_id": memory_id,
+        "id": new_uuid(),
+        "wording": statement.content,
+        "agent_id": actor.agent_id,
+        "source": source,
+        "platform": statement.platform,
+        "conversation_id": statement.conversation_id,
+        "message_id": statement.message_id,
+        "mentioned_at": now,
+    }
+
+
+def _place_columns(place: Placement) -> dict[str, Any]:
+    return {
+        "owner_id": place.owner_id,
+        "agent_id": place.agent_id,
+        "space_id": place.space_id,
+        "visibility": place.visibility.value,
+    }

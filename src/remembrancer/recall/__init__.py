@@ -1,0 +1,1 @@
+"""Recall: what is known that helps here, ranked."""

@@ -1,0 +1,314 @@
+"""Fuse what the search arms found into one ranked list. Pure: no text, no I/O, no clock.
+
+Each arm scores every candidate; a message then borrows from its neighbours in the conversation,
+because an answer often stands beside the words of the question. Arms are fused on ranks
+(reciprocal rank fusion, Cormack, Clarke and Büttcher 2009), so that their scales never meet.
+Measurements behind the defaults: ``docs/decisions/``.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+_KINDS = {"memory": 0, "chunk": 1, "message": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One row of the candidate query: an item that an arm found, or a neighbour of one."""
+
+    id: int
+    """Unique among the candidates; the last word in ties."""
+    kind: Literal["message", "memory", "chunk"]
+    distance: float | None = None
+    """Cosine distance to the question, 0-2; None where the item has no vector."""
+    keywords: Sequence[float] = ()
+    """BM25 share of each word of the question, all candidates in the same order; () for none."""
+    conversation_id: UUID | None = None
+    position: int | None = None
+    """Place of a message in its conversation; neighbours differ by one."""
+    sender: str | None = None
+    """Who said a message; compared with the names given to ``fuse``."""
+    importance: float | None = None
+    """0-1, already decayed; lifts memories a little."""
+    at: datetime | None = None
+    """When it was said or recorded, with a time zone; recent memories are lifted a little."""
+    exact: bool = False
+    """The item's text is the question itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """How arms are smoothed, weighed and fused."""
+
+    rank_constant: float = 10.0
+    """The k of reciprocal rank fusion; small values trust the top of each arm more."""
+    dense_weight: float = 0.7
+    keyword_weight: float = 1.0
+    reach: int = 3
+    """Neighbours looked at on each side; the candidate query must deliver as many."""
+    dense_decay: float = 0.3
+    """Share of a neighbour's similarity that is added, per step of distance."""
+    keyword_decay: float = 0.7
+    """What a word of the question found in a neighbour is worth, per step of distance."""
+    other_sender: float = 0.7
+    """Factor for messages of somebody else when the question names a sender."""
+    importance_lift: float = 0.1
+    """Most that importance adds to a memory's score, as a share of it."""
+    recency_lift: float = 0.05
+    """Most that recency adds to a memory's score, as a share of it."""
+    recency_days: float = 30.0
+    """Age at which the recency lift has halved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One arm's view of all candidates: arrays of shape (n,), in the order of the candidates."""
+
+    name: str
+    weight: float
+    raw: Floats
+    """The arm's own score, higher is better."""
+    score: Floats
+    """What is ranked: ``raw`` after neighbours and other adjustments."""
+    present: Mask
+    """False where the arm has nothing to say about a candidate."""
+    lifted_by: Ints
+    """Offset of the neighbour that helped most, 0 for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArmRank:
+    """Why an arm put an item where it did."""
+
+    rank: int
+    """1 is best; equal scores share a rank."""
+    raw: float
+    """Cosine similarity, BM25 score or whatever the arm measures."""
+    score: float
+    """The score that was ranked."""
+    lifted_by: int
+    """Offset in the conversation of the neighbour that helped most; 0 for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One result and its explanation."""
+
+    id: int
+    score: float
+    """Fused score; comparable within one result list only."""
+    exact: bool
+    arms: dict[str, ArmRank]
+    """Arms that know the item, by name."""
+
+
+def fuse(
+    candidates: Sequence[Candidate],
+    k: int,
+    *,
+    named: Collection[str] = (),
+    now: datetime | None = None,
+    weights: Fusion = Fusion(),
+    arms: Sequence[Arm] = (),
+) -> list[Ranked]:
+    """Return the best ``k`` candidates, best first; all of them if there are fewer.
+
+    ``named`` holds the senders that the question names, spelled as in ``Candidate.sender``.
+    ``now`` switches the recency lift on. ``arms`` adds further arms to the dense and keyword ones.
+    An item whose text is the question comes first. Ties go to memories, then chunks, then
+    messages, then to the lower id, so the order of the candidates never matters.
+    """
+    if not candidates:
+        return []
+    field = _Field(candidates, named, weights)
+    every = [_dense(field, weights), _keyword(candidates, field, weights), *arms]
+    ranks = [_ranks(arm) for arm in every]
+    shares = [
+        np.where(arm.present, arm.weight / (weights.rank_constant + rank), 0.0)
+        for arm, rank in zip(every, ranks, strict=True)
+    ]
+    total = np.sum(shares, axis=0) * _lift(candidates, now, weights)
+    return [
+        Ranked(
+            candidates[row].id,
+            float(total[row]),
+            candidates[row].exact,
+            {
+                arm.name: _explain(arm, rank, row)
+                for arm, rank in zip(every, ranks, strict=True)
+                if arm.present[row]
+            },
+        )
+        for row in _order(candidates, total)[:k]
+    ]
+
+
+class _Field:
+    """Where candidates stand to each other: neighbours, twins, and whose words they are."""
+
+    def __init__(
+        self, candidates: Sequence[Candidate], named: Collection[str], weights: Fusion
+    ) -> None:
+        self.offsets = np.array(
+            [o for step in range(1, weights.reach + 1) for o in (-step, step)], dtype=np.int64
+        )
+        self.neighbours = _neighbours(candidates, self.offsets)
+        self.alone: Mask = np.all(self.neighbours < 0, axis=1)
+        self.factor = _sender_factor(candidates, named, weights.other_sender)
+        self.distance = np.array([c.distance for c in candidates], dtype=np.float64)
+        made = np.array([c.kind != "message" for c in candidates])
+        self.twins = _twins(self.distance, made)
+
+    def shares(self, raw: Floats, decay: float) -> Floats:
+        """Return what each neighbour lends, of shape (offsets, *raw.shape)."""
+        padded = np.concatenate([raw, np.zeros_like(raw[:1])])
+        worth = decay ** np.abs(self.offsets).astype(np.float64)
+        lent: Floats = padded[self.neighbours.T] * worth.reshape(-1, *[1] * raw.ndim)
+        return lent
+
+    def strongest(self, gain: Floats) -> Ints:
+        """Return the offset of the neighbour with the greatest gain, 0 where nobody gave any."""
+        own = np.zeros_like(gain, shape=(1, gain.shape[1]))
+        offsets: Ints = np.append(0, self.offsets)[np.concatenate([own, gain]).argmax(axis=0)]
+        return offsets
+
+    def level(self, raw: Floats, score: Floats) -> Floats:
+        """Lift items without neighbours as much as messages of the same standing were lifted.
+
+        Standing is the place by raw score: the third best raw score becomes what the third
+        best score of messages is. Otherwise every message beside a good one would overtake
+        the memories distilled from it. A message's double never falls behind it.
+        """
+        talk = ~self.alone
+        if not self.alone.any() or not talk.any():
+            return score
+        matched = _match(raw, np.sort(raw[talk]), np.sort(score[talk])) * self.factor
+        levelled = np.where(self.alone, matched, score)
+        for item, message in self.twins:
+            if raw[message] <= raw[item]:
+                levelled[item] = max(levelled[item], levelled[message])
+        return levelled
+
+
+def _match(values: Floats, raw: Floats, score: Floats) -> Floats:
+    """Map values from the distribution ``raw`` to ``score``, both ascending; keeps their order."""
+    last = np.append(raw[1:] > raw[:-1], True)
+    known, target = raw[last], score[last]
+    inside = np.interp(values, np.append(0.0, known), np.append(0.0, target))
+    above = target[-1] + np.maximum(values - known[-1], 0.0)
+    return np.where(values > 0, np.where(values > known[-1], above, inside), 0.0)
+
+
+def _neighbours(candidates: Sequence[Candidate], offsets: Ints) -> Ints:
+    """Return the rows of each candidate's neighbours, shape (n, offsets), -1 for none."""
+    codes: dict[int, int] = {}
+    keys = np.full(len(candidates), -1, dtype=np.int64)
+    for row, item in enumerate(candidates):
+        if item.kind == "message" and item.conversation_id and item.position is not None:
+            # A UUID hashes in Python code, its number does not. 2^40 positions a conversation
+            # leave room, so that no offset reaches into the next one.
+            code = codes.setdefault(item.conversation_id.int, len(codes) + 1)
+            keys[row] = (code << 40) + item.position
+    order = np.argsort(keys, kind="stable")
+    wanted = np.where(keys[:, None] < 0, -2, keys[:, None] + offsets)
+    place = np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)
+    found = order[place]
+    return np.where(keys[found] == wanted, found, -1)
+
+
+def _twins(distance: Floats, made: Mask) -> list[tuple[int, int]]:
+    """Pair memories and chunks, which are ``made``, with the messages of the same text."""
+    # Equal texts have equal vectors, and so equal distances; NaN equals nothing.
+    shared = np.isin(distance, distance[made]) & ~made
+    talk: dict[float, list[int]] = {}
+    for message in np.flatnonzero(shared).tolist():
+        talk.setdefault(float(distance[message]), []).append(message)
+    if not talk:
+        return []
+    items = np.flatnonzero(made & np.isin(distance, list(talk))).tolist()
+    return [(item, message) for item in items for message in talk[float(distance[item])]]
+
+
+def _sender_factor(candidates: Sequence[Candidate], named: Collection[str], other: float) -> Floats:
+    if not any(item.sender in named for item in candidates):
+        return np.ones(len(candidates))
+    return np.array(
+        [1.0 if item.sender is None or item.sender in named else other for item in candidates]
+    )
+
+
+def _dense(field: _Field, weights: Fusion) -> Arm:
+    present = ~np.isnan(field.distance)
+    raw = np.where(present, 1.0 - field.distance, 0.0)
+    # Factors need a zero that means "as unlike as it gets here"; some models never go below 0.7.
+    similarity = np.where(present, raw - np.min(raw, where=present, initial=1.0), 0.0)
+    shares = field.shares(similarity, weights.dense_decay)
+    score = (similarity + shares.sum(axis=0)) * field.factor
+    level = field.level(similarity, score)
+    return Arm("dense", weights.dense_weight, raw, level, present, field.strongest(shares))
+
+
+def _keyword(candidates: Sequence[Candidate], field: _Field, weights: Fusion) -> Arm:
+    rows = [row for row, item in enumerate(candidates) if item.keywords]
+    found = np.zeros((len(candidates), len(candidates[rows[0]].keywords) if rows else 0))
+    if rows:
+        found[rows] = [candidates[row].keywords for row in rows]
+    shares = field.shares(found, weights.keyword_decay)
+    # Each word of the question counts once, where the stretch of talk serves it best:
+    # sums would reward saying one word again and again.
+    score = np.maximum(found, shares.max(axis=0, initial=0.0)).sum(axis=1) * field.factor
+    raw = found.sum(axis=1)
+    gain = np.maximum(shares - found, 0.0).sum(axis=2)
+    level = field.level(raw, score)
+    return Arm("keyword", weights.keyword_weight, raw, level, level > 0, field.strongest(gain))
+
+
+def _ranks(arm: Arm) -> Ints:
+    """Return 1 + how many present candidates score strictly higher."""
+    ascending = np.sort(arm.score[arm.present])
+    return len(ascending) - np.searchsorted(ascending, arm.score, side="right") + 1
+
+
+def _lift(candidates: Sequence[Candidate], now: datetime | None, weights: Fusion) -> Floats:
+    lift = np.ones(len(candidates))
+    for row, item in enumerate(candidates):
+        if item.kind == "memory":
+            # Never below 1, or a memory could fall behind the message it was made from.
+            lift[row] += weights.importance_lift * (item.importance or 0.0)
+            lift[row] += weights.recency_lift * _recency(item.at, now, weights.recency_days)
+    return lift
+
+
+def _recency(at: datetime | None, now: datetime | None, half_life: float) -> float:
+    if at is None or now is None:
+        return 0.0
+    days = max((now - at).total_seconds(), 0.0) / 86_400
+    return math.exp2(-days / half_life)
+
+
+def _order(candidates: Sequence[Candidate], total: Floats) -> list[int]:
+    ids = np.array([c.id for c in candidates])
+    kinds = np.array([_KINDS[c.kind] for c in candidates])
+    plain = np.array([not c.exact for c in candidates])
+    rows: list[int] = np.lexsort((ids, kinds, -total, plain)).tolist()
+    return rows
+
+
+def _explain(arm: Arm, rank: Ints, row: int) -> ArmRank:
+    return ArmRank(
+        rank=int(rank[row]),
+        raw=float(arm.raw[row]),
+        score=float(arm.score[row]),
+        lifted_by=int(arm.lifted_by[row]),
+    )

@@ -1,0 +1,163 @@
+"""Recall: the ranked answer to "what do we know that helps here"."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from remembrancer.access import Actor, EffectiveScope, Scope, effective_scope
+from remembrancer.analysis import named, query_terms
+from remembrancer.db.engine import Database
+from remembrancer.embeddings import Embedder
+from remembrancer.errors import EmbeddingUnavailable, InvalidInput, NotFound
+from remembrancer.recall import explain
+from remembrancer.recall.accesses import Accesses
+from remembrancer.recall.fusion import Candidate, Fusion, fuse
+from remembrancer.recall.index import content_hash
+from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort
+from remembrancer.recall.statements import CANDIDATES, MEMORIES_IN_ORDER
+
+PER_ARM: Final = 50
+"""Items each arm puts forward; more does not change what comes out (decision 0004)."""
+BM25_K1: Final = 0.9
+BM25_B: Final = 0.4
+
+_ORDER_OF_MODE = {
+    Mode.HYBRID: Sort.RELEVANCE,
+    Mode.RECENT: Sort.RECENT,
+    Mode.IMPORTANT: Sort.IMPORTANCE,
+    Mode.TYPED: Sort.IMPORTANCE,
+}
+
+
+class Recall:
+    """Searches memories, messages and chunks together, without an LLM."""
+
+    def __init__(
+        self, database: Database, embedder: Embedder, accesses: Accesses, *, longest_query: int
+    ) -> None:
+        self._database = database
+        self._embedder = embedder
+        self._accesses = accesses
+        self._longest_query = longest_query
+        self._fusion = Fusion()
+
+    async def recall(self, actor: Actor, wanted: RecallQuery) -> RecallAnswer:
+        """Return what the actor's user may be told through the actor's agent.
+
+        One database round trip after the query is embedded. The same query over the same
+        store gives the same hits in the same order.
+        """
+        if wanted.mode is Mode.HYBRID:
+            rows, hits = await self._search(actor, wanted)
+        else:
+            rows, hits = await self._in_order(actor, wanted)
+        scope = _scope(rows[0], actor)
+        self._accesses.note([hit for hit in hits if hit.type == "memory"])
+        return RecallAnswer(
+            hits=hits,
+            scope=scope.scope if scope else None,
+            scope_source=scope.source if scope else None,
+        )
+
+    async def _search(self, actor: Actor, wanted: RecallQuery) -> tuple[Sequence[Any], list[Hit]]:
+        query = wanted.query or ""
+        if len(query) > self._longest_query:
+            raise InvalidInput(
+                f"must have at most {self._longest_query:,} characters", field="query"
+            )
+        terms = query_terms(query)
+        vector = await self._embedder.embed_query(query)
+        binds = _filters(actor, wanted) | {
+            "vector": str(vector.tolist()),
+            "terms": list(terms),
+            "words": list(terms.values()),
+            "content_hash": content_hash(query),
+            "source_types": list(wanted.sources),
+            "conversation_id": wanted.conversation_id,
+            "per_arm": max(PER_ARM, wanted.limit),
+            "reach": self._fusion.reach,
+            "k1": BM25_K1,
+            "b": BM25_B,
+        }
+        rows = await self._database.one_round_trip(actor, CANDIDATES, binds)
+        self._check(rows[0], actor)
+        found = {row.id: row for row in rows if row.id is not None}
+        ranked = fuse(
+            [_candidate(row, len(set(terms.values()))) for row in found.values()],
+            wanted.limit,
+            named=named(query, {row.sender_name for row in found.values() if row.sender_name}),
+            now=wanted.as_of or datetime.now(UTC),
+            weights=self._fusion,
+        )
+        labels = explain.word_labels(terms)
+        hits = [explain.hit(found[r.id], r, labels) for r in ranked]
+        return rows, _sorted(hits, wanted.sort)
+
+    async def _in_order(self, actor: Actor, wanted: RecallQuery) -> tuple[Sequence[Any], list[Hit]]:
+        order = wanted.sort or _ORDER_OF_MODE[wanted.mode]
+        binds = _filters(actor, wanted) | {"sort": order, "count": wanted.limit}
+        rows = await self._database.one_round_trip(actor, MEMORIES_IN_ORDER, binds)
+        self._check(rows[0], actor)
+        return rows, [explain.hit(row, None, {}) for row in rows if row.id is not None]
+
+    def _check(self, facts: Any, actor: Actor) -> None:
+        if not facts.user_known:
+            raise NotFound("no such user", field="user_id")
+        if actor.agent_id is not None and facts.agent_default is None:
+            raise NotFound("no such agent", field="agent_id")
+        if facts.model != self._embedder.name:
+            raise EmbeddingUnavailable(
+                f"the store now holds vectors of {facts.model}; restart with that model"
+            )
+
+
+def _filters(actor: Actor, wanted: RecallQuery) -> dict[str, Any]:
+    return {
+        "user_id": actor.user_id,
+        "agent_id": actor.agent_id,
+        "kinds": [kind.value for kind in wanted.kinds] or None,
+        "categories": [category.value for category in wanted.categories] or None,
+        "space_id": wanted.space_id,
+        "since": wanted.since,
+        "until": wanted.until,
+        "as_of": wanted.as_of,
+    }
+
+
+def _candidate(row: Any, word_count: int) -> Candidate:
+    keywords = [0.0] * word_count
+    for word, score in zip(row.words or (), row.scores or (), strict=True):
+        keywords[word] = score
+    return Candidate(
+        id=row.id,
+        kind=row.source_type,
+        distance=row.distance,
+        keywords=keywords,
+        conversation_id=row.conversation_id if row.source_type == "message" else None,
+        position=row.position,
+        sender=row.sender_name,
+        importance=row.importance,
+        at=row.at,
+        exact=row.exact,
+    )
+
+
+def _sorted(hits: list[Hit], sort: Sort | None) -> list[Hit]:
+    keys = {
+        Sort.RECENT: lambda hit: hit.at.timestamp(),
+        Sort.IMPORTANCE: lambda hit: hit.importance or 0.0,
+        Sort.MOST_ACCESSED: lambda hit: hit.access_count or 0,
+    }
+    # Sorting is stable: among equals the more relevant stays first.
+    return sorted(hits, key=keys[sort], reverse=True) if sort in keys else hits
+
+
+def _scope(facts: Any, actor: Actor) -> EffectiveScope | None:
+    if actor.agent_id is None or actor.user_id is None:
+        return None
+    return effective_scope(
+        policy_allows=facts.policy_allows,
+        preference=facts.preference,
+        toggle=facts.toggle,
+        agent_default=Scope(facts.agent_default),
+    )

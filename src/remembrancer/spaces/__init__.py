@@ -1,0 +1,1 @@
+"""Spaces: a subject that several users keep facts about."""

@@ -1,0 +1,37 @@
+"""Make spaces. Managing their members comes with the facts they share."""
+
+from sqlalchemy import insert, select
+
+from remembrancer.access import Actor
+from remembrancer.db.engine import Database
+from remembrancer.db.tables import space_members, spaces, users
+from remembrancer.errors import NotFound
+from remembrancer.ids import new_uuid
+from remembrancer.spaces.schemas import Space, SpaceCreate
+
+
+class Spaces:
+    """The spaces people share."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def create(self, actor: Actor, space: SpaceCreate) -> Space:
+        """Make a space with its members; ``NotFound`` if one of them is unknown."""
+        owner = actor.require_user()
+        members = {owner, *space.member_ids}
+        async with self._database.system() as connection:
+            known = select(users.c.id).where(users.c.id.in_(members))
+            if set((await connection.execute(known)).scalars()) != members:
+                raise NotFound("no such user", field="member_ids")
+            about = {"name": space.name, "description": space.description}
+            values = {"id": new_uuid(), "created_by": owner, **about}
+            row = (await connection.execute(insert(spaces).values(values).returning(spaces))).one()
+            await connection.execute(
+                insert(space_members),
+                [
+                    {"user_id": m, "space_id": row.id, "role": "owner" if m == owner else "member"}
+                    for m in sorted(members)
+                ],
+            )
+            return Space.model_validate(row)

@@ -1,0 +1,139 @@
+"""Kinds of text a client may send, and the pages it gets back."""
+
+import base64
+import binascii
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any, Generic, TypeVar
+from uuid import UUID
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, Field, StringConstraints
+from pydantic_core import PydanticSerializationError, to_json
+
+from remembrancer.errors import InvalidInput
+
+_NOT_A_CURSOR = "is not a cursor from an earlier answer"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def storable(value: str) -> str:
+    """Return ``value`` if Postgres can hold it; raise ``ValueError`` naming what it cannot."""
+    if "\x00" in value:
+        raise ValueError("holds a NUL character")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError("holds a lone surrogate, which is not text") from None
+    return value
+
+
+def storable_json(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a JSON object if Postgres can hold it, up to 8 kB; raise ``ValueError`` if not."""
+    try:
+        encoded = to_json(value, inf_nan_mode="strings")
+    except (ValueError, PydanticSerializationError):
+        raise ValueError("holds something that is not JSON text") from None
+    if len(encoded) > 8192:
+        raise ValueError("is larger than 8,192 bytes")
+    if b"\\u0000" in encoded:
+        raise ValueError("holds a NUL character")
+    return value
+
+
+def one_line(value: str) -> str:
+    """Return ``value`` trimmed; raise ``ValueError`` if it has control characters."""
+    if _CONTROL.search(storable(value)):
+        raise ValueError("holds a control character or line break")
+    return value.strip()
+
+
+def not_blank(value: str) -> str:
+    """Return ``value`` if it has something to read; raise ``ValueError`` if not."""
+    if not any(c.isprintable() and not c.isspace() for c in value):
+        raise ValueError("is empty")
+    return value
+
+
+def normalised(value: str) -> str:
+    """Return ``value`` as compared for sameness: case, width, spacing and final stop aside."""
+    folded = unicodedata.normalize("NFKC", value).casefold()
+    return " ".join(folded.split()).rstrip(".!").rstrip()
+
+
+Text = Annotated[str, AfterValidator(storable)]
+"""Any text; its length is checked against the settings by the service."""
+
+Statement = Annotated[str, AfterValidator(storable), AfterValidator(not_blank)]
+"""Text that must say something."""
+
+Label = Annotated[
+    str, StringConstraints(max_length=200), AfterValidator(one_line), AfterValidator(not_blank)
+]
+"""A name or key on one line, 1 to 200 characters."""
+
+
+def _exact_line(value: str) -> str:
+    one_line(value)
+    return not_blank(value)
+
+
+Key = Annotated[str, StringConstraints(max_length=255), AfterValidator(_exact_line)]
+"""A name another system gave something: kept to the letter, 1 to 255 characters."""
+
+OptionalLabel = Annotated[str, StringConstraints(max_length=200), AfterValidator(one_line)]
+"""A name on one line that may be empty."""
+
+Prose = Annotated[str, StringConstraints(max_length=20_000), AfterValidator(storable)]
+"""A description or prompt of up to 20,000 characters."""
+
+
+def _in_range(value: datetime) -> datetime:
+    if not 1 < value.year < 9999:
+        raise ValueError("lies outside the years 2 to 9998")
+    return value
+
+
+Instant = Annotated[AwareDatetime, AfterValidator(_in_range)]
+"""A time with its zone."""
+
+PageSize = Annotated[int, Field(ge=1, le=200)]
+
+Item = TypeVar("Item")
+
+
+class Page(BaseModel, Generic[Item]):
+    """One page of a list; ``next_cursor`` is null on the last."""
+
+    items: list[Item]
+    next_cursor: str | None = None
+
+
+def to_cursor(*position: str) -> str:
+    """Return the opaque cursor after the row at ``position`` in the list's order."""
+    return base64.urlsafe_b64encode(json.dumps(position).encode()).decode().rstrip("=")
+
+
+def from_cursor(cursor: str, parts: int) -> Sequence[str]:
+    """Return the position a cursor stands for; raise ``InvalidInput`` if it is not one of ours."""
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        position = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
+    except (ValueError, binascii.Error):
+        position = None
+    valid = isinstance(position, list) and len(position) == parts
+    if not valid or not all(isinstance(p, str) and "\x00" not in p for p in position):
+        raise InvalidInput(_NOT_A_CURSOR, field="cursor")
+    return list(position)
+
+
+def id_from_cursor(cursor: str | None) -> UUID | None:
+    """Return the id a list ordered by id goes on after."""
+    if cursor is None:
+        return None
+    try:
+        return UUID(from_cursor(cursor, 1)[0])
+    except ValueError:
+        raise InvalidInput(_NOT_A_CURSOR, field="cursor") from None

@@ -1,0 +1,1 @@
+"""People: one canonical user, whatever platform they speak from."""

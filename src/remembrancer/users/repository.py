@@ -1,0 +1,114 @@
+"""Users and platform links in the database."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, func, select, text, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from remembrancer.db.tables import platform_links, users
+from remembrancer.ids import SHARED_OWNER, new_uuid
+
+_RESOLVE = text("""
+    WITH linked AS (
+        INSERT INTO platform_links (platform, platform_user_id, user_id)
+        VALUES (:platform, :platform_user_id, :new_id)
+        ON CONFLICT DO NOTHING
+        RETURNING user_id
+    )
+    INSERT INTO users (id, display_name, time_zone)
+    SELECT user_id, :display_name, coalesce(:time_zone, 'UTC') FROM linked
+""")
+
+
+async def create_if_new(connection: AsyncConnection, **identity: str | None) -> None:
+    """Create a user and their link unless the link exists.
+
+    The link's primary key decides a race: whoever loses waits, then creates nothing.
+    """
+    await connection.execute(_RESOLVE, {"new_id": new_uuid(), **identity})
+
+
+async def refresh(
+    connection: AsyncConnection, user_id: UUID, display_name: str | None, time_zone: str | None
+) -> Row[Any] | None:
+    """Set the last-known name and zone where they differ; return the row if they did."""
+    changes = {"display_name": display_name, "time_zone": time_zone}
+    known = {name: value for name, value in changes.items() if value is not None}
+    differs = [users.c[name] != value for name, value in known.items()]
+    if not known:
+        return None
+    statement = (
+        update(users)
+        .where(users.c.id == user_id)
+        .where(differs[0] if len(differs) == 1 else differs[0] | differs[1])
+        .values(**known, version=users.c.version + 1, updated_at=func.now())
+        .returning(users)
+    )
+    row: Row[Any] | None = (await connection.execute(statement)).first()
+    return row
+
+
+async def find(
+    connection: AsyncConnection, user_id: UUID, *, lock: bool = False
+) -> Row[Any] | None:
+    """Return the user, following merges to the survivor; locked if asked."""
+    if user_id == SHARED_OWNER:
+        return None
+    statement = select(users).where(users.c.id == user_id)
+    if lock:
+        statement = statement.with_for_update()
+    row = (await connection.execute(statement)).first()
+    if row is not None and row.merged_into is not None:
+        return await find(connection, row.merged_into, lock=lock)
+    return row
+
+
+async def find_by_platform(
+    connection: AsyncConnection, platform: str, platform_user_id: str
+) -> Row[Any] | None:
+    """Return the user a platform id belongs to."""
+    statement = (
+        select(users)
+        .join(platform_links, platform_links.c.user_id == users.c.id)
+        .where(platform_links.c.platform == platform)
+        .where(platform_links.c.platform_user_id == platform_user_id)
+    )
+    return (await connection.execute(statement)).first()
+
+
+async def links_of(connection: AsyncConnection, user_ids: Sequence[UUID]) -> Sequence[Row[Any]]:
+    """Return the links of several users, in a fixed order."""
+    statement = (
+        select(platform_links)
+        .where(platform_links.c.user_id.in_(user_ids))
+        .order_by(platform_links.c.platform, platform_links.c.platform_user_id)
+    )
+    return (await connection.execute(statement)).all()
+
+
+async def add_link(
+    connection: AsyncConnection, user_id: UUID, platform: str, platform_user_id: str
+) -> UUID:
+    """Link a platform id to a user unless it is taken; return whose it is now."""
+    values = {"platform": platform, "platform_user_id": platform_user_id}
+    await connection.execute(
+        insert(platform_links).values(**values, user_id=user_id).on_conflict_do_nothing()
+    )
+    statement = select(platform_links.c.user_id).filter_by(**values)
+    return UUID(str((await connection.execute(statement)).scalar_one()))
+
+
+async def page(connection: AsyncConnection, limit: int, after: UUID | None) -> Sequence[Row[Any]]:
+    """Return users in the order they came, one more than ``limit``."""
+    statement = (
+        select(users)
+        .where(users.c.id != SHARED_OWNER, users.c.merged_into.is_(None))
+        .order_by(users.c.id)
+        .limit(limit + 1)
+    )
+    if after is not None:
+        statement = statement.where(users.c.id > after)
+    return (await connection.execute(statement)).all()

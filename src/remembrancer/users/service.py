@@ -1,0 +1,120 @@
+"""Who a user is, across platforms."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from remembrancer.access import Actor, Role
+from remembrancer.db.engine import Database
+from remembrancer.errors import Conflict, NotFound, PreconditionFailed
+from remembrancer.text import Page, id_from_cursor, to_cursor
+from remembrancer.users import repository
+from remembrancer.users.schemas import PlatformLink, ResolveUser, User, UserUpdate
+
+STAFF = (Role.ADMIN, Role.SERVICE)
+
+
+class Users:
+    """Resolve, read and change users."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def resolve(self, actor: Actor, who: ResolveUser) -> User:
+        """Return the user behind a platform id, creating one at first sight.
+
+        The name, and the time zone if given, become the last known ones. Any number of
+        concurrent calls for one new platform id create one user.
+        """
+        actor.require(*STAFF)
+        async with self._database.system() as connection:
+            row = await self._known(connection, who)
+            if row is None:
+                await repository.create_if_new(connection, **who.model_dump())
+                row = await self._known(connection, who)
+            if row is None:  # pragma: no cover - a link always has its user
+                raise Conflict("the platform id was unlinked at the same moment; try again")
+            changed = await repository.refresh(connection, row.id, who.display_name, who.time_zone)
+            return await _with_links(connection, changed or row)
+
+    @staticmethod
+    async def _known(connection: AsyncConnection, who: ResolveUser) -> Row[Any] | None:
+        return await repository.find_by_platform(connection, who.platform, who.platform_user_id)
+
+    async def get(self, actor: Actor, user_id: UUID) -> User:
+        """Return one user; ``NotFound`` if there is none, or it is somebody else."""
+        actor = actor.acting_for(user_id)
+        async with self._database.transaction(actor) as connection:
+            return await _with_links(connection, await _found(connection, user_id))
+
+    async def find(self, actor: Actor, platform: str, platform_user_id: str) -> User:
+        """Return the user behind a platform id, or raise ``NotFound``."""
+        async with self._database.transaction(actor) as connection:
+            row = await repository.find_by_platform(connection, platform, platform_user_id)
+            if row is None:
+                raise NotFound("nobody is known by this platform id", field="platform_user_id")
+            return await _with_links(connection, row)
+
+    async def list(self, actor: Actor, *, limit: int = 50, cursor: str | None = None) -> Page[User]:
+        """Return users in the order they were first seen."""
+        actor.require(*STAFF)
+        after = id_from_cursor(cursor)
+        async with self._database.transaction(actor) as connection:
+            rows = await repository.page(connection, limit, after)
+            items = await _all_with_links(connection, rows[:limit])
+        more = len(rows) > limit
+        return Page(items=items, next_cursor=to_cursor(str(items[-1].id)) if more else None)
+
+    async def update(
+        self,
+        actor: Actor,
+        user_id: UUID,
+        changes: UserUpdate,
+        *,
+        if_version: int | None = None,
+    ) -> User:
+        """Change a user's name or time zone; ``PreconditionFailed`` if it moved on."""
+        actor = actor.acting_for(user_id)
+        async with self._database.transaction(actor) as connection:
+            row = await _found(connection, user_id, lock=True)
+            if if_version not in {None, row.version}:
+                raise PreconditionFailed("the user has changed", current_version=row.version)
+            changed = await repository.refresh(
+                connection, row.id, changes.display_name, changes.time_zone
+            )
+            return await _with_links(connection, changed or row)
+
+    async def link(self, actor: Actor, user_id: UUID, link: PlatformLink) -> User:
+        """Say that a platform id is this user; ``Conflict`` if it is somebody else's."""
+        actor.require(*STAFF)
+        async with self._database.system() as connection:
+            row = await _found(connection, user_id)
+            owner = await repository.add_link(
+                connection, row.id, link.platform, link.platform_user_id
+            )
+            if owner != row.id:
+                raise Conflict("this platform id belongs to another user", field="platform_user_id")
+            return await _with_links(connection, row)
+
+
+async def _found(connection: AsyncConnection, user_id: UUID, *, lock: bool = False) -> Row[Any]:
+    row = await repository.find(connection, user_id, lock=lock)
+    if row is None:
+        raise NotFound("no such user", field="user_id")
+    return row
+
+
+async def _with_links(connection: AsyncConnection, row: Row[Any]) -> User:
+    return (await _all_with_links(connection, [row]))[0]
+
+
+async def _all_with_links(connection: AsyncConnection, rows: Sequence[Row[Any]]) -> list[User]:
+    people = {row.id: User.model_validate(row) for row in rows}
+    for link in await repository.links_of(connection, list(people)):
+        people[link.user_id].platform_links.append(
+            PlatformLink(platform=link.platform, platform_user_id=link.platform_user_id)
+        )
+    return list(people.values())

