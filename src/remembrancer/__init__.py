@@ -45,8 +45,7 @@ from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, So
 from remembrancer.settings import Settings
 from remembrancer.spaces.schemas import Space, SpaceCreate
 from remembrancer.users.schemas import PlatformLink, ResolveUser, User, UserUpdate
-
-__version__ = "0.1.0"
+from remembrancer.version import __version__
 
 __all__ = [
     "Actor",
@@ -103,5 +102,6 @@ __all__ = [
     "UserUpdate",
     "VersionConflict",
     "Visibility",
+    "__version__",
     "as_actor",
 ]

@@ -10,6 +10,7 @@ RemembrancerError
 │   ├── SimilarMemoryExists      409  a memory on that subject exists; carries its id
 │   └── IdempotencyMismatch      409  the same key was used for a different request
 ├── PreconditionFailed           412  If-Match does not name the current version
+├── TooManyRequests              429  a key sends more than its share; carries retry_after
 └── Unavailable                  503  something this service needs is not there
     ├── DatabaseUnavailable      503
     └── EmbeddingUnavailable     503
@@ -110,6 +111,13 @@ class PreconditionFailed(RemembrancerError):
 
     status = 412
     title = "Precondition failed"
+
+
+class TooManyRequests(RemembrancerError):
+    """The key has used its share of this minute; ``extra["retry_after"]`` counts seconds."""
+
+    status = 429
+    title = "Too many requests"
 
 
 class Unavailable(RemembrancerError):

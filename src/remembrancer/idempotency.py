@@ -5,10 +5,13 @@ kept of the answer is ids, from which it can be told again.
 """
 
 import hashlib
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
 
 from pydantic_core import to_json
-from sqlalchemy import delete, func, select, text, update
+from sqlalchemy import ColumnElement, and_, delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -17,51 +20,56 @@ from remembrancer.db.tables import idempotency_keys as keys
 from remembrancer.errors import IdempotencyMismatch, InvalidInput
 from remembrancer.ids import SHARED_OWNER
 
-KEPT_FOR = "24 hours"
-LONGEST_KEY = 255
+KEPT_FOR: Final = "24 hours"
+LONGEST_KEY: Final = 255
 
 
-class Once:
-    """One use of an idempotency key inside an open transaction."""
+@dataclass(slots=True)
+class Answer:
+    """``earlier`` is what was kept the first time, null if this is it; then set ``keep``."""
 
-    def __init__(self, connection: AsyncConnection, actor: Actor, action: str, key: str) -> None:
-        if not 0 < len(key) <= LONGEST_KEY or not key.isprintable():
-            raise InvalidInput(
-                f"must be 1 to {LONGEST_KEY} printable characters", field="idempotency_key"
-            )
-        self._connection = connection
-        self._row = {
-            "owner_id": actor.user_id or SHARED_OWNER,
-            "action": action,
-            "key": key,
-        }
+    earlier: Any = None
+    keep: Any = None
 
-    async def earlier_answer(self, request: Any) -> Any | None:
-        """Claim the key for ``request``; return the answer if it was carried out before.
 
-        Waits for a transaction that holds the key. Raises ``IdempotencyMismatch`` when
-        the key stood for another request.
-        """
-        fingerprint = hashlib.sha256(to_json(request)).digest()
-        claim = insert(keys).values(**self._row, fingerprint=fingerprint)
-        claimed = claim.on_conflict_do_nothing().returning(keys.c.key)
-        if (await self._connection.execute(claimed)).first():
-            return None
-        row = (await self._connection.execute(self._mine(select(keys)))).one()
-        if row.fingerprint != fingerprint:
-            raise IdempotencyMismatch(
-                "this key was used for a different request", field="idempotency_key"
-            )
-        return row.answer
+@asynccontextmanager
+async def once(
+    connection: AsyncConnection, actor: Actor, action: str, key: str | None, request: Any
+) -> AsyncIterator[Answer]:
+    """Claim ``key`` for ``request`` in the open transaction; without a key, do nothing.
 
-    async def keep(self, answer: Any) -> None:
-        """Keep the ids of ``answer`` for the next time the key comes."""
-        await self._connection.execute(self._mine(update(keys)).values(answer=answer))
+    Waits for a transaction that holds the key. Raises ``IdempotencyMismatch`` when the key
+    stood for another request.
+    """
+    if key is None:
+        yield Answer()
+        return
+    if not 0 < len(key) <= LONGEST_KEY or not key.isprintable():
+        raise InvalidInput(
+            f"must be 1 to {LONGEST_KEY} printable characters", field="Idempotency-Key"
+        )
+    row = {"owner_id": actor.user_id or SHARED_OWNER, "action": action, "key": key}
+    fingerprint = hashlib.sha256(to_json(request)).digest()
+    answer = Answer(earlier=await _claim(connection, row, fingerprint))
+    yield answer
+    if answer.earlier is None:
+        await connection.execute(update(keys).where(_is(row)).values(answer=answer.keep))
 
-    def _mine(self, statement: Any) -> Any:
-        for name, value in self._row.items():
-            statement = statement.where(keys.c[name] == value)
-        return statement
+
+async def _claim(connection: AsyncConnection, row: dict[str, Any], fingerprint: bytes) -> Any:
+    claim = insert(keys).values(**row, fingerprint=fingerprint).on_conflict_do_nothing()
+    if (await connection.execute(claim.returning(keys.c.key))).first():
+        return None
+    held = (await connection.execute(select(keys).where(_is(row)))).one()
+    if held.fingerprint != fingerprint:
+        raise IdempotencyMismatch(
+            "this key was used for a different request", field="Idempotency-Key"
+        )
+    return held.answer
+
+
+def _is(row: dict[str, Any]) -> ColumnElement[bool]:
+    return and_(*(keys.c[name] == value for name, value in row.items()))
 
 
 async def forget_old_keys(connection: AsyncConnection) -> int:

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Generic, TypeVar
 from uuid import UUID
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, Field, StringConstraints
-from pydantic_core import PydanticSerializationError, to_json
 
 from remembrancer.errors import InvalidInput
 
@@ -33,8 +32,9 @@ def storable(value: str) -> str:
 def storable_json(value: dict[str, Any]) -> dict[str, Any]:
     """Return a JSON object if Postgres can hold it, up to 8 kB; raise ``ValueError`` if not."""
     try:
-        encoded = to_json(value, inf_nan_mode="strings")
-    except (ValueError, PydanticSerializationError):
+        # The escapes and constants that Python writes and Postgres refuses show here.
+        encoded = json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except (ValueError, TypeError, RecursionError):
         raise ValueError("holds something that is not JSON text") from None
     if len(encoded) > 8192:
         raise ValueError("is larger than 8,192 bytes")

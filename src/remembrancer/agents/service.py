@@ -11,6 +11,7 @@ from remembrancer.agents import repository
 from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
 from remembrancer.db.engine import Database
 from remembrancer.errors import InvalidInput, NotFound, PreconditionFailed
+from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
 from remembrancer.text import Page, id_from_cursor, to_cursor
 
@@ -24,11 +25,19 @@ class Agents:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def create(self, actor: Actor, agent: AgentCreate) -> Agent:
+    async def create(
+        self, actor: Actor, agent: AgentCreate, *, idempotency_key: str | None = None
+    ) -> Agent:
         """Make an agent."""
         actor.require(*STAFF)
-        async with self._database.transaction(actor) as connection:
+        async with (
+            self._database.transaction(actor) as connection,
+            once(connection, actor, "agents.create", idempotency_key, agent) as answer,
+        ):
+            if answer.earlier is not None:
+                return Agent.model_validate(await _found(connection, UUID(answer.earlier)))
             row = await repository.add(connection, {"id": new_uuid(), **agent.model_dump()})
+            answer.keep = str(row.id)
             return Agent.model_validate(row)
 
     async def get(self, actor: Actor, agent_id: UUID) -> Agent:

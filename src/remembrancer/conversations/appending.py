@@ -20,7 +20,7 @@ from remembrancer.conversations.schemas import (
 )
 from remembrancer.db.engine import Database
 from remembrancer.errors import InvalidInput, NotFound
-from remembrancer.idempotency import Once
+from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
 from remembrancer.recall.index import Indexer, Searchable, Source
 from remembrancer.settings import LimitSettings
@@ -68,17 +68,16 @@ class Appending:
             drafts = await _drafts(connection, actor, conversation_id, messages, senders)
             places = await _places(connection, conversation, {d.owner_id for d in drafts})
         searchable = await self._prepare(drafts)
-        async with self._database.system() as connection:
-            once = None
-            if idempotency_key is not None:
-                once = Once(connection, actor, "messages.append", idempotency_key)
-                request = [str(conversation_id), [m.model_dump(mode="json") for m in messages]]
-                if earlier := await once.earlier_answer(request):
-                    return Appended.model_validate(earlier)
-            answer = await self._store(connection, conversation, drafts, places, searchable)
-            if once is not None:
-                await once.keep(answer.model_dump(mode="json"))
-            return answer
+        request = (conversation_id, messages)
+        async with (
+            self._database.system() as connection,
+            once(connection, actor, "messages.append", idempotency_key, request) as answer,
+        ):
+            if answer.earlier is not None:
+                return Appended.model_validate(answer.earlier)
+            appended = await self._store(connection, conversation, drafts, places, searchable)
+            answer.keep = appended.model_dump(mode="json")
+            return appended
 
     async def _senders(
         self, actor: Actor, conversation: Row[Any], messages: Sequence[MessageCreate]

@@ -20,6 +20,7 @@ from remembrancer.conversations.schemas import (
 )
 from remembrancer.db.engine import Database
 from remembrancer.errors import NotFound
+from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid, public_owner
 from remembrancer.spaces import repository as spaces
 from remembrancer.text import Page, id_from_cursor, to_cursor
@@ -36,20 +37,35 @@ class Conversations:
         self._database = database
         self._appending = appending
 
-    async def create(self, actor: Actor, conversation: ConversationCreate) -> Conversation:
+    async def create(
+        self,
+        actor: Actor,
+        conversation: ConversationCreate,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Conversation:
         """Open a conversation, or return the one with this platform id and agent.
 
         Raises ``NotFound`` for an unknown user, agent or space, or a platform id whose
         conversation the user takes no part in.
         """
         opener = actor.require_user()
-        async with self._database.system() as connection:
+        async with (
+            self._database.system() as connection,
+            once(
+                connection, actor, "conversations.create", idempotency_key, conversation
+            ) as answer,
+        ):
+            if answer.earlier is not None:
+                row = await repository.find(connection, UUID(answer.earlier))
+                return Conversation.model_validate(row)
             await _check_references(connection, opener, conversation)
             values = {"id": new_uuid(), "opened_by": opener, **conversation.model_dump()}
             row, new = await repository.open_or_find(connection, values)
             if new:
                 await repository.join(connection, row.id, [opener])
             await check_may_read(connection, actor, row.id)
+            answer.keep = str(row.id)
             return Conversation.model_validate(row)
 
     async def get(self, actor: Actor, conversation_id: UUID) -> Conversation:

@@ -17,7 +17,7 @@ from remembrancer.errors import (
     SimilarMemoryExists,
     VersionConflict,
 )
-from remembrancer.idempotency import Once
+from remembrancer.idempotency import once
 from remembrancer.memories import listing, repository, rules, told
 from remembrancer.memories.schemas import (
     Memory,
@@ -89,18 +89,16 @@ class Memories:
         limits = self._limits
         rules.check_batch(statements, batch=limits.batch, characters=limits.memory_characters)
         texts = await self._indexer.prepare([s.content for s in statements])
-        async with self._database.transaction(actor) as connection:
-            once = None
-            if idempotency_key is not None:
-                once = Once(connection, actor, "memories.remember", idempotency_key)
-                request = [str(actor.agent_id), [s.model_dump(mode="json") for s in statements]]
-                if earlier := await once.earlier_answer(request):
-                    return await told.again(connection, earlier)
+        request = (actor.agent_id, statements)
+        async with (
+            self._database.transaction(actor) as connection,
+            once(connection, actor, "memories.remember", idempotency_key, request) as answer,
+        ):
+            if answer.earlier is not None:
+                return await told.again(connection, answer.earlier)
             results = await self._writing.write(connection, actor, statements, texts, source)
-            kept = told.kept(results)
-            if once is not None:
-                await once.keep(kept)
-            return await told.again(connection, kept)
+            answer.keep = told.kept(results)
+            return await told.again(connection, answer.keep)
 
     async def list(
         self,

@@ -7,7 +7,7 @@ Measurements behind the defaults: ``docs/decisions/``.
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -170,17 +170,17 @@ class _Field:
         made = np.array([c.kind != "message" for c in candidates])
         self.twins = _twins(self.distance, made)
 
-    def shares(self, raw: Floats, decay: float) -> Floats:
-        """Return what each neighbour lends, of shape (offsets, *raw.shape)."""
+    def lent(self, raw: Floats, decay: float) -> Iterator[Floats]:
+        """Yield what the neighbours at each offset lend, arrays of ``raw``'s shape."""
+        # Offset by offset, for one array of them all would not stay in the processor's cache.
         padded = np.concatenate([raw, np.zeros_like(raw[:1])])
-        worth = decay ** np.abs(self.offsets).astype(np.float64)
-        lent: Floats = padded[self.neighbours.T] * worth.reshape(-1, *[1] * raw.ndim)
-        return lent
+        for offset, rows in zip(self.offsets, self.neighbours.T, strict=True):
+            yield padded[rows] * decay ** abs(int(offset))
 
-    def strongest(self, gain: Floats) -> Ints:
+    def strongest(self, gains: Sequence[Floats]) -> Ints:
         """Return the offset of the neighbour with the greatest gain, 0 where nobody gave any."""
-        own = np.zeros_like(gain, shape=(1, gain.shape[1]))
-        offsets: Ints = np.append(0, self.offsets)[np.concatenate([own, gain]).argmax(axis=0)]
+        nobody = np.zeros(len(self.alone))
+        offsets: Ints = np.append(0, self.offsets)[np.argmax([nobody, *gains], axis=0)]
         return offsets
 
     def level(self, raw: Floats, score: Floats) -> Floats:
@@ -253,8 +253,8 @@ def _dense(field: _Field, weights: Fusion) -> Arm:
     raw = np.where(present, 1.0 - field.distance, 0.0)
     # Factors need a zero that means "as unlike as it gets here"; some models never go below 0.7.
     similarity = np.where(present, raw - np.min(raw, where=present, initial=1.0), 0.0)
-    shares = field.shares(similarity, weights.dense_decay)
-    score = (similarity + shares.sum(axis=0)) * field.factor
+    shares = list(field.lent(similarity, weights.dense_decay))
+    score = np.sum([similarity, *shares], axis=0) * field.factor
     level = field.level(similarity, score)
     return Arm("dense", weights.dense_weight, raw, level, present, field.strongest(shares))
 
@@ -264,14 +264,15 @@ def _keyword(candidates: Sequence[Candidate], field: _Field, weights: Fusion) ->
     found = np.zeros((len(candidates), len(candidates[rows[0]].keywords) if rows else 0))
     if rows:
         found[rows] = [candidates[row].keywords for row in rows]
-    shares = field.shares(found, weights.keyword_decay)
     # Each word of the question counts once, where the stretch of talk serves it best:
     # sums would reward saying one word again and again.
-    score = np.maximum(found, shares.max(axis=0, initial=0.0)).sum(axis=1) * field.factor
-    raw = found.sum(axis=1)
-    gain = np.maximum(shares - found, 0.0).sum(axis=2)
+    best, gains = found, []
+    for lent in field.lent(found, weights.keyword_decay):
+        best = np.maximum(best, lent)
+        gains.append(np.maximum(lent - found, 0.0).sum(axis=1))
+    raw, score = found.sum(axis=1), best.sum(axis=1) * field.factor
     level = field.level(raw, score)
-    return Arm("keyword", weights.keyword_weight, raw, level, level > 0, field.strongest(gain))
+    return Arm("keyword", weights.keyword_weight, raw, level, level > 0, field.strongest(gains))
 
 
 def _ranks(arm: Arm) -> Ints:

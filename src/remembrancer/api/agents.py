@@ -1,0 +1,73 @@
+"""Agents: /api/agents."""
+
+from uuid import UUID
+
+from fastapi import APIRouter, Response
+
+from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
+from remembrancer.api.dependencies import (
+    Authenticated,
+    Cursor,
+    IdempotencyKey,
+    IfMatch,
+    Limit,
+    Services,
+    tag,
+)
+from remembrancer.text import Page
+
+router = APIRouter(prefix="/api/agents", tags=["agents"])
+
+
+@router.post("", status_code=201)
+async def create_agent(
+    memory: Services,
+    actor: Authenticated,
+    agent: AgentCreate,
+    response: Response,
+    idempotency_key: IdempotencyKey = None,
+) -> Agent:
+    """Make an agent."""
+    created = await memory.agents.create(actor, agent, idempotency_key=idempotency_key)
+    tag(response, created.version)
+    response.headers["Location"] = f"/api/agents/{created.id}"
+    return created
+
+
+@router.get("")
+async def list_agents(
+    memory: Services, actor: Authenticated, limit: Limit = 50, cursor: Cursor = None
+) -> Page[Agent]:
+    """List agents in the order they were made."""
+    return await memory.agents.list(actor, limit=limit, cursor=cursor)
+
+
+@router.get("/{agent_id}")
+async def get_agent(
+    memory: Services, actor: Authenticated, agent_id: UUID, response: Response
+) -> Agent:
+    """Return an agent."""
+    agent = await memory.agents.get(actor, agent_id)
+    tag(response, agent.version)
+    return agent
+
+
+@router.put("/{agent_id}")
+async def update_agent(
+    memory: Services,
+    actor: Authenticated,
+    agent_id: UUID,
+    changes: AgentUpdate,
+    response: Response,
+    if_match: IfMatch,
+) -> Agent:
+    """Change the fields that are sent."""
+    agent = await memory.agents.update(actor, agent_id, changes, if_version=if_match)
+    tag(response, agent.version)
+    return agent
+
+
+@router.delete("/{agent_id}", status_code=204)
+async def delete_agent(memory: Services, actor: Authenticated, agent_id: UUID) -> None:
+    """Retire an agent; its memories stay with the people they belong to."""
+    await memory.agents.delete(actor, agent_id)

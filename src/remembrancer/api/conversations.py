@@ -1,0 +1,120 @@
+"""Conversations: /api/conversations."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from remembrancer.api.dependencies import (
+    Acting,
+    Authenticated,
+    Cursor,
+    IdempotencyKey,
+    Limit,
+    Services,
+)
+from remembrancer.conversations.rules import WINDOW
+from remembrancer.conversations.schemas import (
+    Appended,
+    Conversation,
+    ConversationCreate,
+    Message,
+    MessageCreate,
+)
+from remembrancer.text import Page
+
+router = APIRouter(prefix="/api/conversations", tags=["conversations"])
+
+
+class OpenRequest(ConversationCreate):
+    """A conversation to open, and for whom."""
+
+    user_id: UUID | None = Field(None, description="Who takes part; for a user key, its user.")
+
+    def conversation(self) -> ConversationCreate:
+        """Return the conversation, without for whom."""
+        return ConversationCreate.model_validate(
+            self.model_dump(exclude={"user_id"}, exclude_unset=True)
+        )
+
+
+class AppendRequest(BaseModel):
+    """Messages to add, in their order."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    messages: list[MessageCreate]
+    user_id: UUID | None = Field(
+        None, description="Whose they are where a message does not say itself."
+    )
+
+
+class Window(BaseModel):
+    """Messages in a row, oldest first."""
+
+    messages: list[Message]
+
+
+@router.post("", status_code=201)
+async def open_conversation(
+    memory: Services,
+    actor: Authenticated,
+    request: OpenRequest,
+    response: Response,
+    idempotency_key: IdempotencyKey = None,
+) -> Conversation:
+    """Open a conversation, or return the one with this platform id and agent."""
+    opened = await memory.conversations.create(
+        actor.acting_for(request.user_id),
+        request.conversation(),
+        idempotency_key=idempotency_key,
+    )
+    response.headers["Location"] = f"/api/conversations/{opened.id}"
+    return opened
+
+
+@router.get("")
+async def list_conversations(
+    memory: Services, actor: Acting, limit: Limit = 50, cursor: Cursor = None
+) -> Page[Conversation]:
+    """List a user's conversations, newest first."""
+    return await memory.conversations.list(actor, limit=limit, cursor=cursor)
+
+
+@router.get("/{conversation_id}")
+async def get_conversation(memory: Services, actor: Acting, conversation_id: UUID) -> Conversation:
+    """Return a conversation its reader takes part in."""
+    return await memory.conversations.get(actor, conversation_id)
+
+
+@router.post("/{conversation_id}/messages", status_code=201)
+async def append_messages(
+    memory: Services,
+    actor: Authenticated,
+    conversation_id: UUID,
+    request: AppendRequest,
+    idempotency_key: IdempotencyKey = None,
+) -> Appended:
+    """Add messages at the end of a conversation, all or none."""
+    return await memory.conversations.append(
+        actor.acting_for(request.user_id),
+        conversation_id,
+        request.messages,
+        idempotency_key=idempotency_key,
+    )
+
+
+@router.get("/{conversation_id}/messages")
+async def read_messages(
+    memory: Services,
+    actor: Acting,
+    conversation_id: UUID,
+    last: Annotated[int, Query(ge=1, le=200, description="How many.")] = WINDOW,
+    before: Annotated[
+        int | None, Query(ge=1, le=2_000_000_000, description="Before this position.")
+    ] = None,
+) -> Window:
+    """Return the last messages of a conversation, oldest first."""
+    messages = await memory.conversations.window(actor, conversation_id, last=last, before=before)
+    return Window(messages=list(messages))

@@ -1,0 +1,86 @@
+"""What the endpoints ask for: the services, the actor, preconditions."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Depends, Header, Query, Request, Response
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from remembrancer.access import Actor
+from remembrancer.app import Remembrancer
+from remembrancer.errors import InvalidInput, Unauthenticated
+
+_bearer = HTTPBearer(auto_error=False, description="An API key, made with `remembrancer keys`.")
+
+
+def services(request: Request) -> Remembrancer:
+    """Return the services of this server."""
+    memory: Remembrancer = request.app.state.memory
+    return memory
+
+
+Services = Annotated[Remembrancer, Depends(services)]
+
+
+async def authenticated(
+    request: Request,
+    memory: Services,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+) -> Actor:
+    """Return who sent the request, by API key or, to look only, by a browser's session."""
+    if credentials is not None:
+        caller = await memory.keys.authenticate(credentials.credentials, entry_point="rest")
+        request.app.state.rate_limit.count(str(caller.key_id))
+        return caller
+    # A cookie travels with requests that other sites cause, so it never changes anything.
+    actor: Actor | None = request.app.state.sessions.actor(request)
+    if actor is not None and request.method in {"GET", "HEAD"}:
+        return actor
+    raise Unauthenticated("send an API key: Authorization: Bearer …")
+
+
+Authenticated = Annotated[Actor, Depends(authenticated)]
+
+
+def acting(
+    actor: Authenticated,
+    user_id: Annotated[UUID | None, Query(description="The user to act for.")] = None,
+    agent_id: Annotated[UUID | None, Query(description="The agent to act through.")] = None,
+) -> Actor:
+    """Return the actor for the user and agent named in the query."""
+    return actor.acting_for(user_id, agent_id)
+
+
+Acting = Annotated[Actor, Depends(acting)]
+
+
+def if_match(
+    value: Annotated[str | None, Header(alias="If-Match", examples=['"3"'])] = None,
+) -> int | None:
+    """Return the version an update asks to be current."""
+    if value is None or value.strip() == "*":
+        return None
+    digits = value.strip().removeprefix("W/").strip('"')
+    if not digits.isascii() or not digits.isdigit() or len(digits) > 9:
+        raise InvalidInput("is not an ETag from an earlier answer", field="If-Match")
+    return int(digits)
+
+
+IfMatch = Annotated[int | None, Depends(if_match)]
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        description="The same key and request are carried out once, within a day.",
+    ),
+]
+Limit = Annotated[int, Query(ge=1, le=200)]
+Cursor = Annotated[
+    str | None, Query(max_length=1000, description="`next_cursor` of the page before.")
+]
+
+
+def tag(response: Response, version: int) -> None:
+    """Set the ETag of an answer that has a version."""
+    response.headers["ETag"] = f'"{version}"'

@@ -1,0 +1,35 @@
+"""API keys: /api/keys, for admins."""
+
+from uuid import UUID
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from remembrancer.api.dependencies import Authenticated, Services
+from remembrancer.keys.schemas import Key, KeyCreate, NewKey
+
+router = APIRouter(prefix="/api/keys", tags=["keys"])
+
+
+class KeyList(BaseModel):
+    """All keys, oldest first."""
+
+    keys: list[Key]
+
+
+@router.post("", status_code=201)
+async def create_key(memory: Services, actor: Authenticated, key: KeyCreate) -> NewKey:
+    """Make a key. Its secret is in this answer and nowhere else."""
+    return await memory.keys.create(actor, key)
+
+
+@router.get("")
+async def list_keys(memory: Services, actor: Authenticated) -> KeyList:
+    """List all keys, without their secrets."""
+    return KeyList(keys=list(await memory.keys.list(actor)))
+
+
+@router.delete("/{key_id}")
+async def revoke_key(memory: Services, actor: Authenticated, key_id: UUID) -> Key:
+    """Make a key worthless from now on."""
+    return await memory.keys.revoke(actor, key_id)

@@ -1,0 +1,97 @@
+"""What a request may weigh, and how many a key may send."""
+
+import time
+from collections.abc import Callable
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from remembrancer.api.problems import problem
+from remembrancer.errors import TooManyRequests
+
+
+class BodyLimit:
+    """Refuses request bodies over ``limit`` bytes, announced or not."""
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self._app = app
+        self._limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, counting its bytes."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        if self._announced(scope) > self._limit:
+            await self._refusal()(scope, receive, send)
+            return
+        counting = _Counting(receive, self._limit)
+        answering = _Answering(send)
+        try:
+            await self._app(scope, counting, answering)
+        except _TooLargeError:
+            if not answering.begun:
+                await self._refusal()(scope, receive, send)
+
+    @staticmethod
+    def _announced(scope: Scope) -> int:
+        length = dict(scope["headers"]).get(b"content-length", b"0")
+        return int(length) if length.isdigit() else 0
+
+    def _refusal(self) -> ASGIApp:
+        return problem(
+            413,
+            "Content too large",
+            f"the body has more than {self._limit:,} bytes",
+            slug="content-too-large",
+        )
+
+
+class _TooLargeError(Exception):
+    pass
+
+
+class _Counting:
+    def __init__(self, receive: Receive, limit: int) -> None:
+        self._receive = receive
+        self._left = limit
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self._left -= len(message.get("body", b""))
+        if self._left < 0:
+            raise _TooLargeError
+        return message
+
+
+class _Answering:
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.begun = False
+
+    async def __call__(self, message: Message) -> None:
+        self.begun = True
+        await self._send(message)
+
+
+class RateLimit:
+    """Counts requests of each key in whole minutes; 0 means no limit."""
+
+    def __init__(self, per_minute: int, *, clock: Callable[[], float] = time.time) -> None:
+        self._per_minute = per_minute
+        self._clock = clock
+        self._minute = 0
+        self._counts: dict[str, int] = {}
+
+    def count(self, key: str) -> None:
+        """Count one request; raise ``TooManyRequests`` once the minute's share is used."""
+        if not self._per_minute:
+            return
+        now = self._clock()
+        if (minute := int(now // 60)) != self._minute:
+            self._minute, self._counts = minute, {}
+        self._counts[key] = self._counts.get(key, 0) + 1
+        if self._counts[key] > self._per_minute:
+            raise TooManyRequests(
+                f"more than {self._per_minute} requests in a minute",
+                retry_after=60 - int(now % 60),
+            )

@@ -1,0 +1,258 @@
+"""Memories and recall: /api/memory, and the same by agent and by user."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Path, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from remembrancer.api.dependencies import (
+    Acting,
+    Authenticated,
+    Cursor,
+    IdempotencyKey,
+    IfMatch,
+    Limit,
+    Services,
+    tag,
+)
+from remembrancer.memories.schemas import (
+    Category,
+    Kind,
+    Memory,
+    MemoryCreate,
+    MemoryFilter,
+    MemoryHistory,
+    MemoryPage,
+    MemoryUpdate,
+    MemoryWritten,
+    Outcome,
+    SortBy,
+    Status,
+)
+from remembrancer.recall.schemas import RecallAnswer, RecallQuery, Sort, SourceType
+from remembrancer.text import Label, Statement
+
+router = APIRouter(prefix="/api/memory", tags=["memory"])
+by_agent = APIRouter(prefix="/api/agents/memories", tags=["memory"])
+by_user = APIRouter(prefix="/api/users/{user_id}", tags=["memory"])
+
+
+class _For(BaseModel):
+    user_id: UUID | None = Field(None, description="The user to act for.")
+    agent_id: UUID | None = Field(None, description="The agent to act through.")
+
+
+_WHOM = set(_For.model_fields)
+AgentId = Annotated[UUID | None, Query(description="The agent to act through.")]
+
+
+class RememberRequest(MemoryCreate, _For):
+    """A statement to remember, and for whom."""
+
+    def statement(self) -> MemoryCreate:
+        """Return what is to be remembered, without for whom."""
+        return MemoryCreate.model_validate(self.model_dump(exclude=_WHOM, exclude_unset=True))
+
+
+class BulkRequest(_For):
+    """Statements to remember, and for whom."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    memories: list[MemoryCreate]
+
+
+class BulkAnswer(BaseModel):
+    """What became of each statement, in order."""
+
+    results: list[MemoryWritten]
+
+
+class RecallRequest(RecallQuery, _For):
+    """What to recall, and for whom."""
+
+    def wanted(self) -> RecallQuery:
+        """Return what is to be recalled, without for whom."""
+        return RecallQuery.model_validate(self.model_dump(exclude=_WHOM, exclude_unset=True))
+
+
+def memory_filter(
+    kind: Annotated[list[Kind], Query(description="May be repeated.")] = [],
+    category: Annotated[list[Category], Query(description="May be repeated.")] = [],
+    status: Annotated[list[Status], Query(description="May be repeated.")] = [Status.ACTIVE],
+    subject: Annotated[Label | None, Query()] = None,
+    space_id: Annotated[UUID | None, Query()] = None,
+    pinned: Annotated[bool | None, Query()] = None,
+    text: Annotated[Label | None, Query(description="A part of the content.")] = None,
+    sort: Annotated[SortBy, Query()] = SortBy.RECENT,
+) -> MemoryFilter:
+    """Return which memories the query asks for."""
+    return MemoryFilter(
+        kinds=kind,
+        categories=category,
+        statuses=status,
+        subject=subject,
+        space_id=space_id,
+        pinned=pinned,
+        text=text,
+        sort=sort,
+    )
+
+
+Filter = Annotated[MemoryFilter, Depends(memory_filter)]
+MemoryId = Annotated[str, Path(max_length=64, examples=["a1B2c3D4"])]
+
+
+@router.get("/")
+@by_agent.get("")
+async def list_memories(
+    memory: Services, actor: Acting, wanted: Filter, limit: Limit = 50, cursor: Cursor = None
+) -> MemoryPage:
+    """List memories, the newest first unless sorted."""
+    return await memory.memories.list(actor, wanted, limit=limit, cursor=cursor)
+
+
+@by_user.get("/memories")
+async def list_memories_of_user(
+    memory: Services,
+    actor: Authenticated,
+    user_id: UUID,
+    wanted: Filter,
+    agent_id: AgentId = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> MemoryPage:
+    """List a user's memories and shared knowledge, the newest first unless sorted."""
+    actor = actor.acting_for(user_id, agent_id)
+    return await memory.memories.list(actor, wanted, limit=limit, cursor=cursor)
+
+
+@router.post("/", status_code=201, responses={200: {"description": "Known: a mention."}})
+async def remember(
+    memory: Services,
+    actor: Authenticated,
+    request: RememberRequest,
+    response: Response,
+    idempotency_key: IdempotencyKey = None,
+) -> MemoryWritten:
+    """Remember a statement.
+
+    What is known already gains a mention (200). A memory on the same subject is suggested
+    for an update instead (409), unless `allow_similar` is set.
+    """
+    written = await memory.memories.remember(
+        actor.acting_for(request.user_id, request.agent_id),
+        request.statement(),
+        source="api",
+        idempotency_key=idempotency_key,
+    )
+    if written.outcome is not Outcome.CREATED:
+        response.status_code = 200
+    tag(response, written.memory.version)
+    response.headers["Location"] = f"/api/memory/{written.memory.id}"
+    return written
+
+
+@router.post("/bulk")
+async def remember_many(
+    memory: Services,
+    actor: Authenticated,
+    request: BulkRequest,
+    idempotency_key: IdempotencyKey = None,
+) -> BulkAnswer:
+    """Remember many statements in one transaction; says of each what became of it."""
+    results = await memory.memories.remember_many(
+        actor.acting_for(request.user_id, request.agent_id),
+        request.memories,
+        source="api",
+        idempotency_key=idempotency_key,
+    )
+    return BulkAnswer(results=results)
+
+
+@router.post("/recall")
+async def recall(memory: Services, actor: Authenticated, request: RecallRequest) -> RecallAnswer:
+    """Recall what helps with a query and may be told to this user through this agent."""
+    actor = actor.acting_for(request.user_id, request.agent_id)
+    return await memory.recalls.recall(actor, request.wanted())
+
+
+@by_user.post("/recall")
+async def recall_for_user(
+    memory: Services,
+    actor: Authenticated,
+    user_id: UUID,
+    wanted: RecallQuery,
+    agent_id: AgentId = None,
+) -> RecallAnswer:
+    """Recall what helps with a query and may be told to this user."""
+    return await memory.recalls.recall(actor.acting_for(user_id, agent_id), wanted)
+
+
+@by_agent.get("/search")
+async def search_memories(
+    memory: Services,
+    actor: Acting,
+    q: Annotated[Statement, Query(description="What to look for.")],
+    limit: Annotated[int, Query(ge=1, le=100)] = 10,
+    kind: Annotated[list[Kind], Query(description="May be repeated.")] = [],
+    sort: Annotated[Sort, Query()] = Sort.RELEVANCE,
+    source: Annotated[list[SourceType], Query(description="May be repeated.")] = ["memory"],
+) -> RecallAnswer:
+    """Search memories; add `source=message` for what was said as well."""
+    wanted = RecallQuery(query=q, limit=limit, kinds=kind, sort=sort, sources=source)
+    return await memory.recalls.recall(actor, wanted)
+
+
+@router.get("/{memory_id}")
+async def get_memory(
+    memory: Services, actor: Acting, memory_id: MemoryId, response: Response
+) -> MemoryHistory:
+    """Return a memory with its versions and mentions."""
+    found = await memory.memories.get(actor, memory_id)
+    tag(response, found.version)
+    return found
+
+
+@router.put("/{memory_id}")
+async def update_memory(
+    memory: Services,
+    actor: Acting,
+    memory_id: MemoryId,
+    changes: MemoryUpdate,
+    response: Response,
+    if_match: IfMatch,
+) -> Memory:
+    """Make a new version of a memory; the old one stays in its history."""
+    updated = await memory.memories.update(
+        actor, memory_id, changes, if_version=if_match, source="api"
+    )
+    tag(response, updated.version)
+    return updated
+
+
+@router.delete("/{memory_id}")
+async def forget_memory(
+    memory: Services, actor: Acting, memory_id: MemoryId, if_match: IfMatch
+) -> Memory:
+    """Forget a memory; `restore` brings it back."""
+    return await memory.memories.forget(actor, memory_id, if_version=if_match)
+
+
+@router.post("/{memory_id}/restore")
+async def restore_memory(memory: Services, actor: Acting, memory_id: MemoryId) -> Memory:
+    """Bring back a memory that was forgotten."""
+    return await memory.memories.restore(actor, memory_id)
+
+
+@router.put("/{memory_id}/pin")
+async def pin_memory(memory: Services, actor: Acting, memory_id: MemoryId) -> Memory:
+    """Pin a memory, so that no budget ever evicts it."""
+    return await memory.memories.pin(actor, memory_id)
+
+
+@router.delete("/{memory_id}/pin")
+async def unpin_memory(memory: Services, actor: Acting, memory_id: MemoryId) -> Memory:
+    """Unpin a memory."""
+    return await memory.memories.pin(actor, memory_id, pinned=False)

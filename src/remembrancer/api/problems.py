@@ -1,0 +1,129 @@
+"""Errors as problem documents (RFC 9457), which name fields and reasons, never values."""
+
+import logging
+import traceback
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from remembrancer.errors import RemembrancerError, TooManyRequests, Unauthenticated
+
+log = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+_ANONYMOUS = {"body", "query", "path", "header", "cookie"}
+
+
+class FieldError(BaseModel):
+    """One field that is wrong, and why."""
+
+    field: str = Field(examples=["content"])
+    reason: str = Field(examples=["must have at most 2,000 characters"])
+
+
+class Problem(BaseModel):
+    """What every refused request is answered with."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field(examples=["urn:remembrancer:invalid-input"])
+    title: str = Field(examples=["Invalid input"])
+    status: int = Field(examples=[422])
+    detail: str = Field(examples=["content: must have at most 2,000 characters"])
+    errors: list[FieldError] = []
+
+
+def problem(
+    status: int,
+    title: str,
+    detail: str,
+    *,
+    slug: str,
+    errors: list[FieldError] | None = None,
+    extra: Mapping[str, Any] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
+    """Return a problem document as a response."""
+    document = Problem(
+        type=f"urn:remembrancer:{slug}",
+        title=title,
+        status=status,
+        detail=detail,
+        errors=errors or [],
+        **(extra or {}),
+    )
+    return JSONResponse(
+        document.model_dump(mode="json"), status, dict(headers or {}), media_type=MEDIA_TYPE
+    )
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error of ``app`` with a problem document."""
+    app.add_exception_handler(RemembrancerError, _ours)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+async def _ours(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RemembrancerError)
+    errors = [FieldError(field=error.field, reason=error.reason)] if error.field else []
+    return problem(
+        error.status,
+        error.title,
+        str(error),
+        slug=error.slug,
+        errors=errors,
+        extra=error.extra,
+        headers=_headers(error),
+    )
+
+
+def _headers(error: RemembrancerError) -> dict[str, str]:
+    if isinstance(error, Unauthenticated):
+        return {"WWW-Authenticate": "Bearer"}
+    if isinstance(error, TooManyRequests):
+        return {"Retry-After": str(error.extra["retry_after"])}
+    return {}
+
+
+async def _invalid(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    errors = [_field_error(e) for e in error.errors()]
+    detail = "; ".join(f"{e.field}: {e.reason}" for e in errors[:5])
+    return problem(422, "Invalid input", detail, slug="invalid-input", errors=errors[:100])
+
+
+def _field_error(error: Mapping[str, Any]) -> FieldError:
+    where = [str(part) for part in error["loc"]]
+    path = where[1:] if where and where[0] in _ANONYMOUS else where
+    reason = str(error["msg"]).removeprefix("Value error, ")
+    if error["type"] == "json_invalid":
+        return FieldError(field="body", reason="is not valid JSON")
+    if not path and ": " in reason:
+        # A rule about several fields names the one to change.
+        field, reason = reason.split(": ", 1)
+        return FieldError(field=field, reason=reason)
+    return FieldError(field=".".join(path) or where[0], reason=reason)
+
+
+async def _http(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    title = HTTPStatus(error.status_code).phrase
+    slug = title.lower().replace(" ", "-")
+    return problem(error.status_code, title, str(error.detail), slug=slug, headers=error.headers)
+
+
+async def _unexpected(_request: Request, error: Exception) -> JSONResponse:
+    # Where it happened and what kind it was: an error's message may quote what people said.
+    trace = "".join(traceback.format_tb(error.__traceback__))
+    log.error("unexpected %s\n%s", type(error).__name__, trace)
+    return problem(
+        500, "Internal error", "something went wrong; the log says where", slug="internal-error"
+    )

@@ -1,0 +1,95 @@
+"""The ASGI application."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from remembrancer import version
+from remembrancer.api import agents, conversations, keys, memories, problems, sessions, users
+from remembrancer.api.limits import BodyLimit, RateLimit
+from remembrancer.api.problems import Problem
+from remembrancer.app import Remembrancer
+
+_DESCRIPTION = """
+Memory for AI agents: who said what, recalled only for whom it may be.
+
+Send an API key with every request: `Authorization: Bearer …`. A service key names the user
+it acts for (`user_id`), a user key can only be its user.
+"""
+
+_REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem, "description": description}
+    for status, description in {
+        401: "No API key, or one that is not known.",
+        403: "The key's role may not do this.",
+        404: "No such thing, or not for this actor.",
+        409: "It clashes with what is stored.",
+        412: "If-Match does not name the current version.",
+        413: "The body is too large.",
+        422: "A field is wrong; the problem names it.",
+        429: "Too many requests.",
+        503: "The database or the embedding model does not answer.",
+    }.items()
+}
+
+system = APIRouter(tags=["system"])
+
+
+class Health(BaseModel):
+    """That the server runs, and what it is."""
+
+    status: str = Field(examples=["ok"])
+    version: str
+
+
+@system.get("/health")
+async def health(request: Request) -> Health:
+    """Say whether the server and its database answer. Needs no key."""
+    await request.app.state.memory.database.ping()
+    return Health(status="ok", version=version.__version__)
+
+
+def create_app(memory: Remembrancer) -> FastAPI:
+    """Return the application that serves ``memory`` over HTTP."""
+    limits = memory.settings.limits
+    app = FastAPI(
+        title="Remembrancer",
+        version=version.__version__,
+        description=_DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        responses=_REFUSALS,
+    )
+    app.state.memory = memory
+    app.state.sessions = sessions.Sessions()
+    app.state.rate_limit = RateLimit(limits.requests_per_minute)
+    problems.install(app)
+    for part in (
+        system,
+        sessions.router,
+        users.router,
+        memories.by_agent,
+        memories.by_user,
+        memories.router,
+        agents.router,
+        conversations.router,
+        keys.router,
+    ):
+        app.include_router(part)
+    app.middleware("http")(_careful_headers)
+    app.add_middleware(BodyLimit, limit=limits.body_bytes)
+    return app
+
+
+async def _careful_headers(
+    request: Request, call_next: Callable[[Request], Awaitable[Response]]
+) -> Response:
+    response = await call_next(request)
+    response.headers.setdefault("X-Content-Type-Options", "nosniff")
+    response.headers.setdefault("Referrer-Policy", "no-referrer")
+    response.headers.setdefault("Cache-Control", "no-store")
+    response.headers.setdefault("Content-Security-Policy", "default-src 'none'")
+    return response

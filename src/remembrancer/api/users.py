@@ -1,0 +1,73 @@
+"""Users: /api/users."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Response
+
+from remembrancer.api.dependencies import Authenticated, Cursor, IfMatch, Limit, Services, tag
+from remembrancer.text import Key, Page
+from remembrancer.users.schemas import PlatformLink, ResolveUser, User, UserUpdate
+
+router = APIRouter(prefix="/api/users", tags=["users"])
+
+
+@router.post("/resolve")
+async def resolve(memory: Services, actor: Authenticated, who: ResolveUser) -> User:
+    """Return the user behind a platform id; the first time, create them.
+
+    Safe to call on every message and from many places at once.
+    """
+    return await memory.users.resolve(actor, who)
+
+
+@router.get("")
+async def list_users(
+    memory: Services, actor: Authenticated, limit: Limit = 50, cursor: Cursor = None
+) -> Page[User]:
+    """List users in the order they were first seen."""
+    return await memory.users.list(actor, limit=limit, cursor=cursor)
+
+
+@router.get("/by-platform")
+async def find_user(
+    memory: Services,
+    actor: Authenticated,
+    platform: Annotated[Key, Query()],
+    platform_user_id: Annotated[Key, Query()],
+) -> User:
+    """Return the user behind a platform id."""
+    return await memory.users.find(actor, platform, platform_user_id)
+
+
+@router.get("/{user_id}")
+async def get_user(
+    memory: Services, actor: Authenticated, user_id: UUID, response: Response
+) -> User:
+    """Return a user."""
+    user = await memory.users.get(actor, user_id)
+    tag(response, user.version)
+    return user
+
+
+@router.patch("/{user_id}")
+async def update_user(
+    memory: Services,
+    actor: Authenticated,
+    user_id: UUID,
+    changes: UserUpdate,
+    response: Response,
+    if_match: IfMatch,
+) -> User:
+    """Change a user's name or time zone."""
+    user = await memory.users.update(actor, user_id, changes, if_version=if_match)
+    tag(response, user.version)
+    return user
+
+
+@router.post("/{user_id}/links", status_code=201)
+async def link_platform(
+    memory: Services, actor: Authenticated, user_id: UUID, link: PlatformLink
+) -> User:
+    """Say that a platform id is this user."""
+    return await memory.users.link(actor, user_id, link)

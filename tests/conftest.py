@@ -1,0 +1,81 @@
+"""What every test may use: a real store, people and agents in it, and ways to reach it."""
+
+import os
+from collections.abc import AsyncIterator, Iterator
+
+import httpx2
+import pytest
+from support import Api, empty, headers_of, person
+
+from remembrancer import (
+    Agent,
+    AgentCreate,
+    Remembrancer,
+    Role,
+    Settings,
+    User,
+    as_actor,
+)
+from remembrancer.api import create_app
+from remembrancer.db.embedded import EmbeddedPostgres
+from remembrancer.keys.schemas import KeyCreate
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Postgres of this test process, or the one REMEMBRANCER_TEST_DATABASE_URL names."""
+    if url := os.environ.get("REMEMBRANCER_TEST_DATABASE_URL"):
+        yield url
+        return
+    data_dir = tmp_path_factory.mktemp("store")
+    server = EmbeddedPostgres(data_dir, shared_buffers="64MB")
+    yield server.start()
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+async def opened(
+    database_url: str, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Remembrancer]:
+    settings = Settings(data_dir=tmp_path_factory.mktemp("data"))
+    async with Remembrancer.open(database_url=database_url, settings=settings) as memory:
+        yield memory
+
+
+@pytest.fixture
+def memory(opened: Remembrancer, database_url: str) -> Remembrancer:
+    """An open store with nothing in it."""
+    empty(database_url)
+    return opened
+
+
+@pytest.fixture
+async def ada(memory: Remembrancer) -> User:
+    return await person(memory, "Ada")
+
+
+@pytest.fixture
+async def bob(memory: Remembrancer) -> User:
+    return await person(memory, "Bob")
+
+
+@pytest.fixture
+async def agent(memory: Remembrancer) -> Agent:
+    return await memory.agents.create(as_actor(), AgentCreate(name="Helper"))
+
+
+@pytest.fixture
+async def api(memory: Remembrancer) -> AsyncIterator[Api]:
+    transport = httpx2.ASGITransport(app=create_app(memory), raise_app_exceptions=False)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+        yield Api(
+            client,
+            memory,
+            service=await headers_of(memory, KeyCreate(name="service", role=Role.SERVICE)),
+            admin=await headers_of(memory, KeyCreate(name="admin", role=Role.ADMIN)),
+        )
