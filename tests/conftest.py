@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import httpx2
 import pytest
-from support import Api, empty, headers_of, person
+from doors import Door, PythonDoor, RestDoor
+from support import Api, Store, careless, empty, headers_of, person
 
 from remembrancer import (
     Agent,
@@ -34,7 +35,9 @@ def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         return
     data_dir = tmp_path_factory.mktemp("store")
     server = EmbeddedPostgres(data_dir, shared_buffers="64MB")
-    yield server.start()
+    with careless():
+        url = server.start()
+    yield url
     server.stop()
 
 
@@ -50,6 +53,7 @@ async def opened(
 @pytest.fixture
 def memory(opened: Remembrancer, database_url: str) -> Remembrancer:
     """An open store with nothing in it."""
+    Store.url = database_url
     empty(database_url)
     return opened
 
@@ -79,3 +83,11 @@ async def api(memory: Remembrancer) -> AsyncIterator[Api]:
             service=await headers_of(memory, KeyCreate(name="service", role=Role.SERVICE)),
             admin=await headers_of(memory, KeyCreate(name="admin", role=Role.ADMIN)),
         )
+
+
+@pytest.fixture(params=["python", "rest"])
+def door(request: pytest.FixtureRequest, memory: Remembrancer, api: Api) -> Door:
+    """Each way in, in turn, as an agent's backend."""
+    return (
+        PythonDoor(memory, as_actor()) if request.param == "python" else RestDoor(api, api.service)
+    )

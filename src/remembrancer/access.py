@@ -54,13 +54,21 @@ class Visibility(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who asks: in which role, for which user, through which agent and entry point."""
+    """Who asks: in which role, for which user, through which agent and entry point.
+
+    Raises ``NotFound`` for the owner of shared knowledge, which is nobody to act for.
+    """
 
     role: Role
     user_id: UUID | None = None
     agent_id: UUID | None = None
     entry_point: str = "python"
     key_id: UUID | None = None
+
+    def __post_init__(self) -> None:
+        """Check that the user can be one."""
+        if self.user_id == SHARED_OWNER:
+            raise NotFound("no such user", field="user_id")
 
     def acting_for(self, user_id: UUID | None, agent_id: UUID | None = None) -> "Actor":
         """Return this actor asking for ``user_id`` through ``agent_id``.

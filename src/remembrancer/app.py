@@ -71,12 +71,15 @@ class Remembrancer:
         *,
         database_url: str | None = None,
         settings: Settings | None = None,
+        check_model: bool = True,
     ) -> "AsyncIterator[Remembrancer]":
         """Open the store in ``data_dir``, or the one at ``database_url``, and close it after.
 
         ``data_dir`` holds an embedded Postgres that runs as long as this is open. Whatever
         is not given comes from ``settings``, or else from the environment. Raises
         ``ConfigurationError`` when the store cannot be opened; the message says what to do.
+        Without ``check_model``, a store that another embedding model filled is opened too,
+        for maintenance: it can be neither recalled from nor written to.
         """
         given: dict[str, Any] = {
             "data_dir": Path(data_dir) if data_dir else None,
@@ -92,7 +95,8 @@ class Remembrancer:
             stack.push_async_callback(embedder.close)
             database = Database(url, pool_size=chosen.database.pool_size)
             stack.push_async_callback(database.close)
-            await claim_store(database, embedder)
+            if check_model:
+                await claim_store(database, embedder)
             memory = Remembrancer(chosen, database, embedder)
             memory.accesses.start()
             stack.push_async_callback(memory.accesses.close)

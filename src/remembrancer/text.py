@@ -15,6 +15,8 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, Field, StringCons
 from remembrancer.errors import InvalidInput
 
 _NOT_A_CURSOR = "is not a cursor from an earlier answer"
+_ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+_DEEPEST_JSON = 32
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -38,9 +40,18 @@ def storable_json(value: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("holds something that is not JSON text") from None
     if len(encoded) > 8192:
         raise ValueError("is larger than 8,192 bytes")
-    if b"\\u0000" in encoded:
+    if _deeper_than(value, _DEEPEST_JSON):
+        raise ValueError(f"is nested more than {_DEEPEST_JSON} levels deep")
+    if _ESCAPED_NUL.search(encoded.decode()):
         raise ValueError("holds a NUL character")
     return value
+
+
+def _deeper_than(value: Any, levels: int) -> bool:
+    inside = value.values() if isinstance(value, dict) else value
+    return isinstance(value, dict | list | tuple) and (
+        levels == 0 or any(_deeper_than(one, levels - 1) for one in inside)
+    )
 
 
 def one_line(value: str) -> str:
@@ -124,9 +135,16 @@ def from_cursor(cursor: str, parts: int) -> Sequence[str]:
     except (ValueError, binascii.Error):
         position = None
     valid = isinstance(position, list) and len(position) == parts
-    if not valid or not all(isinstance(p, str) and "\x00" not in p for p in position):
+    if not valid or not all(isinstance(part, str) and _is_storable(part) for part in position):
         raise InvalidInput(_NOT_A_CURSOR, field="cursor")
     return list(position)
+
+
+def _is_storable(value: str) -> bool:
+    try:
+        return storable(value) == value
+    except ValueError:
+        return False
 
 
 def id_from_cursor(cursor: str | None) -> UUID | None:

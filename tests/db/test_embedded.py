@@ -15,8 +15,16 @@ import psycopg
 import pytest
 
 import remembrancer
-from remembrancer.db.embedded import EmbeddedPostgres, account, binaries, cluster, process
+from remembrancer.db.embedded import (
+    EmbeddedPostgres,
+    account,
+    binaries,
+    cluster,
+    process,
+    sharing,
+)
 from remembrancer.db.embedded.cluster import read_postmaster
+from remembrancer.db.embedded.lock import DirectoryLock
 from remembrancer.errors import DatabaseSetupError
 
 SOURCE = Path(remembrancer.__file__).parents[1]
@@ -208,22 +216,51 @@ def test_a_log_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
     assert log.tail() == "said"
 
 
-def test_one_process_per_data_directory(running: tuple[Path, str]) -> None:
-    """A second process is told which directory is taken, by whom, and what to do."""
+def test_a_second_process_shares_the_server(running: tuple[Path, str]) -> None:
+    """A second process gets the running server's URL, and its end leaves the server alone."""
     second = python(HOLD, running[0])
-    _, stderr = second.communicate(timeout=10)
-    assert second.returncode == 1
-    assert f"DatabaseSetupError: The data directory {running[0]} is in use" in stderr
-    assert f"by process {os.getpid()}" in stderr
-    assert "its URL" in stderr
-    assert ask(running[1], "SELECT 1") == [(1,)]
+    url, stderr = second.communicate(timeout=10)
+    assert (second.returncode, url.strip()) == (0, running[1]), stderr
+    assert ask(running[1], "SELECT count(*) > 0 FROM note") == [(True,)]
 
 
-def test_a_second_server_in_this_process_is_refused(running: tuple[Path, str]) -> None:
-    """The lock also tells two servers of the same process apart, and outlives the refusal."""
-    for _ in range(2):
-        with pytest.raises(DatabaseSetupError, match="in use"):
-            make(running[0]).start()
+def test_sharing_ends_with_the_owner(used_dir: Path) -> None:
+    """Stopping a share stops nothing; once the owner stops, the other has no server."""
+    owner, other = make(used_dir), make(used_dir)
+    with owner:
+        url = other.start()
+        assert url == owner.start()
+        other.stop()
+        assert ask(url, "SELECT 1") == [(1,)]
+        other.start()
+    with pytest.raises(psycopg.OperationalError):
+        ask(other.start(), "SELECT 1")
+    other.stop()
+    with other:
+        assert ask(other.start(), "SELECT 1") == [(1,)]
+
+
+def test_a_server_that_cannot_be_shared_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the holder of the directory runs no server, we are told who it is and what to do."""
+    monkeypatch.setattr(sharing, "PATIENCE", 0.2)
+    lock = DirectoryLock(tmp_path)
+    with pytest.raises(DatabaseSetupError, match=f"in use by process {os.getpid()}.*its URL"):
+        make(tmp_path).start()
+    lock.release()
+
+
+def test_an_address_that_is_not_ours_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A socket directory that this package did not make is never connected to."""
+    monkeypatch.setattr(sharing, "PATIENCE", 0.0)
+    lock = DirectoryLock(tmp_path)
+    lock.leave(str(tmp_path))
+    with pytest.raises(DatabaseSetupError, match="in use"):
+        make(tmp_path).start()
+    lock.release()
 
 
 @pytest.mark.parametrize("patient", [True, False])

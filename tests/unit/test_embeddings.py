@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from remembrancer.embeddings import CachedQueries, MiniLM, OpenAIEmbedder, create_embedder, minilm
+from remembrancer.embeddings import CachedQueries, create_embedder, minilm
 from remembrancer.embeddings.base import Embedder, Vectors
-from remembrancer.embeddings.openai import LONGEST_PAUSE, MAX_BYTES, _retry_after
+from remembrancer.embeddings.minilm import MiniLM
+from remembrancer.embeddings.openai import LONGEST_PAUSE, MAX_BYTES, OpenAIEmbedder, _retry_after
 from remembrancer.errors import ConfigurationError, EmbeddingUnavailable
 from remembrancer.settings import EmbeddingSettings
 

@@ -1,5 +1,6 @@
 """What the endpoints ask for: the services, the actor, preconditions."""
 
+import re
 from typing import Annotated
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
 from remembrancer.errors import InvalidInput, Unauthenticated
 
+_ETAG = re.compile(r'(?:W/)?"(?P<quoted>[0-9]{1,9})"|(?P<bare>[0-9]{1,9})')
 _bearer = HTTPBearer(auto_error=False, description="An API key, made with `remembrancer keys`.")
 
 
@@ -60,10 +62,10 @@ def if_match(
     """Return the version an update asks to be current."""
     if value is None or value.strip() == "*":
         return None
-    digits = value.strip().removeprefix("W/").strip('"')
-    if not digits.isascii() or not digits.isdigit() or len(digits) > 9:
+    tag = _ETAG.fullmatch(value.strip())
+    if tag is None:
         raise InvalidInput("is not an ETag from an earlier answer", field="If-Match")
-    return int(digits)
+    return int(tag["quoted"] or tag["bare"])
 
 
 IfMatch = Annotated[int | None, Depends(if_match)]

@@ -3,9 +3,10 @@
 import time
 from collections.abc import Callable
 
+from fastapi import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from remembrancer.api.problems import problem
+from remembrancer.api.problems import too_large
 from remembrancer.errors import TooManyRequests
 
 
@@ -22,55 +23,33 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         if self._announced(scope) > self._limit:
-            await self._refusal()(scope, receive, send)
+            await too_large(_over(self._limit))(scope, receive, send)
             return
-        counting = _Counting(receive, self._limit)
-        answering = _Answering(send)
-        try:
-            await self._app(scope, counting, answering)
-        except _TooLargeError:
-            if not answering.begun:
-                await self._refusal()(scope, receive, send)
+        await self._app(scope, _Counting(receive, self._limit), send)
 
     @staticmethod
     def _announced(scope: Scope) -> int:
         length = dict(scope["headers"]).get(b"content-length", b"0")
         return int(length) if length.isdigit() else 0
 
-    def _refusal(self) -> ASGIApp:
-        return problem(
-            413,
-            "Content too large",
-            f"the body has more than {self._limit:,} bytes",
-            slug="content-too-large",
-        )
 
-
-class _TooLargeError(Exception):
-    pass
+def _over(limit: int) -> str:
+    return f"the body has more than {limit:,} bytes"
 
 
 class _Counting:
     def __init__(self, receive: Receive, limit: int) -> None:
         self._receive = receive
+        self._limit = limit
         self._left = limit
 
     async def __call__(self) -> Message:
         message = await self._receive()
         self._left -= len(message.get("body", b""))
         if self._left < 0:
-            raise _TooLargeError
+            # The one kind of error that the framework passes on while it reads a body.
+            raise HTTPException(413, _over(self._limit))
         return message
-
-
-class _Answering:
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.begun = False
-
-    async def __call__(self, message: Message) -> None:
-        self.begun = True
-        await self._send(message)
 
 
 class RateLimit:

@@ -16,6 +16,7 @@ from remembrancer.api.dependencies import (
     Services,
     tag,
 )
+from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import (
     Category,
     Kind,
@@ -101,7 +102,7 @@ def memory_filter(
 
 
 Filter = Annotated[MemoryFilter, Depends(memory_filter)]
-MemoryId = Annotated[str, Path(max_length=64, examples=["a1B2c3D4"])]
+MemoryId = Annotated[str, Path(examples=["a1B2c3D4"])]
 
 
 @router.get("/")
@@ -202,7 +203,10 @@ async def search_memories(
 ) -> RecallAnswer:
     """Search memories; add `source=message` for what was said as well."""
     wanted = RecallQuery(query=q, limit=limit, kinds=kind, sort=sort, sources=source)
-    return await memory.recalls.recall(actor, wanted)
+    try:
+        return await memory.recalls.recall(actor, wanted)
+    except InvalidInput as error:
+        raise InvalidInput(error.reason, field="q" if error.field == "query" else None) from error
 
 
 @router.get("/{memory_id}")

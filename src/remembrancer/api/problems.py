@@ -106,18 +106,36 @@ def _field_error(error: Mapping[str, Any]) -> FieldError:
     reason = str(error["msg"]).removeprefix("Value error, ")
     if error["type"] == "json_invalid":
         return FieldError(field="body", reason="is not valid JSON")
-    if not path and ": " in reason:
+    if error["type"] == "value_error" and ": " in reason:
         # A rule about several fields names the one to change.
         field, reason = reason.split(": ", 1)
-        return FieldError(field=field, reason=reason)
+        path = [*path, field]
     return FieldError(field=".".join(path) or where[0], reason=reason)
 
 
 async def _http(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
+    if error.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return too_large(error.detail)
+    if error.status_code == HTTPStatus.BAD_REQUEST:
+        # The framework's word for a body that is not even wrong JSON.
+        return unreadable_body()
     title = HTTPStatus(error.status_code).phrase
     slug = title.lower().replace(" ", "-")
     return problem(error.status_code, title, str(error.detail), slug=slug, headers=error.headers)
+
+
+def too_large(detail: str) -> JSONResponse:
+    """Return the answer to a body over the limit."""
+    return problem(413, "Content too large", detail, slug="content-too-large")
+
+
+def unreadable_body() -> JSONResponse:
+    """Return the answer to a body that cannot be read: no text, too deep, endless numbers."""
+    error = FieldError(field="body", reason="cannot be read as JSON")
+    return problem(
+        422, "Invalid input", f"body: {error.reason}", slug="invalid-input", errors=[error]
+    )
 
 
 async def _unexpected(_request: Request, error: Exception) -> JSONResponse:

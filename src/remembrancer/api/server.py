@@ -1,17 +1,17 @@
 """The ASGI application."""
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
 from pydantic import BaseModel, Field
-from starlette.responses import Response
 
 from remembrancer import version
 from remembrancer.api import agents, conversations, keys, memories, problems, sessions, users
+from remembrancer.api.headers import CarefulHeaders
 from remembrancer.api.limits import BodyLimit, RateLimit
 from remembrancer.api.problems import Problem
 from remembrancer.app import Remembrancer
+from remembrancer.web import home
 
 _DESCRIPTION = """
 Memory for AI agents: who said what, recalled only for whom it may be.
@@ -77,19 +77,9 @@ def create_app(memory: Remembrancer) -> FastAPI:
         agents.router,
         conversations.router,
         keys.router,
+        home.router,
     ):
         app.include_router(part)
-    app.middleware("http")(_careful_headers)
     app.add_middleware(BodyLimit, limit=limits.body_bytes)
+    app.add_middleware(CarefulHeaders)
     return app
-
-
-async def _careful_headers(
-    request: Request, call_next: Callable[[Request], Awaitable[Response]]
-) -> Response:
-    response = await call_next(request)
-    response.headers.setdefault("X-Content-Type-Options", "nosniff")
-    response.headers.setdefault("Referrer-Policy", "no-referrer")
-    response.headers.setdefault("Cache-Control", "no-store")
-    response.headers.setdefault("Content-Security-Policy", "default-src 'none'")
-    return response

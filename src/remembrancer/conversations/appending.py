@@ -1,7 +1,7 @@
 """From messages as sent to messages stored: whose they are, where they lie, made searchable."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -11,21 +11,21 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor, Placement, Role, Visibility, may_take_part
 from remembrancer.agents import repository as agents
-from remembrancer.conversations import repository, rules
+from remembrancer.conversations import repository, rules, senders
 from remembrancer.conversations.schemas import (
     Appended,
     AppendedMessage,
     MessageCreate,
     MessageRole,
 )
+from remembrancer.conversations.senders import Sender
 from remembrancer.db.engine import Database
-from remembrancer.errors import InvalidInput, NotFound
+from remembrancer.errors import NotFound
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
 from remembrancer.recall.index import Indexer, Searchable, Source
 from remembrancer.settings import LimitSettings
-from remembrancer.users.schemas import ResolveUser
-from remembrancer.users.service import Users
+from remembrancer.users.service import STAFF, Users
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,9 @@ class Appending:
     """Adds messages to conversations."""
 
     def __init__(
-        self, database: Database, users: Users, indexer: Indexer, limits: LimitSettings
+        self, database: Database, _users: Users, indexer: Indexer, limits: LimitSettings
     ) -> None:
         self._database = database
-        self._users = users
         self._indexer = indexer
         self._limits = limits
 
@@ -63,10 +62,10 @@ class Appending:
         rules.check_lengths(messages, batch=limits.batch, characters=limits.message_characters)
         async with self._database.system() as connection:
             conversation = await _writable(connection, actor, conversation_id)
-        senders = await self._senders(actor, conversation, messages)
-        async with self._database.system() as connection:
-            drafts = await _drafts(connection, actor, conversation_id, messages, senders)
-            places = await _places(connection, conversation, {d.owner_id for d in drafts})
+            named = await senders.look_up(connection, conversation.platform, messages)
+            if named:
+                actor.require(*STAFF)
+            drafts = await _drafts(connection, actor, conversation_id, messages, named)
         searchable = await self._prepare(drafts)
         request = (conversation_id, messages)
         async with (
@@ -75,30 +74,11 @@ class Appending:
         ):
             if answer.earlier is not None:
                 return Appended.model_validate(answer.earlier)
-            appended = await self._store(connection, conversation, drafts, places, searchable)
+            found = await senders.store(connection, named)
+            drafts = [replace(d, owner_id=found.get(d.owner_id, d.owner_id)) for d in drafts]
+            appended = await self._store(connection, conversation, drafts, searchable)
             answer.keep = appended.model_dump(mode="json")
             return appended
-
-    async def _senders(
-        self, actor: Actor, conversation: Row[Any], messages: Sequence[MessageCreate]
-    ) -> list[UUID | None]:
-        """Return the user each message names, if it names one."""
-        strangers = {
-            m.platform_user_id: m.sender_name or m.platform_user_id
-            for m in messages
-            if m.platform_user_id is not None and m.user_id is None
-        }
-        if strangers and conversation.platform is None:
-            raise InvalidInput("the conversation has no platform", field="platform_user_id")
-        known = {}
-        for platform_user_id, name in strangers.items():
-            who = ResolveUser(
-                platform=conversation.platform,
-                platform_user_id=platform_user_id,
-                display_name=name[:200],
-            )
-            known[platform_user_id] = (await self._users.resolve(actor, who)).id
-        return [m.user_id or known.get(m.platform_user_id or "") for m in messages]
 
     async def _prepare(self, drafts: Sequence[Draft]) -> dict[UUID, Searchable]:
         said = [
@@ -116,9 +96,9 @@ class Appending:
         connection: AsyncConnection,
         conversation: Row[Any],
         drafts: Sequence[Draft],
-        places: dict[UUID, Placement],
         searchable: dict[UUID, Searchable],
     ) -> Appended:
+        places = await _places(connection, conversation, {draft.owner_id for draft in drafts})
         before = await repository.reserve(connection, conversation.id, len(drafts))
         placed = list(enumerate(drafts, before + 1))
         await repository.join(connection, conversation.id, places)
@@ -157,17 +137,19 @@ async def _drafts(
     actor: Actor,
     conversation_id: UUID,
     messages: Sequence[MessageCreate],
-    senders: Sequence[UUID | None],
+    named: Mapping[str, Sender],
 ) -> list[Draft]:
+    by_platform_id = {key: sender.user_id for key, sender in named.items()}
     owners = rules.owners(
         messages,
-        senders,
+        [m.user_id or by_platform_id.get(m.platform_user_id or "") for m in messages],
         acting_for=actor.user_id,
         last_sender=await repository.last_sender(connection, conversation_id),
     )
     if actor.role is Role.USER and set(owners) != {actor.user_id}:
         raise NotFound("no such user", field="user_id")
     names = await repository.names(connection, owners)
+    names |= {sender.user_id: sender.name for sender in named.values()}
     if not set(owners) <= names.keys():
         raise NotFound("no such user", field="user_id")
     now = datetime.now(UTC)

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from remembrancer.access import Actor
-from remembrancer.errors import DatabaseUnavailable
+from remembrancer.errors import DatabaseUnavailable, EmbeddingUnavailable
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ _SESSION = {
 }
 
 _ACT_AS = "SELECT set_config('app.user_id', :user_id, true), set_config('app.role', :role, true)"
-_ACT_AS_RAW = _ACT_AS.replace(":user_id", "%s").replace(":role", "%s")
+_SET = "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS s (name, value)"
 
 
 def driver_url(url: str) -> str:
@@ -77,20 +77,29 @@ class Database:
             raise _translated(error) from error
 
     async def one_round_trip(
-        self, actor: Actor, statement: str, binds: Mapping[str, Any]
+        self,
+        actor: Actor,
+        statement: str,
+        binds: Mapping[str, Any],
+        *,
+        settings: Mapping[str, str] | None = None,
     ) -> Sequence[Any]:
         """Run one reading statement for ``actor`` and return its rows as named tuples.
 
-        The settings and the statement go out together, in one implicit transaction, and
-        come back together. ``statement`` uses psycopg's ``%(name)s`` placeholders.
+        What row-level security must know, further ``settings`` for this statement alone and
+        the statement go out together, in one implicit transaction, and come back together.
+        ``statement`` uses psycopg's ``%(name)s`` placeholders.
         """
+        told = {"app.user_id": str(actor.user_id or ""), "app.role": actor.role, **(settings or {})}
         try:
             async with self._autocommit.connect() as connection:
                 raw = await connection.get_raw_connection()
                 driver = cast("psycopg.AsyncConnection[Any]", raw.driver_connection)
-                return await _pipelined(driver, actor, statement, binds)
+                return await _pipelined(driver, told, statement, binds)
         except psycopg.OperationalError as error:
             raise DatabaseUnavailable("the database does not answer") from error
+        except psycopg.DataError as error:
+            raise _other_model(error) or error from error
         except DBAPIError as error:
             raise _translated(error) from error
 
@@ -105,7 +114,10 @@ class Database:
 
 
 async def _pipelined(
-    driver: "psycopg.AsyncConnection[Any]", actor: Actor, statement: str, binds: Mapping[str, Any]
+    driver: "psycopg.AsyncConnection[Any]",
+    told: Mapping[str, str],
+    statement: str,
+    binds: Mapping[str, Any],
 ) -> Sequence[Any]:
     # In a pipeline all statements up to its end are one transaction, so the settings
     # hold for the statement and are gone after it, with no BEGIN or COMMIT to wait for.
@@ -116,7 +128,7 @@ async def _pipelined(
         driver.cursor(row_factory=namedtuple_row, binary=True) as answer,
     ):
         async with driver.pipeline():
-            await settings.execute(_ACT_AS_RAW, (str(actor.user_id or ""), actor.role))
+            await settings.execute(_SET, (list(told), list(told.values())))
             await answer.execute(statement, binds)
         return await answer.fetchall()
 
@@ -145,4 +157,15 @@ def _create_engine(url: str, pool_size: int) -> AsyncEngine:
 def _translated(error: DBAPIError) -> Exception:
     """Return what the caller should see instead of a driver's error."""
     lost = error.connection_invalidated or isinstance(error.orig, psycopg.OperationalError)
-    return DatabaseUnavailable("the database does not answer") if lost else error
+    if lost:
+        return DatabaseUnavailable("the database does not answer")
+    return _other_model(error.orig) or error
+
+
+def _other_model(error: BaseException | None) -> EmbeddingUnavailable | None:
+    """Return what to raise where `reembed` has put vectors of another size in place."""
+    if isinstance(error, psycopg.DataError) and "different halfvec dimensions" in str(error):
+        return EmbeddingUnavailable(
+            "the store now holds vectors of another model; restart with that model"
+        )
+    return None

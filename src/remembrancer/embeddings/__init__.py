@@ -2,11 +2,9 @@
 
 from remembrancer.embeddings.base import Embedder
 from remembrancer.embeddings.cache import CachedQueries
-from remembrancer.embeddings.minilm import MiniLM
-from remembrancer.embeddings.openai import OpenAIEmbedder
 from remembrancer.settings import EmbeddingSettings
 
-__all__ = ["CachedQueries", "Embedder", "MiniLM", "OpenAIEmbedder", "create_embedder"]
+__all__ = ["CachedQueries", "Embedder", "create_embedder"]
 
 
 def create_embedder(settings: EmbeddingSettings) -> Embedder:
@@ -19,8 +17,14 @@ def create_embedder(settings: EmbeddingSettings) -> Embedder:
 
 
 def _provider(settings: EmbeddingSettings) -> Embedder:
+    # Only the provider in use is imported: the runtime of the bundled model takes a third of
+    # a second to load, which no `--help` should wait for.
     if settings.provider == "minilm":
+        from remembrancer.embeddings.minilm import MiniLM  # noqa: PLC0415
+
         return MiniLM(threads=settings.threads, batch_size=settings.batch_size)
+    from remembrancer.embeddings.openai import OpenAIEmbedder  # noqa: PLC0415
+
     key = settings.api_key
     return OpenAIEmbedder(
         base_url=settings.base_url,

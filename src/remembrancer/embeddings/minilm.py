@@ -7,6 +7,7 @@ trusted before its digest is checked.
 
 import asyncio
 import hashlib
+import os
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -37,9 +38,9 @@ _CHARACTERS = 64 * MAX_TOKENS
 class MiniLM:
     """Embedder for English text: 384 dimensions, about 10 ms for a line of chat.
 
-    ``threads`` is how many cores a text may use, 0 for all; ``batch_size`` how many texts are
-    embedded before a cancelled call stops. Raises ``ConfigurationError`` where the model's
-    files are missing or not the expected ones.
+    ``threads`` is how many texts are embedded side by side, 0 for one per core;
+    ``batch_size`` how many texts are embedded before a cancelled call stops. Raises
+    ``ConfigurationError`` where the model's files are missing or not the expected ones.
     """
 
     name = "all-MiniLM-L6-v2-int8"
@@ -47,13 +48,14 @@ class MiniLM:
 
     def __init__(self, *, threads: int = 0, batch_size: int = 64) -> None:
         self._batch_size = batch_size
+        self._side_by_side = threads or os.cpu_count() or 1
         self._tokenizer = Tokenizer.from_buffer(_read(*_TOKENIZER))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS)
         options = ort.SessionOptions()
-        options.intra_op_num_threads = threads
-        # Threads that spin while they wait win half a millisecond and cost the database a core.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        # The matrices of a line of chat are too small to share out: two texts on a core each
+        # take less time than one after the other on both.
+        options.intra_op_num_threads = 1
         self._session = ort.InferenceSession(
             _read(*_MODEL), options, providers=["CPUExecutionProvider"]
         )
@@ -63,7 +65,17 @@ class MiniLM:
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for start in range(0, len(texts), self._batch_size):
             batch = texts[start : start + self._batch_size]
-            vectors[start : start + len(batch)] = await asyncio.to_thread(self._embed, batch)
+            vectors[start : start + len(batch)] = await self._share_out(batch)
+        return vectors
+
+    async def _share_out(self, batch: Sequence[str]) -> Vectors:
+        vectors = np.empty((len(batch), self.dimensions), dtype=np.float32)
+        # Dealt out like cards, so that a run of long texts does not fall to one thread.
+        shares = [slice(n, None, self._side_by_side) for n in range(self._side_by_side)]
+        used = [share for share in shares if batch[share]]
+        done = await asyncio.gather(*(asyncio.to_thread(self._embed, batch[s]) for s in used))
+        for share, rows in zip(used, done, strict=True):
+            vectors[share] = rows
         return vectors
 
     async def embed_query(self, text: str) -> Vectors:

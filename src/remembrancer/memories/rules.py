@@ -8,7 +8,7 @@ from hashlib import blake2b
 from uuid import UUID
 
 from remembrancer.access import EffectiveScope, Placement, Scope, ScopeSource, Visibility
-from remembrancer.errors import InvalidInput
+from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories.schemas import Kind, MemoryCreate
 from remembrancer.text import normalised
@@ -25,6 +25,9 @@ DEFAULT_IMPORTANCE = {
     Kind.OBSERVATION: 0.3,
 }
 """How much a memory of each kind matters, 0 to 1, unless the writer says otherwise."""
+
+LONGEST_ID = 64
+"""Characters of the longest id that is looked for."""
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?|\d[\d.,:/-]*")
 _NEGATIONS = frozenset(
@@ -157,5 +160,11 @@ def check_batch(statements: Sequence[MemoryCreate], *, batch: int, characters: i
     if len(statements) > batch:
         raise InvalidInput(f"must hold at most {batch:,} memories", field="memories")
     for index, statement in enumerate(statements):
-        field = "content" if len(statements) == 1 else f"memories.{index}.content"
+        field = f"memories.{index}.content"
         check_length(statement.content, characters=characters, field=field)
+
+
+def check_id(memory_id: str) -> None:
+    """Raise ``NotFound`` for what cannot be the id of any memory."""
+    if not (0 < len(memory_id) <= LONGEST_ID and memory_id.isascii() and memory_id.isalnum()):
+        raise NotFound("no such memory", field="memory_id")

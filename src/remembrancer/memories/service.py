@@ -65,6 +65,7 @@ class Memories:
 
         Raises ``SimilarMemoryExists`` where a memory on its subject exists.
         """
+        rules.check_length(statement.content, characters=self._limits.memory_characters)
         [written] = await self.remember_many(
             actor, [statement], source=source, idempotency_key=idempotency_key
         )
@@ -116,6 +117,7 @@ class Memories:
 
     async def get(self, actor: Actor, memory_id: str) -> MemoryHistory:
         """Return a memory with its versions and mentions."""
+        rules.check_id(memory_id)
         async with self._database.transaction(actor) as connection:
             row = await repository.find(connection, actor, memory_id)
             if row is not None and row.status == Status.ACTIVE:
@@ -142,6 +144,7 @@ class Memories:
         ``if_version`` ``PreconditionFailed``; without either the update lands on
         whatever is current.
         """
+        rules.check_id(memory_id)
         text = None
         if changes.content is not None:
             rules.check_length(changes.content, characters=self._limits.memory_characters)
@@ -186,6 +189,7 @@ class Memories:
         was_active: bool = True,
         if_version: int | None = None,
     ) -> Memory:
+        rules.check_id(memory_id)
         async with self._database.transaction(actor) as connection:
             row = await self._changeable(connection, actor, memory_id, active=was_active)
             if row is not None:
@@ -216,7 +220,7 @@ class Memories:
 
     async def _refused(self, actor: Actor, action: str, memory_id: str) -> NotFound:
         async with self._database.transaction(actor) as connection:
-            await audit.note(connection, actor, action, [memory_id[:64]], outcome="refused")
+            await audit.note(connection, actor, action, [memory_id], outcome="refused")
         return NotFound("no such memory", field="memory_id")
 
 

@@ -1,7 +1,7 @@
 """Put texts where recall finds them: their vectors and their postings."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any, Literal
@@ -56,6 +56,11 @@ class Source:
     importance: float | None = None
 
 
+def voiced(contents: Sequence[str], speakers: Sequence[str]) -> list[str]:
+    """Return texts as they are embedded: with who said them, where somebody did."""
+    return [f"{s}: {c}" if s else c for s, c in zip(speakers, contents, strict=True)]
+
+
 class Indexer:
     """Prepares texts outside a transaction and stores them inside one."""
 
@@ -69,13 +74,11 @@ class Indexer:
 
         Slow (the model runs), so call it before opening a transaction.
         """
-        voiced = list(contents)
-        if speakers is not None:
-            voiced = [f"{s}: {c}" if s else c for s, c in zip(speakers, contents, strict=True)]
-        vectors = await self._embedder.embed_documents(voiced)
+        texts = list(contents) if speakers is None else voiced(contents, speakers)
+        vectors = await self._embedder.embed_documents(texts)
         return [
             _searchable(content, analyse(words), vector)
-            for content, words, vector in zip(contents, voiced, vectors, strict=True)
+            for content, words, vector in zip(contents, texts, vectors, strict=True)
         ]
 
     async def store(
@@ -120,6 +123,8 @@ _ADD_POSTINGS = text("""
     bindparam("shared_space_ids", type_=ARRAY(Uuid)),
 )
 
+_SOURCE_COLUMNS = [field.name for field in fields(Source)]
+_PLACE_COLUMNS = [field.name for field in fields(Placement)]
 _MOST_FREQUENT = 32_767
 
 
@@ -133,7 +138,8 @@ def _searchable(content: str, terms: dict[str, int], vector: NDArray[np.float32]
 
 
 def _item_row(item_id: int, place: Placement, source: Source, text: Searchable) -> dict[str, Any]:
-    row = asdict(source) | asdict(place)
+    row = {name: getattr(source, name) for name in _SOURCE_COLUMNS}
+    row |= {name: getattr(place, name) for name in _PLACE_COLUMNS}
     row["recorded_at"] = source.recorded_at or source.at
     return row | {
         "id": item_id,

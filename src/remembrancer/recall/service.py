@@ -16,8 +16,11 @@ from remembrancer.recall.index import content_hash
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort
 from remembrancer.recall.statements import CANDIDATES, MEMORIES_IN_ORDER
 
-PER_ARM: Final = 50
+PER_ARM: Final = 30
 """Items each arm puts forward; more does not change what comes out (decision 0004)."""
+PLANNER: Final = {"enable_nestloop": "off", "enable_memoize": "off", "work_mem": "16MB"}
+"""The joins of the candidate statement are of thousands of rows, whatever the planner guesses
+from tables it has not analysed yet: hashing them is never far off, nesting them often is."""
 BM25_K1: Final = 0.9
 BM25_B: Final = 0.4
 
@@ -72,14 +75,16 @@ class Recall:
             "terms": list(terms),
             "words": list(terms.values()),
             "content_hash": content_hash(query),
-            "source_types": list(wanted.sources),
+            "source_types": list(wanted.sources) if len(set(wanted.sources)) < 3 else None,
             "conversation_id": wanted.conversation_id,
             "per_arm": max(PER_ARM, wanted.limit),
             "reach": self._fusion.reach,
             "k1": BM25_K1,
             "b": BM25_B,
         }
-        rows = await self._database.one_round_trip(actor, CANDIDATES, binds)
+        rows = await self._database.one_round_trip(
+            actor, CANDIDATES[wanted.as_of is not None], binds, settings=PLANNER
+        )
         self._check(rows[0], actor)
         found = {row.id: row for row in rows if row.id is not None}
         ranked = fuse(
@@ -96,7 +101,9 @@ class Recall:
     async def _in_order(self, actor: Actor, wanted: RecallQuery) -> tuple[Sequence[Any], list[Hit]]:
         order = wanted.sort or _ORDER_OF_MODE[wanted.mode]
         binds = _filters(actor, wanted) | {"sort": order, "count": wanted.limit}
-        rows = await self._database.one_round_trip(actor, MEMORIES_IN_ORDER, binds)
+        rows = await self._database.one_round_trip(
+            actor, MEMORIES_IN_ORDER[wanted.as_of is not None], binds
+        )
         self._check(rows[0], actor)
         return rows, [explain.hit(row, None, {}) for row in rows if row.id is not None]
 
@@ -125,7 +132,7 @@ def _filters(actor: Actor, wanted: RecallQuery) -> dict[str, Any]:
 
 
 def _candidate(row: Any, word_count: int) -> Candidate:
-    keywords = [0.0] * word_count
+    keywords = [0.0] * word_count if row.words else []
     for word, score in zip(row.words or (), row.scores or (), strict=True):
         keywords[word] = score
     return Candidate(

@@ -5,14 +5,50 @@ from importlib.resources import files
 
 from remembrancer.access import SCOPE_FACTS, visible
 
+# The words of a memory: those of its current version, or of the version asked about.
+_NOW = {
+    "version_column": "m.content",
+    "version_number": "m.version",
+    "version_interval": "m.valid_from, m.valid_to",
+    "version_join": "",
+    "known": "i.superseded_at IS NULL",
+}
+_THEN = {
+    "version_column": "v.content",
+    "version_number": "v.version",
+    "version_interval": "v.valid_from, v.valid_to",
+    "version_join": (
+        "JOIN memory_versions AS v ON v.owner_id = m.owner_id AND v.memory_id = m.id "
+        "AND v.version = i.memory_version"
+    ),
+    "known": (
+        "i.recorded_at <= :as_of "
+        "AND (i.superseded_at IS NULL OR i.superseded_at > :as_of) "
+        "AND (i.valid_from IS NULL OR i.valid_from <= :as_of) "
+        "AND (i.valid_to IS NULL OR i.valid_to > :as_of)"
+    ),
+}
 
-def load(name: str) -> str:
-    """Return ``sql/<name>.sql`` with the access rule filled in, in psycopg's placeholders."""
+# What only memories have, for messages and chunks.
+_NO_MEMORY = (
+    "NULL AS kind, NULL AS category, NULL AS subject, CAST(NULL AS boolean) AS pinned, "
+    "CAST(NULL AS int) AS version, CAST(NULL AS int) AS access_count, "
+    "CAST(NULL AS timestamptz) AS valid_from, CAST(NULL AS timestamptz) AS valid_to"
+)
+
+
+def load(name: str, *, as_of: bool = False) -> str:
+    """Return ``sql/<name>.sql`` in psycopg's placeholders, with its blanks filled in.
+
+    The access rule goes in, and which versions of memories count: today's, or those known
+    and in force at ``:as_of``.
+    """
     written = (files("remembrancer.recall") / "sql" / f"{name}.sql").read_text(encoding="utf-8")
     statement = "\n".join(line for line in written.splitlines() if not line.startswith("--"))
-    filled = statement.format(visible=visible("i"), scope_facts=SCOPE_FACTS)
-    return re.sub(r"(?<![:\w]):([a-z]\w*)", r"%(\1)s", filled)
+    blanks = {"visible": visible("i"), "scope_facts": SCOPE_FACTS, "no_memory": _NO_MEMORY}
+    blanks |= _THEN if as_of else _NOW
+    return re.sub(r"(?<![:\w]):([a-z]\w*)", r"%(\1)s", statement.format(**blanks))
 
 
-CANDIDATES = load("candidates")
-MEMORIES_IN_ORDER = load("memories_in_order")
+CANDIDATES = {as_of: load("candidates", as_of=as_of) for as_of in (False, True)}
+MEMORIES_IN_ORDER = {as_of: load("memories_in_order", as_of=as_of) for as_of in (False, True)}

@@ -1,11 +1,14 @@
 """Make spaces. Managing their members comes with the facts they share."""
 
+from uuid import UUID
+
 from sqlalchemy import insert, select
 
 from remembrancer.access import Actor
 from remembrancer.db.engine import Database
 from remembrancer.db.tables import space_members, spaces, users
 from remembrancer.errors import NotFound
+from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
 from remembrancer.spaces.schemas import Space, SpaceCreate
 
@@ -16,11 +19,19 @@ class Spaces:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def create(self, actor: Actor, space: SpaceCreate) -> Space:
+    async def create(
+        self, actor: Actor, space: SpaceCreate, *, idempotency_key: str | None = None
+    ) -> Space:
         """Make a space with its members; ``NotFound`` if one of them is unknown."""
         owner = actor.require_user()
         members = {owner, *space.member_ids}
-        async with self._database.system() as connection:
+        async with (
+            self._database.system() as connection,
+            once(connection, actor, "spaces.create", idempotency_key, space) as answer,
+        ):
+            if answer.earlier is not None:
+                made = select(spaces).where(spaces.c.id == UUID(answer.earlier))
+                return Space.model_validate((await connection.execute(made)).one())
             known = select(users.c.id).where(users.c.id.in_(members))
             if set((await connection.execute(known)).scalars()) != members:
                 raise NotFound("no such user", field="member_ids")
@@ -34,4 +45,5 @@ class Spaces:
                     for m in sorted(members)
                 ],
             )
+            answer.keep = str(row.id)
             return Space.model_validate(row)

@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.db.tables import platform_links, users
-from remembrancer.ids import SHARED_OWNER, new_uuid
+from remembrancer.ids import SHARED_OWNER
 
 _RESOLVE = text("""
     WITH linked AS (
@@ -23,12 +23,12 @@ _RESOLVE = text("""
 """)
 
 
-async def create_if_new(connection: AsyncConnection, **identity: str | None) -> None:
+async def create_if_new(connection: AsyncConnection, new_id: UUID, **identity: str | None) -> None:
     """Create a user and their link unless the link exists.
 
     The link's primary key decides a race: whoever loses waits, then creates nothing.
     """
-    await connection.execute(_RESOLVE, {"new_id": new_uuid(), **identity})
+    await connection.execute(_RESOLVE, {"new_id": new_id, **identity})
 
 
 async def refresh(
@@ -79,6 +79,19 @@ async def find_by_platform(
     return (await connection.execute(statement)).first()
 
 
+async def on_platform(
+    connection: AsyncConnection, platform: str, platform_user_ids: Sequence[str]
+) -> dict[str, Row[Any]]:
+    """Return the users that platform ids belong to, by platform id."""
+    statement = (
+        select(platform_links.c.platform_user_id, users.c.id, users.c.display_name)
+        .join(users, platform_links.c.user_id == users.c.id)
+        .where(platform_links.c.platform == platform)
+        .where(platform_links.c.platform_user_id.in_(platform_user_ids))
+    )
+    return {row.platform_user_id: row for row in await connection.execute(statement)}
+
+
 async def links_of(connection: AsyncConnection, user_ids: Sequence[UUID]) -> Sequence[Row[Any]]:
     """Return the links of several users, in a fixed order."""
     statement = (
@@ -111,4 +124,16 @@ async def page(connection: AsyncConnection, limit: int, after: UUID | None) -> S
     )
     if after is not None:
         statement = statement.where(users.c.id > after)
+    return (await connection.execute(statement)).all()
+
+
+async def named(connection: AsyncConnection, name: str, limit: int) -> Sequence[Row[Any]]:
+    """Return users of a name, in any case, in the order they came."""
+    statement = (
+        select(users)
+        .where(users.c.id != SHARED_OWNER, users.c.merged_into.is_(None))
+        .where(func.lower(users.c.display_name) == func.lower(name))
+        .order_by(users.c.id)
+        .limit(limit)
+    )
     return (await connection.execute(statement)).all()

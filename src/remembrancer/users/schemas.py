@@ -1,17 +1,21 @@
 """What is known of a user, and what a client may say of one."""
 
 from datetime import datetime
+from functools import cache
 from typing import Annotated
 from uuid import UUID
 from zoneinfo import available_timezones
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from remembrancer.text import Key, Label
 
+# Looked up in the file system, and the same as long as this process runs.
+_zones = cache(available_timezones)
+
 
 def _known_zone(value: str) -> str:
-    if value not in available_timezones():
+    if value not in _zones():
         raise ValueError("is not an IANA time zone such as Europe/Paris")
     return value
 
@@ -21,6 +25,8 @@ TimeZone = Annotated[str, AfterValidator(_known_zone)]
 
 class PlatformLink(BaseModel):
     """An identity on a platform that belongs to a user."""
+
+    model_config = ConfigDict(extra="forbid")
 
     platform: Key = Field(examples=["discord"])
     platform_user_id: Key = Field(examples=["184405311681986560"])
@@ -58,3 +64,10 @@ class UserUpdate(BaseModel):
 
     display_name: Label | None = None
     time_zone: TimeZone | None = None
+
+    @model_validator(mode="after")
+    def _empties_nothing(self) -> "UserUpdate":
+        for name in self.model_fields_set:
+            if getattr(self, name) is None:
+                raise ValueError(f"{name}: must not be null")
+        return self

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer.access import Actor, Role
 from remembrancer.db.engine import Database
 from remembrancer.errors import Conflict, NotFound, PreconditionFailed
+from remembrancer.ids import new_uuid
 from remembrancer.text import Page, id_from_cursor, to_cursor
 from remembrancer.users import repository
 from remembrancer.users.schemas import PlatformLink, ResolveUser, User, UserUpdate
@@ -33,7 +34,7 @@ class Users:
         async with self._database.system() as connection:
             row = await self._known(connection, who)
             if row is None:
-                await repository.create_if_new(connection, **who.model_dump())
+                await repository.create_if_new(connection, new_uuid(), **who.model_dump())
                 row = await self._known(connection, who)
             if row is None:  # pragma: no cover - a link always has its user
                 raise Conflict("the platform id was unlinked at the same moment; try again")
@@ -57,6 +58,13 @@ class Users:
             if row is None:
                 raise NotFound("nobody is known by this platform id", field="platform_user_id")
             return await _with_links(connection, row)
+
+    async def named(self, actor: Actor, name: str, *, limit: int = 50) -> Sequence[User]:
+        """Return users of this last-known name, in any case, in the order they came."""
+        actor.require(*STAFF)
+        async with self._database.transaction(actor) as connection:
+            rows = await repository.named(connection, name, limit)
+            return await _all_with_links(connection, rows)
 
     async def list(self, actor: Actor, *, limit: int = 50, cursor: str | None = None) -> Page[User]:
         """Return users in the order they were first seen."""

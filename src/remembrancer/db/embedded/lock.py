@@ -13,6 +13,19 @@ else:
     import fcntl
 
 
+class DirectoryTaken(DatabaseSetupError):
+    """Another process holds the directory; ``line`` is what it noted for others."""
+
+    def __init__(self, directory: Path, holder: str, line: str) -> None:
+        who = f"process {holder}" if holder else "another process"
+        super().__init__(
+            f"The data directory {directory} is in use by {who}, and its database cannot be "
+            "shared. Talk to that server at its URL instead of starting a second one, stop it "
+            "first, or choose another data directory."
+        )
+        self.line = line
+
+
 class DirectoryLock:
     """An exclusive lock that ends with the process, however it ends.
 
@@ -21,15 +34,14 @@ class DirectoryLock:
     """
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
         self._fd = _open(directory / "lock")
         try:
             _lock(self._fd)
         except OSError:
-            holder = self._read()[0]
+            holder, line = _read(self._fd)
             os.close(self._fd)
-            raise self._taken(holder) from None
-        self.left_behind = self._read()[1]
+            raise DirectoryTaken(directory, holder, line) from None
+        self.left_behind = _read(self._fd)[1]
         """The line of the last holder, empty if it left none or went in order."""
         self.leave("")
 
@@ -45,20 +57,13 @@ class DirectoryLock:
         _unlock(self._fd)
         os.close(self._fd)
 
-    def _read(self) -> tuple[str, str]:
-        with suppress(OSError):  # Windows locks the bytes against reading, too
-            os.lseek(self._fd, 0, os.SEEK_SET)
-            lines = os.read(self._fd, 4096).decode(errors="replace").splitlines()
-            return (*lines, "", "")[0], (*lines, "", "")[1]
-        return "", ""
 
-    def _taken(self, holder: str) -> DatabaseSetupError:
-        who = f"process {holder}" if holder else "another process"
-        return DatabaseSetupError(
-            f"The data directory {self._directory} is in use by {who}. Talk to that server at "
-            "its URL instead of starting a second one, stop it first, or choose another data "
-            "directory."
-        )
+def _read(fd: int) -> tuple[str, str]:
+    with suppress(OSError):  # Windows locks the bytes against reading, too
+        os.lseek(fd, 0, os.SEEK_SET)
+        lines = os.read(fd, 4096).decode(errors="replace").splitlines()
+        return (*lines, "", "")[0], (*lines, "", "")[1]
+    return "", ""
 
 
 def _open(path: Path) -> int:

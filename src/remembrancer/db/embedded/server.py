@@ -22,6 +22,7 @@ from remembrancer.db.embedded.cluster import (
 from remembrancer.db.embedded.endpoint import Endpoint, clear_left_behind, open_endpoint
 from remembrancer.db.embedded.lock import DirectoryLock
 from remembrancer.db.embedded.process import ServerLog, ServerProcess
+from remembrancer.db.embedded.sharing import lock_or_share
 from remembrancer.errors import DatabaseSetupError
 
 logger = logging.getLogger(__name__)
@@ -61,7 +62,7 @@ PASSING = ("pre-existing shared memory block", 'lock file "postmaster.pid" alrea
 
 
 class EmbeddedPostgres:
-    """One Postgres server on one data directory, owned by this process.
+    """One Postgres server on one data directory, owned by this process or shared with its owner.
 
     The cluster lives in ``data_dir/postgres``, the log (at most about 2 MB) in
     ``data_dir/postgres.log``. The directory is locked while the server runs, the server stops
@@ -89,9 +90,10 @@ class EmbeddedPostgres:
     def start(self) -> str:
         """Start the server, making the database on the first run; returns its libpq URL.
 
-        Started already, it only returns the URL. Raises ``DatabaseSetupError`` when another
-        process uses the directory, when it belongs to another user, or when the server does
-        not come up; the message then ends with the last lines of its log.
+        Started already, it only returns the URL. Raises ``DatabaseSetupError`` when the
+        directory belongs to another user, when another process holds it whose server cannot
+        be shared, or when the server does not come up; the message then ends with the last
+        lines of its log.
         """
         with self._turn:
             if self._url is None:
@@ -138,7 +140,11 @@ class EmbeddedPostgres:
     def _start(self, deadline: float) -> str:
         began = time.monotonic()
         self._data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._lock = DirectoryLock(self._data_dir)
+        held = lock_or_share(self._data_dir, DATABASE)
+        if isinstance(held, str):
+            logger.info("sharing the running server")
+            return held
+        self._lock = held
         clear_left_behind(self._lock.left_behind)
         account = server_account(self._cluster)
         binaries = binaries_for(account)

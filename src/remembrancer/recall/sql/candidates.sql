@@ -8,7 +8,7 @@
 -- Binds: user_id, agent_id, vector, terms and words (the question's terms and the number of
 -- the word each stands for), word_count, content_hash, source_types, kinds, categories,
 -- conversation_id, space_id, since, until, as_of, per_arm, reach, k1, b.
--- {visible} and {scope_facts} come from access.py.
+-- {visible} and {scope_facts} come from access.py, the other blanks from statements.py.
 
 WITH question AS MATERIALIZED (
     SELECT CAST(:vector AS halfvec) AS vector
@@ -17,17 +17,13 @@ WITH question AS MATERIALIZED (
 seen AS MATERIALIZED (
     SELECT i.owner_id, i.id, i.conversation_id, i.position, i.length,
            i.content_hash = :content_hash AS exact,
-           i.embedding <=> q.vector AS distance
+           i.embedding <=> q.vector AS distance,
+           i.source_type, i.source_id, i.memory_id, i.memory_version, i.at, i.importance
       FROM recall_items AS i, question AS q
      WHERE {visible}
        AND i.status = 'active'
-       AND CASE WHEN CAST(:as_of AS timestamptz) IS NULL THEN i.superseded_at IS NULL
-                ELSE i.recorded_at <= :as_of
-                     AND (i.superseded_at IS NULL OR i.superseded_at > :as_of)
-                     AND (i.valid_from IS NULL OR i.valid_from <= :as_of)
-                     AND (i.valid_to IS NULL OR i.valid_to > :as_of)
-           END
-       AND i.source_type = ANY (:source_types)
+       AND {known}
+       AND (CAST(:source_types AS text[]) IS NULL OR i.source_type = ANY (:source_types))
        AND (CAST(:kinds AS text[]) IS NULL OR i.kind = ANY (:kinds))
        AND (CAST(:categories AS text[]) IS NULL OR i.category = ANY (:categories))
        AND (CAST(:conversation_id AS uuid) IS NULL OR i.conversation_id = :conversation_id)
@@ -37,7 +33,10 @@ seen AS MATERIALIZED (
 ),
 
 totals AS MATERIALIZED (
-    SELECT count(*) AS items, greatest(avg(length), 1) AS mean_length FROM seen
+    SELECT CAST(count(*) AS float8) AS items,
+           greatest(CAST(avg(length) AS float8), 1) AS mean_length,
+           ARRAY(SELECT DISTINCT owner_id FROM seen) AS owners
+      FROM seen
 ),
 
 asked AS MATERIALIZED (
@@ -46,24 +45,30 @@ asked AS MATERIALIZED (
 
 found AS MATERIALIZED (
     SELECT a.term, a.word, p.frequency, s.id, s.length
-      FROM asked AS a
-      JOIN postings AS p
-        ON p.owner_id = ANY (ARRAY(SELECT DISTINCT owner_id FROM seen)) AND p.term = a.term
+      FROM totals AS t
+     CROSS JOIN asked AS a
+     CROSS JOIN LATERAL (
+           SELECT item_id, frequency
+             FROM postings
+            WHERE owner_id = ANY (t.owners) AND term = a.term
+           OFFSET 0
+     ) AS p
       JOIN seen AS s ON s.id = p.item_id
 ),
 
 -- BM25 (Robertson and Zaragoza 2009). How rare a term is counts over what this asker sees,
 -- so nothing can be learnt about other people's words.
 rarity AS MATERIALIZED (
-    SELECT term, ln(1 + (items - count(*) + 0.5) / (count(*) + 0.5)) AS idf
+    SELECT term, ln(1 + (items - count(*) + CAST(0.5 AS float8)) / (count(*) + CAST(0.5 AS float8))) AS idf
       FROM found, totals
      GROUP BY term, items
 ),
 
 scored AS MATERIALIZED (
     SELECT f.id, f.word,
-           max(r.idf * f.frequency * (:k1 + 1)
-               / (f.frequency + :k1 * (1 - :b + :b * f.length / t.mean_length))) AS score
+           max(r.idf * f.frequency * (CAST(:k1 AS float8) + 1)
+               / (f.frequency + :k1 * (1 - CAST(:b AS float8) + :b * f.length / t.mean_length))
+           ) AS score
       FROM found AS f
       JOIN rarity AS r USING (term)
      CROSS JOIN totals AS t
@@ -78,23 +83,27 @@ keyword AS MATERIALIZED (
 ),
 
 best AS MATERIALIZED (
-    (SELECT id FROM seen ORDER BY distance, id LIMIT :per_arm)
+    (SELECT id FROM seen ORDER BY exact DESC, distance, id LIMIT :per_arm)
     UNION
     (SELECT id FROM keyword ORDER BY total DESC, id LIMIT :per_arm)
-    UNION
-    (SELECT id FROM seen WHERE exact LIMIT :per_arm)
+),
+
+start AS MATERIALIZED (
+    SELECT s.* FROM best JOIN seen AS s USING (id)
+),
+
+-- The neighbours of a message include the message itself, at step 0.
+around AS MATERIALIZED (
+    SELECT DISTINCT conversation_id, position + step AS position
+      FROM start
+     CROSS JOIN generate_series(-CAST(:reach AS int), :reach) AS step
+     WHERE position IS NOT NULL
 ),
 
 chosen AS MATERIALIZED (
-    SELECT id FROM best
-    UNION
-    SELECT neighbour.id
-      FROM best
-      JOIN seen AS s USING (id)
-     CROSS JOIN generate_series(-CAST(:reach AS int), :reach) AS step
-      JOIN seen AS neighbour
-        ON neighbour.conversation_id = s.conversation_id
-       AND neighbour.position = s.position + step
+    SELECT * FROM start WHERE position IS NULL
+    UNION ALL
+    SELECT s.* FROM around JOIN seen AS s USING (conversation_id, position)
 ),
 
 facts AS (
@@ -106,26 +115,29 @@ facts AS (
       LEFT JOIN ({scope_facts}) AS scope ON true
 )
 
+-- The look-ups stand in LATERAL with OFFSET 0, which keeps them what they are: a few hundred
+-- index look-ups. Left to itself the planner reads whole tables while they are small.
 SELECT f.model, f.user_known, f.policy_allows, f.preference, f.toggle, f.agent_default,
-       s.id, s.distance, s.exact, k.words, k.scores,
-       i.source_type, i.owner_id, i.agent_id, i.space_id, i.visibility,
-       i.conversation_id, i.position, i.at, i.valid_from, i.valid_to,
-       i.memory_id, i.memory_version, i.source_id, i.kind, i.category, i.importance,
-       coalesce(msg.content, ver.content, chk.content) AS content,
-       msg.role, msg.sender_name, mem.subject, mem.pinned, mem.access_count, mem.version,
-       chk.range_start, chk.range_end
+       i.id, i.owner_id, i.distance, i.exact, k.words, k.scores, i.source_type, i.source_id,
+       i.memory_id, i.conversation_id, i.position, i.at, i.importance, text.*
   FROM facts AS f
-  LEFT JOIN (
-       chosen AS c
-       JOIN seen AS s USING (id)
-       JOIN recall_items AS i ON i.owner_id = s.owner_id AND i.id = s.id
-  ) ON true
-  LEFT JOIN keyword AS k ON k.id = s.id
-  LEFT JOIN messages AS msg
-    ON i.source_type = 'message' AND msg.owner_id = i.owner_id AND msg.id = i.source_id
-  LEFT JOIN memories AS mem
-    ON i.source_type = 'memory' AND mem.owner_id = i.owner_id AND mem.id = i.memory_id
-  LEFT JOIN memory_versions AS ver
-    ON ver.owner_id = mem.owner_id AND ver.memory_id = mem.id AND ver.version = i.memory_version
-  LEFT JOIN chunks AS chk
-    ON i.source_type = 'chunk' AND chk.owner_id = i.owner_id AND chk.id = i.source_id
+  LEFT JOIN chosen AS i ON true
+  LEFT JOIN keyword AS k USING (id)
+  LEFT JOIN LATERAL (
+       SELECT m.agent_id, m.space_id, m.visibility, m.content, m.role, m.sender_name,
+              {no_memory}
+         FROM messages AS m
+        WHERE i.source_type = 'message' AND m.owner_id = i.owner_id AND m.id = i.source_id
+       UNION ALL
+       SELECT m.agent_id, m.space_id, m.visibility, {version_column}, NULL, NULL,
+              m.kind, m.category, m.subject, m.pinned, {version_number}, m.access_count,
+              {version_interval}
+         FROM memories AS m {version_join}
+        WHERE i.source_type = 'memory' AND m.owner_id = i.owner_id AND m.id = i.memory_id
+       UNION ALL
+       SELECT m.agent_id, m.space_id, m.visibility, m.content, NULL, NULL,
+              {no_memory}
+         FROM chunks AS m
+        WHERE i.source_type = 'chunk' AND m.owner_id = i.owner_id AND m.id = i.source_id
+       OFFSET 0
+  ) AS text ON true

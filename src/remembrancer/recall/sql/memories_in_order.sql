@@ -1,7 +1,7 @@
 -- Memories in an order that needs no question: the latest, the weightiest, the most used.
 --
 -- Binds: user_id, agent_id, sort, count, kinds, categories, space_id, since, until, as_of.
--- {visible} and {scope_facts} come from access.py.
+-- {visible} and {scope_facts} come from access.py, the other blanks from statements.py.
 
 WITH facts AS (
     SELECT (SELECT name FROM embedding_model) AS model,
@@ -13,21 +13,15 @@ WITH facts AS (
 ),
 
 listed AS (
-    SELECT i.*, mem.subject, mem.pinned, mem.access_count, mem.version, ver.content
+    SELECT i.*, m.subject, m.pinned, m.access_count,
+           {version_number} AS version, {version_column} AS content
       FROM recall_items AS i
-      JOIN memories AS mem ON mem.owner_id = i.owner_id AND mem.id = i.memory_id
-      JOIN memory_versions AS ver
-        ON ver.owner_id = i.owner_id AND ver.memory_id = i.memory_id
-       AND ver.version = i.memory_version
+      JOIN memories AS m ON m.owner_id = i.owner_id AND m.id = i.memory_id
+      {version_join}
      WHERE {visible}
        AND i.source_type = 'memory'
        AND i.status = 'active'
-       AND CASE WHEN CAST(:as_of AS timestamptz) IS NULL THEN i.superseded_at IS NULL
-                ELSE i.recorded_at <= :as_of
-                     AND (i.superseded_at IS NULL OR i.superseded_at > :as_of)
-                     AND (i.valid_from IS NULL OR i.valid_from <= :as_of)
-                     AND (i.valid_to IS NULL OR i.valid_to > :as_of)
-           END
+       AND {known}
        AND (CAST(:kinds AS text[]) IS NULL OR i.kind = ANY (:kinds))
        AND (CAST(:categories AS text[]) IS NULL OR i.category = ANY (:categories))
        AND (CAST(:space_id AS uuid) IS NULL OR i.space_id = :space_id)
@@ -35,7 +29,7 @@ listed AS (
        AND (CAST(:until AS timestamptz) IS NULL OR i.at < :until)
      ORDER BY CASE CAST(:sort AS text)
                   WHEN 'importance' THEN i.importance
-                  WHEN 'most_accessed' THEN mem.access_count
+                  WHEN 'most_accessed' THEN m.access_count
                   ELSE extract(epoch FROM i.at)
               END DESC,
               i.id DESC

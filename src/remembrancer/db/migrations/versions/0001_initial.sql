@@ -411,6 +411,7 @@ DECLARE
     changes  constant text := '(owner_id = ' || me || ' OR ' || system
                               || ' OR (owner_id = ' || shared || ' AND ' || staff || '))';
     readable text;
+    placed   text;
     tab      text;
 BEGIN
     FOREACH tab IN ARRAY ARRAY[
@@ -431,8 +432,16 @@ BEGIN
                 ' OR EXISTS (SELECT FROM memories AS m WHERE m.owner_id = ' || tab
                 || '.owner_id AND m.id = ' || tab || '.memory_id)'
         END;
+        -- Nobody puts anything before the members of a space who is not one of them.
+        placed := CASE
+            WHEN tab IN ('memories', 'messages', 'chunks', 'recall_items') THEN 'space_id'
+            WHEN tab = 'postings' THEN 'shared_space_id'
+        END;
+        placed := coalesce(' AND (' || placed || ' IS NULL OR ' || staff
+                           || ' OR ' || placed || ' = ANY ((SELECT app_spaces())::uuid[]))', '');
         EXECUTE format('CREATE POLICY reading ON %I FOR SELECT USING (%s)', tab, readable);
-        EXECUTE format('CREATE POLICY adding ON %I FOR INSERT WITH CHECK %s', tab, writes);
+        EXECUTE format('CREATE POLICY adding ON %I FOR INSERT WITH CHECK (%s%s)',
+                       tab, writes, placed);
         EXECUTE format('CREATE POLICY changing ON %I FOR UPDATE USING %s WITH CHECK %s',
                        tab, changes, changes);
         EXECUTE format('CREATE POLICY removing ON %I FOR DELETE USING %s', tab, changes);

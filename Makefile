@@ -1,0 +1,52 @@
+# Everything sets itself up in a private .venv; nothing is installed outside this folder.
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-header
+
+.PHONY: help serve demo test check format lock clean
+
+help:  ## Say what can be made
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+serve: .venv/app  ## Run the server with a small sample in it; Ctrl-C stops it
+	@exec $(BIN)/remembrancer --data-dir .data serve --sample
+
+demo: .venv/app  ## Play the sample through a server on throw-away data
+	@exec $(BIN)/remembrancer demo
+
+test: .venv/dev  ## Run the whole test suite
+	$(BIN)/pytest -n 2 --dist loadscope
+
+check: .venv/dev  ## Check format, lint, types and import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/dev  ## Format the code and mend what the linter can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lock:  ## Write requirements/*.txt anew from pyproject.toml (needs uv)
+	$(LOCK) --group build pyproject.toml -o requirements/app.txt
+	$(LOCK) --group dev pyproject.toml -o requirements/dev.txt
+
+clean:  ## Remove the environment and the data of `make serve`
+	rm -rf .venv .data
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/app: requirements/app.txt pyproject.toml | .venv/bin/python
+	@echo "Installing what Remembrancer needs into .venv (about a minute the first time) ..."
+	@$(INSTALL) --require-hashes -r requirements/app.txt
+	@$(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/dev: .venv/app requirements/dev.txt
+	@echo "Installing what its tests need ..."
+	@$(INSTALL) --require-hashes -r requirements/dev.txt
+	@touch $@

@@ -1,0 +1,1 @@
+"""Programs that measure recall quality and speed. Never imported by the package."""

@@ -1,0 +1,107 @@
+"""What the benchmark programs share: a store to measure, percentiles, tables, result files."""
+
+import json
+import platform
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from remembrancer import Remembrancer, Settings, __version__
+from remembrancer.app import database_server
+from remembrancer.db.engine import Database, driver_url
+from remembrancer.db.migrate import migrate
+from remembrancer.embeddings import Embedder, create_embedder
+from remembrancer.recall.model import claim_store
+
+RESULTS = Path(__file__).parent / "results"
+console = Console()
+
+DATABASE_URL_HELP = (
+    "A scratch Postgres 16+ with pgvector to measure on. It is written to. "
+    "Without it, an embedded one in a temporary directory."
+)
+
+
+@asynccontextmanager
+async def store(
+    database_url: str | None,
+    *,
+    wrap: Callable[[Embedder], Embedder] = lambda embedder: embedder,
+    settings: Settings | None = None,
+) -> AsyncIterator[Remembrancer]:
+    """Open a store as ``Remembrancer.open`` does, with the embedder wrapped."""
+    async with AsyncExitStack() as stack:
+        scratch = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+        chosen = (settings or Settings()).model_copy(
+            update={
+                "data_dir": Path(scratch),
+                "database_url": SecretStr(database_url) if database_url else None,
+            }
+        )
+        url = await stack.enter_async_context(database_server(chosen))
+        migrate(driver_url(url))
+        embedder = wrap(create_embedder(chosen.embedding))
+        stack.push_async_callback(embedder.close)
+        database = Database(url, pool_size=chosen.database.pool_size)
+        stack.push_async_callback(database.close)
+        await claim_store(database, embedder)
+        yield Remembrancer(chosen, database, embedder)
+
+
+def mean(values: Sequence[float]) -> float:
+    """Return the mean, 0 for nothing."""
+    return sum(values) / len(values) if values else 0.0
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return the value below which ``share`` (0-1) of the values lie."""
+    return sorted(values)[min(int(len(values) * share), len(values) - 1)]
+
+
+def progress() -> Progress:
+    """Return a progress bar that leaves nothing behind."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    )
+
+
+def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print a table; the first column is text, the others numbers."""
+    table = Table(title=title, title_justify="left")
+    for place, column in enumerate(columns):
+        table.add_column(column, justify="right" if place else "left")
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row))
+    console.print(table)
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def write(name: str, result: Mapping[str, Any]) -> Path:
+    """Write a result, with what it was measured on, and return the file."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    about = {
+        "version": __version__,
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+    }
+    path.write_text(json.dumps({**about, **result}, indent=1) + "\n", encoding="utf-8")
+    console.print(f"[dim]written to {path}[/dim]")
+    return path

@@ -1,0 +1,319 @@
+"""How long recall and writing take, and what that depends on.
+
+Texts are made up from our own word list, drawn with Zipf's frequencies. The bulk gets random
+vectors, since how it was embedded does not matter here; where the table says "with embedding",
+the bundled model is at work. Compare figures within one run only.
+"""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Annotated, Any
+
+import numpy as np
+import psycopg
+import typer
+
+from benchmarks.common import (
+    DATABASE_URL_HELP,
+    console,
+    percentile,
+    progress,
+    show,
+    store,
+    write,
+)
+from benchmarks.probes import Recorder, round_trips
+from benchmarks.words import COMMON, Chat
+from remembrancer import (
+    ConversationCreate,
+    MemoryCreate,
+    MessageCreate,
+    Remembrancer,
+    ResolveUser,
+    User,
+    as_actor,
+)
+from remembrancer.embeddings import Embedder
+from remembrancer.embeddings.base import Vectors, normalised
+
+BATCH = 500
+MEMORY_SHARE = 0.1
+"""Of a user's items, how many are memories; the others are messages."""
+
+
+class Switched:
+    """An embedder that gives random vectors at once, or those of the model within."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner = inner
+        self._random = np.random.default_rng(1)
+        self.real = False
+        self.name = inner.name
+        self.dimensions = inner.dimensions
+
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        if self.real:
+            return await self._inner.embed_documents(texts)
+        shape = len(texts), self.dimensions
+        return normalised(self._random.standard_normal(shape, dtype=np.float32))
+
+    async def embed_query(self, text: str) -> Vectors:
+        return (
+            await self._inner.embed_query(text)
+            if self.real
+            else (await self.embed_documents([text]))[0]
+        )
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+class Bench:
+    """A store being filled and measured."""
+
+    def __init__(self, memory: Remembrancer, repeat: int) -> None:
+        self.memory = memory
+        self.recorder = Recorder(memory)
+        self.repeat = repeat
+        self.chat = Chat(1)
+        self.stored = 0
+        self._run = uuid.uuid4().hex
+
+    @property
+    def embedder(self) -> Switched:
+        """The embedder, to switch between random vectors and the model's."""
+        embedder: Any = self.memory.embedder
+        return embedder  # type: ignore[no-any-return]
+
+    async def user(self, name: str) -> tuple[User, uuid.UUID]:
+        """Return a new user with an open conversation."""
+        who = ResolveUser(
+            platform="bench", platform_user_id=f"{self._run}/{name}", display_name=name
+        )
+        user = await self.memory.users.resolve(as_actor(), who)
+        opened = await self.memory.conversations.create(as_actor(user), ConversationCreate())
+        return user, opened.id
+
+    async def fill(self, user: User, conversation: uuid.UUID, items: int, tell: Any) -> None:
+        """Give a user ``items`` more, messages and memories."""
+        for start in range(0, items, BATCH):
+            count = min(BATCH, items - start)
+            memories = round(count * MEMORY_SHARE)
+            lines = self.chat.lines(count)
+            if memories:
+                await self.memory.memories.remember_many(
+                    as_actor(user), [MemoryCreate(content=line) for line in lines[:memories]]
+                )
+            await self.memory.conversations.append(
+                as_actor(user), conversation, [MessageCreate(content=x) for x in lines[memories:]]
+            )
+            self.stored += count
+            tell(count)
+
+    async def settle(self) -> None:
+        """Gather the planner's statistics, as autovacuum does about a minute after a bulk load."""
+        url = self.memory.database.url.replace("+psycopg", "")
+        with suppress(psycopg.errors.InsufficientPrivilege):
+            async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+                await connection.execute("VACUUM ANALYZE")
+
+    async def recall_ms(self, user: User) -> list[float]:
+        """Return how long each of some recalls takes, with a new question each time."""
+        return await self._timed(lambda: self.memory.recall(self.chat.question(), user=user))
+
+    async def append_ms(self, user: User, conversation: uuid.UUID) -> list[float]:
+        """Return how long it takes to add a message, each time."""
+        return await self._timed(
+            lambda: self.memory.conversations.append(
+                as_actor(user), conversation, [MessageCreate(content=self.chat.line())]
+            )
+        )
+
+    async def remember_ms(self, user: User) -> list[float]:
+        """Return how long it takes to remember a statement, each time."""
+        return await self._timed(lambda: self.memory.remember(self.chat.line(), user=user))
+
+    async def _timed(self, work: Callable[[], Awaitable[Any]]) -> list[float]:
+        for _ in range(5):
+            await work()
+        times = []
+        for _ in range(self.repeat):
+            began = time.perf_counter()
+            await work()
+            times.append((time.perf_counter() - began) * 1e3)
+        return times
+
+    async def row(self, user: User, conversation: uuid.UUID, own: int) -> dict[str, Any]:
+        """Measure everything for one user at the present size of the store."""
+        row: dict[str, Any] = {"own_items": own, "all_items": self.stored}
+        for real in (False, True):
+            self.embedder.real = real
+            suffix = "_embedding" if real else ""
+            row[f"recall{suffix}"] = spread(await self.recall_ms(user))
+            row[f"append{suffix}"] = spread(await self.append_ms(user, conversation))
+            row[f"remember{suffix}"] = spread(await self.remember_ms(user))
+        self.embedder.real = False
+        plans = []
+        for _ in range(10):
+            await self.memory.recall(self.chat.question(), user=user)
+            plans.append(await self.recorder.explain())
+        row["planning_ms"] = percentile([planning for planning, _ in plans], 0.5)
+        row["executing_ms"] = percentile([executing for _, executing in plans], 0.5)
+        return row
+
+
+def spread(times: Sequence[float]) -> dict[str, float]:
+    """Return median and 95th percentile."""
+    return {"p50": percentile(times, 0.5), "p95": percentile(times, 0.95)}
+
+
+async def growing(bench: Bench, sizes: Sequence[int], bar: Any) -> list[dict[str, Any]]:
+    """Measure one user with ever more items, alone in the store."""
+    rows, have = [], 0
+    user, conversation = await bench.user("grows")
+    task = bar.add_task("one user's items", total=max(sizes))
+    for size in sorted(sizes):
+        await bench.fill(user, conversation, size - have, lambda n: bar.advance(task, n))
+        have = size
+        await bench.settle()
+        rows.append(await bench.row(user, conversation, size))
+    return rows
+
+
+async def among_others(
+    bench: Bench, own: int, others: int, people: int, bar: Any
+) -> list[dict[str, Any]]:
+    """Measure one user before and after others fill the store."""
+    user, conversation = await bench.user("measured")
+    task = bar.add_task("others' items", total=own + others)
+    await bench.fill(user, conversation, own, lambda n: bar.advance(task, n))
+    await bench.settle()
+    rows = [await bench.row(user, conversation, own)]
+    for number in range(people):
+        other, talk = await bench.user(f"other {number}")
+        await bench.fill(other, talk, others // people, lambda n: bar.advance(task, n))
+    await bench.settle()
+    return [*rows, await bench.row(user, conversation, own)]
+
+
+async def trips(bench: Bench) -> dict[str, int]:
+    """Count round trips of a recall and of the writes."""
+    user, conversation = await bench.user("travels")
+    actor, chat = as_actor(user), bench.chat
+    works: dict[str, Callable[[Remembrancer], Awaitable[Any]]] = {
+        "recall": lambda m: m.recall(chat.question(), user=user),
+        "append one message": lambda m: m.conversations.append(
+            actor, conversation, [MessageCreate(content=chat.line())]
+        ),
+        "append 20 messages": lambda m: m.conversations.append(
+            actor, conversation, [MessageCreate(content=line) for line in chat.lines(20)]
+        ),
+        "remember one statement": lambda m: m.remember(chat.line(), user=user),
+        "remember 20 statements": lambda m: m.memories.remember_many(
+            actor, [MemoryCreate(content=line) for line in chat.lines(20)]
+        ),
+    }
+    return {name: await round_trips(bench.memory, work) for name, work in works.items()}
+
+
+async def bulk(bench: Bench, count: int) -> float:
+    """Return how many chat lines a second one process stores, embedding included."""
+    user, conversation = await bench.user("imports")
+    chat = Chat(2, words=list(dict.fromkeys(COMMON)))
+    messages = [MessageCreate(content=line) for line in chat.lines(count)]
+    bench.embedder.real = True
+    began = time.perf_counter()
+    for start in range(0, count, 200):
+        await bench.memory.conversations.append(
+            as_actor(user), conversation, messages[start : start + 200]
+        )
+    seconds = time.perf_counter() - began
+    bench.embedder.real = False
+    return count / seconds
+
+
+async def measure(
+    sizes: Sequence[int],
+    own: int,
+    others: int,
+    people: int,
+    repeat: int,
+    imported: int,
+    url: str | None,
+) -> dict[str, Any]:
+    """Run every part and return the result."""
+    result: dict[str, Any] = {"benchmark": "latency", "repeat": repeat, "people": people}
+    with progress() as bar:
+        async with store(url, wrap=Switched) as memory:
+            result["growing"] = await growing(Bench(memory, repeat), sizes, bar)
+        async with store(url, wrap=Switched) as memory:
+            bench = Bench(memory, repeat)
+            result["among_others"] = await among_others(bench, own, others, people, bar)
+            result["round_trips"] = await trips(bench)
+            result["import_per_second"] = await bulk(bench, imported)
+    before, after = result["among_others"]
+    result["ratio"] = {
+        name: after[name]["p50"] / before[name]["p50"] for name in ("recall", "append", "remember")
+    }
+    return result
+
+
+def report(result: dict[str, Any]) -> None:
+    """Print the result."""
+    measured = ("recall", "append", "remember")
+    columns = ["own / all items"]
+    columns += [f"{name} {p}" for name in measured for p in ("p50", "p95")]
+    columns += [f"{name} +emb p50" for name in measured] + ["planning", "executing"]
+    rows = [
+        [f"{row['own_items']:,} / {row['all_items']:,}"]
+        + [f"{row[name][p]:.1f}" for name in measured for p in ("p50", "p95")]
+        + [f"{row[f'{name}_embedding']['p50']:.1f}" for name in measured]
+        + [f"{row['planning_ms']:.1f}", f"{row['executing_ms']:.1f}"]
+        for part in ("growing", "among_others")
+        for row in result[part]
+    ]
+    show("Milliseconds; +emb: embedding included; planning, executing: of recall", columns, rows)
+    ratio = result["ratio"]
+    after = result["among_others"][1]
+    console.print(
+        f"One user with {after['own_items']:,} items, once {result['people']} others are there: "
+        + ", ".join(f"{name} takes {ratio[name]:.2f} times as long" for name in measured)
+    )
+    show("Round trips to the database", ["", "trips"], list(result["round_trips"].items()))
+    console.print(
+        f"import with the bundled model: {result['import_per_second']:.0f} messages a second"
+    )
+
+
+def main(
+    sizes: Annotated[
+        str, typer.Option(help="Items of a single user to measure at, with commas between.")
+    ] = "1000,5000,20000",
+    own: Annotated[int, typer.Option(min=1, help="Items of the user among others.")] = 5000,
+    others: Annotated[int, typer.Option(min=0, help="Items of all others together.")] = 95_000,
+    people: Annotated[int, typer.Option(min=1, help="How many others.")] = 99,
+    repeat: Annotated[int, typer.Option(min=5, help="Measurements behind each figure.")] = 100,
+    imported: Annotated[int, typer.Option(min=1, help="Messages of the import.")] = 2000,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small sizes, for under a minute.")
+    ] = False,
+    database_url: Annotated[str | None, typer.Option(help=DATABASE_URL_HELP)] = None,
+) -> None:
+    """Measure recall and writes: by a user's size, among other users, and on the wire.
+
+    Milliseconds depend on the machine; compare within one run. All sizes take some minutes,
+    --quick under one.
+    """
+    if quick:
+        sizes, own, others, people, repeat, imported = "500,2000", 1000, 4000, 20, 30, 200
+    wanted = [int(size) for size in sizes.split(",")]
+    result = asyncio.run(measure(wanted, own, others, people, repeat, imported, database_url))
+    report(result)
+    write("latency", result)
+
+
+if __name__ == "__main__":
+    typer.run(main)

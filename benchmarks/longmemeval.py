@@ -1,0 +1,279 @@
+"""LongMemEval-S: does recall find the sessions that answer a question?
+
+Each question has a haystack of about 48 chat sessions. They become the conversations of a user
+of its own, appended through the service, and the question is recalled with limit 100. Sessions
+are ranked by their best message. No LLM is involved.
+
+Many sessions stand in several haystacks, so vectors are kept on disk: each distinct message
+passes through the model once.
+"""
+
+import asyncio
+import gzip
+import hashlib
+import json
+import math
+import sqlite3
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from benchmarks.common import (
+    DATABASE_URL_HELP,
+    console,
+    mean,
+    percentile,
+    progress,
+    show,
+    store,
+    write,
+)
+from remembrancer import (
+    ConversationCreate,
+    MessageCreate,
+    Remembrancer,
+    ResolveUser,
+    Settings,
+    as_actor,
+)
+from remembrancer.embeddings import Embedder
+from remembrancer.embeddings.base import Vectors
+from remembrancer.recall.index import voiced
+
+DEPTHS = (1, 5, 10)
+BATCH = 128
+LONGEST = 100_000
+"""Characters of a message; the longest of the data set has 76,560."""
+
+
+class KeptVectors:
+    """An embedder that keeps the vectors of documents in a file."""
+
+    def __init__(self, inner: Embedder, directory: Path) -> None:
+        self._inner = inner
+        self.name = inner.name
+        self.dimensions = inner.dimensions
+        self.embedded = 0
+        directory.mkdir(parents=True, exist_ok=True)
+        # Readable ahead of the model's name, and harmless in a file name.
+        model = "".join(c if c.isalnum() else "-" for c in inner.name)
+        self._file = sqlite3.connect(directory / f"{model}.sqlite", isolation_level=None)
+        self._file.execute("CREATE TABLE IF NOT EXISTS vectors (digest BLOB PRIMARY KEY, v BLOB)")
+
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        digests = [hashlib.sha256(text.encode()).digest() for text in texts]
+        known = {digest: self._get(digest) for digest in digests}
+        missing = {
+            digest: text
+            for digest, text in zip(digests, texts, strict=True)
+            if known[digest] is None
+        }
+        if missing:
+            made = await self._inner.embed_documents(list(missing.values()))
+            self.embedded += len(missing)
+            for digest, vector in zip(missing, made, strict=True):
+                known[digest] = vector
+                self._file.execute(
+                    "INSERT OR IGNORE INTO vectors VALUES (?, ?)", (digest, vector.tobytes())
+                )
+        return np.array([known[digest] for digest in digests], dtype=np.float32)
+
+    async def embed_query(self, text: str) -> Vectors:
+        return await self._inner.embed_query(text)
+
+    async def close(self) -> None:
+        self._file.close()
+        await self._inner.close()
+
+    def _get(self, digest: bytes) -> Vectors | None:
+        row = self._file.execute("SELECT v FROM vectors WHERE digest = ?", (digest,)).fetchone()
+        return None if row is None else np.frombuffer(row[0], dtype=np.float32)
+
+
+@dataclass(frozen=True)
+class Score:
+    """What one question scored."""
+
+    kind: str
+    abstains: bool
+    ranked: tuple[str, ...]
+    answers: frozenset[str]
+    seconds: float
+
+    def hits(self, depth: int) -> int:
+        """Return how many of the answer sessions are among the first ``depth``."""
+        return len(self.answers & set(self.ranked[:depth]))
+
+    @property
+    def ndcg(self) -> float:
+        """Normalised discounted cumulative gain at 10; the ideal has every answer first."""
+        gain = sum(
+            1 / math.log2(place + 2)
+            for place, session in enumerate(self.ranked[:10])
+            if session in self.answers
+        )
+        return gain / sum(1 / math.log2(n + 2) for n in range(min(10, len(self.answers))))
+
+
+def instant(written: str) -> datetime:
+    """Return a haystack date, as in ``2023/05/20 (Sat) 00:43``."""
+    return datetime.strptime(written, "%Y/%m/%d (%a) %H:%M").replace(tzinfo=UTC)
+
+
+async def embed(memory: Remembrancer, said: Sequence[tuple[str, str]]) -> None:
+    """Embed all messages as the service will, in batches; from then on their vectors are kept."""
+    with progress() as bar:
+        task = bar.add_task("messages embedded", total=len(said))
+        for start in range(0, len(said), BATCH):
+            batch = said[start : start + BATCH]
+            speakers, contents = zip(*batch, strict=True)
+            await memory.embedder.embed_documents(voiced(contents, speakers))
+            bar.advance(task, len(batch))
+
+
+async def fill(
+    memory: Remembrancer, data: dict[str, Any], question: dict[str, Any], run: str
+) -> tuple[Any, dict[uuid.UUID, str]]:
+    """Give a new user the haystack of a question; return them, and which session is where."""
+    who = ResolveUser(
+        platform="longmemeval",
+        platform_user_id=f"{run}/{question['question_id']}",
+        display_name="user",
+    )
+    user = await memory.users.resolve(as_actor(), who)
+    actor = as_actor(user)
+    sessions = {}
+    for session, date in zip(
+        question["haystack_session_ids"], question["haystack_dates"], strict=True
+    ):
+        at = instant(date)
+        said = [
+            MessageCreate(role=role, content=content, sent_at=at)
+            for role, content, _ in data["sessions"][session]
+        ]
+        if not said:
+            continue
+        opened = await memory.conversations.create(actor, ConversationCreate())
+        await memory.conversations.append(actor, opened.id, said)
+        sessions[opened.id] = session
+    return user, sessions
+
+
+async def ask(
+    memory: Remembrancer, question: dict[str, Any], user: Any, sessions: dict[uuid.UUID, str]
+) -> Score:
+    """Recall one question and rank its sessions."""
+    await memory.embedder.embed_query(question["question"])
+    began = time.perf_counter()
+    answer = await memory.recall(question["question"], user=user, limit=100)
+    seconds = time.perf_counter() - began
+    found = (sessions[h.conversation_id] for h in answer.hits if h.conversation_id is not None)
+    return Score(
+        kind=question["question_type"],
+        abstains=question["question_id"].endswith("_abs"),
+        ranked=tuple(dict.fromkeys(found)),
+        answers=frozenset(question["answer_session_ids"]),
+        seconds=seconds,
+    )
+
+
+def summary(scores: Sequence[Score]) -> dict[str, Any]:
+    """Return the metrics over some questions."""
+    return {
+        "questions": len(scores),
+        "any": {k: mean([float(s.hits(k) > 0) for s in scores]) for k in DEPTHS},
+        "all": {k: mean([float(s.hits(k) == len(s.answers)) for s in scores]) for k in DEPTHS},
+        "ndcg@10": mean([s.ndcg for s in scores]),
+    }
+
+
+def grouped(scores: Sequence[Score]) -> dict[str, dict[str, Any]]:
+    """Return the metrics over all answerable questions, by kind, and of the others apart."""
+    answerable = [score for score in scores if not score.abstains]
+    groups = {"all": answerable}
+    for kind in sorted({score.kind for score in answerable}):
+        groups[kind] = [score for score in answerable if score.kind == kind]
+    groups["without an answer (_abs)"] = [score for score in scores if score.abstains]
+    return {name: summary(group) for name, group in groups.items() if group}
+
+
+async def measure(
+    data: dict[str, Any], questions: Sequence[dict[str, Any]], cache: Path, url: str | None
+) -> dict[str, Any]:
+    """Fill a store question by question, ask, and return the result."""
+    run = uuid.uuid4().hex
+    scores, stored = [], 0
+    settings = Settings()
+    settings.limits.message_characters = LONGEST
+    said = [
+        (role, content)
+        for question in questions
+        for session in question["haystack_session_ids"]
+        for role, content, _ in data["sessions"][session]
+        if content.strip()
+    ]
+    async with store(url, wrap=lambda e: KeptVectors(e, cache), settings=settings) as memory:
+        await embed(memory, list(dict.fromkeys(said)))
+        with progress() as bar:
+            for question in bar.track(questions, description="questions"):
+                user, sessions = await fill(memory, data, question, run)
+                stored += sum(len(data["sessions"][session]) for session in sessions.values())
+                scores.append(await ask(memory, question, user, sessions))
+    seconds = [score.seconds for score in scores]
+    return {
+        "benchmark": "longmemeval",
+        "model": memory.embedder.name,
+        "messages": stored,
+        "recall_ms": {
+            "p50": percentile(seconds, 0.5) * 1e3,
+            "p95": percentile(seconds, 0.95) * 1e3,
+        },
+        "groups": grouped(scores),
+    }
+
+
+def main(
+    path: Annotated[
+        Path, typer.Argument(help="LongMemEval-S as JSON, .gz or not.", exists=True, dir_okay=False)
+    ],
+    cache: Annotated[
+        Path, typer.Option(help="Directory to keep vectors in between runs.", file_okay=False)
+    ] = Path("benchmarks/results/vectors"),
+    questions: Annotated[
+        int | None, typer.Option(min=1, help="Ask only the first N questions.")
+    ] = None,
+    database_url: Annotated[str | None, typer.Option(help=DATABASE_URL_HELP)] = None,
+) -> None:
+    """Measure recall on LongMemEval-S: are answer sessions among the first 1, 5 and 10?
+
+    The file holds {"sessions": {id: [[role, content, has_answer], …]}, "questions": […]}.
+    "any" counts a question if one of its answer sessions is found, "all" if every one is.
+    """
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8") as file:
+        data = json.load(file)
+    result = asyncio.run(measure(data, data["questions"][:questions], cache, database_url))
+    show(
+        f"LongMemEval-S, {result['model']}, {result['messages']} messages",
+        ["questions", "n", *(f"{kind}@{k}" for kind in ("any", "all") for k in DEPTHS), "ndcg@10"],
+        [
+            [name, group["questions"]]
+            + [group[kind][k] for kind in ("any", "all") for k in DEPTHS]
+            + [group["ndcg@10"]]
+            for name, group in result["groups"].items()
+        ],
+    )
+    speed = result["recall_ms"]
+    console.print(f"recall without embedding: p50 {speed['p50']:.1f} ms, p95 {speed['p95']:.1f} ms")
+    write("longmemeval", result)
+
+
+if __name__ == "__main__":
+    typer.run(main)

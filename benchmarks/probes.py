@@ -1,0 +1,74 @@
+"""What a statement costs: round trips on the wire, and planning against executing."""
+
+import os
+import tempfile
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from sqlalchemy import event
+
+from remembrancer import Actor, Remembrancer
+from remembrancer.db.engine import Database
+
+
+async def round_trips(memory: Remembrancer, work: Callable[[Remembrancer], Awaitable[Any]]) -> int:
+    """Return how often ``work`` waits for the database, on a connection that is warm.
+
+    Counted in libpq's own trace of its messages: one trip each time the client speaks after
+    the server has.
+    """
+    database = Database(memory.database.url, pool_size=1)
+    traced = Remembrancer(memory.settings, database, memory.embedder)
+    connections: list[Any] = []
+    event.listen(
+        database._engine.sync_engine,
+        "connect",
+        lambda connection, _record: connections.append(connection.driver_connection),
+    )
+    try:
+        for _ in range(4):  # until every statement is prepared
+            await work(traced)
+        with tempfile.NamedTemporaryFile() as trace:
+            connections[0].pgconn.trace(os.dup(trace.fileno()))
+            await work(traced)
+            connections[0].pgconn.untrace()
+            trace.seek(0)  # libpq writes at the same place in the file
+            return _turns(trace.read().decode(errors="replace"))
+    finally:
+        await database.close()
+
+
+def _turns(trace: str) -> int:
+    directions = [
+        field
+        for line in trace.splitlines()
+        for field in line.split("\t")[:2]
+        if field in {"F", "B"}
+    ]
+    before = ["B", *directions[:-1]]
+    return sum(1 for was, now in zip(before, directions, strict=True) if (was, now) == ("B", "F"))
+
+
+class Recorder:
+    """Keeps the last statement that recall sent, to explain it."""
+
+    def __init__(self, memory: Remembrancer) -> None:
+        self._database: Any = memory.database
+        self._send = memory.database.one_round_trip
+        self._last: tuple[Actor, str, Mapping[str, Any], Mapping[str, Any]] | None = None
+        self._database.one_round_trip = self._record
+
+    async def _record(
+        self, actor: Actor, statement: str, binds: Mapping[str, Any], **rest: Any
+    ) -> Any:
+        self._last = actor, statement, binds, rest
+        return await self._send(actor, statement, binds, **rest)
+
+    async def explain(self) -> tuple[float, float]:
+        """Return milliseconds spent planning and executing the last statement again."""
+        assert self._last
+        actor, statement, binds, rest = self._last
+        explained = f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {statement}"
+        [row] = await self._send(actor, explained, binds, **rest)
+        [plan] = row[0]
+        return plan["Planning Time"], plan["Execution Time"]

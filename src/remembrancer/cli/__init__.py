@@ -1,0 +1,14 @@
+"""The command line: a thin way to the same services as every other entry point."""
+
+import sys
+from collections.abc import Sequence
+
+from remembrancer.cli.app import app
+from remembrancer.cli.failures import as_exit_code
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and exit: 0 done, 1 not as expected, 2 refused, 130 interrupted."""
+    with as_exit_code():
+        code = app(arguments, prog_name="remembrancer", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,86 @@
+"""Errors as a person wants to read them: one line that names the field and the reason."""
+
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+from pydantic import ValidationError
+
+from remembrancer.cli.output import error_console, plain
+from remembrancer.errors import ConfigurationError, RemembrancerError, SimilarMemoryExists
+
+BUG = 1
+REFUSED = 2
+INTERRUPTED = 130
+
+
+@contextmanager
+def as_exit_code() -> Iterator[None]:
+    """Turn any error into one line on stderr and an exit code."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # the reader of our output, such as `head`, has gone; nothing more can be said to it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as error:
+        line = explained(error)
+        _say(f"error: {line or _unexpected(error)}")
+        sys.exit(REFUSED if line else BUG)
+
+
+def explained(error: Exception) -> str | None:
+    """Return the reason of an error that was meant for people, null for any other."""
+    match error:
+        case typer.Abort():
+            return "stopped"
+        case typer.TyperException():
+            return _usage(error)
+        case ValidationError():
+            return validation_line(error)
+        case SimilarMemoryExists():
+            memory_id = error.extra["memory_id"]
+            return f"subject: memory {memory_id} is on this subject; insist with --allow-similar"
+        case RemembrancerError() | ConfigurationError():
+            # may end with Postgres' last words; they are folded into the line
+            return str(error)
+    return None
+
+
+def validation_line(error: ValidationError) -> str:
+    """Return the first wrong fields and the reasons, never the values."""
+    lines = [_one(problem) for problem in error.errors(include_input=False, include_url=False)]
+    more = f"; and {len(lines) - 3} more" if len(lines) > 3 else ""
+    return "; ".join(lines[:3]) + more
+
+
+def _one(problem: Mapping[str, Any]) -> str:
+    reason = str(problem["msg"]).removeprefix("Value error, ")
+    field = ".".join(str(part) for part in problem["loc"])
+    return f"{field}: {reason}" if field else reason
+
+
+def _usage(error: typer.TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    hint = f" (see `{context.command_path} --help`)" if context else ""
+    return f"{error.format_message()}{hint}"
+
+
+def _unexpected(error: Exception) -> str:
+    # Kind and place: an error's message may quote what people said.
+    frames = traceback.extract_tb(error.__traceback__)
+    if os.environ.get("REMEMBRANCER_LOG_LEVEL", "").lower() == "debug":
+        sys.stderr.write("".join(traceback.format_list(frames)))
+    place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}"
+    return f"unexpected {type(error).__name__} at {place}; this is a bug, please report it"
+
+
+def _say(line: str) -> None:
+    error_console().print(plain(line), style="red", soft_wrap=True)

@@ -1,0 +1,79 @@
+"""A real server on a free port and a data directory that goes away with it."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from remembrancer.cli.admin_key import FILE
+from remembrancer.errors import ConfigurationError
+
+_ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
+
+
+@dataclass(frozen=True)
+class Server:
+    """Where the server listens, and its admin key."""
+
+    address: str
+    admin_key: str
+
+
+@contextmanager
+def throwaway_server() -> Iterator[Server]:
+    """Run ``remembrancer serve`` as a process of its own; stop it and remove its data after."""
+    with tempfile.TemporaryDirectory(prefix="remembrancer-demo-") as directory:
+        process = _start(directory)
+        try:
+            address = _address(process)
+            yield Server(address, (Path(directory) / FILE).read_text(encoding="ascii").strip())
+        finally:
+            _stop(process)
+
+
+def _start(directory: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "remembrancer", "--data-dir", directory]
+    return subprocess.Popen(  # noqa: S603 - the command is ours
+        [*command, "serve", "--host", "127.0.0.1", "--port", "0", "--no-sample"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=_environment(),
+        start_new_session=True,  # Ctrl-C is for us, who then stop it
+    )
+
+
+def _environment() -> dict[str, str]:
+    # Whatever is set is meant for real servers: their database, their paid models.
+    kept = {name: value for name, value in os.environ.items() if not _is_ours(name)}
+    ours = {"REMEMBRANCER_LOG_LEVEL": "error", "REMEMBRANCER_DATABASE__SHARED_BUFFERS": "32MB"}
+    return kept | ours | {"PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
+
+
+def _is_ours(name: str) -> bool:
+    return name.upper().startswith("REMEMBRANCER_")
+
+
+def _address(process: subprocess.Popen[str]) -> str:
+    assert process.stdout
+    for line in process.stdout:
+        if found := _ADDRESS.search(line):
+            return found[0]
+    assert process.stderr
+    said = process.stderr.read().strip().splitlines()
+    raise ConfigurationError(f"the server did not start: {said[-1] if said else 'it said nothing'}")
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    try:
+        process.communicate(timeout=15)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()

@@ -1,0 +1,30 @@
+"""How much the store holds."""
+
+from pydantic import BaseModel
+from sqlalchemy import text
+
+from remembrancer.db.engine import Database
+
+
+class Counts(BaseModel):
+    """Numbers of things, across all owners."""
+
+    users: int
+    agents: int
+    memories: int
+    messages: int
+
+
+_COUNT = text("""
+    SELECT (SELECT count(*) FROM users WHERE merged_into IS NULL) AS users,
+           (SELECT count(*) FROM agents WHERE deleted_at IS NULL) AS agents,
+           (SELECT count(*) FROM memories WHERE status = 'active') AS memories,
+           (SELECT count(*) FROM messages) AS messages
+""")
+
+
+async def counts(database: Database) -> Counts:
+    """Count users, agents, active memories and messages. For admins only."""
+    async with database.system() as connection:
+        row = (await connection.execute(_COUNT)).one()
+    return Counts(**row._mapping)

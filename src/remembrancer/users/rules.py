@@ -1,0 +1,20 @@
+"""What a day is, for somebody."""
+
+from datetime import UTC, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+
+def local_day(instant: datetime, time_zone: str, days_ago: int = 0) -> tuple[datetime, datetime]:
+    """Return the user's day around ``instant``, or so many days before, as a window in UTC.
+
+    From the first moment of the day to the first of the next, so a day on which the clocks
+    change has 23 or 25 hours.
+    """
+    zone = ZoneInfo(time_zone)
+    day = instant.astimezone(zone).date() - timedelta(days=days_ago)
+    # Midnight is looked up on both days: a zone may skip it, or have it twice.
+    first, last = (
+        datetime.combine(date, time(), zone).astimezone(UTC)
+        for date in (day, day + timedelta(days=1))
+    )
+    return first, last

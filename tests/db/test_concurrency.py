@@ -1,0 +1,147 @@
+"""Many at once: the database decides who is first, and nobody waits for ever."""
+
+import asyncio
+from collections import Counter
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from support import rows
+
+from remembrancer import (
+    Conflict,
+    ConversationCreate,
+    MemoryCreate,
+    MemoryUpdate,
+    MessageCreate,
+    Remembrancer,
+    ResolveUser,
+    User,
+    as_actor,
+)
+from remembrancer.memories import repository
+
+
+async def test_a_hundred_first_looks_at_a_new_person_make_one_user(memory: Remembrancer) -> None:
+    """Whoever asks gets the same user, and no other user is left behind."""
+    who = ResolveUser(platform="discord", platform_user_id="new", display_name="New")
+    found = await asyncio.gather(*(memory.users.resolve(as_actor(), who) for _ in range(100)))
+    assert len({user.id for user in found}) == 1
+    assert rows("SELECT count(*) FROM users") == [(1,)]
+
+
+async def test_strangers_who_speak_at_once_in_any_order_become_one_user_each(
+    memory: Remembrancer, ada: User
+) -> None:
+    """Appends that make the same people known do not wait for each other in a circle."""
+    actor = as_actor(ada)
+    opened = [
+        await memory.conversations.create(actor, ConversationCreate(platform="x"))
+        for _ in range(10)
+    ]
+    names = [f"stranger{n}" for n in range(6)]
+
+    async def append(index: int) -> None:
+        order = names if index % 2 else names[::-1]
+        said = [MessageCreate(content=f"I am {n}", platform_user_id=n) for n in order]
+        await memory.conversations.append(as_actor(), opened[index].id, said)
+
+    await asyncio.gather(*(append(index) for index in range(10)))
+    linked = rows("SELECT count(*), count(DISTINCT user_id) FROM platform_links WHERE platform='x'")
+    assert linked == [(6, 6)]
+    assert rows("SELECT count(DISTINCT owner_id), count(*) FROM messages") == [(6, 60)]
+    assert rows("SELECT count(*) FROM users") == [(7,)]
+
+
+async def test_the_database_itself_refuses_a_second_copy_of_a_statement(
+    memory: Remembrancer, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the lock that orders writers, the unique constraint still holds."""
+
+    async def no_lock(*_: Any) -> None:
+        await asyncio.sleep(0.01)
+
+    monkeypatch.setattr(repository, "lock_owner", no_lock)
+    calls = [memory.remember("Ada plays the cello.", user=ada) for _ in range(8)]
+    ended = await asyncio.gather(*calls, return_exceptions=True)
+    assert all(not isinstance(one, BaseException) or isinstance(one, Conflict) for one in ended)
+    assert rows("SELECT count(*) FROM memories") == [(1,)]
+    assert rows("SELECT count(*) FROM recall_items") == [(1,)]
+
+
+async def test_near_duplicates_written_at_once_are_one_memory(
+    memory: Remembrancer, ada: User
+) -> None:
+    """Other words for the same fact, from several writers at the same moment."""
+    wordings = ["I always drink green tea", "i always drink the green tea"] * 3
+    written = await asyncio.gather(*(memory.remember(w, user=ada) for w in wordings))
+    assert Counter(one.outcome.value for one in written) == {"created": 1, "mentioned": 5}
+    assert rows("SELECT count(*), sum(mention_count) FROM memories") == [(1, 6)]
+
+
+async def test_updates_restores_and_deletes_at_once_leave_one_history(
+    memory: Remembrancer, ada: User
+) -> None:
+    """However they interleave: versions count up by one and recall knows one current text."""
+    actor = as_actor(ada)
+    memory_id = (await memory.remember("Ada is 1.", user=ada)).memory.id
+
+    async def change(n: int) -> None:
+        with suppress(Exception):
+            if n % 5 == 0:
+                await memory.memories.forget(actor, memory_id)
+                await memory.memories.restore(actor, memory_id)
+            else:
+                await memory.memories.update(actor, memory_id, MemoryUpdate(content=f"Ada is {n}."))
+
+    await asyncio.gather(*(change(n) for n in range(20)))
+    [(version, status)] = rows("SELECT version, status FROM memories")
+    numbers = [n for (n,) in rows("SELECT version FROM memory_versions ORDER BY version")]
+    assert numbers == list(range(1, version + 1))
+    assert status == "active"
+    current = rows("SELECT memory_version FROM recall_items WHERE superseded_at IS NULL")
+    assert current == [(version,)]
+
+
+async def test_a_pool_of_ten_serves_fifty_readers_and_writers(
+    memory: Remembrancer, ada: User, bob: User
+) -> None:
+    """No request holds one connection while it waits for another."""
+    conversation = await memory.conversations.create(as_actor(ada), ConversationCreate())
+
+    async def write(n: int, user: User) -> None:
+        said = [MessageCreate(content=f"Word {n}")]
+        await memory.memories.remember(as_actor(user), MemoryCreate(content=f"Fact {n}"))
+        await memory.conversations.append(as_actor(ada), conversation.id, said)
+        with suppress(Exception):
+            await memory.memories.get(as_actor(user), "nothing1")
+
+    async def read(n: int, user: User) -> None:
+        await memory.recall(f"Fact {n}", user=user)
+        await memory.memories.list(as_actor(user))
+
+    calls = [call(n, user) for n in range(13) for user in (ada, bob) for call in (write, read)]
+    async with asyncio.timeout(30):
+        await asyncio.gather(*calls)
+        await memory.accesses.flush()
+    assert rows("SELECT count(*) FROM messages") == [(26,)]
+    assert rows("SELECT count(*) FROM memories") == [(26,)]
+
+
+async def test_access_counts_and_mentions_of_the_same_memories_do_not_deadlock(
+    memory: Remembrancer, ada: User
+) -> None:
+    """Both update many memories at once, each in its own order."""
+    actor = as_actor(ada)
+    statements = [MemoryCreate(content=f"Fact {n}") for n in range(40)]
+    await memory.memories.remember_many(actor, statements)
+
+    async def count() -> None:
+        await memory.recall("Fact", user=ada, limit=40)
+        await memory.accesses.flush()
+
+    for _ in range(4):
+        await asyncio.gather(
+            count(), count(), memory.memories.remember_many(actor, statements[::-1])
+        )
+    assert rows("SELECT min(mention_count), min(access_count) FROM memories") == [(5, 8)]

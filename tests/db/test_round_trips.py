@@ -1,0 +1,189 @@
+"""How often a request waits for the database."""
+
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import Any, cast
+
+import psycopg
+import pytest
+from psycopg.pq import Trace
+from sqlalchemy import event
+
+from remembrancer import (
+    Agent,
+    ConversationCreate,
+    MemoryCreate,
+    MemoryFilter,
+    MessageCreate,
+    Mode,
+    RecallQuery,
+    Remembrancer,
+    User,
+    as_actor,
+)
+from remembrancer.db.engine import Database
+from remembrancer.recall.accesses import Accesses
+from remembrancer.recall.service import Recall
+
+pytestmark = pytest.mark.skipif(not psycopg.pq.PGconn.__module__, reason="needs the trace of libpq")
+
+
+@pytest.fixture
+async def alone(memory: Remembrancer) -> AsyncIterator[Database]:
+    """A pool of one connection, so that it is known which one a request takes."""
+    database = Database(memory.database.url, pool_size=1)
+    yield database
+    await database.close()
+
+
+class Traffic:
+    """The messages of the protocol that one connection sent (F) and got (B), in order."""
+
+    def __init__(self) -> None:
+        self.lines: list[list[str]] = []
+
+    def read(self, path: Path) -> None:
+        self.lines = [line.split("\t") for line in path.read_text().splitlines()]
+
+    @property
+    def round_trips(self) -> int:
+        """How often the client sent and then waited."""
+        return [who for who, _ in groupby(line[0] for line in self.lines)].count("F")
+
+    def sent(self, kind: str) -> int:
+        return sum(line[0] == "F" and line[2] == kind for line in self.lines)
+
+
+async def _traced(database: Database, call: Any) -> Traffic:
+    async with database._engine.connect() as connection:
+        raw = await connection.get_raw_connection()
+        driver = cast("psycopg.AsyncConnection[Any]", raw.driver_connection)
+    traffic = Traffic()
+    with tempfile.NamedTemporaryFile() as file:
+        driver.pgconn.trace(file.fileno())
+        driver.pgconn.set_trace_flags(Trace.SUPPRESS_TIMESTAMPS)
+        await call()
+        driver.pgconn.untrace()
+        traffic.read(Path(file.name))
+    return traffic
+
+
+@pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.RECENT])
+async def test_recall_waits_for_the_database_once(
+    memory: Remembrancer, alone: Database, ada: User, agent: Agent, mode: Mode
+) -> None:
+    """Settings, rule, search and contents travel together: one trip there and back."""
+    for content in ("Ada lives in Lisbon.", "Ada plays the cello.", "Ada likes tea."):
+        await memory.remember(content, user=ada, agent=agent)
+    recall = Recall(alone, memory.embedder, Accesses(alone), longest_query=1000)
+    wanted = RecallQuery(query="Where does Ada live?", mode=mode)
+
+    async def ask() -> None:
+        assert (await recall.recall(as_actor(ada, agent), wanted)).hits
+
+    for _ in range(4):  # until the statement is prepared
+        await ask()
+    traffic = await _traced(alone, ask)
+    assert traffic.sent("Sync") == 1
+    assert traffic.round_trips == 1, traffic.lines
+
+
+class Counted:
+    """Statements run while counting."""
+
+    count = 0
+
+
+@contextmanager
+def _counting(database: Database) -> Iterator[Counted]:
+    counted = Counted()
+
+    def note(*_: Any) -> None:
+        counted.count += 1
+
+    engine = database._engine.sync_engine
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        yield counted
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+
+
+async def test_listing_asks_the_same_number_of_questions_for_any_number_of_rows(
+    memory: Remembrancer, ada: User
+) -> None:
+    """No query a row, in lists of memories, people and conversations."""
+    actor = as_actor(ada)
+
+    async def look() -> list[int]:
+        counts = []
+        for call in (
+            memory.memories.list(actor, MemoryFilter(), limit=100),
+            memory.users.list(actor, limit=100),
+            memory.conversations.list(actor, limit=100),
+            memory.agents.list(actor, limit=100),
+        ):
+            with _counting(memory.database) as counted:
+                await call
+            counts.append(counted.count)
+        return counts
+
+    await _fill(memory, ada, 1)
+    few = await look()
+    await _fill(memory, ada, 30)
+    assert await look() == few
+
+
+async def _fill(memory: Remembrancer, user: User, count: int) -> None:
+    actor = as_actor(user)
+    statements = [MemoryCreate(content=f"Fact {count}.{n}") for n in range(count)]
+    await memory.memories.remember_many(actor, statements)
+    for _ in range(count):
+        await memory.conversations.create(actor, ConversationCreate())
+
+
+async def test_bulk_writing_runs_the_same_number_of_statements_for_any_number_of_rows(
+    memory: Remembrancer, ada: User
+) -> None:
+    """No query a row, in remembering many and in appending many."""
+    actor = as_actor(ada)
+    conversation = (await memory.conversations.create(actor, ConversationCreate())).id
+
+    async def write(count: int) -> list[int]:
+        statements = [
+            MemoryCreate(content=f"Fact {count}.{n}", subject=f"s{count}.{n}") for n in range(count)
+        ]
+        said = [MessageCreate(content=f"Word {count}.{n}") for n in range(count)]
+        counts = []
+        for call in (
+            lambda: memory.memories.remember_many(actor, statements),
+            lambda: memory.memories.remember_many(actor, statements),
+            lambda: memory.conversations.append(actor, conversation, said),
+        ):
+            with _counting(memory.database) as counted:
+                await call()
+            counts.append(counted.count)
+        return counts
+
+    assert await write(2) == await write(60)
+
+
+async def test_reading_a_memory_asks_the_same_number_of_questions_for_any_history(
+    memory: Remembrancer, ada: User
+) -> None:
+    """Versions and mentions come in one query each."""
+    actor = as_actor(ada)
+    made = await memory.remember("Ada lives in Lisbon.", user=ada)
+
+    async def read() -> int:
+        with _counting(memory.database) as counted:
+            await memory.memories.get(actor, made.memory.id)
+        return counted.count
+
+    few = await read()
+    for _ in range(10):
+        await memory.remember("Ada lives in Lisbon.", user=ada)
+    assert await read() == few

@@ -1,0 +1,206 @@
+"""The schema: one with the models, migrated safely, and keyed by owner."""
+
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context
+
+import psycopg
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import CheckConstraint, Engine, Table, create_engine, inspect
+
+from remembrancer.db.engine import driver_url
+from remembrancer.db.migrate import migrate
+from remembrancer.db.tables import metadata
+from remembrancer.errors import DatabaseSetupError
+
+
+@pytest.fixture
+def fresh_url(database_url: str) -> Iterator[str]:
+    """An empty database beside the one of the other tests."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE fresh")
+        yield driver_url(database_url).replace("/remembrancer", "/fresh", 1)
+        with suppress(psycopg.Error):
+            connection.execute("DROP DATABASE fresh WITH (FORCE)")
+
+
+def _differences(url: str) -> list[object]:
+    options = {"compare_type": True, "compare_server_default": True}
+    with _engine(url) as engine, engine.connect() as connection:
+        return compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
+
+
+def test_the_models_are_what_the_migrations_make(fresh_url: str) -> None:
+    """Table by table and column by column, no difference; migrating again is a no-op."""
+    migrate(fresh_url)
+    assert _differences(fresh_url) == []
+    before = _shape(fresh_url)
+    migrate(fresh_url)
+    assert _shape(fresh_url) == before
+
+
+def test_constraints_of_the_models_are_in_the_database(fresh_url: str) -> None:
+    """What a comparison of metadata does not look at: checks, keys and partial indexes."""
+    migrate(fresh_url)
+    with _engine(fresh_url) as engine:
+        there = inspect(engine)
+        for table in metadata.sorted_tables:
+            checks = {check["name"] for check in there.get_check_constraints(table.name)}
+            assert checks == _checks(table), table.name
+            key = there.get_pk_constraint(table.name)["constrained_columns"]
+            assert key == [column.name for column in table.primary_key]
+            partial = {
+                index["name"]
+                for index in there.get_indexes(table.name)
+                if "postgresql_where" in index["dialect_options"]
+            }
+            assert partial == _partial_indexes(table), table.name
+
+
+def _checks(table: Table) -> set[str]:
+    found = [c for c in table.constraints if isinstance(c, CheckConstraint)]
+    return {f"ck_{table.name}_{str(c.name).removeprefix(f'ck_{table.name}_')}" for c in found}
+
+
+def _partial_indexes(table: Table) -> set[str]:
+    options = {str(index.name): index.dialect_options["postgresql"] for index in table.indexes}
+    return {name for name, option in options.items() if option["where"] is not None}
+
+
+@contextmanager
+def _engine(url: str) -> Iterator[Engine]:
+    engine = create_engine(url)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+def test_processes_that_start_at_once_on_an_empty_database_all_succeed(fresh_url: str) -> None:
+    """One migrates, the others wait and find it done."""
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        assert list(pool.map(migrate, [fresh_url] * 2)) == [None] * 2
+    assert _differences(fresh_url) == []
+
+
+def test_a_database_that_cannot_be_reached_is_named_as_such() -> None:
+    """A wrong address is an error that says so, not a traceback of the driver."""
+    with pytest.raises(DatabaseSetupError, match="cannot be set up"):
+        migrate("postgresql+psycopg://nobody@127.0.0.1:1/nothing")
+
+
+def test_vectors_are_stored_plain(opened: object, database_url: str) -> None:
+    """In the row, not in TOAST, where reading them would cost more than comparing them."""
+    with psycopg.connect(database_url) as connection:
+        found = connection.execute(
+            "SELECT attrelid::regclass::text, attstorage FROM pg_attribute"
+            " WHERE atttypid IN (SELECT oid FROM pg_type WHERE typname IN ('halfvec', 'vector'))"
+            "   AND attrelid IN (SELECT oid FROM pg_class WHERE relkind = 'r')"
+        ).fetchall()
+    assert sorted(found) == [("recall_items", "p"), ("reembeddings", "p")]
+
+
+def test_no_vector_index_is_shared_between_owners(opened: object, database_url: str) -> None:
+    """A global HNSW index would silently return too few of one owner's rows."""
+    with psycopg.connect(database_url) as connection:
+        found = connection.execute(
+            "SELECT indexdef FROM pg_indexes WHERE indexdef ~* 'hnsw|ivfflat'"
+            " AND indexdef !~* 'where'"
+        ).fetchall()
+    assert found == []
+
+
+OWNER = {
+    "users": "id",
+    "space_members": "user_id",
+    "participants": "user_id",
+    "memory_preferences": "user_id",
+    **dict.fromkeys(
+        (
+            "memories",
+            "memory_versions",
+            "mentions",
+            "associations",
+            "messages",
+            "chunks",
+            "recall_items",
+            "postings",
+            "reembeddings",
+            "audit_log",
+            "idempotency_keys",
+        ),
+        "owner_id",
+    ),
+}
+"""The column that says whose row it is, for each table that belongs to a user."""
+
+NOBODYS = {
+    "agents": "made by admins for everybody",
+    "spaces": "of all its members",
+    "conversations": "of all its participants",
+    "memory_policy": "the admin's word for everybody",
+    "embedding_model": "of the whole store",
+    "platform_links": "the directory: looked up before an owner is known",
+    "api_keys": "looked up by hash before an owner is known",
+}
+"""Tables without an owner, and why."""
+
+MAY_LACK_OWNER = {
+    "fk_memory_preferences_agent_id": "agents are everybody's: a reference table",
+}
+"""Constraints of owned tables that need no owner in them, and why."""
+
+
+def test_every_table_is_known_to_have_an_owner_or_to_need_none(opened: object) -> None:
+    """A new table must say whose it is."""
+    assert {table.name for table in metadata.sorted_tables} == OWNER.keys() | NOBODYS.keys()
+
+
+@pytest.mark.parametrize("name", OWNER)
+def test_keys_carry_the_owner(opened: object, database_url: str, name: str) -> None:
+    """Primary, unique and foreign keys of an owned table hold the owner, so it can be sharded."""
+    owner = OWNER[name]
+    with psycopg.connect(database_url) as connection:
+        keys = connection.execute(
+            """
+            SELECT i.relname, array_agg(a.attname::text)
+              FROM pg_index AS x
+              JOIN pg_class AS i ON i.oid = x.indexrelid
+              JOIN pg_attribute AS a ON a.attrelid = x.indrelid AND a.attnum = ANY (x.indkey)
+             WHERE x.indisunique AND x.indrelid = %(table)s::regclass
+             GROUP BY i.relname
+            UNION ALL
+            SELECT c.conname, array_agg(a.attname::text)
+              FROM pg_constraint AS c
+              JOIN pg_attribute AS a ON a.attrelid = c.conrelid AND a.attnum = ANY (c.conkey)
+             WHERE c.contype = 'f' AND c.conrelid = %(table)s::regclass
+             GROUP BY c.conname
+            """,
+            {"table": name},
+        ).fetchall()
+    assert keys
+    for key, columns in keys:
+        assert owner in columns or key in MAY_LACK_OWNER, key
+
+
+def test_nothing_is_set_null_and_no_trigger_runs(opened: object, database_url: str) -> None:
+    """Neither survives sharding by owner."""
+    with psycopg.connect(database_url) as connection:
+        found = connection.execute(
+            "SELECT conname FROM pg_constraint WHERE confdeltype IN ('n', 'd')"
+            " AND connamespace = 'public'::regnamespace"
+            " UNION ALL SELECT tgname FROM pg_trigger WHERE NOT tgisinternal"
+        ).fetchall()
+    assert found == []
+
+
+def _shape(url: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(url.replace("+psycopg", "")) as connection:
+        return connection.execute(
+            "SELECT relname, relfilenode,"
+            "       (SELECT count(*) FROM pg_policies WHERE tablename = relname)"
+            "  FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY 1"
+        ).fetchall()

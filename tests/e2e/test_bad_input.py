@@ -1,0 +1,701 @@
+"""Everything wrong that a client can send: a 4xx problem that names the field, never a 500."""
+
+import json
+import random
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+import pytest
+from support import ADMIN, Api, rows
+
+from remembrancer import (
+    Agent,
+    ConversationCreate,
+    MemoryCreate,
+    Remembrancer,
+    Role,
+    User,
+    as_actor,
+)
+from remembrancer.api import create_app
+from remembrancer.keys.schemas import KeyCreate
+from remembrancer.text import to_cursor
+
+Json = dict[str, Any]
+
+DEEP = json.loads("[" * 300 + "]" * 300)
+NAN = float("nan")
+HUGE = 10**30
+
+WRONG: dict[str, list[Any]] = {
+    "string": [1, True, [], {}],
+    "uuid": ["x", 1, [], "0190a1b2-0000-7000-8000", "", " "],
+    "date-time": [
+        "yesterday",
+        "2026-01-01T00:00:00",
+        "0001-01-01T00:00:00Z",
+        "9999-12-31T23:59:59-14:00",
+        "2026-02-30T00:00:00Z",
+        1e300,
+        NAN,
+        [],
+    ],
+    "integer": ["x", 1.5, -1, 0, HUGE, NAN, [], -HUGE],
+    "number": ["x", -1, HUGE, NAN, float("inf"), [], {}],
+    "boolean": ["maybe", 7, [], {}],
+    "array": ["x", 1, {}, [None], [[]], [{}], [DEEP]],
+    "object": [
+        "x",
+        1,
+        [],
+        {"k": NAN},
+        {"k": "\x00"},
+        {"\x00": 1},
+        {"k": "\ud800"},
+        {"k": DEEP},
+        {"k": "x" * 9000},
+    ],
+    "enum": ["nonsense", 1, [], "", "\x00"],
+}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One endpoint: its method, path and what the OpenAPI document says of it."""
+
+    method: str
+    path: str
+    spec: Json
+    document: Json
+
+    def resolved(self, schema: Json) -> Json:
+        while "$ref" in schema:
+            schema = self.document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+        return schema
+
+    @property
+    def body(self) -> Json | None:
+        """The schema of its JSON body, if it takes one."""
+        content = self.spec.get("requestBody", {}).get("content", {})
+        found = content.get("application/json", {}).get("schema")
+        return self.resolved(found) if found else None
+
+    def parameters(self, where: str) -> Iterator[tuple[str, Json]]:
+        for parameter in self.spec.get("parameters", []):
+            if parameter["in"] == where:
+                yield parameter["name"], parameter["schema"]
+
+    def kinds(self, schema: Json) -> set[str]:
+        """What a schema takes, in the words of ``WRONG``."""
+        schema = self.resolved(schema)
+        if "anyOf" in schema:
+            return set().union(*(self.kinds(one) for one in schema["anyOf"]))
+        if "enum" in schema or "const" in schema:
+            return {"enum"}
+        if schema.get("format") in {"uuid", "date-time"}:
+            return {schema["format"]}
+        return {schema.get("type", "object")}
+
+
+@dataclass(frozen=True)
+class Rest:
+    """The API with people, an agent, a memory and a conversation in it."""
+
+    api: Api
+    client: httpx2.AsyncClient
+    operations: list[Operation]
+    ids: dict[str, str]
+
+    async def send(self, operation: Operation, **request: Any) -> httpx2.Response:
+        """Send a request that is right but for what ``request`` replaces."""
+        ids = {**self.ids, **request.pop("ids", {})}
+        path = request.pop("path", operation.path)
+        for name, value in ids.items():
+            path = path.replace("{" + name + "}", str(value))
+        headers = {**self.api.admin, **request.pop("headers", {})}
+        content = request.pop("content", None)
+        if "body" in request:
+            content = json.dumps(request.pop("body")).encode()
+        if content is not None:
+            headers = {"Content-Type": "application/json", **headers}
+        query = {**self._query(operation), **request.pop("query", {})}
+        return await self.client.request(
+            operation.method, path, headers=headers, content=content, params=query, **request
+        )
+
+    def _query(self, operation: Operation) -> Json:
+        needed = {
+            "q": "tea",
+            "platform": "discord",
+            "platform_user_id": "Ada-1",
+            "user_id": self.ids["user_id"],
+        }
+        names = {name for name, _ in operation.parameters("query")}
+        return {name: value for name, value in needed.items() if name in names}
+
+    def good_body(self, operation: Operation) -> Json:
+        """A body that the operation takes."""
+        own = {"user_id": self.ids["user_id"]}
+        return {
+            "/api/memory/": {"content": "A fact", **own},
+            "/api/memory/bulk": {"memories": [{"content": "A fact"}], **own},
+            "/api/memory/recall": {"query": "tea", **own},
+            "/api/users/{user_id}/recall": {"query": "tea"},
+            "/api/memory/{memory_id}": {"content": f"Changed {uuid4()}"},
+            "/api/users/resolve": {
+                "platform": "x",
+                "platform_user_id": "1",
+                "display_name": "Ada",
+            },
+            "/api/users/{user_id}": {"display_name": "Ada"},
+            "/api/users/{user_id}/links": {"platform": "x", "platform_user_id": str(uuid4())},
+            "/api/agents": {"name": "Helper"},
+            "/api/agents/{agent_id}": {"name": "Helper"},
+            "/api/conversations": own,
+            "/api/conversations/{conversation_id}/messages": {
+                "messages": [{"content": "Hello"}],
+                **own,
+            },
+            "/api/keys": {"name": "key", "role": "service"},
+        }.get(operation.path, {})
+
+
+METHODS = ("get", "post", "put", "patch", "delete")
+
+
+@pytest.fixture
+async def rest(api: Api, ada: User, agent: Agent) -> AsyncIterator[Rest]:
+    app = create_app(api.memory)
+    document = app.openapi()
+    operations = [
+        Operation(method.upper(), path, spec, document)
+        for path, item in document["paths"].items()
+        for method, spec in item.items()
+        if method in METHODS and path.startswith("/api/")
+    ]
+    memory = await api.memory.remember("Ada likes tea.", user=ada)
+    opened = await api.memory.conversations.create(as_actor(ada), ConversationCreate())
+    ids = {
+        "user_id": str(ada.id),
+        "agent_id": str(agent.id),
+        "memory_id": memory.memory.id,
+        "conversation_id": str(opened.id),
+        "key_id": str((await api.memory.keys.list(ADMIN))[0].id),
+    }
+    transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+        yield Rest(api, client, operations, ids)
+
+
+def refused(response: httpx2.Response, field: str | None = None, *statuses: int) -> Json:
+    """Check that a response is a problem document that names ``field``, and return it."""
+    assert response.status_code in (statuses or {400, 404, 409, 422}), response.text[:500]
+    assert response.headers["content-type"] == "application/problem+json"
+    document = response.json()
+    assert document["status"] == response.status_code
+    assert document["type"].startswith("urn:remembrancer:")
+    assert document["detail"]
+    if field is not None:
+        named = [error["field"] for error in document["errors"]]
+        assert any(n == field or n.startswith(field + ".") for n in named), (field, document)
+        assert all(error["reason"] for error in document["errors"])
+    return document
+
+
+async def test_the_right_request_is_taken_everywhere(rest: Rest) -> None:
+    """The requests that the other tests spoil are good ones."""
+    for operation in rest.operations:
+        body = {"body": rest.good_body(operation)} if operation.body else {}
+        if operation.method == "DELETE" or operation.path.endswith("/restore"):
+            continue
+        response = await rest.send(operation, **body)
+        assert response.is_success, (operation.method, operation.path, response.text)
+
+
+def _wrong_values(operation: Operation, schema: Json) -> Iterator[Any]:
+    kinds = operation.kinds(schema)
+    optional = "null" in kinds
+    good = kinds - {"null"}
+    for kind in good:
+        for value in WRONG[kind]:
+            others = good - {kind}
+            if not others:
+                yield value
+    if not optional:
+        yield None
+
+
+async def test_every_field_of_every_body_refuses_what_it_cannot_be(rest: Rest) -> None:
+    """Wrong type, null, out of range, not storable: each names the field."""
+    tried = 0
+    for operation in rest.operations:
+        if operation.body is None:
+            continue
+        for field, schema in operation.body["properties"].items():
+            for value in _wrong_values(operation, schema):
+                if _is_fine(field, value):
+                    continue
+                body = {**rest.good_body(operation), field: value}
+                response = await rest.send(operation, body=body)
+                assert response.status_code == 422, (operation.path, field, value, response.text)
+                refused(response, field, 422)
+                tried += 1
+    assert tried > 300
+
+
+def _is_fine(field: str, value: Any) -> bool:
+    """Say whether a value that is wrong for most fields of its type is right for this one."""
+    return value == 0 and field in {"temperature", "importance"} and value is not False
+
+
+async def test_every_field_of_a_nested_item_is_named_by_its_path(rest: Rest) -> None:
+    """In a batch, the problem says which item and which field."""
+    for path, name, model in (
+        ("/api/memory/bulk", "memories", "MemoryCreate"),
+        ("/api/conversations/{conversation_id}/messages", "messages", "MessageCreate"),
+    ):
+        [operation] = [o for o in rest.operations if (o.method, o.path) == ("POST", path)]
+        item = operation.document["components"]["schemas"][model]
+        for field, schema in item["properties"].items():
+            for value in _wrong_values(operation, schema):
+                if _is_fine(field, value):
+                    continue
+                good = {"content": "A fact"}
+                body = rest.good_body(operation) | {name: [good, {**good, field: value}]}
+                response = await rest.send(operation, body=body)
+                assert response.status_code == 422, (path, field, value, response.text)
+                refused(response, f"{name}.1.{field}", 422)
+        body = rest.good_body(operation) | {name: [{"content": "x", "surprise": 1}]}
+        refused(await rest.send(operation, body=body), f"{name}.0.surprise", 422)
+
+
+async def test_a_rule_about_two_fields_names_the_one_to_change(rest: Rest) -> None:
+    """Also inside a batch."""
+    early, late = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+    rules: dict[str, list[tuple[str, Json]]] = {
+        "/api/memory/": [
+            ("valid_to", {"valid_from": late, "valid_to": early}),
+            ("visibility", {"visibility": "shared"}),
+            ("shared", {"shared": True, "space_id": str(uuid4())}),
+            ("agent_id", {"scope": "agent"}),
+            ("user_id", {"user_id": None}),
+        ],
+        "/api/memory/bulk": [
+            (
+                "memories.0.valid_to",
+                {"memories": [{"content": "x", "valid_from": late, "valid_to": early}]},
+            ),
+            ("memories", {"memories": []}),
+            ("memories", {"memories": [{"content": "x"}] * 1001}),
+        ],
+        "/api/memory/recall": [
+            ("query", {"query": None}),
+            ("kinds", {"mode": "typed"}),
+            ("until", {"since": late, "until": early}),
+            ("sort", {"mode": "recent", "sort": "relevance"}),
+            ("query", {"query": "x" * 40_000}),
+            ("user_id", {"user_id": str(uuid4())}),
+            ("agent_id", {"agent_id": str(uuid4())}),
+        ],
+        "/api/conversations": [
+            ("visibility", {"visibility": "shared"}),
+            ("platform", {"platform_conversation_id": "1"}),
+            ("agent_id", {"agent_id": str(uuid4())}),
+            ("space_id", {"space_id": str(uuid4())}),
+        ],
+        "/api/conversations/{conversation_id}/messages": [
+            ("messages", {"messages": []}),
+            ("platform_user_id", {"messages": [{"content": "x", "platform_user_id": "1"}]}),
+            ("messages.0.user_id", {"user_id": None}),
+            ("messages.0.content", {"messages": [{"content": "x" * 40_000}]}),
+        ],
+        "/api/keys": [
+            ("user_id", {"role": "user"}),
+            ("user_id", {"role": "admin", "user_id": str(uuid4())}),
+            ("user_id", {"role": "user", "user_id": str(uuid4())}),
+        ],
+    }
+    for path, cases in rules.items():
+        [operation] = [o for o in rest.operations if (o.method, o.path) == ("POST", path)]
+        for field, spoil in cases:
+            body = rest.good_body(operation) | spoil
+            body = {name: value for name, value in body.items() if value is not None}
+            refused(await rest.send(operation, body=body), field, 404, 409, 422)
+
+
+async def test_a_missing_or_unknown_field_is_named(rest: Rest) -> None:
+    """What is needed must be there, and what nobody knows is not silently dropped."""
+    for operation in rest.operations:
+        if operation.body is None:
+            continue
+        good = rest.good_body(operation)
+        for field in operation.body.get("required", []):
+            body = {name: value for name, value in good.items() if name != field}
+            refused(await rest.send(operation, body=body), field, 422)
+        response = await rest.send(operation, body={**good, "surprise": 1})
+        assert response.status_code == 422, (operation.path, response.text)
+        refused(response, "surprise", 422)
+
+
+async def test_a_body_that_is_no_object_is_refused(rest: Rest) -> None:
+    """Wrong JSON, no JSON, not even text: always a problem that says `body`."""
+    bodies = {
+        "nothing": b"",
+        "null": b"null",
+        "a list": b"[]",
+        "a string": b'"x"',
+        "a number": b"1",
+        "NaN": b"NaN",
+        "cut off": b'{"content": ',
+        "two values": b"{} {}",
+        "invalid UTF-8": b'{"content": "\xff\xfe"}',
+        "UTF-16": '{"content": "x"'.encode("utf-16"),
+        "a number of 5,000 digits": b'{"content": ' + b"9" * 5000 + b"}",
+        "a deep list": b"[" * 100_000 + b"]" * 100_000,
+        "a deep object": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+        "a form": b"content=x",
+    }
+    for operation in rest.operations:
+        if operation.body is None:
+            continue
+        for what, content in bodies.items():
+            response = await rest.send(operation, content=content)
+            assert response.status_code in {400, 422}, (operation.path, what, response.text)
+            refused(response, None, 400, 422)
+            assert response.json()["errors"], (operation.path, what, response.text)
+
+
+async def test_a_body_of_another_type_is_refused(rest: Rest) -> None:
+    """Only JSON is read as JSON."""
+    for content_type in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
+        for operation in rest.operations:
+            if operation.body is None:
+                continue
+            body = json.dumps(rest.good_body(operation)).encode()
+            response = await rest.send(
+                operation, content=body, headers={"Content-Type": content_type}
+            )
+            refused(response, "body", 415, 422)
+
+
+async def test_a_body_over_the_limit_is_refused_announced_or_not(rest: Rest) -> None:
+    """413, whether the length is told or the body comes in pieces."""
+    limit = rest.api.memory.settings.limits.body_bytes
+    [operation] = [o for o in rest.operations if (o.method, o.path) == ("POST", "/api/memory/")]
+    refused(await rest.send(operation, content=b" " * (limit + 1)), None, 413)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(limit // 2**20 + 1):
+            yield b" " * 2**20
+
+    refused(await rest.send(operation, content=pieces()), None, 413)
+
+
+async def test_every_query_parameter_refuses_what_it_cannot_be(rest: Rest) -> None:
+    """Named by its own name."""
+    wrong: dict[str, list[str]] = {
+        "uuid": ["x", "", "1"],
+        "integer": ["x", "", "1.5", "-1", "0", str(HUGE), "9" * 5000],
+        "boolean": ["maybe", "", "7"],
+        "enum": ["nonsense", "", "\x00"],
+        "array": ["nonsense", ""],
+        "string": ["\x00", "x" * 2000],
+    }
+    for operation in rest.operations:
+        body = {"body": rest.good_body(operation)} if operation.body else {}
+        for name, schema in operation.parameters("query"):
+            kinds = operation.kinds(schema) - {"null"}
+            for value in wrong[kinds.pop()]:
+                if name == "q" and value != "\x00":
+                    continue
+                response = await rest.send(operation, query={name: value}, **body)
+                assert response.status_code == 422, (operation.path, name, value, response.text)
+                refused(response, name, 422)
+
+
+async def test_every_path_refuses_ids_that_are_none(rest: Rest) -> None:
+    """404 for what cannot be there, 422 for what cannot be an id."""
+    for operation in rest.operations:
+        names = [name for name, _ in operation.parameters("path")]
+        body = {"body": rest.good_body(operation)} if operation.body else {}
+        for name in names:
+            for value in ("x", "%00", "%ff", "%ED%A0%80", "%2e%2e", "'--", "9" * 300, str(uuid4())):
+                response = await rest.send(operation, ids={name: value}, **body)
+                assert response.status_code in {404, 405, 422}, (operation.path, value)
+                refused(response, name if response.status_code == 422 else None, 404, 405, 422)
+
+
+BAD_HEADERS = {
+    "If-Match": ["x", '"x"', "-1", '"1', "1.5", "9" * 30, "", '"1", "2"', "\u00b2"],
+    "Idempotency-Key": ["", "x" * 256, "a\tb", "\x85"],
+}
+
+
+async def test_bad_headers_are_named(rest: Rest) -> None:
+    """A precondition or idempotency key that cannot be one is not ignored."""
+    tried = set()
+    for operation in rest.operations:
+        body = {"body": rest.good_body(operation)} if operation.body else {}
+        for name, _ in operation.parameters("header"):
+            for value in BAD_HEADERS[name]:
+                headers = {name: value.encode("latin-1")}
+                response = await rest.send(operation, headers=headers, **body)
+                assert response.status_code == 422, (operation.path, name, value, response.text)
+                refused(response, name, 422)
+                tried.add(name)
+    assert tried == set(BAD_HEADERS)
+
+
+async def test_a_cursor_from_elsewhere_is_refused(rest: Rest) -> None:
+    """Only the list's own cursor goes on with it."""
+    memory = rest.api.memory
+    actor = as_actor().acting_for(None)
+    for n in range(3):
+        await memory.memories.remember(actor, MemoryCreate(content=f"Shared {n}", shared=True))
+    service = rest.api.service
+    cursors = ["x", "", "bnVsbA", "W10", "WyJ4Il0", "e30", "=" * 9, "\u00e9"]
+    for sort in ("recent", "importance", "most_accessed"):
+        page = await rest.client.get(
+            "/api/memory/", params={"limit": 1, "sort": sort}, headers=service
+        )
+        cursors.append(page.json()["next_cursor"])
+    cursors += [_cursor("importance", key) for key in ("nan", "inf", "x", "1e999")]
+    cursors += [_cursor("most_accessed", key) for key in ("9" * 40, "-" + "9" * 40, "9" * 5000)]
+    cursors += [_cursor("recent", key) for key in ("0001-01-01", "9999-12-31T23:59:59-23:59", "x")]
+    cursors += [_cursor("importance", "0.5", id_="\ud800"), _cursor("recent", "\ud800")]
+    cursors += [_cursor("importance", "0.5", owner="x")]
+    for path in ("/api/memory/", "/api/users", "/api/agents", "/api/conversations"):
+        for cursor in cursors:
+            for sort in ("recent", "importance", "most_accessed"):
+                asked = {"cursor": cursor, "sort": sort, "user_id": rest.ids["user_id"]}
+                response = await rest.client.get(path, params=asked, headers=service)
+                assert response.status_code in {200, 422}, (path, cursor, response.text)
+                if response.status_code == 422:
+                    refused(response, "cursor", 422)
+
+
+def _cursor(sort: str, key: str, *, owner: str = str(uuid4()), id_: str = "x") -> str:
+    return to_cursor(sort, key, owner, id_)
+
+
+async def test_another_method_or_path_is_refused(rest: Rest) -> None:
+    """405 says what is allowed; 404 is a problem document as well."""
+    for operation in rest.operations:
+        for method in ("TRACE", "PROPFIND"):
+            path = operation.path
+            for name, value in rest.ids.items():
+                path = path.replace("{" + name + "}", value)
+            response = await rest.client.request(method, path, headers=rest.api.admin)
+            refused(response, None, 405)
+            assert response.headers["allow"]
+    refused(await rest.client.get("/api/nothing", headers=rest.api.admin), None, 404)
+
+
+# Who asks ------------------------------------------------------------------------------
+
+
+async def test_without_a_good_key_nothing_is_answered(rest: Rest, ada: User) -> None:
+    """No key, garbage, expired or revoked: 401 at every endpoint."""
+    keys = rest.api.memory.keys
+    made = await keys.create(ADMIN, KeyCreate(name="old", role=Role.ADMIN))
+    expired = await keys.create(ADMIN, KeyCreate(name="older", role=Role.ADMIN))
+    await keys.revoke(ADMIN, made.id)
+    rows("UPDATE api_keys SET expires_at = now() - interval '1 s' WHERE id = %s", expired.id)
+    bad: list[dict[str, Any]] = [
+        {},
+        {"Authorization": ""},
+        {"Authorization": "Bearer"},
+        {"Authorization": "Bearer "},
+        {"Authorization": "Bearer garbage"},
+        {"Authorization": b"Bearer \xff\xfe"},
+        {"Authorization": "Bearer " + "x" * 5000},
+        {"Authorization": "Basic YTpi"},
+        {"Authorization": f"Bearer {made.secret}"},
+        {"Authorization": f"Bearer {expired.secret}"},
+    ]
+    for operation in rest.operations:
+        for headers in bad:
+            path = operation.path
+            for name, value in rest.ids.items():
+                path = path.replace("{" + name + "}", value)
+            response = await rest.client.request(
+                operation.method, path, headers=headers, json=rest.good_body(operation)
+            )
+            refused(response, None, 401)
+            assert response.headers["www-authenticate"] == "Bearer"
+
+
+STAFF_ONLY = {
+    ("POST", "/api/users/resolve"): "user",
+    ("GET", "/api/users"): "user",
+    ("POST", "/api/users/{user_id}/links"): "user",
+    ("POST", "/api/agents"): "user",
+    ("PUT", "/api/agents/{agent_id}"): "user",
+    ("DELETE", "/api/agents/{agent_id}"): "user",
+    ("POST", "/api/keys"): "user service",
+    ("GET", "/api/keys"): "user service",
+    ("DELETE", "/api/keys/{key_id}"): "user service",
+}
+
+
+async def test_endpoints_for_staff_refuse_others(rest: Rest, ada: User) -> None:
+    """403 for a role that may not, and nothing done."""
+    headers = {"user": await rest.api.key_of(ada), "service": rest.api.service}
+    for operation in rest.operations:
+        refusing = STAFF_ONLY.get((operation.method, operation.path), "")
+        for role in refusing.split():
+            body = {"body": rest.good_body(operation)} if operation.body else {}
+            refused(await rest.send(operation, headers=headers[role], **body), None, 403)
+
+
+async def test_a_user_key_that_names_another_user_finds_nobody(
+    rest: Rest, ada: User, bob: User
+) -> None:
+    """404 wherever a user can be named: in the path, the query or the body."""
+    own = await rest.api.key_of(bob)
+    tried = 0
+    for operation in rest.operations:
+        if (operation.method, operation.path) in STAFF_ONLY:
+            continue
+        places = {name for where in ("path", "query") for name, _ in operation.parameters(where)}
+        in_body = operation.body is not None and "user_id" in operation.body["properties"]
+        if "user_id" not in places and not in_body:
+            continue
+        body = {"body": rest.good_body(operation)} if operation.body else {}
+        response = await rest.send(operation, headers=own, **body)
+        assert response.status_code == 404, (operation.method, operation.path, response.text)
+        refused(response, None, 404)
+        tried += 1
+    assert tried >= 12
+
+
+async def test_a_browser_session_only_looks(rest: Rest) -> None:
+    """A cookie travels with requests other sites cause, so it never changes anything."""
+    app = create_app(rest.api.memory)
+    transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://test") as browser:
+        link = app.state.sessions.new_link()
+        assert (await browser.get(link)).status_code == 303
+        refused(await browser.get(link), None, 401)
+        refused(await browser.get("/login?token="), None, 401)
+        refused(await browser.get("/login"), "token", 422)
+        assert (await browser.get("/api/agents")).status_code == 200
+        for operation in rest.operations:
+            if operation.method == "GET":
+                continue
+            path = operation.path
+            for name, value in rest.ids.items():
+                path = path.replace("{" + name + "}", value)
+            response = await browser.request(operation.method, path, json=rest.good_body(operation))
+            refused(response, None, 401)
+
+
+# A walk through the OpenAPI document ---------------------------------------------------
+
+POOL: list[Any] = [
+    None, True, False, 0, 1, -1, 2**31, 2**63, HUGE, 0.5, NAN, float("inf"), -1e308, "", " ", "x",
+    "\x00", "\ud800", "\u202e", "x" * 3000, "null", "0", "true", "2026-01-01T00:00:00Z",
+    "00000000-0000-0000-0000-000000000000", [], [[]], ["x"], [None], {}, {"a": {}}, {"": None},
+    DEEP, "recent", "agent", "user", "memory", "fact", "shared", "active",
+]  # fmt: skip
+
+
+class Fuzzer:
+    """Random requests by the OpenAPI document, some fields right and some from the pool."""
+
+    def __init__(self, rest: Rest, seed: int) -> None:
+        self._rest = rest
+        self._random = random.Random(seed)
+
+    def value(self, operation: Operation, schema: Json, depth: int = 0) -> Any:
+        schema = operation.resolved(schema)
+        if self._random.random() < 0.15:
+            return self._random.choice(POOL)
+        if "anyOf" in schema:
+            return self.value(operation, self._random.choice(schema["anyOf"]), depth)
+        if "enum" in schema:
+            return self._random.choice(schema["enum"])
+        kind = schema.get("type")
+        if schema.get("format") == "uuid":
+            return self._random.choice([*self._rest.ids.values(), str(uuid4())])
+        if schema.get("format") == "date-time":
+            return f"{self._random.randint(1, 9999):04}-01-01T00:00:00+14:00"
+        if kind == "array":
+            count = self._random.randint(0, 3)
+            return [self.value(operation, schema["items"], depth + 1) for _ in range(count)]
+        if kind == "object" and depth < 4:
+            return self.body(operation, schema, depth + 1)
+        plain = {
+            "integer": self._random.randint(-5, 300),
+            "number": self._random.random() * 3 - 1,
+            "boolean": self._random.random() < 0.5,
+            "string": self._random.choice(["tea", "x", "I am Ada.", "discord", "\U0001f3bb"]),
+        }
+        return plain.get(kind or "")
+
+    def body(self, operation: Operation, schema: Json, depth: int = 0) -> Json:
+        required = set(schema.get("required", []))
+        return {
+            name: self.value(operation, inner, depth)
+            for name, inner in schema.get("properties", {}).items()
+            if name in required or self._random.random() < 0.4
+        }
+
+    async def request(self) -> tuple[Operation, httpx2.Response]:
+        operation = self._random.choice(self._rest.operations)
+        query = {
+            name: self._flat(self.value(operation, schema))
+            for name, schema in operation.parameters("query")
+            if self._random.random() < 0.5
+        }
+        request: Json = {"query": query}
+        if operation.body is not None:
+            request["body"] = self.body(operation, operation.body)
+        return operation, await self._rest.send(operation, **request)
+
+    def _flat(self, value: Any) -> str:
+        return str(value).encode("utf-8", "replace").decode()[:5000]
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_random_requests_by_the_document_never_fail_the_server(rest: Rest, seed: int) -> None:
+    """Whatever is sent: an answer or a problem document, and never a 5xx."""
+    fuzzer = Fuzzer(rest, seed)
+    taken = 0
+    for _ in range(150):
+        operation, response = await fuzzer.request()
+        where = (seed, operation.method, operation.path, response.request.content[:2000])
+        assert response.status_code < 500, where
+        taken += response.is_success
+        if not response.is_success:
+            refused(response, None, *range(400, 500))
+    assert taken > 10
+
+
+async def test_headers_of_every_answer_are_careful(rest: Rest) -> None:
+    """Answers hold what people said: not cached, not sniffed, not framed."""
+    for path in ("/api/agents", "/api/nothing", "/health"):
+        response = await rest.client.get(path, headers=rest.api.admin)
+        assert response.headers["cache-control"] == "no-store"
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert "default-src 'none'" in response.headers["content-security-policy"]
+
+
+async def test_an_unexpected_error_says_nothing_of_what_was_sent(
+    rest: Rest, memory: Remembrancer, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    """A fault of ours is a problem document, and neither it nor the log quotes anybody."""
+
+    said = "my secret is " + str(4000 + 711)
+
+    async def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError(said)
+
+    monkeypatch.setattr(memory.agents, "list", broken)
+    response = await rest.client.get("/api/agents", headers=rest.api.admin)
+    assert response.status_code == 500
+    assert "4711" not in response.text + caplog.text
+    assert "unexpected RuntimeError" in caplog.text

@@ -1,0 +1,328 @@
+"""Commands as a person runs them, on a store that a server holds open meanwhile."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from remembrancer.cli import main
+from remembrancer.db.embedded import EmbeddedPostgres
+
+COMMAND = [sys.executable, "-m", "remembrancer"]
+
+
+@dataclass(frozen=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        assert self.code == 0, self.err
+        return json.loads(self.out)
+
+
+Cli = Callable[..., Ran]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """A data directory whose database runs, so that commands share it and start fast."""
+    data_dir = tmp_path_factory.mktemp("cli") / "data"
+    with EmbeddedPostgres(data_dir, shared_buffers="32MB") as running:
+        yield data_dir, running.start()
+
+
+@pytest.fixture
+def cli(server: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> Cli:
+    def run(*arguments: object) -> Ran:
+        with pytest.raises(SystemExit) as ended:
+            main(["--data-dir", str(server[0]), *map(str, arguments)])
+        captured = capsys.readouterr()
+        return Ran(int(ended.value.code or 0), captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def count(server: tuple[Path, str]) -> Callable[[str], int]:
+    def rows(table: str) -> int:
+        with psycopg.connect(server[1]) as connection:
+            found = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+            assert found
+            return int(found[0])
+
+    return rows
+
+
+def locomo(path: Path, name: str, speakers: tuple[str, str], texts: list[str]) -> Path:
+    session = [
+        {"speaker": speakers[at % 2], "dia_id": f"D1:{at + 1}", "text": text}
+        for at, text in enumerate(texts)
+    ]
+    conversation = {
+        "speaker_a": speakers[0],
+        "speaker_b": speakers[1],
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
+        "session_1": session,
+    }
+    path.write_text(json.dumps([{"sample_id": name, "conversation": conversation}]))
+    return path
+
+
+def refused(ran: Ran) -> str:
+    """The one line on stderr of a refused command."""
+    assert ran.code == 2, ran
+    assert ran.out == ""
+    [line] = ran.err.splitlines()
+    return line
+
+
+def test_what_is_imported_is_recalled(cli: Cli, count: Any, tmp_path: Path) -> None:
+    """Both speakers recall what either said; again changes nothing."""
+    said = [
+        "I went to the pottery fair yesterday.",
+        "How lovely! Did you buy anything?",
+        "A blue teapot for my grandmother Odile.",
+        "I adopted a greyhound called Biscuit last week.",
+    ]
+    file = locomo(tmp_path / "l.json", "conv-a", ("Ines", "Tomas"), said)
+    first = cli("import", file)
+    assert first.code == 0, first.err
+    assert [line.split()[0] for line in first.out.splitlines()] == ["1", "4", "0", "2"]
+    before = {table: count(table) for table in ("messages", "recall_items", "spaces", "users")}
+    again = cli("import", file)
+    assert [line.split()[0] for line in again.out.splitlines()] == ["1", "0", "4", "2"]
+    assert before == {table: count(table) for table in before}
+    for name in ("Ines", "tomas", "locomo:conv-a:Tomas"):
+        hits = cli("recall", "Who got a teapot?", "--user", name, "--json").json["hits"]
+        assert hits[0]["content"] == said[2]
+        assert len(hits) == 4
+    shown = cli("recall", "Who got a teapot?", "--user", "Tomas").out
+    assert "Ines" in shown
+    assert "teapot)" in shown
+    assert "2023-05-08 13:56" in shown
+
+
+def test_recall_is_for_the_user_that_is_named(cli: Cli, tmp_path: Path) -> None:
+    """Without a user there is only shared knowledge; a stranger gets nothing of others."""
+    cli("users", "resolve", "discord", "lone-1", "--name", "Lone")
+    cli("remember", "The tide table hangs by the door.", "--shared")
+    cli("remember", "Lone keeps bees on the roof.", "--user", "Lone")
+    nobody = cli("recall", "bees and tides", "--json").json["hits"]
+    assert [hit["content"] for hit in nobody] == ["The tide table hangs by the door."]
+    lone = cli("recall", "bees and tides", "--user", "discord:lone-1", "--json").json["hits"]
+    assert len(lone) == 2
+
+
+def test_a_name_that_several_have_is_not_guessed(cli: Cli) -> None:
+    """An ambiguous or unknown name lists who could be meant."""
+    for number in (1, 2):
+        cli("users", "resolve", "discord", f"kim-{number}", "--name", "Kim")
+    line = refused(cli("recall", "x", "--user", "Kim"))
+    assert line.startswith("error: user: several people have this name: Kim (discord:kim-1), Kim")
+    assert "nobody has this name; known are" in refused(cli("recall", "x", "--user", "Nemo"))
+    cli("agents", "create", "Nora")
+    line = refused(cli("recall", "x", "--agent", "Nemo"))
+    assert "no agent has this name; there are" in line
+
+
+def test_a_bad_file_stops_everything_before_the_first_write(
+    cli: Cli, count: Any, tmp_path: Path
+) -> None:
+    """With a good file and a bad one, nothing is written, and one line names the place."""
+    good = locomo(tmp_path / "good.json", "conv-good", ("Uma", "Vic"), ["One.", "Two."])
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text('{"content": "a", "sender": "Uma"}\n{"content": "secret", "sent_at": "now"}\n')
+    before = {table: count(table) for table in ("users", "conversations", "messages")}
+    line = refused(cli("import", good, bad))
+    assert line.startswith("error: bad.jsonl, line 2, sent_at: is not a time")
+    assert "secret" not in line
+    bad.write_text('{"content": "whose is this?"}\n')
+    line = refused(cli("import", good, bad))
+    assert "bad.jsonl, conversation bad, message 1, sender" in line
+    assert before == {table: count(table) for table in before}
+
+
+def test_an_export_of_one_person_and_an_agent(cli: Cli, tmp_path: Path) -> None:
+    """Lines without a sender belong to --user, in a conversation with --agent."""
+    cli("users", "resolve", "web", "pia", "--name", "Pia")
+    agent = cli("agents", "create", "Archivist", "--memory-scope", "agent", "--json").json
+    file = tmp_path / "chat.jsonl"
+    lines = [{"content": "My locker code word is heron."}, {"role": "assistant", "content": "Ok."}]
+    file.write_text("\n".join(json.dumps(line) for line in lines))
+    assert cli("import", file, "--user", "Pia", "--agent", "archivist").code == 0
+    with_agent = ("--user", "Pia", "--agent", agent["id"], "--json")
+    hits = cli("recall", "code word", *with_agent).json["hits"]
+    assert "My locker code word is heron." in [hit["content"] for hit in hits]
+    other = cli("agents", "create", "Other", "--json").json
+    hits = cli("recall", "code word", "--user", "Pia", "--agent", other["id"], "--json").json[
+        "hits"
+    ]
+    assert "heron" not in json.dumps(hits)
+
+
+def test_an_import_that_was_killed_goes_on(
+    cli: Cli, count: Any, server: tuple[Path, str], tmp_path: Path
+) -> None:
+    """After kill -9 in the middle, the same command stores the rest and doubles nothing."""
+    texts = [f"Note {number} is about crate {number * 7}." for number in range(220)]
+    file = locomo(tmp_path / "long.json", "conv-long", ("Wyn", "Xia"), texts)
+    before, spaces = count("messages"), count("spaces")
+    running = subprocess.Popen(
+        [*COMMAND, "--data-dir", server[0], "import", file], stderr=subprocess.PIPE
+    )
+    while count("messages") < before + 100:
+        assert running.poll() is None, running.communicate()[1]
+        time.sleep(0.01)
+    running.kill()
+    running.communicate()
+    stored = count("messages") - before
+    assert 100 <= stored < 220
+    again = cli("import", file)
+    assert [line.split()[0] for line in again.out.splitlines()] == [
+        "1",
+        str(220 - stored),
+        str(stored),
+        "2",
+    ]
+    assert count("messages") == before + 220
+    assert count("messages") == count("(SELECT DISTINCT conversation_id, position FROM messages)")
+    assert count("spaces") == spaces + 1
+
+
+def test_remember_says_what_became_of_it(cli: Cli) -> None:
+    """New, known and similar statements are told apart."""
+    cli("users", "resolve", "web", "quin", "--name", "Quin")
+    whom = ("--user", "Quin", "--subject", "Quin's work")
+    made = cli("remember", "Quin repairs clocks.", *whom, "--kind", "fact", "--json").json
+    assert made["outcome"] == "created"
+    assert "mentioned 2 times" in cli("remember", "Quin repairs clocks.", *whom).out
+    line = refused(cli("remember", "Quin sells bicycles now.", *whom))
+    assert made["memory"]["id"] in line
+    assert "--allow-similar" in line
+    assert cli("remember", "Quin sells bicycles now.", *whom, "--allow-similar").code == 0
+    assert "--shared" in refused(cli("remember", "Whose?"))
+
+
+def test_users_agents_and_keys(cli: Cli) -> None:
+    """People, agents and keys are made, changed, shown and listed."""
+    user = cli("users", "resolve", "discord", "rosa-1", "--name", "Rosa", "--json").json
+    linked = cli("users", "link", "Rosa", "telegram", "rosa-2", "--json").json
+    assert len(linked["platform_links"]) == 2
+    assert cli("users", "show", "telegram:rosa-2", "--json").json["id"] == user["id"]
+    assert "discord:rosa-1" in cli("users", "list").out
+    cli("agents", "create", "Scribe", "--description", "Writes [bold]minutes[/bold]")
+    changed = cli("agents", "update", "scribe", "--memory-scope", "global", "--json").json
+    assert changed["memory_scope"] == "global"
+    assert "[bold]minutes[/bold]" in cli("agents", "show", "Scribe").out
+    made = cli("keys", "create", "bot", "--json").json
+    assert made["secret"].startswith("rmb_")
+    own = cli("keys", "create", "own", "--role", "user", "--user", "Rosa")
+    assert own.out.count("rmb_") == 1
+    listed = cli("keys", "list")
+    assert made["id"] in listed.out
+    assert "rmb_" not in listed.out
+    assert cli("keys", "revoke", made["id"], "--json").json["revoked_at"] is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["recall", ""], "query: is empty"),
+        (["recall", "x", "--limit", "0"], "--limit"),
+        (["recall", "x", "--mode", "typed"], "kinds: at least one"),
+        (["keys", "create", "x", "--role", "user"], "user: is needed for the role user"),
+        (["users", "show", "00000000-0000-7000-8000-000000000000"], "user_id: no such user"),
+        (["agents", "create", "\x07"], "name: "),
+        (["nonsense"], "nonsense"),
+        (["--database-url", "postgresql://nobody@127.0.0.1:1/x", "keys", "list"], "set up"),
+    ],
+)
+def test_what_is_refused_takes_one_line(cli: Cli, arguments: list[str], told: str) -> None:
+    """Whatever is wrong, stderr holds one line that names it, and the exit code is 2."""
+    assert told in refused(cli(*arguments))
+
+
+def test_settings_are_checked(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A setting that is none is named like a field."""
+    monkeypatch.setenv("REMEMBRANCER_SERVER__PORT", "seventy")
+    assert "error: server.port: " in refused(cli("keys", "list"))
+
+
+def test_content_cannot_drive_the_terminal(cli: Cli) -> None:
+    """Escape sequences in what somebody said are not printed."""
+    cli("remember", "Red \x1b[31malert\x1b]0;title\x07 in [red]hangar[/red] nine.", "--shared")
+    shown = cli("recall", "hangar nine").out
+    assert "[red]hangar[/red]" in shown
+    assert "\x1b" not in shown
+
+
+def test_doctor_finds_nothing_wrong_and_what_is_wrong(cli: Cli, server: tuple[Path, str]) -> None:
+    """A sound store exits with 0; an open directory and a table without row security with 1."""
+    well = cli("doctor")
+    assert well.code == 0, well.out
+    assert "✗" not in well.out
+    assert "pgvector" in well.out
+    server[0].chmod(0o755)
+    with psycopg.connect(server[1], autocommit=True) as connection:
+        connection.execute("ALTER TABLE mentions NO FORCE ROW LEVEL SECURITY")
+        ill = cli("doctor")
+        connection.execute("ALTER TABLE mentions FORCE ROW LEVEL SECURITY")
+    server[0].chmod(0o700)
+    assert ill.code == 1
+    assert "not forced on mentions" in ill.out
+    assert "chmod 700" in ill.out
+
+
+def test_another_embedding_model_is_not_mixed_in(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With another model configured, recall and doctor name the command that helps."""
+    cli("remember", "The ferry leaves at six.", "--shared")
+    monkeypatch.setenv("REMEMBRANCER_EMBEDDING__PROVIDER", "openai")
+    assert "run `remembrancer reembed`" in refused(cli("recall", "ferry"))
+    ill = cli("doctor")
+    assert ill.code == 1
+    assert "run `remembrancer reembed`" in ill.out
+
+
+def test_reembed_has_nothing_to_do(cli: Cli) -> None:
+    """With the model that filled the store, nothing is embedded."""
+    assert "Nothing to do" in cli("reembed").out
+
+
+def test_version_and_help(cli: Cli) -> None:
+    """The version is one line, and no arguments show what there is."""
+    assert cli("--version").out.startswith("remembrancer ")
+    for command in ("serve", "import", "doctor"):
+        assert command in cli("--help").out
+
+
+def test_ctrl_c_is_quiet(server: tuple[Path, str], tmp_path: Path) -> None:
+    """An interrupted command exits with 130 and says nothing."""
+    texts = [f"Line {number}, never to be finished." for number in range(3000)]
+    file = locomo(tmp_path / "x.json", "conv-x", ("Yan", "Zed"), texts)
+    running = subprocess.Popen(
+        [*COMMAND, "--data-dir", server[0], "import", file],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"NO_COLOR": "1"},
+    )
+    with psycopg.connect(server[1], autocommit=True) as connection:
+        asked = "SELECT count(*) FROM users WHERE display_name = 'Zed'"
+        while not (connection.execute(asked).fetchone() or [0])[0]:
+            assert running.poll() is None, running.communicate()
+            time.sleep(0.02)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=15)
+    assert (running.returncode, out, err) == (130, "", "")

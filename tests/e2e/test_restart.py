@@ -1,0 +1,90 @@
+"""A killed process loses nothing that it acknowledged."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from uuid import UUID
+
+from remembrancer import Remembrancer, Settings, as_actor
+
+WRITER = """
+import asyncio, sys
+from remembrancer import ConversationCreate, MemoryCreate, MessageCreate, Remembrancer
+from remembrancer import ResolveUser, as_actor
+
+async def main():
+    async with Remembrancer.open(sys.argv[1]) as memory:
+        who = ResolveUser(platform="x", platform_user_id="1", display_name="Ada")
+        user = await memory.users.resolve(as_actor(), who)
+        actor = as_actor(user)
+        opened = await memory.conversations.create(actor, ConversationCreate())
+        print("ready", user.id, opened.id, flush=True)
+
+        async def write(writer):
+            for n in range(1000 // 4):
+                text = f"item {writer} number {n}"
+                made = await memory.memories.remember(actor, MemoryCreate(content=text))
+                print("memory", made.memory.id, text, flush=True)
+                added = await memory.conversations.append(
+                    actor, opened.id, [MessageCreate(content=f"said {text}")]
+                )
+                print("message", added.messages[0].id, added.messages[0].position, flush=True)
+
+        await asyncio.gather(*(write(writer) for writer in range(4)))
+
+asyncio.run(main())
+"""
+
+
+async def test_every_acknowledged_write_survives_kill_9(tmp_path: Path) -> None:
+    """Killed among a thousand writes: all that was acknowledged is there and recallable."""
+    acknowledged = _write_until_killed(tmp_path / "store", count=120)
+    _, user_id, conversation = acknowledged[0]
+    memories = {line[1]: line[2] for line in acknowledged if line[0] == "memory"}
+    messages = {line[1]: int(line[2]) for line in acknowledged if line[0] == "message"}
+    assert len(memories) > 20
+    assert len(messages) > 20
+    async with Remembrancer.open(tmp_path / "store", settings=Settings()) as memory:
+        actor = as_actor(UUID(user_id))
+        for memory_id, text in memories.items():
+            assert (await memory.memories.get(actor, memory_id)).content == text
+        window = await memory.conversations.window(actor, UUID(conversation), last=1000)
+        assert [m.position for m in window] == list(range(1, len(window) + 1))
+        stored = {str(m.id): m.position for m in window}
+        assert messages.items() <= stored.items()
+        for text in list(memories.values())[-5:]:
+            for query in (text, f"said {text}"):
+                answer = await memory.recall(query, user=UUID(user_id), limit=3)
+                assert answer.hits[0].content == query
+
+
+def _write_until_killed(data_dir: Path, count: int) -> list[list[str]]:
+    child = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(data_dir)], stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout
+    lines = [child.stdout.readline() for _ in range(count)]
+    postgres = int((data_dir / "postgres" / "postmaster.pid").read_text().splitlines()[0])
+    child.send_signal(signal.SIGKILL)
+    rest = child.stdout.read()  # what was acknowledged before the signal came
+    child.wait(timeout=10)
+    child.stdout.close()
+    lines += rest.splitlines(keepends=True)
+    _wait_for_end(postgres)
+    return [line.rstrip().split(maxsplit=2) for line in lines if line.endswith("\n")]
+
+
+def _wait_for_end(pid: int) -> None:
+    deadline = time.monotonic() + 20
+    while _runs(pid):
+        assert time.monotonic() < deadline, "Postgres outlived the process that started it"
+        time.sleep(0.05)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,276 @@
+"""The documentation is complete, its links resolve, and its examples run."""
+
+import ast
+import inspect
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from pydantic import BaseModel
+
+from remembrancer import AgentCreate, Remembrancer, Settings, as_actor
+from remembrancer.api import create_app
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+_FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def read(page: str) -> str:
+    return (DOCS / f"{page}.md").read_text("utf-8")
+
+
+def fences(page: Path, language: str) -> list[str]:
+    return [code for found, code in _FENCE.findall(page.read_text("utf-8")) if found == language]
+
+
+def prose(page: Path) -> str:
+    return _FENCE.sub("", page.read_text("utf-8"))
+
+
+def pages_with(language: str) -> list[Any]:
+    return [pytest.param(page, id=name(page)) for page in PAGES if fences(page, language)]
+
+
+# Settings -------------------------------------------------------------------
+
+
+def settings(model: type[BaseModel], path: str = "") -> Iterator[str]:
+    """The dotted name of every setting."""
+    for field, info in model.model_fields.items():
+        kinds = [info.annotation, *get_args(info.annotation)]
+        nested = [k for k in kinds if inspect.isclass(k) and issubclass(k, BaseModel)]
+        if nested:
+            yield from settings(nested[0], f"{path}{field}.")
+        else:
+            yield f"{path}{field}"
+
+
+def test_every_setting_is_documented_and_nothing_else() -> None:
+    """docs/settings.md has a row for each setting, with its variable, and no stale ones."""
+    rows = re.findall(r"^\| `([\w.]+)` \| `(\w+)` \|", read("settings"), re.MULTILINE)
+    wanted = [
+        (setting, "REMEMBRANCER_" + setting.upper().replace(".", "__"))
+        for setting in settings(Settings)
+    ]
+    assert sorted(rows) == sorted(wanted)
+
+
+def test_documented_defaults_are_the_defaults() -> None:
+    """The default that docs/settings.md names is the one in the code."""
+    text = read("settings")
+    rows = re.findall(r"^\| `([\w.]+)` \| `\w+` \| (?:`([^`]*)`|none) \|", text, re.MULTILINE)
+    for setting, written in rows:
+        value: Any = Settings.model_construct()
+        for part in setting.split("."):
+            value = getattr(value, part)
+        if isinstance(value, float):
+            value = f"{value:g}"
+        assert written == ("" if value is None else str(value)), setting
+
+
+# Endpoints ------------------------------------------------------------------
+
+
+async def test_every_endpoint_is_documented_and_nothing_else(opened: Remembrancer) -> None:
+    """docs/rest.md has a row for each method and path of the API, and no stale ones."""
+    rows = re.findall(r"^\| `([A-Z]+) ([^ `]+)` \|", read("rest"), re.MULTILINE)
+    served = [
+        (method.upper(), path)
+        for path, operations in create_app(opened).openapi()["paths"].items()
+        for method in operations
+    ]
+    assert sorted(rows) == sorted(served)
+
+
+# Commands -------------------------------------------------------------------
+
+
+def root_command() -> Any:
+    import typer
+
+    from remembrancer.cli.app import app
+
+    return typer.main.get_command(app)
+
+
+def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command that does something, with the words that call it."""
+    if subcommands := getattr(command, "commands", None):
+        for word, sub in subcommands.items():
+            yield from commands(sub, (*path, word))
+    else:
+        yield path, command
+
+
+def options(command: Any) -> set[str]:
+    """The long options of a command."""
+    return {
+        option
+        for parameter in command.params
+        for option in [*parameter.opts, *parameter.secondary_opts]
+        if option.startswith("--") and option != "--help"
+    }
+
+
+def sections() -> dict[str, str]:
+    """What docs/cli.md says of each command, by its heading."""
+    text = read("cli")
+    parts = re.split(r"^#+ `remembrancer ?(.*?)`$", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_every_command_is_documented_and_nothing_else() -> None:
+    """docs/cli.md has a section for each command, and no stale ones."""
+    wanted = {" ".join(path) for path, _ in commands(root_command())}
+    assert set(sections()) - {""} == wanted
+
+
+def test_every_option_is_documented_and_nothing_else() -> None:
+    """The section of a command names its options, and no others, as do the global ones."""
+    root = root_command()
+    wanted = {" ".join(path): options(command) for path, command in commands(root)}
+    wanted[""] = options(root)
+    documented = {
+        command: {
+            option
+            for cell in re.findall(r"^\| `(--[^`]+)` \|", section, re.MULTILINE)
+            for option in re.findall(r"--[\w-]+", cell)
+        }
+        for command, section in sections().items()
+    }
+    assert documented == wanted
+
+
+@pytest.mark.parametrize("page", pages_with("shell"))
+def test_shell_examples_name_commands_that_exist(page: Path) -> None:
+    """Lines that call `remembrancer` parse: the command, its options, its arguments."""
+    for line in shell_lines(page):
+        words = shlex.split(line, comments=True)
+        check_call(words[words.index("remembrancer") + 1 :])
+
+
+def shell_lines(page: Path) -> Iterator[str]:
+    for block in fences(page, "shell"):
+        for line in block.replace("\\\n", " ").splitlines():
+            if re.match(r"(\w+=\S+ )*remembrancer( |$)", line):
+                yield line
+
+
+def check_call(words: list[str]) -> None:
+    """Fail unless a call's command and options exist and its arguments are as many as it takes."""
+    command, given, rest = root_command(), 0, iter(words)
+    for word in rest:
+        if word.startswith("--"):
+            name, _, value = word.partition("=")
+            taking = {o: p for p in command.params for o in [*p.opts, *p.secondary_opts]}
+            assert name in taking or name == "--help", f"{word} in {shlex.join(words)}"
+            if name in taking and not taking[name].is_flag and not value:
+                next(rest)
+        elif subcommands := getattr(command, "commands", None):
+            assert word in subcommands, f"{word} in {shlex.join(words)}"
+            command = subcommands[word]
+        else:
+            given += 1
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
+    least = sum(1 for p in arguments if p.required)
+    most = 99 if any(p.nargs == -1 for p in arguments) else len(arguments)
+    assert least <= given <= most or "--help" in words, shlex.join(words)
+
+
+# Links ----------------------------------------------------------------------
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=name(page)) for page in PAGES])
+def test_links_resolve(page: Path) -> None:
+    """Links between pages lead to a file, and to a heading in it."""
+    for target in _LINK.findall(prose(page)):
+        if target.startswith(("http://", "https://", "mailto:")):
+            continue
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        assert there.exists(), target
+        assert not anchor or anchor in anchors(there), target
+
+
+def test_the_index_links_every_page() -> None:
+    """docs/index.md leads to every page of the documentation, decisions included."""
+    linked = {(DOCS / target).resolve() for target in _LINK.findall(prose(DOCS / "index.md"))}
+    assert {page for page in DOCS.rglob("*.md") if page.name != "index.md"} <= linked
+
+
+def test_files_named_in_the_docs_exist() -> None:
+    """A path such as `recall/fusion.py` or `docs/decisions/…md` is that of a file."""
+    places = (ROOT, ROOT / "src" / "remembrancer")
+    for page in PAGES:
+        for path in re.findall(r"`([\w/.-]+/[\w.-]+\.(?:py|sql|md))`", prose(page)):
+            if "NNNN" in path or path.startswith("remembrancer/"):
+                continue
+            assert any((place / path).exists() for place in places), f"{name(page)}: {path}"
+
+
+# Examples -------------------------------------------------------------------
+
+
+def is_program(code: str) -> bool:
+    """Whether an example opens a store by itself."""
+    return "Remembrancer.open(" in code
+
+
+@pytest.mark.parametrize("page", pages_with("python"))
+async def test_python_examples_run(
+    page: Path, memory: Remembrancer, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each page's examples run in order: programs by themselves, pieces one after the other."""
+    real = Remembrancer.open
+    monkeypatch.setattr(
+        Remembrancer, "open", lambda *_args, **_rest: real(database_url=database_url)
+    )
+    ada = await memory.users.resolve(as_actor(), _ada())
+    helper = await memory.agents.create(as_actor(), AgentCreate(name="Kitchen helper"))
+    names: dict[str, Any] = {"memory": memory, "ada": ada, "helper": helper}
+    # So that `as_actor` and its like need not be imported again in every piece.
+    exec("from remembrancer import *", names)
+    for number, code in enumerate(fences(page, "python"), 1):
+        where = f"{name(page)}, example {number}"
+        if is_program(code):
+            await run_program(code, where)
+        else:
+            await run_piece(code, names, where)
+
+
+def _ada() -> Any:
+    from remembrancer import ResolveUser
+
+    return ResolveUser(platform="docs", platform_user_id="1", display_name="Ada")
+
+
+async def run_program(code: str, where: str) -> None:
+    """Run an example that ends in `asyncio.run(main())`, on the loop that is running."""
+    begun, ending = code.rstrip().rsplit("\n", 1)
+    assert ending == "asyncio.run(main())", where
+    names: dict[str, Any] = {"__name__": "example"}
+    exec(compile(begun, where, "exec"), names)
+    await names["main"]()
+
+
+async def run_piece(code: str, names: dict[str, Any], where: str) -> None:
+    """Run a piece of code that awaits, keeping its names for the next."""
+    compiled = compile(code, where, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    result = eval(compiled, names)
+    if inspect.iscoroutine(result):
+        await result
