@@ -1,5 +1,6 @@
 """What every test may use: a real store, people and agents in it, and ways to reach it."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
 
@@ -20,6 +21,7 @@ from remembrancer import (
 from remembrancer.api import create_app
 from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.keys.schemas import KeyCreate
+from remembrancer.settings import EmbeddingSettings
 
 
 @pytest.fixture(scope="session")
@@ -45,16 +47,21 @@ def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 async def opened(
     database_url: str, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Remembrancer]:
-    settings = Settings(data_dir=tmp_path_factory.mktemp("data"))
+    settings = Settings(
+        data_dir=tmp_path_factory.mktemp("data"),
+        # Test processes run side by side; each has enough with one core.
+        embedding=EmbeddingSettings(threads=1),
+    )
     async with Remembrancer.open(database_url=database_url, settings=settings) as memory:
         yield memory
 
 
 @pytest.fixture
-def memory(opened: Remembrancer, database_url: str) -> Remembrancer:
+async def memory(opened: Remembrancer, database_url: str) -> Remembrancer:
     """An open store with nothing in it."""
     Store.url = database_url
-    empty(database_url)
+    # Beside the event loop: what it still has open must be able to end.
+    await asyncio.to_thread(empty, database_url)
     return opened
 
 

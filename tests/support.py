@@ -42,7 +42,9 @@ def careless() -> Any:
 
 def empty(database_url: str) -> None:
     """Remove every row but those that the first start writes."""
-    with psycopg.connect(database_url, autocommit=True) as connection:
+    with psycopg.connect(
+        database_url, autocommit=True, options="-c lock_timeout=10s"
+    ) as connection:
         tables = connection.execute(
             "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN "
             "('alembic_version', 'memory_policy', 'embedding_model')"

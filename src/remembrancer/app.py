@@ -18,19 +18,20 @@ from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.db.engine import Database, driver_url
 from remembrancer.db.migrate import migrate
 from remembrancer.embeddings import Embedder, create_embedder
+from remembrancer.indexing.index import Indexer
+from remembrancer.indexing.model import claim_store
 from remembrancer.keys.service import Keys
 from remembrancer.memories.schemas import MemoryCreate, MemoryWritten
 from remembrancer.memories.service import Memories
 from remembrancer.memories.writing import Writing
 from remembrancer.recall.accesses import Accesses
-from remembrancer.recall.index import Indexer
-from remembrancer.recall.model import claim_store
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
 from remembrancer.recall.service import Recall
 from remembrancer.settings import Settings
 from remembrancer.spaces.service import Spaces
 from remembrancer.users.schemas import User
 from remembrancer.users.service import Users
+from remembrancer.validation import made
 
 log = logging.getLogger(__name__)
 
@@ -115,11 +116,11 @@ class Remembrancer:
 
         ``details`` are the other fields of :class:`MemoryCreate`: kind, category, subject,
         importance, shared and so on. Raises ``SimilarMemoryExists`` when a memory on its
-        subject exists, and pydantic's ``ValidationError`` for details that are none.
+        subject exists, and ``InvalidInput`` for a field that is wrong.
         """
         return await self.memories.remember(
             as_actor(user, agent),
-            MemoryCreate(content=content, **details),
+            made(MemoryCreate, content=content, **details),
             idempotency_key=idempotency_key,
         )
 
@@ -131,7 +132,7 @@ class Remembrancer:
         ``details`` are the other fields of :class:`RecallQuery`: limit, mode, sort, filters.
         Without a user, only shared knowledge is recalled.
         """
-        wanted = RecallQuery(query=query, **details)
+        wanted = made(RecallQuery, query=query, **details)
         return await self.recalls.recall(as_actor(user, agent), wanted)
 
 

@@ -21,8 +21,8 @@ from remembrancer import (
 )
 from remembrancer.embeddings.base import Vectors, normalised
 from remembrancer.recall import reembed
-from remembrancer.recall.model import claim_store
-from remembrancer.recall.reembed import Reembedding
+from remembrancer.indexing.model import claim_store
+from remembrancer.indexing.reembed import Reembedding
 
 
 class Fake:

@@ -4,6 +4,7 @@ import json
 import random
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from uuid import uuid4
 
@@ -166,16 +167,19 @@ class Rest:
 METHODS = ("get", "post", "put", "patch", "delete")
 
 
-@pytest.fixture
-async def rest(api: Api, ada: User, agent: Agent) -> AsyncIterator[Rest]:
-    app = create_app(api.memory)
-    document = app.openapi()
-    operations = [
+@cache
+def _operations(memory: Remembrancer) -> list[Operation]:
+    document = create_app(memory).openapi()
+    return [
         Operation(method.upper(), path, spec, document)
         for path, item in document["paths"].items()
         for method, spec in item.items()
         if method in METHODS and path.startswith("/api/")
     ]
+
+
+@pytest.fixture
+async def rest(api: Api, ada: User, agent: Agent) -> Rest:
     memory = await api.memory.remember("Ada likes tea.", user=ada)
     opened = await api.memory.conversations.create(as_actor(ada), ConversationCreate())
     ids = {
@@ -185,9 +189,7 @@ async def rest(api: Api, ada: User, agent: Agent) -> AsyncIterator[Rest]:
         "conversation_id": str(opened.id),
         "key_id": str((await api.memory.keys.list(ADMIN))[0].id),
     }
-    transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
-    async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
-        yield Rest(api, client, operations, ids)
+    return Rest(api, api.client, _operations(api.memory), ids)
 
 
 def refused(response: httpx2.Response, field: str | None = None, *statuses: int) -> Json:
@@ -616,25 +618,25 @@ class Fuzzer:
             return self._random.choice(POOL)
         if "anyOf" in schema:
             return self.value(operation, self._random.choice(schema["anyOf"]), depth)
-        if "enum" in schema:
-            return self._random.choice(schema["enum"])
-        kind = schema.get("type")
-        if schema.get("format") == "uuid":
-            return self._random.choice([*self._rest.ids.values(), str(uuid4())])
-        if schema.get("format") == "date-time":
-            return f"{self._random.randint(1, 9999):04}-01-01T00:00:00+14:00"
-        if kind == "array":
+        if schema.get("type") == "array":
             count = self._random.randint(0, 3)
             return [self.value(operation, schema["items"], depth + 1) for _ in range(count)]
-        if kind == "object" and depth < 4:
+        if schema.get("type") == "object" and depth < 4:
             return self.body(operation, schema, depth + 1)
-        plain = {
-            "integer": self._random.randint(-5, 300),
-            "number": self._random.random() * 3 - 1,
-            "boolean": self._random.random() < 0.5,
-            "string": self._random.choice(["tea", "x", "I am Ada.", "discord", "\U0001f3bb"]),
+        return self._plain(schema)
+
+    def _plain(self, schema: Json) -> Any:
+        chosen = self._random.choice
+        likely = {
+            "uuid": [*self._rest.ids.values(), str(uuid4())],
+            "date-time": [f"{self._random.randint(1, 9999):04}-01-01T00:00:00+14:00"],
+            "integer": [self._random.randint(-5, 300)],
+            "number": [self._random.random() * 3 - 1],
+            "boolean": [True, False],
+            "string": ["tea", "x", "I am Ada.", "discord", "\U0001f3bb"],
         }
-        return plain.get(kind or "")
+        kind = schema.get("format") or schema.get("type", "")
+        return chosen(schema.get("enum") or likely.get(kind) or [None])
 
     def body(self, operation: Operation, schema: Json, depth: int = 0) -> Json:
         required = set(schema.get("required", []))

@@ -40,12 +40,12 @@ asyncio.run(main())
 
 async def test_every_acknowledged_write_survives_kill_9(tmp_path: Path) -> None:
     """Killed among a thousand writes: all that was acknowledged is there and recallable."""
-    acknowledged = _write_until_killed(tmp_path / "store", count=120)
+    acknowledged = _write_until_killed(tmp_path / "store", count=60)
     _, user_id, conversation = acknowledged[0]
     memories = {line[1]: line[2] for line in acknowledged if line[0] == "memory"}
     messages = {line[1]: int(line[2]) for line in acknowledged if line[0] == "message"}
-    assert len(memories) > 20
-    assert len(messages) > 20
+    assert len(memories) > 10
+    assert len(messages) > 10
     async with Remembrancer.open(tmp_path / "store", settings=Settings()) as memory:
         actor = as_actor(UUID(user_id))
         for memory_id, text in memories.items():
@@ -54,10 +54,10 @@ async def test_every_acknowledged_write_survives_kill_9(tmp_path: Path) -> None:
         assert [m.position for m in window] == list(range(1, len(window) + 1))
         stored = {str(m.id): m.position for m in window}
         assert messages.items() <= stored.items()
-        for text in list(memories.values())[-5:]:
-            for query in (text, f"said {text}"):
-                answer = await memory.recall(query, user=UUID(user_id), limit=3)
-                assert answer.hits[0].content == query
+        said = [m.content for m in window if str(m.id) in messages]
+        for text in [*list(memories.values())[-5:], *said[-5:]]:
+            answer = await memory.recall(text, user=UUID(user_id), limit=3)
+            assert answer.hits[0].content == text
 
 
 def _write_until_killed(data_dir: Path, count: int) -> list[list[str]]:

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from remembrancer.errors import RemembrancerError, TooManyRequests, Unauthenticated
+from remembrancer.validation import wrong_field
 
 log = logging.getLogger(__name__)
 
@@ -101,16 +102,11 @@ async def _invalid(_request: Request, error: Exception) -> JSONResponse:
 
 
 def _field_error(error: Mapping[str, Any]) -> FieldError:
-    where = [str(part) for part in error["loc"]]
-    path = where[1:] if where and where[0] in _ANONYMOUS else where
-    reason = str(error["msg"]).removeprefix("Value error, ")
     if error["type"] == "json_invalid":
         return FieldError(field="body", reason="is not valid JSON")
-    if error["type"] == "value_error" and ": " in reason:
-        # A rule about several fields names the one to change.
-        field, reason = reason.split(": ", 1)
-        path = [*path, field]
-    return FieldError(field=".".join(path) or where[0], reason=reason)
+    path, reason = wrong_field(error)
+    named = path[1:] if path[0] in _ANONYMOUS else path
+    return FieldError(field=".".join(named) or path[0], reason=reason)
 
 
 async def _http(_request: Request, error: Exception) -> JSONResponse:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from remembrancer.cli.output import error_console, plain
 from remembrancer.errors import ConfigurationError, RemembrancerError, SimilarMemoryExists
+from remembrancer.validation import wrong_field
 
 BUG = 1
 REFUSED = 2
@@ -62,9 +63,8 @@ def validation_line(error: ValidationError) -> str:
 
 
 def _one(problem: Mapping[str, Any]) -> str:
-    reason = str(problem["msg"]).removeprefix("Value error, ")
-    field = ".".join(str(part) for part in problem["loc"])
-    return f"{field}: {reason}" if field else reason
+    path, reason = wrong_field(problem)
+    return f"{'.'.join(path)}: {reason}" if path else reason
 
 
 def _usage(error: typer.TyperException) -> str:

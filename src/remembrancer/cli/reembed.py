@@ -5,7 +5,7 @@ import typer
 from remembrancer.app import Remembrancer
 from remembrancer.cli.output import console, progress
 from remembrancer.cli.running import with_store
-from remembrancer.recall.reembed import Reembedding
+from remembrancer.indexing.reembed import Reembedding
 
 
 def reembed(context: typer.Context) -> None:

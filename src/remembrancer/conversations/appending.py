@@ -23,7 +23,7 @@ from remembrancer.db.engine import Database
 from remembrancer.errors import NotFound
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
-from remembrancer.recall.index import Indexer, Searchable, Source
+from remembrancer.indexing.index import Indexer, Searchable, Source
 from remembrancer.settings import LimitSettings
 from remembrancer.users.service import STAFF, Users
 

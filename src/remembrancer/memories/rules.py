@@ -87,22 +87,22 @@ def subject_key(subject: str | None) -> str | None:
 def says_the_same(one: str, other: str) -> bool:
     """Say whether two statements of like meaning may count as one.
 
-    Embeddings call "gate 12" and "gate 13", or a statement and its denial, almost the
-    same. So the numbers, the negations and the names (words with a capital inside the
-    sentence) must agree too.
+    Embeddings call "gate 12" and "gate 13", "from 2 to 5" and "from 5 to 2", or a statement
+    and its denial, almost the same. So the numbers, the negations and the names (words with
+    a capital inside the sentence) must agree too, in their order.
     """
     return _telling_words(one) == _telling_words(other)
 
 
-def _telling_words(statement: str) -> frozenset[str]:
-    telling = set()
+def _telling_words(statement: str) -> Sequence[str]:
+    telling = []
     for index, word in enumerate(_WORD.findall(statement)):
         lower = word.casefold()
         denies = lower in _NEGATIONS or lower.endswith(("n't", "n\u2019t"))
         names = index > 0 and word[0].isupper()
         if denies or names or word[0].isdigit():
-            telling.add(lower)
-    return frozenset(telling)
+            telling.append(lower)
+    return telling
 
 
 @dataclass(frozen=True, slots=True)

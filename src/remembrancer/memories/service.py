@@ -18,6 +18,7 @@ from remembrancer.errors import (
     VersionConflict,
 )
 from remembrancer.idempotency import once
+from remembrancer.indexing.index import Indexer
 from remembrancer.memories import listing, repository, rules, told
 from remembrancer.memories.schemas import (
     Memory,
@@ -34,7 +35,6 @@ from remembrancer.memories.schemas import (
 )
 from remembrancer.memories.versioning import new_version
 from remembrancer.memories.writing import Writing
-from remembrancer.recall.index import Indexer
 from remembrancer.settings import LimitSettings
 
 

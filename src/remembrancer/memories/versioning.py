@@ -7,10 +7,10 @@ from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Placement, Visibility
+from remembrancer.indexing.index import Indexer, Searchable
 from remembrancer.memories import repository, rules
 from remembrancer.memories.schemas import MemoryUpdate
 from remembrancer.memories.writing import source_of, version_row
-from remembrancer.recall.index import Indexer, Searchable
 
 
 async def new_version(

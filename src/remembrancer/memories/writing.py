@@ -16,11 +16,11 @@ from remembrancer.access import Actor, EffectiveScope, Placement, Role
 from remembrancer.agents import repository as agents
 from remembrancer.errors import Conflict, NotFound
 from remembrancer.ids import new_uuid
+from remembrancer.indexing.index import Indexer, Searchable, Source
 from remembrancer.memories import repository, rules
 from remembrancer.memories.dedup import Candidate, Known, Verdict, judge
 from remembrancer.memories.rules import Resolved
 from remembrancer.memories.schemas import MemoryCreate, Outcome
-from remembrancer.recall.index import Indexer, Searchable, Source
 from remembrancer.spaces import repository as spaces
 from remembrancer.users import repository as users
 

@@ -9,10 +9,10 @@ from remembrancer.analysis import named, query_terms
 from remembrancer.db.engine import Database
 from remembrancer.embeddings import Embedder
 from remembrancer.errors import EmbeddingUnavailable, InvalidInput, NotFound
+from remembrancer.indexing.index import content_hash
 from remembrancer.recall import explain
 from remembrancer.recall.accesses import Accesses
 from remembrancer.recall.fusion import Candidate, Fusion, fuse
-from remembrancer.recall.index import content_hash
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort
 from remembrancer.recall.statements import CANDIDATES, MEMORIES_IN_ORDER
 

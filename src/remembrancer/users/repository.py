@@ -81,7 +81,7 @@ async def find_by_platform(
 
 async def on_platform(
     connection: AsyncConnection, platform: str, platform_user_ids: Sequence[str]
-) -> dict[str, Row[Any]]:
+) -> dict[str, Row[*tuple[Any, ...]]]:
     """Return the users that platform ids belong to, by platform id."""
     statement = (
         select(platform_links.c.platform_user_id, users.c.id, users.c.display_name)

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer.db.engine import Database
 from remembrancer.db.tables import embedding_model, reembeddings
 from remembrancer.embeddings import Embedder
-from remembrancer.recall.index import voiced
+from remembrancer.indexing.index import voiced
 
 BATCH = 256
 """Items embedded at a time; each batch is stored as soon as it is done."""

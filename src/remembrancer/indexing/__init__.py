@@ -1,0 +1,1 @@
+"""Making texts searchable: vectors and postings, and the model they come from."""

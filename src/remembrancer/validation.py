@@ -1,0 +1,33 @@
+"""What is wrong with a client's words: the field and the reason, never the value."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from remembrancer.errors import InvalidInput
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def wrong_field(error: Mapping[str, Any]) -> tuple[list[str], str]:
+    """Return the path and the reason of one of pydantic's errors.
+
+    A rule about several fields names the one to change: its message is "field: reason".
+    """
+    path = [str(part) for part in error["loc"]]
+    reason = str(error["msg"]).removeprefix("Value error, ")
+    if error["type"] == "value_error" and ": " in reason:
+        field, reason = reason.split(": ", 1)
+        path.append(field)
+    return path, reason
+
+
+def made(model: type[Model], **values: Any) -> Model:
+    """Return ``model(**values)``; raise ``InvalidInput`` for the first field that is wrong."""
+    try:
+        return model(**values)
+    except ValidationError as error:
+        path, reason = wrong_field(error.errors(include_input=False, include_url=False)[0])
+        # Not chained: pydantic's own error quotes the value.
+        raise InvalidInput(reason, field=".".join(path) or None) from None
