@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import CheckConstraint, Engine, Table, create_engine, inspect
+from sqlalchemy import CheckConstraint, Engine, Table, create_engine, inspect, make_url
 
 from remembrancer.db.engine import driver_url
 from remembrancer.db.migrate import migrate
@@ -22,9 +22,17 @@ def fresh_url(database_url: str) -> Iterator[str]:
     """An empty database beside the one of the other tests."""
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("CREATE DATABASE fresh")
-        yield driver_url(database_url).replace("/remembrancer", "/fresh", 1)
+        fresh = make_url(driver_url(database_url)).set(database="fresh")
+        yield fresh.render_as_string(hide_password=False)
         with suppress(psycopg.Error):
             connection.execute("DROP DATABASE fresh WITH (FORCE)")
+
+
+@pytest.fixture(scope="module")
+def migrated_url(database_url: str) -> str:
+    """The database of the other tests, brought to the current schema."""
+    migrate(driver_url(database_url))
+    return database_url
 
 
 def _differences(url: str) -> list[object]:
@@ -92,9 +100,9 @@ def test_a_database_that_cannot_be_reached_is_named_as_such() -> None:
         migrate("postgresql+psycopg://nobody@127.0.0.1:1/nothing")
 
 
-def test_vectors_are_stored_plain(opened: object, database_url: str) -> None:
+def test_vectors_are_stored_plain(migrated_url: str) -> None:
     """In the row, not in TOAST, where reading them would cost more than comparing them."""
-    with psycopg.connect(database_url) as connection:
+    with psycopg.connect(migrated_url) as connection:
         found = connection.execute(
             "SELECT attrelid::regclass::text, attstorage FROM pg_attribute"
             " WHERE atttypid IN (SELECT oid FROM pg_type WHERE typname IN ('halfvec', 'vector'))"
@@ -103,9 +111,9 @@ def test_vectors_are_stored_plain(opened: object, database_url: str) -> None:
     assert sorted(found) == [("recall_items", "p"), ("reembeddings", "p")]
 
 
-def test_no_vector_index_is_shared_between_owners(opened: object, database_url: str) -> None:
+def test_no_vector_index_is_shared_between_owners(migrated_url: str) -> None:
     """A global HNSW index would silently return too few of one owner's rows."""
-    with psycopg.connect(database_url) as connection:
+    with psycopg.connect(migrated_url) as connection:
         found = connection.execute(
             "SELECT indexdef FROM pg_indexes WHERE indexdef ~* 'hnsw|ivfflat'"
             " AND indexdef !~* 'where'"
@@ -154,16 +162,16 @@ MAY_LACK_OWNER = {
 """Constraints of owned tables that need no owner in them, and why."""
 
 
-def test_every_table_is_known_to_have_an_owner_or_to_need_none(opened: object) -> None:
+def test_every_table_is_known_to_have_an_owner_or_to_need_none() -> None:
     """A new table must say whose it is."""
     assert {table.name for table in metadata.sorted_tables} == OWNER.keys() | NOBODYS.keys()
 
 
 @pytest.mark.parametrize("name", OWNER)
-def test_keys_carry_the_owner(opened: object, database_url: str, name: str) -> None:
+def test_keys_carry_the_owner(migrated_url: str, name: str) -> None:
     """Primary, unique and foreign keys of an owned table hold the owner, so it can be sharded."""
     owner = OWNER[name]
-    with psycopg.connect(database_url) as connection:
+    with psycopg.connect(migrated_url) as connection:
         keys = connection.execute(
             """
             SELECT i.relname, array_agg(a.attname::text)
@@ -186,9 +194,9 @@ def test_keys_carry_the_owner(opened: object, database_url: str, name: str) -> N
         assert owner in columns or key in MAY_LACK_OWNER, key
 
 
-def test_nothing_is_set_null_and_no_trigger_runs(opened: object, database_url: str) -> None:
+def test_nothing_is_set_null_and_no_trigger_runs(migrated_url: str) -> None:
     """Neither survives sharding by owner."""
-    with psycopg.connect(database_url) as connection:
+    with psycopg.connect(migrated_url) as connection:
         found = connection.execute(
             "SELECT conname FROM pg_constraint WHERE confdeltype IN ('n', 'd')"
             " AND connamespace = 'public'::regnamespace"
