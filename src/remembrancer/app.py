@@ -57,9 +57,7 @@ class Remembrancer:
         self.memories = Memories(
             database, indexer, Writing(indexer, settings.recall.near_duplicate), limits
         )
-        self.conversations = Conversations(
-            database, Appending(database, self.users, indexer, limits)
-        )
+        self.conversations = Conversations(database, Appending(database, indexer, limits))
         self.accesses = Accesses(database)
         self.recalls = Recall(
             database, embedder, self.accesses, longest_query=limits.message_characters

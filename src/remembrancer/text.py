@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar
 from uuid import UUID
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, Field, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BaseModel, StringConstraints
 
 from remembrancer.errors import InvalidInput
 
@@ -110,7 +110,14 @@ def _in_range(value: datetime) -> datetime:
 Instant = Annotated[AwareDatetime, AfterValidator(_in_range)]
 """A time with its zone."""
 
-PageSize = Annotated[int, Field(ge=1, le=200)]
+LARGEST_PAGE = 200
+
+
+def check_range(value: int, least: int, most: int, *, field: str) -> None:
+    """Raise ``InvalidInput`` unless ``value`` is a number from ``least`` to ``most``."""
+    if not least <= value <= most:
+        raise InvalidInput(f"must be from {least:,} to {most:,}", field=field)
+
 
 Item = TypeVar("Item")
 

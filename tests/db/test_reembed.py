@@ -20,7 +20,7 @@ from remembrancer import (
     as_actor,
 )
 from remembrancer.embeddings.base import Vectors, normalised
-from remembrancer.recall import reembed
+from remembrancer.indexing import reembed
 from remembrancer.indexing.model import claim_store
 from remembrancer.indexing.reembed import Reembedding
 

@@ -128,17 +128,20 @@ def test_what_cannot_be_an_id_is_not_found(wrong: str) -> None:
         ("From 2 to 5.", "From 5 to 2.", False),
         ("She says Ada taught Bob.", "She says Bob taught Ada.", False),
         ("I can swim.", "I can't swim.", False),
-        ("I can swim.", "I can\u2019t swim.", False),
         ("My brother Tom lives here.", "My brother Tim lives here.", False),
         ("Ich esse Fleisch.", "Ich esse kein Fleisch.", False),
-        ("Ada likes tea.", "Ada loves tea.", True),
-        ("I like tea.", "i like Tea", False),
-        ("The flight is at 9.", "The flight leaves at 9.", True),
+        ("My seat is on the left.", "My seat is on the right.", False),
+        ("Before lunch I take the pill.", "After lunch I take the pill.", False),
+        ("I lent my brother a bike.", "My brother lent me a bike.", False),
+        ("Open monday to tuesday.", "Open tuesday to monday.", False),
+        ("Ada was my boss.", "Ada is my boss.", False),
+        ("I like tea.", "i really like Tea", True),
+        ("The user's zone is UTC.", "User\u2019s zone is UTC!", True),
+        ("I cannot swim.", "I can\u2019t swim.", True),
+        ("The flight is at 9:30", "Flight is at 9:30.", True),
     ],
 )
-def test_numbers_negations_and_names_tell_statements_apart(
-    one: str, other: str, same: bool
-) -> None:
+def test_only_fillers_may_differ_between_near_duplicates(one: str, other: str, same: bool) -> None:
     """What embeddings call almost equal may differ in the one word that matters."""
     assert rules.says_the_same(one, other) is same
     assert rules.says_the_same(other, one) is same
@@ -196,7 +199,7 @@ def test_a_near_duplicate_is_a_mention_unless_a_telling_word_differs() -> None:
     """Similar vectors are not enough: numbers and negations must agree."""
     known = Known(near={0: ("old", "The gate is 12"), 1: ("old", "The gate is 12")})
     verdicts = _judged(
-        _candidate("the gate will be 12", vector=(0.0, 1.0)),
+        _candidate("gate is really 12", vector=(0.0, 1.0)),
         _candidate("The gate is 13", vector=(0.0, 1.0)),
         known=known,
     )

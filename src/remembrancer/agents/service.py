@@ -13,7 +13,7 @@ from remembrancer.db.engine import Database
 from remembrancer.errors import InvalidInput, NotFound, PreconditionFailed
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
-from remembrancer.text import Page, id_from_cursor, to_cursor
+from remembrancer.text import LARGEST_PAGE, Page, check_range, id_from_cursor, to_cursor
 
 STAFF = (Role.ADMIN, Role.SERVICE)
 _NULLABLE = {"provider", "model", "temperature", "voice"}
@@ -49,6 +49,7 @@ class Agents:
         self, actor: Actor, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Agent]:
         """Return agents in the order they were made."""
+        check_range(limit, 1, LARGEST_PAGE, field="limit")
         after = id_from_cursor(cursor)
         async with self._database.transaction(actor) as connection:
             rows = await repository.page(connection, limit, after)

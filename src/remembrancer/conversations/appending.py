@@ -25,7 +25,7 @@ from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
 from remembrancer.indexing.index import Indexer, Searchable, Source
 from remembrancer.settings import LimitSettings
-from remembrancer.users.service import STAFF, Users
+from remembrancer.users.service import STAFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,7 @@ class Draft:
 class Appending:
     """Adds messages to conversations."""
 
-    def __init__(
-        self, database: Database, _users: Users, indexer: Indexer, limits: LimitSettings
-    ) -> None:
+    def __init__(self, database: Database, indexer: Indexer, limits: LimitSettings) -> None:
         self._database = database
         self._indexer = indexer
         self._limits = limits

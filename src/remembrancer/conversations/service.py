@@ -23,7 +23,7 @@ from remembrancer.errors import NotFound
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid, public_owner
 from remembrancer.spaces import repository as spaces
-from remembrancer.text import Page, id_from_cursor, to_cursor
+from remembrancer.text import LARGEST_PAGE, Page, check_range, id_from_cursor, to_cursor
 
 
 class Conversations:
@@ -80,6 +80,7 @@ class Conversations:
     ) -> Page[Conversation]:
         """Return the user's conversations, newest first."""
         user_id = actor.require_user()
+        check_range(limit, 1, LARGEST_PAGE, field="limit")
         before = id_from_cursor(cursor)
         async with self._database.transaction(actor) as connection:
             rows = await repository.page(connection, user_id, limit, before)
@@ -96,6 +97,8 @@ class Conversations:
         before: int | None = None,
     ) -> Sequence[Message]:
         """Return the last messages, oldest first; those before a position if given."""
+        check_range(last, 1, LARGEST_PAGE, field="last")
+        check_range(before or 1, 1, 2_000_000_000, field="before")
         async with self._database.system() as connection:
             await check_may_read(connection, actor, conversation_id)
             rows = await repository.window(connection, conversation_id, last, before)

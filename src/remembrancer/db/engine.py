@@ -10,6 +10,7 @@ import psycopg
 from psycopg.rows import namedtuple_row
 from sqlalchemy import event, make_url, text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from remembrancer.access import Actor
@@ -73,7 +74,7 @@ class Database:
                 binds = {"user_id": str(user_id or ""), "role": role}
                 await connection.execute(text(_ACT_AS), binds)
                 yield connection
-        except DBAPIError as error:
+        except (DBAPIError, PoolTimeout) as error:
             raise _translated(error) from error
 
     async def one_round_trip(
@@ -95,12 +96,12 @@ class Database:
             async with self._autocommit.connect() as connection:
                 raw = await connection.get_raw_connection()
                 driver = cast("psycopg.AsyncConnection[Any]", raw.driver_connection)
-                return await _pipelined(driver, told, statement, binds)
-        except psycopg.OperationalError as error:
-            raise DatabaseUnavailable("the database does not answer") from error
-        except psycopg.DataError as error:
-            raise _other_model(error) or error from error
-        except DBAPIError as error:
+                try:
+                    return await _pipelined(driver, told, statement, binds)
+                except psycopg.OperationalError:
+                    await connection.invalidate()
+                    raise
+        except (psycopg.Error, DBAPIError, PoolTimeout) as error:
             raise _translated(error) from error
 
     async def ping(self) -> None:
@@ -154,12 +155,15 @@ def _create_engine(url: str, pool_size: int) -> AsyncEngine:
     return engine
 
 
-def _translated(error: DBAPIError) -> Exception:
+def _translated(error: Exception) -> Exception:
     """Return what the caller should see instead of a driver's error."""
-    lost = error.connection_invalidated or isinstance(error.orig, psycopg.OperationalError)
-    if lost:
+    if isinstance(error, PoolTimeout):
+        return DatabaseUnavailable("all connections are busy")
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    lost = isinstance(error, DBAPIError) and error.connection_invalidated
+    if lost or isinstance(cause, psycopg.OperationalError):
         return DatabaseUnavailable("the database does not answer")
-    return _other_model(error.orig) or error
+    return _other_model(cause) or error
 
 
 def _other_model(error: BaseException | None) -> EmbeddingUnavailable | None:

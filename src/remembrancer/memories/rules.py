@@ -29,37 +29,20 @@ DEFAULT_IMPORTANCE = {
 LONGEST_ID = 64
 """Characters of the longest id that is looked for."""
 
-_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?|\d[\d.,:/-]*")
-_NEGATIONS = frozenset(
-    [
-        "no",
-        "not",
-        "never",
-        "none",
-        "nobody",
-        "nothing",
-        "neither",
-        "nor",
-        "without",
-        "cannot",
-        "nicht",
-        "nie",
-        "kein",
-        "keine",
-        "keinen",
-        "niemals",
-        "ohne",
-        "ne",
-        "pas",
-        "jamais",
-        "sans",
-        "nunca",
-        "sin",
-        "ni",
-        "non",
-        "mai",
-    ]
+_WORD = re.compile(r"\d[\d.,:/-]*\d|[^\W_]+(?:'[^\W_]+)?")
+_SHORT_FORMS = {
+    "can't": "cannot",
+    "won't": "will not",
+    "n't": " not",
+    "'m": " am",
+    "'re": " are",
+    "'ve": " have",
+    "'ll": " will",
+}
+_FILLERS = frozenset(
+    "a an the that really very quite just also too actually please well oh so".split()  # noqa: SIM905
 )
+"""Words that may come or go without changing what a statement says."""
 
 
 def check_length(content: str, *, characters: int, field: str = "content") -> None:
@@ -85,24 +68,21 @@ def subject_key(subject: str | None) -> str | None:
 
 
 def says_the_same(one: str, other: str) -> bool:
-    """Say whether two statements of like meaning may count as one.
+    """Say whether two statements that embed alike are one statement.
 
-    Embeddings call "gate 12" and "gate 13", "from 2 to 5" and "from 5 to 2", or a statement
-    and its denial, almost the same. So the numbers, the negations and the names (words with
-    a capital inside the sentence) must agree too, in their order.
+    Embeddings put "gate 12" beside "gate 13", "on the left" beside "on the right" and "I lent
+    my brother" beside "my brother lent me", closer than most ways of saying one thing twice.
+    So the words must be the same in the same order, but for case, punctuation, short forms
+    and fillers. What differs in more is two memories: a duplicate costs less than a fact.
     """
     return _telling_words(one) == _telling_words(other)
 
 
 def _telling_words(statement: str) -> Sequence[str]:
-    telling = []
-    for index, word in enumerate(_WORD.findall(statement)):
-        lower = word.casefold()
-        denies = lower in _NEGATIONS or lower.endswith(("n't", "n\u2019t"))
-        names = index > 0 and word[0].isupper()
-        if denies or names or word[0].isdigit():
-            telling.append(lower)
-    return telling
+    text = normalised(statement).replace("\u2019", "'")
+    for short, long in _SHORT_FORMS.items():
+        text = text.replace(short, long)
+    return [word for word in _WORD.findall(text) if word not in _FILLERS]
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from remembrancer.memories.schemas import (
 from remembrancer.memories.versioning import new_version
 from remembrancer.memories.writing import Writing
 from remembrancer.settings import LimitSettings
+from remembrancer.text import LARGEST_PAGE, check_range
 
 
 class Memories:
@@ -110,6 +111,7 @@ class Memories:
         cursor: str | None = None,
     ) -> MemoryPage:
         """Return a page of the memories the actor sees, the newest first unless sorted."""
+        check_range(limit, 1, LARGEST_PAGE, field="limit")
         async with self._database.transaction(actor) as connection:
             return await listing.page(
                 connection, actor, wanted or MemoryFilter(), limit=limit, cursor=cursor
@@ -173,7 +175,7 @@ class Memories:
         Raises ``Conflict`` if the same statement has been remembered anew since.
         """
         values = {"status": Status.ACTIVE, "forgotten_at": None}
-        return await self._set(actor, "memory.restore", memory_id, values, was_active=False)
+        return await self._set(actor, "memory.restore", memory_id, values, any_status=True)
 
     async def pin(self, actor: Actor, memory_id: str, *, pinned: bool = True) -> Memory:
         """Pin a memory, so that no budget ever evicts it, or unpin it."""
@@ -186,12 +188,12 @@ class Memories:
         memory_id: str,
         values: dict[str, Any],
         *,
-        was_active: bool = True,
+        any_status: bool = False,
         if_version: int | None = None,
     ) -> Memory:
         rules.check_id(memory_id)
         async with self._database.transaction(actor) as connection:
-            row = await self._changeable(connection, actor, memory_id, active=was_active)
+            row = await self._changeable(connection, actor, memory_id, any_status=any_status)
             if row is not None:
                 _check_version(row, None, if_version)
                 changed = await _unless_same(
@@ -206,7 +208,7 @@ class Memories:
 
     @staticmethod
     async def _changeable(
-        connection: AsyncConnection, actor: Actor, memory_id: str, *, active: bool = True
+        connection: AsyncConnection, actor: Actor, memory_id: str, *, any_status: bool = False
     ) -> Row[Any] | None:
         row = await repository.find(connection, actor, memory_id)
         if row is None or not may_change(actor, row.owner_id):
@@ -214,9 +216,8 @@ class Memories:
         # The owner's lock first, the row's second, as every write does.
         await repository.lock_owner(connection, row.owner_id)
         row = await repository.find(connection, actor, memory_id, lock=True)
-        if row is None or (row.status == Status.ACTIVE) is not active:
-            return None
-        return row
+        usable = row is not None and (any_status or row.status == Status.ACTIVE)
+        return row if usable else None
 
     async def _refused(self, actor: Actor, action: str, memory_id: str) -> NotFound:
         async with self._database.transaction(actor) as connection:

@@ -11,7 +11,7 @@ from remembrancer.access import Actor, Role
 from remembrancer.db.engine import Database
 from remembrancer.errors import Conflict, NotFound, PreconditionFailed
 from remembrancer.ids import new_uuid
-from remembrancer.text import Page, id_from_cursor, to_cursor
+from remembrancer.text import LARGEST_PAGE, Page, check_range, id_from_cursor, to_cursor
 from remembrancer.users import repository
 from remembrancer.users.schemas import PlatformLink, ResolveUser, User, UserUpdate
 
@@ -69,6 +69,7 @@ class Users:
     async def list(self, actor: Actor, *, limit: int = 50, cursor: str | None = None) -> Page[User]:
         """Return users in the order they were first seen."""
         actor.require(*STAFF)
+        check_range(limit, 1, LARGEST_PAGE, field="limit")
         after = id_from_cursor(cursor)
         async with self._database.transaction(actor) as connection:
             rows = await repository.page(connection, limit, after)
