@@ -2,13 +2,14 @@
 
 import os
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import event
 
 from remembrancer import Actor, Remembrancer
-from remembrancer.db.engine import Database
+from remembrancer.db.engine import Database, Statement
 
 
 async def round_trips(memory: Remembrancer, work: Callable[[Remembrancer], Awaitable[Any]]) -> int:
@@ -55,20 +56,19 @@ class Recorder:
     def __init__(self, memory: Remembrancer) -> None:
         self._database: Any = memory.database
         self._send = memory.database.one_round_trip
-        self._last: tuple[Actor, str, Mapping[str, Any], Mapping[str, Any]] | None = None
+        self._last: tuple[Actor, Statement] | None = None
         self._database.one_round_trip = self._record
 
-    async def _record(
-        self, actor: Actor, statement: str, binds: Mapping[str, Any], **rest: Any
-    ) -> Any:
-        self._last = actor, statement, binds, rest
-        return await self._send(actor, statement, binds, **rest)
+    async def _record(self, actor: Actor, *statements: Statement) -> Any:
+        self._last = actor, statements[-1]
+        return await self._send(actor, *statements)
 
     async def explain(self) -> tuple[float, float]:
         """Return milliseconds spent planning and executing the last statement again."""
         assert self._last
-        actor, statement, binds, rest = self._last
-        explained = f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {statement}"
-        [row] = await self._send(actor, explained, binds, **rest)
+        actor, last = self._last
+        sql = f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {last.template.sql}"
+        explained = replace(last, template=replace(last.template, sql=sql))
+        [[row]] = await self._send(actor, explained)
         [plan] = row[0]
         return plan["Planning Time"], plan["Execution Time"]

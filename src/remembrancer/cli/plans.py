@@ -1,14 +1,14 @@
 """How the database carries out a recall: the statement itself, explained."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from sqlalchemy import text
 
 from remembrancer.access import Actor, Role
 from remembrancer.app import Remembrancer
-from remembrancer.db.engine import Database
+from remembrancer.db.engine import Database, Statement
 from remembrancer.recall.schemas import RecallQuery
 from remembrancer.recall.service import Recall
 
@@ -48,11 +48,11 @@ class _Explaining:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def one_round_trip(
-        self, actor: Actor, statement: str, binds: Mapping[str, Any], **options: Any
-    ) -> Any:
-        explained = _EXPLAIN + statement
-        rows = await self._database.one_round_trip(actor, explained, binds, **options)
+    async def one_round_trip(self, actor: Actor, *statements: Statement) -> Any:
+        *before, last = statements
+        template = replace(last.template, sql=_EXPLAIN + last.template.sql)
+        explained = replace(last, template=template)
+        *_, rows = await self._database.one_round_trip(actor, *before, explained)
         raise _ExplainedError(rows[0][0][0])
 
 

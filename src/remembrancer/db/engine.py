@@ -1,8 +1,10 @@
 """Connections that know for whom they work."""
 
 import logging
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any, cast
 from uuid import UUID
 
@@ -36,6 +38,41 @@ _SET = "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[])
 def driver_url(url: str) -> str:
     """Return ``url`` with the driver this project uses, whichever way it was written."""
     return make_url(url).set(drivername="postgresql+psycopg").render_as_string(False)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """SQL with Postgres' own ``$1`` placeholders, and the name of the value for each.
+
+    Numbered once, when a file is read: rewriting some kilobytes of SQL at each call would be
+    a noticeable part of it.
+    """
+
+    sql: str
+    names: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, written: str) -> "Template":
+        """Return ``written``, whose placeholders are ``:name``, as a template."""
+        names: dict[str, int] = {}
+
+        def numbered(match: re.Match[str]) -> str:
+            return f"${names.setdefault(match[1], len(names) + 1)}"
+
+        sql = re.sub(r"(?<![:\w]):([a-z]\w*)", numbered, written)
+        return cls(sql, tuple(names))
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A template, the values for it, and settings of the database.
+
+    The settings hold for this statement and those after it in the same trip.
+    """
+
+    template: Template
+    binds: Mapping[str, Any]
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 class Database:
@@ -77,27 +114,18 @@ class Database:
         except (DBAPIError, PoolTimeout) as error:
             raise _translated(error) from error
 
-    async def one_round_trip(
-        self,
-        actor: Actor,
-        statement: str,
-        binds: Mapping[str, Any],
-        *,
-        settings: Mapping[str, str] | None = None,
-    ) -> Sequence[Any]:
-        """Run one reading statement for ``actor`` and return its rows as named tuples.
+    async def one_round_trip(self, actor: Actor, *statements: Statement) -> list[Sequence[Any]]:
+        """Run reading statements for ``actor``; return the rows of each as named tuples.
 
-        What row-level security must know, further ``settings`` for this statement alone and
-        the statement go out together, in one implicit transaction, and come back together.
-        ``statement`` uses psycopg's ``%(name)s`` placeholders.
+        What row-level security must know, the statements and their settings go out together,
+        in one implicit transaction, and come back together.
         """
-        told = {"app.user_id": str(actor.user_id or ""), "app.role": actor.role, **(settings or {})}
         try:
             async with self._autocommit.connect() as connection:
                 raw = await connection.get_raw_connection()
                 driver = cast("psycopg.AsyncConnection[Any]", raw.driver_connection)
                 try:
-                    return await _pipelined(driver, told, statement, binds)
+                    return await _pipelined(driver, actor, statements)
                 except psycopg.OperationalError:
                     await connection.invalidate()
                     raise
@@ -115,23 +143,29 @@ class Database:
 
 
 async def _pipelined(
-    driver: "psycopg.AsyncConnection[Any]",
-    told: Mapping[str, str],
-    statement: str,
-    binds: Mapping[str, Any],
-) -> Sequence[Any]:
+    driver: "psycopg.AsyncConnection[Any]", actor: Actor, statements: Sequence[Statement]
+) -> list[Sequence[Any]]:
     # In a pipeline all statements up to its end are one transaction, so the settings
-    # hold for the statement and are gone after it, with no BEGIN or COMMIT to wait for.
+    # hold for the statements and are gone after them, with no BEGIN or COMMIT to wait for.
     # Fetching only after the end keeps it at one trip: the end of the pipeline travels
     # with the statements.
-    async with (
-        driver.cursor() as settings,
-        driver.cursor(row_factory=namedtuple_row, binary=True) as answer,
-    ):
-        async with driver.pipeline():
-            await settings.execute(_SET, (list(told), list(told.values())))
-            await answer.execute(statement, binds)
-        return await answer.fetchall()
+    whose = {"app.user_id": str(actor.user_id or ""), "app.role": actor.role}
+    async with AsyncExitStack() as stack:
+        answers = [
+            await stack.enter_async_context(
+                psycopg.AsyncRawCursor(driver, row_factory=namedtuple_row)
+            )
+            for _ in statements
+        ]
+        async with driver.pipeline(), driver.cursor() as settings:
+            for number, (statement, answer) in enumerate(zip(statements, answers, strict=True)):
+                told = statement.settings if number else {**whose, **statement.settings}
+                if told:
+                    await settings.execute(_SET, (list(told), list(told.values())))
+                template, binds = statement.template, statement.binds
+                values = [binds[name] for name in template.names]
+                await answer.execute(template.sql, values, binary=True)
+        return [await answer.fetchall() for answer in answers]
 
 
 def _create_engine(url: str, pool_size: int) -> AsyncEngine:

@@ -63,5 +63,5 @@ def _reasons(row: Any, ranked: Ranked, labels: Mapping[int, str]) -> Reasons:
             )
             for name, arm in ranked.arms.items()
         },
-        words=[labels[word] for word in sorted(row.words or ())],
+        words=[labels[word] for word in sorted(set(row.words or ()))],
     )

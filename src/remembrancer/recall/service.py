@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from remembrancer.access import Actor, EffectiveScope, Scope, effective_scope
 from remembrancer.analysis import named, query_terms
-from remembrancer.db.engine import Database
+from remembrancer.db.engine import Database, Statement
 from remembrancer.embeddings import Embedder
 from remembrancer.errors import EmbeddingUnavailable, InvalidInput, NotFound
 from remembrancer.indexing.index import content_hash
@@ -14,9 +14,9 @@ from remembrancer.recall import explain
 from remembrancer.recall.accesses import Accesses
 from remembrancer.recall.fusion import Candidate, Fusion, fuse
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort
-from remembrancer.recall.statements import CANDIDATES, MEMORIES_IN_ORDER
+from remembrancer.recall.statements import CANDIDATES, FACTS, MEMORIES_IN_ORDER
 
-PER_ARM: Final = 30
+PER_ARM: Final = 20
 """Items each arm puts forward; more does not change what comes out (decision 0004)."""
 PLANNER: Final = {"enable_nestloop": "off", "enable_memoize": "off", "work_mem": "16MB"}
 """The joins of the candidate statement are of thousands of rows, whatever the planner guesses
@@ -50,11 +50,9 @@ class Recall:
         One database round trip after the query is embedded. The same query over the same
         store gives the same hits in the same order.
         """
-        if wanted.mode is Mode.HYBRID:
-            rows, hits = await self._search(actor, wanted)
-        else:
-            rows, hits = await self._in_order(actor, wanted)
-        scope = _scope(rows[0], actor)
+        find = self._search if wanted.mode is Mode.HYBRID else self._in_order
+        facts, hits = await find(actor, wanted)
+        scope = _scope(facts, actor)
         self._accesses.note([hit for hit in hits if hit.type == "memory"])
         return RecallAnswer(
             hits=hits,
@@ -62,7 +60,7 @@ class Recall:
             scope_source=scope.source if scope else None,
         )
 
-    async def _search(self, actor: Actor, wanted: RecallQuery) -> tuple[Sequence[Any], list[Hit]]:
+    async def _search(self, actor: Actor, wanted: RecallQuery) -> tuple[Any, list[Hit]]:
         query = wanted.query or ""
         if len(query) > self._longest_query:
             raise InvalidInput(
@@ -82,32 +80,31 @@ class Recall:
             "k1": BM25_K1,
             "b": BM25_B,
         }
-        rows = await self._database.one_round_trip(
-            actor, CANDIDATES[wanted.as_of is not None], binds, settings=PLANNER
-        )
-        self._check(rows[0], actor)
-        found = {row.id: row for row in rows if row.id is not None}
+        statement = Statement(CANDIDATES[wanted.as_of is not None], binds, PLANNER)
+        facts, rows = await self._ask(actor, statement)
+        word_count = len(set(terms.values()))
         ranked = fuse(
-            [_candidate(row, len(set(terms.values()))) for row in found.values()],
+            [_candidate(row, word_count) for row in rows],
             wanted.limit,
-            named=named(query, {row.sender_name for row in found.values() if row.sender_name}),
+            named=named(query, {row.sender_name for row in rows if row.sender_name}),
             now=wanted.as_of or datetime.now(UTC),
             weights=self._fusion,
         )
+        found = {row.id: row for row in rows}
         labels = explain.word_labels(terms)
-        hits = [explain.hit(found[r.id], r, labels) for r in ranked]
-        return rows, _sorted(hits, wanted.sort)
+        return facts, _sorted([explain.hit(found[r.id], r, labels) for r in ranked], wanted.sort)
 
-    async def _in_order(self, actor: Actor, wanted: RecallQuery) -> tuple[Sequence[Any], list[Hit]]:
+    async def _in_order(self, actor: Actor, wanted: RecallQuery) -> tuple[Any, list[Hit]]:
         order = wanted.sort or _ORDER_OF_MODE[wanted.mode]
         binds = _filters(actor, wanted) | {"sort": order, "count": wanted.limit}
-        rows = await self._database.one_round_trip(
-            actor, MEMORIES_IN_ORDER[wanted.as_of is not None], binds
-        )
-        self._check(rows[0], actor)
-        return rows, [explain.hit(row, None, {}) for row in rows if row.id is not None]
+        statement = Statement(MEMORIES_IN_ORDER[wanted.as_of is not None], binds)
+        facts, rows = await self._ask(actor, statement)
+        return facts, [explain.hit(row, None, {}) for row in rows]
 
-    def _check(self, facts: Any, actor: Actor) -> None:
+    async def _ask(self, actor: Actor, statement: Statement) -> tuple[Any, Sequence[Any]]:
+        """Return what must be known of the asker, checked, and the rows of ``statement``."""
+        about = Statement(FACTS, {"user_id": actor.user_id, "agent_id": actor.agent_id})
+        [facts], rows = await self._database.one_round_trip(actor, about, statement)
         if not facts.user_known:
             raise NotFound("no such user", field="user_id")
         if actor.agent_id is not None and facts.agent_default is None:
@@ -116,6 +113,7 @@ class Recall:
             raise EmbeddingUnavailable(
                 f"the store now holds vectors of {facts.model}; restart with that model"
             )
+        return facts, rows
 
 
 def _filters(actor: Actor, wanted: RecallQuery) -> dict[str, Any]:
@@ -134,7 +132,8 @@ def _filters(actor: Actor, wanted: RecallQuery) -> dict[str, Any]:
 def _candidate(row: Any, word_count: int) -> Candidate:
     keywords = [0.0] * word_count if row.words else []
     for word, score in zip(row.words or (), row.scores or (), strict=True):
-        keywords[word] = score
+        # A word's terms in several languages are one word: the best of them counts.
+        keywords[word] = max(keywords[word], score)
     return Candidate(
         id=row.id,
         kind=row.source_type,

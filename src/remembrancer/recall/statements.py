@@ -1,9 +1,9 @@
 """The recall statements, read from their files once."""
 
-import re
 from importlib.resources import files
 
 from remembrancer.access import SCOPE_FACTS, visible
+from remembrancer.db.engine import Template
 
 # The words of a memory: those of its current version, or of the version asked about.
 _NOW = {
@@ -37,8 +37,8 @@ _NO_MEMORY = (
 )
 
 
-def load(name: str, *, as_of: bool = False) -> str:
-    """Return ``sql/<name>.sql`` in psycopg's placeholders, with its blanks filled in.
+def load(name: str, *, as_of: bool = False) -> Template:
+    """Return ``sql/<name>.sql`` with its blanks filled in, ready to be bound.
 
     The access rule goes in, and which versions of memories count: today's, or those known
     and in force at ``:as_of``.
@@ -47,8 +47,9 @@ def load(name: str, *, as_of: bool = False) -> str:
     statement = "\n".join(line for line in written.splitlines() if not line.startswith("--"))
     blanks = {"visible": visible("i"), "scope_facts": SCOPE_FACTS, "no_memory": _NO_MEMORY}
     blanks |= _THEN if as_of else _NOW
-    return re.sub(r"(?<![:\w]):([a-z]\w*)", r"%(\1)s", statement.format(**blanks))
+    return Template.parse(statement.format(**blanks))
 
 
+FACTS = load("facts")
 CANDIDATES = {as_of: load("candidates", as_of=as_of) for as_of in (False, True)}
 MEMORIES_IN_ORDER = {as_of: load("memories_in_order", as_of=as_of) for as_of in (False, True)}

@@ -1,14 +1,17 @@
 -- What may answer a question: the best items of each arm, and their neighbours.
 --
--- One statement, one round trip. Everything is filtered by the visibility rule and the
--- caller's filters before anything is ranked, so k visible items always yield k results.
--- Exact search: a user's own items are few enough to compare them all, and an approximate
--- index shared by everybody would return too few of them (docs/decisions/0003-schema.md).
+-- Everything is filtered by the visibility rule and the caller's filters before anything is
+-- ranked, so k visible items always yield k results. Exact search: a user's own items are few
+-- enough to compare them all, and an approximate index shared by everybody would return too
+-- few of them (docs/decisions/0003-schema.md).
+--
+-- `seen` has thousands of narrow rows that are read several times; each reading is a scan or
+-- a hash, never a nested loop, whatever the planner believes (docs/decisions/0004-recall.md).
 --
 -- Binds: user_id, agent_id, vector, terms and words (the question's terms and the number of
--- the word each stands for), word_count, content_hash, source_types, kinds, categories,
--- conversation_id, space_id, since, until, as_of, per_arm, reach, k1, b.
--- {visible} and {scope_facts} come from access.py, the other blanks from statements.py.
+-- the word each stands for), content_hash, source_types, kinds, categories, conversation_id,
+-- space_id, since, until, as_of, per_arm, reach, k1, b.
+-- {visible} comes from access.py, the other blanks from statements.py.
 
 WITH question AS MATERIALIZED (
     SELECT CAST(:vector AS halfvec) AS vector
@@ -17,9 +20,8 @@ WITH question AS MATERIALIZED (
 seen AS MATERIALIZED (
     SELECT i.owner_id, i.id, i.conversation_id, i.position, i.length,
            i.content_hash = :content_hash AS exact,
-           i.embedding <=> q.vector AS distance,
-           i.source_type, i.source_id, i.memory_id, i.memory_version, i.at, i.importance
-      FROM recall_items AS i, question AS q
+           i.embedding <=> (SELECT vector FROM question) AS distance
+      FROM recall_items AS i
      WHERE {visible}
        AND i.status = 'active'
        AND {known}
@@ -39,46 +41,47 @@ totals AS MATERIALIZED (
       FROM seen
 ),
 
-asked AS MATERIALIZED (
-    SELECT term, word FROM unnest(CAST(:terms AS text[]), CAST(:words AS int[])) AS a (term, word)
-),
-
-found AS MATERIALIZED (
-    SELECT a.term, a.word, p.frequency, s.id, s.length
+posted AS MATERIALIZED (
+    SELECT a.term, a.word, p.item_id AS id, p.frequency
       FROM totals AS t
-     CROSS JOIN asked AS a
+     CROSS JOIN unnest(CAST(:terms AS text[]), CAST(:words AS int[])) AS a (term, word)
      CROSS JOIN LATERAL (
            SELECT item_id, frequency
              FROM postings
             WHERE owner_id = ANY (t.owners) AND term = a.term
            OFFSET 0
      ) AS p
-      JOIN seen AS s ON s.id = p.item_id
+),
+
+found AS MATERIALIZED (
+    SELECT p.term, p.word, p.frequency, id, s.length
+      FROM posted AS p
+      JOIN seen AS s USING (id)
 ),
 
 -- BM25 (Robertson and Zaragoza 2009). How rare a term is counts over what this asker sees,
 -- so nothing can be learnt about other people's words.
 rarity AS MATERIALIZED (
-    SELECT term, ln(1 + (items - count(*) + CAST(0.5 AS float8)) / (count(*) + CAST(0.5 AS float8))) AS idf
+    SELECT term,
+           ln(1 + (items - count(*) + CAST(0.5 AS float8)) / (count(*) + CAST(0.5 AS float8)))
+           AS idf
       FROM found, totals
      GROUP BY term, items
 ),
 
-scored AS MATERIALIZED (
-    SELECT f.id, f.word,
-           max(r.idf * f.frequency * (CAST(:k1 AS float8) + 1)
-               / (f.frequency + :k1 * (1 - CAST(:b AS float8) + :b * f.length / t.mean_length))
-           ) AS score
-      FROM found AS f
-      JOIN rarity AS r USING (term)
-     CROSS JOIN totals AS t
-     GROUP BY f.id, f.word
-),
-
+-- A word with several terms (one a language) may count twice here; fusion takes the better.
 keyword AS MATERIALIZED (
     SELECT id, array_agg(word) AS words, array_agg(CAST(score AS real)) AS scores,
            sum(score) AS total
-      FROM scored
+      FROM (
+           SELECT f.id, f.word,
+                  r.idf * f.frequency * (CAST(:k1 AS float8) + 1)
+                  / (f.frequency + :k1 * (1 - CAST(:b AS float8) + :b * f.length / t.mean_length))
+                  AS score
+             FROM found AS f
+             JOIN rarity AS r USING (term)
+            CROSS JOIN totals AS t
+      ) AS scored
      GROUP BY id
 ),
 
@@ -89,7 +92,7 @@ best AS MATERIALIZED (
 ),
 
 start AS MATERIALIZED (
-    SELECT s.* FROM best JOIN seen AS s USING (id)
+    SELECT * FROM seen WHERE id IN (SELECT id FROM best OFFSET 0)
 ),
 
 -- The neighbours of a message include the message itself, at step 0.
@@ -103,41 +106,39 @@ around AS MATERIALIZED (
 chosen AS MATERIALIZED (
     SELECT * FROM start WHERE position IS NULL
     UNION ALL
-    SELECT s.* FROM around JOIN seen AS s USING (conversation_id, position)
-),
-
-facts AS (
-    SELECT (SELECT name FROM embedding_model) AS model,
-           CAST(:user_id AS uuid) IS NULL
-               OR EXISTS (SELECT FROM users WHERE id = :user_id) AS user_known,
-           scope.*
-      FROM (SELECT) AS one
-      LEFT JOIN ({scope_facts}) AS scope ON true
+    SELECT *
+      FROM seen
+     WHERE (conversation_id, position) IN (
+           SELECT conversation_id, position FROM around OFFSET 0)
 )
 
 -- The look-ups stand in LATERAL with OFFSET 0, which keeps them what they are: a few hundred
 -- index look-ups. Left to itself the planner reads whole tables while they are small.
-SELECT f.model, f.user_known, f.policy_allows, f.preference, f.toggle, f.agent_default,
-       i.id, i.owner_id, i.distance, i.exact, k.words, k.scores, i.source_type, i.source_id,
-       i.memory_id, i.conversation_id, i.position, i.at, i.importance, text.*
-  FROM facts AS f
-  LEFT JOIN chosen AS i ON true
+SELECT c.id, c.owner_id, c.distance, c.exact, k.words, k.scores, i.source_type, i.source_id,
+       i.memory_id, c.conversation_id, c.position, i.at, i.importance, text.*
+  FROM chosen AS c
   LEFT JOIN keyword AS k USING (id)
-  LEFT JOIN LATERAL (
+ CROSS JOIN LATERAL (
+       SELECT source_type, source_id, memory_id, memory_version, at, importance
+         FROM recall_items
+        WHERE owner_id = c.owner_id AND id = c.id
+       OFFSET 0
+  ) AS i
+ CROSS JOIN LATERAL (
        SELECT m.agent_id, m.space_id, m.visibility, m.content, m.role, m.sender_name,
               {no_memory}
          FROM messages AS m
-        WHERE i.source_type = 'message' AND m.owner_id = i.owner_id AND m.id = i.source_id
+        WHERE i.source_type = 'message' AND m.owner_id = c.owner_id AND m.id = i.source_id
        UNION ALL
        SELECT m.agent_id, m.space_id, m.visibility, {version_column}, NULL, NULL,
               m.kind, m.category, m.subject, m.pinned, {version_number}, m.access_count,
               {version_interval}
          FROM memories AS m {version_join}
-        WHERE i.source_type = 'memory' AND m.owner_id = i.owner_id AND m.id = i.memory_id
+        WHERE i.source_type = 'memory' AND m.owner_id = c.owner_id AND m.id = i.memory_id
        UNION ALL
        SELECT m.agent_id, m.space_id, m.visibility, m.content, NULL, NULL,
               {no_memory}
          FROM chunks AS m
-        WHERE i.source_type = 'chunk' AND m.owner_id = i.owner_id AND m.id = i.source_id
+        WHERE i.source_type = 'chunk' AND m.owner_id = c.owner_id AND m.id = i.source_id
        OFFSET 0
-  ) AS text ON true
+  ) AS text

@@ -1,45 +1,29 @@
 -- Memories in an order that needs no question: the latest, the weightiest, the most used.
 --
 -- Binds: user_id, agent_id, sort, count, kinds, categories, space_id, since, until, as_of.
--- {visible} and {scope_facts} come from access.py, the other blanks from statements.py.
+-- {visible} comes from access.py, the other blanks from statements.py.
 
-WITH facts AS (
-    SELECT (SELECT name FROM embedding_model) AS model,
-           CAST(:user_id AS uuid) IS NULL
-               OR EXISTS (SELECT FROM users WHERE id = :user_id) AS user_known,
-           scope.*
-      FROM (SELECT) AS one
-      LEFT JOIN ({scope_facts}) AS scope ON true
-),
-
-listed AS (
-    SELECT i.*, m.subject, m.pinned, m.access_count,
-           {version_number} AS version, {version_column} AS content
-      FROM recall_items AS i
-      JOIN memories AS m ON m.owner_id = i.owner_id AND m.id = i.memory_id
-      {version_join}
-     WHERE {visible}
-       AND i.source_type = 'memory'
-       AND i.status = 'active'
-       AND {known}
-       AND (CAST(:kinds AS text[]) IS NULL OR i.kind = ANY (:kinds))
-       AND (CAST(:categories AS text[]) IS NULL OR i.category = ANY (:categories))
-       AND (CAST(:space_id AS uuid) IS NULL OR i.space_id = :space_id)
-       AND (CAST(:since AS timestamptz) IS NULL OR i.at >= :since)
-       AND (CAST(:until AS timestamptz) IS NULL OR i.at < :until)
-     ORDER BY CASE CAST(:sort AS text)
-                  WHEN 'importance' THEN i.importance
-                  WHEN 'most_accessed' THEN m.access_count
-                  ELSE extract(epoch FROM i.at)
-              END DESC,
-              i.id DESC
-     LIMIT :count
-)
-
-SELECT f.model, f.user_known, f.policy_allows, f.preference, f.toggle, f.agent_default,
-       i.id, i.source_type, i.owner_id, i.agent_id, i.space_id, i.visibility,
+SELECT i.id, i.source_type, i.owner_id, i.agent_id, i.space_id, i.visibility,
        i.conversation_id, i.position, i.at, i.valid_from, i.valid_to,
-       i.memory_id, i.memory_version, i.source_id, i.kind, i.category, i.importance,
-       i.content, i.subject, i.pinned, i.access_count, i.version
-  FROM facts AS f
-  LEFT JOIN listed AS i ON true
+       i.memory_id, i.source_id, i.kind, i.category, i.importance,
+       m.subject, m.pinned, m.access_count,
+       {version_number} AS version, {version_column} AS content
+  FROM recall_items AS i
+  JOIN memories AS m ON m.owner_id = i.owner_id AND m.id = i.memory_id
+  {version_join}
+ WHERE {visible}
+   AND i.source_type = 'memory'
+   AND i.status = 'active'
+   AND {known}
+   AND (CAST(:kinds AS text[]) IS NULL OR i.kind = ANY (:kinds))
+   AND (CAST(:categories AS text[]) IS NULL OR i.category = ANY (:categories))
+   AND (CAST(:space_id AS uuid) IS NULL OR i.space_id = :space_id)
+   AND (CAST(:since AS timestamptz) IS NULL OR i.at >= :since)
+   AND (CAST(:until AS timestamptz) IS NULL OR i.at < :until)
+ ORDER BY CASE CAST(:sort AS text)
+              WHEN 'importance' THEN i.importance
+              WHEN 'most_accessed' THEN m.access_count
+              ELSE extract(epoch FROM i.at)
+          END DESC,
+          i.id DESC
+ LIMIT :count
