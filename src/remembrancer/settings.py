@@ -40,7 +40,7 @@ class EmbeddingSettings(BaseModel):
     timeout: float = Field(30.0, gt=0)
     """Seconds to wait for one call to the endpoint."""
     threads: int = Field(0, ge=0, le=256)
-    """Threads of the bundled model; 0 means one per core."""
+    """Texts the bundled model embeds side by side; 0 means one per core."""
     query_cache: int = Field(2048, ge=0)
     """Query vectors kept in memory."""
 

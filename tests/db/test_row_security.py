@@ -1,6 +1,6 @@
 """Row-level security hides foreign rows on its own, when a query forgets the rule."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -25,7 +25,7 @@ from remembrancer import (
     as_actor,
 )
 from remembrancer.memories import repository
-from remembrancer.recall import service, statements
+from remembrancer.recall import statements
 
 # True, with the binds that the rule has.
 EVERYTHING = "(TRUE OR CAST(:user_id AS uuid) = CAST(:agent_id AS uuid))"
@@ -89,13 +89,13 @@ async def test_no_table_shows_a_foreign_row_without_any_predicate(
 
 
 @pytest.fixture
-def without_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_the_rule(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The list and recall queries as they would be if their author forgot the rule."""
     monkeypatch.setattr(repository, "VISIBLE", EVERYTHING)
     monkeypatch.setattr(statements, "visible", lambda _alias: EVERYTHING)
-    for name in ("CANDIDATES", "MEMORIES_IN_ORDER"):
-        loaded = {at: statements.load(name.lower(), as_of=at) for at in (False, True)}
-        monkeypatch.setattr(service, name, loaded)
+    statements._fitted.cache_clear()
+    yield
+    statements._fitted.cache_clear()
 
 
 @pytest.mark.usefixtures("without_the_rule")

@@ -44,7 +44,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str
 
 
 @pytest.fixture
-def cli(server: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> Cli:
+def cli(
+    server: tuple[Path, str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Cli:
+    # What runs the tests side by side says how wide its own terminal is.
+    monkeypatch.delenv("COLUMNS", raising=False)
+
     def run(*arguments: object) -> Ran:
         with pytest.raises(SystemExit) as ended:
             main(["--data-dir", str(server[0]), *map(str, arguments)])

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from uuid import UUID
 
-from remembrancer import Remembrancer, Settings, as_actor
+from remembrancer import Actor, Message, Remembrancer, Settings, as_actor
 
 WRITER = """
 import asyncio, sys
@@ -50,7 +50,7 @@ async def test_every_acknowledged_write_survives_kill_9(tmp_path: Path) -> None:
         actor = as_actor(UUID(user_id))
         for memory_id, text in memories.items():
             assert (await memory.memories.get(actor, memory_id)).content == text
-        window = await memory.conversations.window(actor, UUID(conversation), last=1000)
+        window = await _everything(memory, actor, UUID(conversation))
         assert [m.position for m in window] == list(range(1, len(window) + 1))
         stored = {str(m.id): m.position for m in window}
         assert messages.items() <= stored.items()
@@ -88,3 +88,14 @@ def _runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+async def _everything(memory: Remembrancer, actor: Actor, conversation: UUID) -> list[Message]:
+    """All messages of a conversation, oldest first."""
+    held = (await memory.conversations.get(actor, conversation)).message_count
+    found: list[Message] = []
+    while len(found) < held:
+        before = found[0].position if found else held + 1
+        window = memory.conversations.window(actor, conversation, last=200, before=before)
+        found = [*await window, *found]
+    return found

@@ -55,7 +55,7 @@ class Fusion:
     """The k of reciprocal rank fusion; small values trust the top of each arm more."""
     dense_weight: float = 0.7
     keyword_weight: float = 1.0
-    reach: int = 3
+    reach: int = 2
     """Neighbours looked at on each side; the candidate query must deliver as many."""
     dense_decay: float = 0.3
     """Share of a neighbour's similarity that is added, per step of distance."""

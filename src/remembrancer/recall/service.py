@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from remembrancer.access import Actor, EffectiveScope, Scope, effective_scope
 from remembrancer.analysis import named, query_terms
@@ -13,14 +13,21 @@ from remembrancer.indexing.index import content_hash
 from remembrancer.recall import explain
 from remembrancer.recall.accesses import Accesses
 from remembrancer.recall.fusion import Candidate, Fusion, fuse
-from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort
-from remembrancer.recall.statements import CANDIDATES, FACTS, MEMORIES_IN_ORDER
+from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort, SourceType
+from remembrancer.recall.statements import statement
 
 PER_ARM: Final = 20
 """Items each arm puts forward; more does not change what comes out (decision 0004)."""
-PLANNER: Final = {"enable_nestloop": "off", "enable_memoize": "off", "work_mem": "16MB"}
-"""The joins of the candidate statement are of thousands of rows, whatever the planner guesses
-from tables it has not analysed yet: hashing them is never far off, nesting them often is."""
+PLANNER: Final = {
+    "enable_nestloop": "off",
+    "enable_seqscan": "off",
+    "enable_memoize": "off",
+    "plan_cache_mode": "force_generic_plan",
+    "work_mem": "16MB",
+}
+"""How the candidate statement is planned: once, and by its own lights. Its look-ups are nested
+by the way it is written, all other joins are hashed, tables are read by their indexes; so no
+guess from tables that have grown or were never analysed can turn it bad (decision 0004)."""
 BM25_K1: Final = 0.9
 BM25_B: Final = 0.4
 
@@ -68,20 +75,21 @@ class Recall:
             )
         terms = query_terms(query)
         vector = await self._embedder.embed_query(query)
-        binds = _filters(actor, wanted) | {
+        filters = _filters(wanted)
+        binds = filters | {
+            "user_id": actor.user_id,
+            "agent_id": actor.agent_id,
             "vector": str(vector.tolist()),
             "terms": list(terms),
             "words": list(terms.values()),
             "content_hash": content_hash(query),
-            "source_types": list(wanted.sources) if len(set(wanted.sources)) < 3 else None,
-            "conversation_id": wanted.conversation_id,
             "per_arm": max(PER_ARM, wanted.limit),
             "reach": self._fusion.reach,
             "k1": BM25_K1,
             "b": BM25_B,
         }
-        statement = Statement(CANDIDATES[wanted.as_of is not None], binds, PLANNER)
-        facts, rows = await self._ask(actor, statement)
+        candidates = Statement(statement("candidates", filters), binds, PLANNER)
+        facts, rows = await self._ask(actor, candidates)
         word_count = len(set(terms.values()))
         ranked = fuse(
             [_candidate(row, word_count) for row in rows],
@@ -95,16 +103,22 @@ class Recall:
         return facts, _sorted([explain.hit(found[r.id], r, labels) for r in ranked], wanted.sort)
 
     async def _in_order(self, actor: Actor, wanted: RecallQuery) -> tuple[Any, list[Hit]]:
-        order = wanted.sort or _ORDER_OF_MODE[wanted.mode]
-        binds = _filters(actor, wanted) | {"sort": order, "count": wanted.limit}
-        statement = Statement(MEMORIES_IN_ORDER[wanted.as_of is not None], binds)
-        facts, rows = await self._ask(actor, statement)
+        filters = _filters(wanted.model_copy(update={"sources": ["memory"]}))
+        binds = filters | {
+            "user_id": actor.user_id,
+            "agent_id": actor.agent_id,
+            "sort": wanted.sort or _ORDER_OF_MODE[wanted.mode],
+            "count": wanted.limit,
+        }
+        listed = Statement(statement("memories_in_order", filters), binds)
+        facts, rows = await self._ask(actor, listed)
         return facts, [explain.hit(row, None, {}) for row in rows]
 
-    async def _ask(self, actor: Actor, statement: Statement) -> tuple[Any, Sequence[Any]]:
-        """Return what must be known of the asker, checked, and the rows of ``statement``."""
-        about = Statement(FACTS, {"user_id": actor.user_id, "agent_id": actor.agent_id})
-        [facts], rows = await self._database.one_round_trip(actor, about, statement)
+    async def _ask(self, actor: Actor, asked: Statement) -> tuple[Any, Sequence[Any]]:
+        """Return what must be known of the asker, checked, and the rows ``asked`` for."""
+        who = {"user_id": actor.user_id, "agent_id": actor.agent_id}
+        about = Statement(statement("facts"), who)
+        [facts], rows = await self._database.one_round_trip(actor, about, asked)
         if not facts.user_known:
             raise NotFound("no such user", field="user_id")
         if actor.agent_id is not None and facts.agent_default is None:
@@ -116,17 +130,20 @@ class Recall:
         return facts, rows
 
 
-def _filters(actor: Actor, wanted: RecallQuery) -> dict[str, Any]:
-    return {
-        "user_id": actor.user_id,
-        "agent_id": actor.agent_id,
-        "kinds": [kind.value for kind in wanted.kinds] or None,
-        "categories": [category.value for category in wanted.categories] or None,
+def _filters(wanted: RecallQuery) -> dict[str, Any]:
+    """Return the filters that are in use, by name."""
+    everything = len(set(wanted.sources)) == len(get_args(SourceType))
+    asked = {
+        "source_types": [] if everything else list(wanted.sources),
+        "kinds": [kind.value for kind in wanted.kinds],
+        "categories": [category.value for category in wanted.categories],
+        "conversation_id": wanted.conversation_id,
         "space_id": wanted.space_id,
         "since": wanted.since,
         "until": wanted.until,
         "as_of": wanted.as_of,
     }
+    return {name: value for name, value in asked.items() if value}
 
 
 def _candidate(row: Any, word_count: int) -> Candidate:

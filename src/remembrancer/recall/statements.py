@@ -1,9 +1,23 @@
-"""The recall statements, read from their files once."""
+"""The recall statements, read from their files and fitted to what is asked."""
 
+from collections.abc import Collection
+from functools import cache
 from importlib.resources import files
 
 from remembrancer.access import SCOPE_FACTS, visible
 from remembrancer.db.engine import Template
+
+# Which items a caller may narrow a search to. Only those in use stand in the statement: a
+# condition that is always true is still paid for in every row.
+_FILTERS = {
+    "source_types": "i.source_type = ANY (CAST(:source_types AS text[]))",
+    "kinds": "i.kind = ANY (CAST(:kinds AS text[]))",
+    "categories": "i.category = ANY (CAST(:categories AS text[]))",
+    "conversation_id": "i.conversation_id = :conversation_id",
+    "space_id": "i.space_id = :space_id",
+    "since": "i.at >= :since",
+    "until": "i.at < :until",
+}
 
 # The words of a memory: those of its current version, or of the version asked about.
 _NOW = {
@@ -37,19 +51,23 @@ _NO_MEMORY = (
 )
 
 
-def load(name: str, *, as_of: bool = False) -> Template:
-    """Return ``sql/<name>.sql`` with its blanks filled in, ready to be bound.
+def statement(name: str, given: Collection[str] = ()) -> Template:
+    """Return ``sql/<name>.sql`` for the filters ``given``, with the access rule filled in.
 
-    The access rule goes in, and which versions of memories count: today's, or those known
-    and in force at ``:as_of``.
+    ``as_of`` among them makes it count the versions known and in force at that time.
     """
+    return _fitted(name, frozenset(given))
+
+
+@cache
+def _fitted(name: str, given: frozenset[str]) -> Template:
     written = (files("remembrancer.recall") / "sql" / f"{name}.sql").read_text(encoding="utf-8")
-    statement = "\n".join(line for line in written.splitlines() if not line.startswith("--"))
-    blanks = {"visible": visible("i"), "scope_facts": SCOPE_FACTS, "no_memory": _NO_MEMORY}
-    blanks |= _THEN if as_of else _NOW
-    return Template.parse(statement.format(**blanks))
-
-
-FACTS = load("facts")
-CANDIDATES = {as_of: load("candidates", as_of=as_of) for as_of in (False, True)}
-MEMORIES_IN_ORDER = {as_of: load("memories_in_order", as_of=as_of) for as_of in (False, True)}
+    text = "\n".join(line for line in written.splitlines() if not line.lstrip().startswith("--"))
+    blanks = {
+        "visible": visible("i"),
+        "scope_facts": SCOPE_FACTS,
+        "no_memory": _NO_MEMORY,
+        "filters": " ".join(f"AND {_FILTERS[name]}" for name in _FILTERS if name in given),
+        **(_THEN if "as_of" in given else _NOW),
+    }
+    return Template.parse(text.format(**blanks))

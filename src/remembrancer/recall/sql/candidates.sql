@@ -9,8 +9,7 @@
 -- a hash, never a nested loop, whatever the planner believes (docs/decisions/0004-recall.md).
 --
 -- Binds: user_id, agent_id, vector, terms and words (the question's terms and the number of
--- the word each stands for), content_hash, source_types, kinds, categories, conversation_id,
--- space_id, since, until, as_of, per_arm, reach, k1, b.
+-- the word each stands for), content_hash, per_arm, reach, k1, b, and those of {filters}.
 -- {visible} comes from access.py, the other blanks from statements.py.
 
 WITH question AS MATERIALIZED (
@@ -25,19 +24,23 @@ seen AS MATERIALIZED (
      WHERE {visible}
        AND i.status = 'active'
        AND {known}
-       AND (CAST(:source_types AS text[]) IS NULL OR i.source_type = ANY (:source_types))
-       AND (CAST(:kinds AS text[]) IS NULL OR i.kind = ANY (:kinds))
-       AND (CAST(:categories AS text[]) IS NULL OR i.category = ANY (:categories))
-       AND (CAST(:conversation_id AS uuid) IS NULL OR i.conversation_id = :conversation_id)
-       AND (CAST(:space_id AS uuid) IS NULL OR i.space_id = :space_id)
-       AND (CAST(:since AS timestamptz) IS NULL OR i.at >= :since)
-       AND (CAST(:until AS timestamptz) IS NULL OR i.at < :until)
+       {filters}
 ),
 
 totals AS MATERIALIZED (
     SELECT CAST(count(*) AS float8) AS items,
            greatest(CAST(avg(length) AS float8), 1) AS mean_length,
-           ARRAY(SELECT DISTINCT owner_id FROM seen) AS owners
+           -- The asker's own, shared knowledge, and who shares in the asker's spaces.
+           ARRAY(
+               SELECT CAST(:user_id AS uuid)
+               UNION ALL
+               SELECT '00000000-0000-0000-0000-000000000000'
+               UNION
+               SELECT owner_id
+                 FROM recall_items
+                WHERE visibility = 'shared' AND space_id = ANY (ARRAY(
+                      SELECT space_id FROM space_members WHERE user_id = :user_id))
+           ) AS owners
       FROM seen
 ),
 

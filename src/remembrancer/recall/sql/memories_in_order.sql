@@ -1,6 +1,6 @@
 -- Memories in an order that needs no question: the latest, the weightiest, the most used.
 --
--- Binds: user_id, agent_id, sort, count, kinds, categories, space_id, since, until, as_of.
+-- Binds: user_id, agent_id, sort, count, and those of {filters}.
 -- {visible} comes from access.py, the other blanks from statements.py.
 
 SELECT i.id, i.source_type, i.owner_id, i.agent_id, i.space_id, i.visibility,
@@ -15,11 +15,7 @@ SELECT i.id, i.source_type, i.owner_id, i.agent_id, i.space_id, i.visibility,
    AND i.source_type = 'memory'
    AND i.status = 'active'
    AND {known}
-   AND (CAST(:kinds AS text[]) IS NULL OR i.kind = ANY (:kinds))
-   AND (CAST(:categories AS text[]) IS NULL OR i.category = ANY (:categories))
-   AND (CAST(:space_id AS uuid) IS NULL OR i.space_id = :space_id)
-   AND (CAST(:since AS timestamptz) IS NULL OR i.at >= :since)
-   AND (CAST(:until AS timestamptz) IS NULL OR i.at < :until)
+   {filters}
  ORDER BY CASE CAST(:sort AS text)
               WHEN 'importance' THEN i.importance
               WHEN 'most_accessed' THEN m.access_count
