@@ -314,9 +314,10 @@ def test_version_and_help(cli: Cli) -> None:
         assert command in cli("--help").out
 
 
-def test_ctrl_c_is_quiet(server: tuple[Path, str], tmp_path: Path) -> None:
+def test_ctrl_c_is_quiet(cli: Cli, server: tuple[Path, str], tmp_path: Path) -> None:
     """An interrupted command exits with 130 and says nothing."""
-    texts = [f"Line {number}, never to be finished." for number in range(3000)]
+    assert cli("users", "list").code == 0  # the database is migrated
+    texts = [f"Line {number}, never to be finished." for number in range(20_000)]
     file = locomo(tmp_path / "x.json", "conv-x", ("Yan", "Zed"), texts)
     running = subprocess.Popen(
         [*COMMAND, "--data-dir", server[0], "import", file],
@@ -325,11 +326,15 @@ def test_ctrl_c_is_quiet(server: tuple[Path, str], tmp_path: Path) -> None:
         text=True,
         env=os.environ | {"NO_COLOR": "1"},
     )
-    with psycopg.connect(server[1], autocommit=True) as connection:
-        asked = "SELECT count(*) FROM users WHERE display_name = 'Zed'"
-        while not (connection.execute(asked).fetchone() or [0])[0]:
-            assert running.poll() is None, running.communicate()
-            time.sleep(0.02)
-    running.send_signal(signal.SIGINT)
-    out, err = running.communicate(timeout=15)
+    try:
+        with psycopg.connect(server[1], autocommit=True) as connection:
+            asked = "SELECT count(*) FROM users WHERE display_name = 'Zed'"
+            while not (connection.execute(asked).fetchone() or [0])[0]:
+                assert running.poll() is None, running.communicate()
+                time.sleep(0.02)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+    finally:
+        running.kill()
+        running.communicate()
     assert (running.returncode, out, err) == (130, "", "")
