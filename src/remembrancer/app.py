@@ -18,6 +18,7 @@ from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.db.engine import Database, driver_url
 from remembrancer.db.migrate import migrate
 from remembrancer.embeddings import Embedder, create_embedder
+from remembrancer.idempotency import forget_old_keys
 from remembrancer.indexing.index import Indexer
 from remembrancer.indexing.model import claim_store
 from remembrancer.keys.service import Keys
@@ -96,6 +97,8 @@ class Remembrancer:
             stack.push_async_callback(database.close)
             if check_model:
                 await claim_store(database, embedder)
+            async with database.system() as connection:
+                await forget_old_keys(connection)
             memory = Remembrancer(chosen, database, embedder)
             memory.accesses.start()
             stack.push_async_callback(memory.accesses.close)

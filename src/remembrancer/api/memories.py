@@ -206,7 +206,9 @@ async def search_memories(
     try:
         return await memory.recalls.recall(actor, wanted)
     except InvalidInput as error:
-        raise InvalidInput(error.reason, field="q" if error.field == "query" else None) from error
+        raise InvalidInput(
+            error.reason, field="q" if error.field == "query" else error.field
+        ) from error
 
 
 @router.get("/{memory_id}")
