@@ -43,7 +43,7 @@ _NEAREST = text("""
              FROM recall_items AS i
             WHERE i.owner_id = :owner_id
               AND i.source_type = 'memory'
-              AND i.status = 'active'
+              AND i.active
               AND i.superseded_at IS NULL
               AND i.kind = asked.kind
               AND i.agent_id IS NOT DISTINCT FROM asked.agent_id
@@ -264,9 +264,11 @@ async def renew_item(connection: AsyncConnection, memory: dict[str, Any]) -> Non
 async def mark_items(
     connection: AsyncConnection, owner_id: UUID, memory_id: str, status: Status
 ) -> None:
-    """Give the memory's status to everything recall knows of it."""
+    """Let recall find the memory if it is active, and only then."""
     await connection.execute(
-        update(recall_items).filter_by(owner_id=owner_id, memory_id=memory_id).values(status=status)
+        update(recall_items)
+        .filter_by(owner_id=owner_id, memory_id=memory_id)
+        .values(active=status is Status.ACTIVE)
     )
 
 

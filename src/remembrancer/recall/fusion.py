@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Protocol
 from uuid import UUID
 
 import numpy as np
@@ -20,31 +20,58 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-_KINDS = {"memory": 0, "chunk": 1, "message": 2}
+_SOURCE_TYPES = {"memory": 0, "chunk": 1, "message": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Protocol):
     """One row of the candidate query: an item that an arm found, or a neighbour of one."""
 
-    id: int
-    """Unique among the candidates; the last word in ties."""
-    kind: Literal["message", "memory", "chunk"]
-    distance: float | None = None
-    """Cosine distance to the question, 0-2; None where the item has no vector."""
-    keywords: Sequence[float] = ()
-    """BM25 share of each word of the question, all candidates in the same order; () for none."""
-    conversation_id: UUID | None = None
-    position: int | None = None
-    """Place of a message in its conversation; neighbours differ by one."""
-    sender: str | None = None
-    """Who said a message; compared with the names given to ``fuse``."""
-    importance: float | None = None
-    """0-1, already decayed; lifts memories a little."""
-    at: datetime | None = None
-    """When it was said or recorded, with a time zone; recent memories are lifted a little."""
-    exact: bool = False
-    """The item's text is the question itself."""
+    @property
+    def id(self) -> int:
+        """Unique among the candidates; the last word in ties."""
+
+    @property
+    def source_type(self) -> Literal["message", "memory", "chunk"]:
+        """What the item is."""
+
+    @property
+    def distance(self) -> float | None:
+        """Cosine distance to the question, 0-2; None where the item has no vector."""
+
+    @property
+    def words(self) -> Sequence[int] | None:
+        """Numbers, from 0, of the words of the question that the item has; None for none.
+
+        A word may stand here several times, once for each of its terms: the best counts.
+        """
+
+    @property
+    def scores(self) -> Sequence[float] | None:
+        """BM25 share of each of ``words``."""
+
+    @property
+    def conversation_id(self) -> UUID | None:
+        """The conversation of a message."""
+
+    @property
+    def position(self) -> int | None:
+        """Place of a message in its conversation; neighbours differ by one."""
+
+    @property
+    def sender_name(self) -> str | None:
+        """Who said a message; compared with the names given to ``fuse``."""
+
+    @property
+    def importance(self) -> float | None:
+        """0-1, already decayed; lifts memories a little."""
+
+    @property
+    def at(self) -> datetime | None:
+        """When it was said or recorded; recent memories are lifted a little."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the item's text is the question itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +151,7 @@ def fuse(
 ) -> list[Ranked]:
     """Return the best ``k`` candidates, best first; all of them if there are fewer.
 
-    ``named`` holds the senders that the question names, spelled as in ``Candidate.sender``.
+    ``named`` holds the senders that the question names, spelled as in ``Candidate.sender_name``.
     ``now`` switches the recency lift on. ``arms`` adds further arms to the dense and keyword ones.
     An item whose text is the question comes first. Ties go to memories, then chunks, then
     messages, then to the lower id, so the order of the candidates never matters.
@@ -167,7 +194,7 @@ class _Field:
         self.alone: Mask = np.all(self.neighbours < 0, axis=1)
         self.factor = _sender_factor(candidates, named, weights.other_sender)
         self.distance = np.array([c.distance for c in candidates], dtype=np.float64)
-        made = np.array([c.kind != "message" for c in candidates])
+        made = np.array([c.source_type != "message" for c in candidates])
         self.twins = _twins(self.distance, made)
 
     def lent(self, raw: Floats, decay: float) -> Iterator[Floats]:
@@ -215,7 +242,7 @@ def _neighbours(candidates: Sequence[Candidate], offsets: Ints) -> Ints:
     codes: dict[int, int] = {}
     keys = np.full(len(candidates), -1, dtype=np.int64)
     for row, item in enumerate(candidates):
-        if item.kind == "message" and item.conversation_id and item.position is not None:
+        if item.source_type == "message" and item.conversation_id and item.position is not None:
             # A UUID hashes in Python code, its number does not. 2^40 positions a conversation
             # leave room, so that no offset reaches into the next one.
             code = codes.setdefault(item.conversation_id.int, len(codes) + 1)
@@ -241,10 +268,13 @@ def _twins(distance: Floats, made: Mask) -> list[tuple[int, int]]:
 
 
 def _sender_factor(candidates: Sequence[Candidate], named: Collection[str], other: float) -> Floats:
-    if not any(item.sender in named for item in candidates):
+    if not any(item.sender_name in named for item in candidates):
         return np.ones(len(candidates))
     return np.array(
-        [1.0 if item.sender is None or item.sender in named else other for item in candidates]
+        [
+            1.0 if item.sender_name is None or item.sender_name in named else other
+            for item in candidates
+        ]
     )
 
 
@@ -260,10 +290,7 @@ def _dense(field: _Field, weights: Fusion) -> Arm:
 
 
 def _keyword(candidates: Sequence[Candidate], field: _Field, weights: Fusion) -> Arm:
-    rows = [row for row, item in enumerate(candidates) if item.keywords]
-    found = np.zeros((len(candidates), len(candidates[rows[0]].keywords) if rows else 0))
-    if rows:
-        found[rows] = [candidates[row].keywords for row in rows]
+    found = _found_words(candidates)
     # Each word of the question counts once, where the stretch of talk serves it best:
     # sums would reward saying one word again and again.
     best, gains = found, []
@@ -275,6 +302,16 @@ def _keyword(candidates: Sequence[Candidate], field: _Field, weights: Fusion) ->
     return Arm("keyword", weights.keyword_weight, raw, level, level > 0, field.strongest(gains))
 
 
+def _found_words(candidates: Sequence[Candidate]) -> Floats:
+    """Return what each candidate has of each word of the question, shape (n, words)."""
+    rows = [row for row, item in enumerate(candidates) for _ in item.words or ()]
+    words = [word for item in candidates for word in item.words or ()]
+    scores = [score for item in candidates for score in item.scores or ()]
+    found = np.zeros((len(candidates), max(words, default=-1) + 1))
+    np.maximum.at(found, (rows, words), scores)
+    return found
+
+
 def _ranks(arm: Arm) -> Ints:
     """Return 1 + how many present candidates score strictly higher."""
     ascending = np.sort(arm.score[arm.present])
@@ -284,7 +321,7 @@ def _ranks(arm: Arm) -> Ints:
 def _lift(candidates: Sequence[Candidate], now: datetime | None, weights: Fusion) -> Floats:
     lift = np.ones(len(candidates))
     for row, item in enumerate(candidates):
-        if item.kind == "memory":
+        if item.source_type == "memory":
             # Never below 1, or a memory could fall behind the message it was made from.
             lift[row] += weights.importance_lift * (item.importance or 0.0)
             lift[row] += weights.recency_lift * _recency(item.at, now, weights.recency_days)
@@ -300,7 +337,7 @@ def _recency(at: datetime | None, now: datetime | None, half_life: float) -> flo
 
 def _order(candidates: Sequence[Candidate], total: Floats) -> list[int]:
     ids = np.array([c.id for c in candidates])
-    kinds = np.array([_KINDS[c.kind] for c in candidates])
+    kinds = np.array([_SOURCE_TYPES[c.source_type] for c in candidates])
     plain = np.array([not c.exact for c in candidates])
     rows: list[int] = np.lexsort((ids, kinds, -total, plain)).tolist()
     return rows

@@ -12,7 +12,7 @@ from remembrancer.errors import EmbeddingUnavailable, InvalidInput, NotFound
 from remembrancer.indexing.index import content_hash
 from remembrancer.recall import explain
 from remembrancer.recall.accesses import Accesses
-from remembrancer.recall.fusion import Candidate, Fusion, fuse
+from remembrancer.recall.fusion import Fusion, fuse
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort, SourceType
 from remembrancer.recall.statements import statement
 
@@ -90,9 +90,8 @@ class Recall:
         }
         candidates = Statement(statement("candidates", filters), binds, PLANNER)
         facts, rows = await self._ask(actor, candidates)
-        word_count = len(set(terms.values()))
         ranked = fuse(
-            [_candidate(row, word_count) for row in rows],
+            rows,
             wanted.limit,
             named=named(query, {row.sender_name for row in rows if row.sender_name}),
             now=wanted.as_of or datetime.now(UTC),
@@ -144,25 +143,6 @@ def _filters(wanted: RecallQuery) -> dict[str, Any]:
         "as_of": wanted.as_of,
     }
     return {name: value for name, value in asked.items() if value}
-
-
-def _candidate(row: Any, word_count: int) -> Candidate:
-    keywords = [0.0] * word_count if row.words else []
-    for word, score in zip(row.words or (), row.scores or (), strict=True):
-        # A word's terms in several languages are one word: the best of them counts.
-        keywords[word] = max(keywords[word], score)
-    return Candidate(
-        id=row.id,
-        kind=row.source_type,
-        distance=row.distance,
-        keywords=keywords,
-        conversation_id=row.conversation_id if row.source_type == "message" else None,
-        position=row.position,
-        sender=row.sender_name,
-        importance=row.importance,
-        at=row.at,
-        exact=row.exact,
-    )
 
 
 def _sorted(hits: list[Hit], sort: Sort | None) -> list[Hit]:

@@ -31,8 +31,8 @@ recall_items = Table(
     owner(),
     Column("id", BigInteger, Identity(always=False), primary_key=True),
     Column("length", Integer, nullable=False),
+    Column("active", Boolean, nullable=False, server_default="true"),
     *placement(),
-    Column("status", Text, nullable=False, server_default="active"),
     instant("superseded_at", null=True),
     Column("conversation_id", Uuid),
     Column("position", Integer),
@@ -53,6 +53,12 @@ recall_items = Table(
     CheckConstraint("source_type IN ('memory', 'message', 'chunk')", name="source_type"),
     Index("ix_recall_items_memory", "owner_id", "memory_id", "memory_version"),
     Index("ix_recall_items_source", "owner_id", "source_id"),
+    Index(
+        "ix_recall_items_conversation",
+        "conversation_id",
+        "position",
+        postgresql_where=text("position IS NOT NULL"),
+    ),
     Index(
         "ix_recall_items_shared_space",
         "space_id",

@@ -13,7 +13,7 @@ SELECT i.id, i.source_type, i.owner_id, i.agent_id, i.space_id, i.visibility,
   {version_join}
  WHERE {visible}
    AND i.source_type = 'memory'
-   AND i.status = 'active'
+   AND i.active
    AND {known}
    {filters}
  ORDER BY CASE CAST(:sort AS text)
