@@ -64,6 +64,8 @@ class Actor:
     agent_id: UUID | None = None
     entry_point: str = "python"
     key_id: UUID | None = None
+    merged_ids: frozenset[UUID] = frozenset()
+    """Former ids of the user, of people who were merged into them."""
 
     def __post_init__(self) -> None:
         """Check that the user can be one."""
@@ -75,9 +77,15 @@ class Actor:
 
         Raises ``NotFound`` when a user names somebody else: for them, nobody else exists.
         """
-        if self.role is Role.USER and user_id not in {None, self.user_id}:
-            raise NotFound("no such user", field="user_id")
+        if self.role is Role.USER:
+            if user_id not in {None, self.user_id, *self.merged_ids}:
+                raise NotFound("no such user", field="user_id")
+            user_id = self.user_id
         return replace(self, user_id=user_id or self.user_id, agent_id=agent_id or self.agent_id)
+
+    def now(self, user_id: UUID | None) -> "Actor":
+        """Return this actor for the person their user has become by a merge."""
+        return self if user_id == self.user_id else replace(self, user_id=user_id)
 
     def require(self, *roles: Role) -> None:
         """Raise ``Forbidden`` unless the actor has one of ``roles``."""

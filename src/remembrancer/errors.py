@@ -22,6 +22,7 @@ Errors carry ids, field names and reasons, never what a user wrote.
 """
 
 from typing import Any, ClassVar
+from uuid import UUID
 
 
 class RemembrancerError(Exception):
@@ -145,3 +146,11 @@ class DatabaseSetupError(ConfigurationError):
 
 class EmbeddingModelMismatch(ConfigurationError):
     """The store was filled by another embedding model; the message names the command to run."""
+
+
+class UserMerged(Exception):
+    """The user is ``survivor`` now; not an error of the caller, but a reason to ask again."""
+
+    def __init__(self, survivor: UUID | None) -> None:
+        super().__init__("the user was merged into another")
+        self.survivor = survivor

@@ -40,7 +40,7 @@ class World:
         """Ids that the SQL rule lets through, behind row-level security."""
         actor = Actor(Role.SERVICE, user_id=user, agent_id=agent)
         query = text(f"SELECT id FROM memories AS m WHERE {visible('m')}")
-        async with self.memory.database.transaction(actor) as connection:
+        async with self.memory.database.transaction(actor) as (connection, _):
             return set((await connection.execute(query, viewer_binds(actor))).scalars())
 
     def expected(self, viewer: Viewer) -> set[str]:
@@ -102,7 +102,7 @@ async def test_sql_and_python_agree_for_every_policy_preference_toggle_and_defau
             policy_allows=policy, preference=preference, toggle=toggle, agent_default=default
         ).scope
         actor = Actor(Role.SERVICE, user_id=world.me, agent_id=world.a)
-        async with world.memory.database.transaction(actor) as connection:
+        async with world.memory.database.transaction(actor) as (connection, _):
             query = text(f"SELECT {NAMESPACE}")
             namespace = (await connection.execute(query, viewer_binds(actor))).scalar()
         assert namespace == (world.a if scope is Scope.AGENT else None)

@@ -72,7 +72,7 @@ async def _remember(memory: Remembrancer, actor: Actor, content: str, **fields: 
 
 
 async def _run(store: Remembrancer, actor: Actor, statement: str, /, **binds: Any) -> Any:
-    async with store.database.transaction(actor) as connection:
+    async with store.database.transaction(actor) as (connection, _):
         return await connection.execute(text(statement), binds)
 
 
@@ -115,7 +115,7 @@ async def test_list_and_recall_without_the_rule_still_hide_foreign_rows(
         assert hits
         assert {hit.user_id for hit in hits} == {ada.id}
     [bobs] = rows("SELECT id FROM memories WHERE owner_id = %s", bob.id)
-    async with filled.database.transaction(actor) as connection:
+    async with filled.database.transaction(actor) as (connection, _):
         assert await repository.find(connection, actor, bobs[0]) is None
         versions, mentions = await repository.history(connection, bob.id, bobs[0])
         assert not versions

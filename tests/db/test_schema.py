@@ -139,6 +139,7 @@ OWNER = {
             "reembeddings",
             "audit_log",
             "idempotency_keys",
+            "undo_records",
         ),
         "owner_id",
     ),

@@ -31,7 +31,7 @@ class Agents:
         """Make an agent."""
         actor.require(*STAFF)
         async with (
-            self._database.transaction(actor) as connection,
+            self._database.transaction(actor) as (connection, actor),
             once(connection, actor, "agents.create", idempotency_key, agent) as answer,
         ):
             if answer.earlier is not None:
@@ -42,7 +42,7 @@ class Agents:
 
     async def get(self, actor: Actor, agent_id: UUID) -> Agent:
         """Return an agent or raise ``NotFound``."""
-        async with self._database.transaction(actor) as connection:
+        async with self._database.transaction(actor) as (connection, actor):
             return Agent.model_validate(await _found(connection, agent_id))
 
     async def list(
@@ -51,7 +51,7 @@ class Agents:
         """Return agents in the order they were made."""
         check_range(limit, 1, LARGEST_PAGE, field="limit")
         after = id_from_cursor(cursor)
-        async with self._database.transaction(actor) as connection:
+        async with self._database.transaction(actor) as (connection, actor):
             rows = await repository.page(connection, limit, after)
         items = [Agent.model_validate(row) for row in rows[:limit]]
         more = len(rows) > limit
@@ -74,7 +74,7 @@ class Agents:
         for name in values.keys() - _NULLABLE:
             if values[name] is None:
                 raise InvalidInput("must not be null", field=name)
-        async with self._database.transaction(actor) as connection:
+        async with self._database.transaction(actor) as (connection, actor):
             row = await _found(connection, agent_id, lock=True)
             if if_version not in {None, row.version}:
                 raise PreconditionFailed("the agent has changed", current_version=row.version)
@@ -85,7 +85,7 @@ class Agents:
     async def delete(self, actor: Actor, agent_id: UUID) -> None:
         """Retire an agent. Its memories stay with the people they belong to."""
         actor.require(*STAFF)
-        async with self._database.transaction(actor) as connection:
+        async with self._database.transaction(actor) as (connection, actor):
             await _found(connection, agent_id)
             await repository.change(connection, agent_id, {"deleted_at": func.now()})
 

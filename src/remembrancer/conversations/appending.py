@@ -25,6 +25,7 @@ from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
 from remembrancer.indexing.index import Indexer, Searchable, Source
 from remembrancer.settings import LimitSettings
+from remembrancer.users import repository as users
 from remembrancer.users.service import STAFF
 
 
@@ -58,7 +59,7 @@ class Appending:
         """Store ``messages`` at the end of a conversation; see ``Conversations.append``."""
         limits = self._limits
         rules.check_lengths(messages, batch=limits.batch, characters=limits.message_characters)
-        async with self._database.system() as connection:
+        async with self._database.system_for(actor) as (connection, actor):
             conversation = await _writable(connection, actor, conversation_id)
             named = await senders.look_up(connection, conversation.platform, messages)
             if named:
@@ -67,13 +68,15 @@ class Appending:
         searchable = await self._prepare(drafts)
         request = (conversation_id, messages)
         async with (
-            self._database.system() as connection,
+            self._database.system_for(actor) as (connection, actor),
             once(connection, actor, "messages.append", idempotency_key, request) as answer,
         ):
             if answer.earlier is not None:
                 return Appended.model_validate(answer.earlier)
             found = await senders.store(connection, named)
             drafts = [replace(d, owner_id=found.get(d.owner_id, d.owner_id)) for d in drafts]
+            now = await users.hold(connection, {draft.owner_id for draft in drafts})
+            drafts = [replace(draft, owner_id=now[draft.owner_id]) for draft in drafts]
             appended = await self._store(connection, conversation, drafts, searchable)
             answer.keep = appended.model_dump(mode="json")
             return appended

@@ -24,6 +24,7 @@ from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid, public_owner
 from remembrancer.spaces import repository as spaces
 from remembrancer.text import LARGEST_PAGE, Page, check_range, id_from_cursor, to_cursor
+from remembrancer.users import repository as users
 
 
 class Conversations:
@@ -49,9 +50,8 @@ class Conversations:
         Raises ``NotFound`` for an unknown user, agent or space, or a platform id whose
         conversation the user takes no part in.
         """
-        opener = actor.require_user()
         async with (
-            self._database.system() as connection,
+            self._database.system_for(actor) as (connection, actor),
             once(
                 connection, actor, "conversations.create", idempotency_key, conversation
             ) as answer,
@@ -59,6 +59,7 @@ class Conversations:
             if answer.earlier is not None:
                 row = await repository.find(connection, UUID(answer.earlier))
                 return Conversation.model_validate(row)
+            opener = await _held(connection, actor.require_user())
             await _check_references(connection, opener, conversation)
             values = {"id": new_uuid(), "opened_by": opener, **conversation.model_dump()}
             row, new = await repository.open_or_find(connection, values)
@@ -70,7 +71,7 @@ class Conversations:
 
     async def get(self, actor: Actor, conversation_id: UUID) -> Conversation:
         """Return a conversation the actor takes part in, or raise ``NotFound``."""
-        async with self._database.system() as connection:
+        async with self._database.system_for(actor) as (connection, actor):
             await check_may_read(connection, actor, conversation_id)
             row = await repository.find(connection, conversation_id)
             return Conversation.model_validate(row)
@@ -79,11 +80,10 @@ class Conversations:
         self, actor: Actor, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Conversation]:
         """Return the user's conversations, newest first."""
-        user_id = actor.require_user()
         check_range(limit, 1, LARGEST_PAGE, field="limit")
         before = id_from_cursor(cursor)
-        async with self._database.transaction(actor) as connection:
-            rows = await repository.page(connection, user_id, limit, before)
+        async with self._database.transaction(actor) as (connection, actor):
+            rows = await repository.page(connection, actor.require_user(), limit, before)
         items = [Conversation.model_validate(row) for row in rows[:limit]]
         more = len(rows) > limit
         return Page(items=items, next_cursor=to_cursor(str(items[-1].id)) if more else None)
@@ -99,7 +99,7 @@ class Conversations:
         """Return the last messages, oldest first; those before a position if given."""
         check_range(last, 1, LARGEST_PAGE, field="last")
         check_range(before or 1, 1, 2_000_000_000, field="before")
-        async with self._database.system() as connection:
+        async with self._database.system_for(actor) as (connection, actor):
             await check_may_read(connection, actor, conversation_id)
             rows = await repository.window(connection, conversation_id, last, before)
             return [_message(row) for row in rows]
@@ -129,11 +129,16 @@ async def check_may_read(connection: AsyncConnection, actor: Actor, conversation
         raise NotFound("no such conversation", field="conversation_id")
 
 
+async def _held(connection: AsyncConnection, user_id: UUID) -> UUID:
+    now = (await users.hold(connection, [user_id])).get(user_id)
+    if now is None:
+        raise NotFound("no such user", field="user_id")
+    return now
+
+
 async def _check_references(
     connection: AsyncConnection, opener: UUID, conversation: ConversationCreate
 ) -> None:
-    if not await repository.names(connection, [opener]):
-        raise NotFound("no such user", field="user_id")
     agent_id, space_id = conversation.agent_id, conversation.space_id
     if agent_id is not None and await agents.find(connection, agent_id) is None:
         raise NotFound("no such agent", field="agent_id")

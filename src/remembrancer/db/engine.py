@@ -10,13 +10,13 @@ from uuid import UUID
 
 import psycopg
 from psycopg.rows import namedtuple_row
-from sqlalchemy import event, make_url, text
+from sqlalchemy import Uuid, event, make_url, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from remembrancer.access import Actor
-from remembrancer.errors import DatabaseUnavailable, EmbeddingUnavailable
+from remembrancer.errors import DatabaseUnavailable, EmbeddingUnavailable, UserMerged
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,8 @@ _SESSION = {
     "plan_cache_mode": "force_custom_plan",
 }
 
-_ACT_AS = "SELECT set_config('app.user_id', :user_id, true), set_config('app.role', :role, true)"
+_ACT_AS = text("SELECT app_act_as(:user_id, :role)").columns(survivor=Uuid)
+_ACT_AS_RAW = "SELECT app_act_as(%s, %s) AS user_id"
 _SET = "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS s (name, value)"
 
 
@@ -88,29 +89,44 @@ class Database:
         self._autocommit = self._engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @asynccontextmanager
-    async def transaction(self, actor: Actor) -> AsyncIterator[AsyncConnection]:
-        """Open a transaction for ``actor``: commits at the end, rolls back on any error."""
-        async with self._begin(actor.user_id, actor.role) as connection:
-            yield connection
+    async def transaction(self, actor: Actor) -> AsyncIterator[tuple[AsyncConnection, Actor]]:
+        """Open a transaction for ``actor``: commits at the end, rolls back on any error.
+
+        Yields the connection and who the actor is now: one whose user was merged into
+        another acts for the survivor from here on.
+        """
+        async with self._begin(actor.user_id, actor.role) as (connection, user_id):
+            yield connection, actor.now(user_id)
 
     @asynccontextmanager
     async def system(self) -> AsyncIterator[AsyncConnection]:
         """Open a transaction for the service's own bookkeeping, across all owners.
 
-        For what must be looked up before an owner is known (keys, platform links), for
-        conversations of several people, and for maintenance; never for an answer that
-        was not checked by the access rule.
+        For what must be looked up before an owner is known (keys, platform links) and for
+        maintenance; never for an answer that was not checked by the access rule.
         """
-        async with self._begin(None, "system") as connection:
+        async with self._begin(None, "system") as (connection, _):
             yield connection
 
     @asynccontextmanager
-    async def _begin(self, user_id: UUID | None, role: str) -> AsyncIterator[AsyncConnection]:
+    async def system_for(self, actor: Actor) -> AsyncIterator[tuple[AsyncConnection, Actor]]:
+        """Open a transaction across all owners in which something is done for ``actor``.
+
+        For conversations of several people, and for merging them. Yields what
+        :meth:`transaction` does; the caller checks the access rule.
+        """
+        async with self._begin(actor.user_id, "system") as (connection, user_id):
+            yield connection, actor.now(user_id)
+
+    @asynccontextmanager
+    async def _begin(
+        self, user_id: UUID | None, role: str
+    ) -> AsyncIterator[tuple[AsyncConnection, UUID | None]]:
         try:
             async with self._engine.begin() as connection:
-                binds = {"user_id": str(user_id or ""), "role": role}
-                await connection.execute(text(_ACT_AS), binds)
-                yield connection
+                binds = {"user_id": user_id, "role": role}
+                now: UUID | None = (await connection.execute(_ACT_AS, binds)).scalar_one()
+                yield connection, now
         except (DBAPIError, PoolTimeout) as error:
             raise _translated(error) from error
 
@@ -118,7 +134,8 @@ class Database:
         """Run reading statements for ``actor``; return the rows of each as named tuples.
 
         What row-level security must know, the statements and their settings go out together,
-        in one implicit transaction, and come back together.
+        in one implicit transaction, and come back together. Raises ``UserMerged`` if the
+        actor's user is somebody else now: the statements asked for the wrong person.
         """
         try:
             async with self._autocommit.connect() as connection:
@@ -149,7 +166,6 @@ async def _pipelined(
     # hold for the statements and are gone after them, with no BEGIN or COMMIT to wait for.
     # Fetching only after the end keeps it at one trip: the end of the pipeline travels
     # with the statements.
-    whose = {"app.user_id": str(actor.user_id or ""), "app.role": actor.role}
     async with AsyncExitStack() as stack:
         answers = [
             await stack.enter_async_context(
@@ -157,14 +173,18 @@ async def _pipelined(
             )
             for _ in statements
         ]
+        who = await stack.enter_async_context(driver.cursor())
         async with driver.pipeline(), driver.cursor() as settings:
-            for number, (statement, answer) in enumerate(zip(statements, answers, strict=True)):
-                told = statement.settings if number else {**whose, **statement.settings}
-                if told:
+            await who.execute(_ACT_AS_RAW, (actor.user_id, str(actor.role)))
+            for statement, answer in zip(statements, answers, strict=True):
+                if told := statement.settings:
                     await settings.execute(_SET, (list(told), list(told.values())))
                 template, binds = statement.template, statement.binds
                 values = [binds[name] for name in template.names]
                 await answer.execute(template.sql, values, binary=True)
+        [(user_id,)] = await who.fetchall()
+        if user_id != actor.user_id:
+            raise UserMerged(user_id)
         return [await answer.fetchall() for answer in answers]
 
 

@@ -10,11 +10,11 @@ from sqlalchemy import func, insert, or_, select, update
 
 from remembrancer.access import Actor, Role
 from remembrancer.db.engine import Database
-from remembrancer.db.tables import api_keys
+from remembrancer.db.tables import api_keys, users
 from remembrancer.errors import NotFound, Unauthenticated
 from remembrancer.ids import new_uuid
 from remembrancer.keys.schemas import Key, KeyCreate, NewKey
-from remembrancer.users import repository as users
+from remembrancer.users import repository as people
 
 PREFIX: Final = "rmb_"
 _BYTES: Final = 32
@@ -31,7 +31,7 @@ class Keys:
         actor.require(Role.ADMIN)
         secret = PREFIX + secrets.token_urlsafe(_BYTES)
         async with self._database.system() as connection:
-            if key.user_id is not None and await users.find(connection, key.user_id) is None:
+            if key.user_id is not None and await people.find(connection, key.user_id) is None:
                 raise NotFound("no such user", field="user_id")
             values = {"id": new_uuid(), "hash": _hashed(secret), **key.model_dump()}
             statement = insert(api_keys).values(values).returning(api_keys)
@@ -70,18 +70,33 @@ class Keys:
 
     async def authenticate(self, secret: str, *, entry_point: str) -> Actor:
         """Return who ``secret`` stands for; raise ``Unauthenticated`` if nobody."""
-        statement = select(api_keys).where(
-            # The secret has 256 random bits: a plain hash cannot be guessed, and a look-up
-            # by it leaks nothing through its timing.
-            api_keys.c.hash == _hashed(secret),
-            api_keys.c.revoked_at.is_(None),
-            or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > func.now()),
+        person, former = users.alias(), users.alias()
+        survivor = func.coalesce(person.c.merged_into, person.c.id)
+        merged_ids = func.array(
+            select(former.c.id).where(former.c.merged_into == survivor).scalar_subquery()
+        )
+        statement = (
+            select(api_keys, person.c.merged_into, merged_ids.label("merged_ids"))
+            .outerjoin(person, person.c.id == api_keys.c.user_id)
+            .where(
+                # The secret has 256 random bits: a plain hash cannot be guessed, and a look-up
+                # by it leaks nothing through its timing.
+                api_keys.c.hash == _hashed(secret),
+                api_keys.c.revoked_at.is_(None),
+                or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > func.now()),
+            )
         )
         async with self._database.system() as connection:
             row: Any = (await connection.execute(statement)).first()
         if row is None:
             raise Unauthenticated("the API key is unknown, expired or revoked")
-        return Actor(Role(row.role), user_id=row.user_id, entry_point=entry_point, key_id=row.id)
+        return Actor(
+            Role(row.role),
+            user_id=row.user_id and (row.merged_into or row.user_id),
+            entry_point=entry_point,
+            key_id=row.id,
+            merged_ids=frozenset(row.merged_ids),
+        )
 
 
 def _hashed(secret: str) -> bytes:

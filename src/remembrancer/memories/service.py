@@ -93,7 +93,7 @@ class Memories:
         texts = await self._indexer.prepare([s.content for s in statements])
         request = (actor.agent_id, statements)
         async with (
-            self._database.transaction(actor) as connection,
+            self._database.transaction(actor) as (connection, actor),
             once(connection, actor, "memories.remember", idempotency_key, request) as answer,
         ):
             if answer.earlier is not None:
@@ -112,7 +112,7 @@ class Memories:
     ) -> MemoryPage:
         """Return a page of the memories the actor sees, the newest first unless sorted."""
         check_range(limit, 1, LARGEST_PAGE, field="limit")
-        async with self._database.transaction(actor) as connection:
+        async with self._database.transaction(actor) as (connection, actor):
             return await listing.page(
                 connection, actor, wanted or MemoryFilter(), limit=limit, cursor=cursor
             )
@@ -120,7 +120,7 @@ class Memories:
     async def get(self, actor: Actor, memory_id: str) -> MemoryHistory:
         """Return a memory with its versions and mentions."""
         rules.check_id(memory_id)
-        async with self._database.transaction(actor) as connection:
+        async with self._database.transaction(actor) as (connection, actor):
             row = await repository.find(connection, actor, memory_id)
             if row is not None and row.status == Status.ACTIVE:
                 versions, mentions = await repository.history(connection, row.owner_id, row.id)
@@ -151,7 +151,7 @@ class Memories:
         if changes.content is not None:
             rules.check_length(changes.content, characters=self._limits.memory_characters)
             [text] = await self._indexer.prepare([changes.content])
-        async with self._database.transaction(actor) as connection:
+        async with self._database.transaction(actor) as (connection, actor):
             row = await self._changeable(connection, actor, memory_id)
             if row is not None:
                 _check_version(row, changes.expected_version, if_version)
@@ -192,7 +192,7 @@ class Memories:
         if_version: int | None = None,
     ) -> Memory:
         rules.check_id(memory_id)
-        async with self._database.transaction(actor) as connection:
+        async with self._database.transaction(actor) as (connection, actor):
             row = await self._changeable(connection, actor, memory_id, any_status=any_status)
             if row is not None:
                 _check_version(row, None, if_version)
@@ -220,7 +220,7 @@ class Memories:
         return row if usable else None
 
     async def _refused(self, actor: Actor, action: str, memory_id: str) -> NotFound:
-        async with self._database.transaction(actor) as connection:
+        async with self._database.transaction(actor) as (connection, actor):
             await audit.note(connection, actor, action, [memory_id], outcome="refused")
         return NotFound("no such memory", field="memory_id")
 

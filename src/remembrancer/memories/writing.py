@@ -154,8 +154,12 @@ class Writing:
 
 async def _scope_in_effect(connection: AsyncConnection, actor: Actor) -> EffectiveScope | None:
     """Return the pair's effective scope; raise ``NotFound`` for an unknown user or agent."""
-    if actor.user_id is not None and await users.find(connection, actor.user_id) is None:
-        raise NotFound("no such user", field="user_id")
+    if actor.user_id is not None:
+        held = (await users.hold(connection, [actor.user_id])).get(actor.user_id)
+        if held is None:
+            raise NotFound("no such user", field="user_id")
+        if held != actor.user_id:
+            raise Conflict("the user was merged into another at the same moment; try again")
     if actor.agent_id is None:
         return None
     if await agents.find(connection, actor.agent_id) is None:

@@ -8,7 +8,7 @@ from remembrancer.access import Actor, EffectiveScope, Scope, effective_scope
 from remembrancer.analysis import named, query_terms
 from remembrancer.db.engine import Database, Statement
 from remembrancer.embeddings import Embedder
-from remembrancer.errors import EmbeddingUnavailable, InvalidInput, NotFound
+from remembrancer.errors import EmbeddingUnavailable, InvalidInput, NotFound, UserMerged
 from remembrancer.indexing.index import content_hash
 from remembrancer.recall import explain
 from remembrancer.recall.accesses import Accesses
@@ -16,7 +16,7 @@ from remembrancer.recall.fusion import Fusion, fuse
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort, SourceType
 from remembrancer.recall.statements import statement
 
-PER_ARM: Final = 20
+PER_ARM: Final = 16
 """Items each arm puts forward; more does not change what comes out (decision 0004)."""
 PLANNER: Final = {
     "enable_nestloop": "off",
@@ -58,7 +58,10 @@ class Recall:
         store gives the same hits in the same order.
         """
         find = self._search if wanted.mode is Mode.HYBRID else self._in_order
-        facts, hits = await find(actor, wanted)
+        try:
+            facts, hits = await find(actor, wanted)
+        except UserMerged as merged:
+            return await self.recall(actor.now(merged.survivor), wanted)
         scope = _scope(facts, actor)
         self._accesses.note([hit for hit in hits if hit.type == "memory"])
         return RecallAnswer(

@@ -1,6 +1,6 @@
 """Users and platform links in the database."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -64,6 +64,21 @@ async def find(
     if row is not None and row.merged_into is not None:
         return await find(connection, row.merged_into, lock=lock)
     return row
+
+
+async def hold(connection: AsyncConnection, user_ids: Collection[UUID]) -> dict[UUID, UUID]:
+    """Return who each known user is now, by the id asked for; nobody merges them meanwhile.
+
+    Whoever writes for a user holds them: a merge waits for the transaction's end, and a
+    merge that was first shows here.
+    """
+    known = (
+        select(users.c.id, users.c.merged_into)
+        .where(users.c.id.in_(user_ids), users.c.id != SHARED_OWNER)
+        .order_by(users.c.id)
+        .with_for_update(read=True, key_share=True)
+    )
+    return {row.id: row.merged_into or row.id for row in await connection.execute(known)}
 
 
 async def find_by_platform(

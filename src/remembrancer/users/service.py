@@ -48,12 +48,12 @@ class Users:
     async def get(self, actor: Actor, user_id: UUID) -> User:
         """Return one user; ``NotFound`` if there is none, or it is somebody else."""
         actor = actor.acting_for(user_id)
-        async with self._database.transaction(actor) as connection:
+        async with self._database.transaction(actor) as (connection, actor):
             return await _with_links(connection, await _found(connection, user_id))
 
     async def find(self, actor: Actor, platform: str, platform_user_id: str) -> User:
         """Return the user behind a platform id, or raise ``NotFound``."""
-        async with self._database.transaction(actor) as connection:
+        async with self._database.transaction(actor) as (connection, actor):
             row = await repository.find_by_platform(connection, platform, platform_user_id)
             if row is None:
                 raise NotFound("nobody is known by this platform id", field="platform_user_id")
@@ -62,7 +62,7 @@ class Users:
     async def named(self, actor: Actor, name: str, *, limit: int = 50) -> Sequence[User]:
         """Return users of this last-known name, in any case, in the order they came."""
         actor.require(*STAFF)
-        async with self._database.transaction(actor) as connection:
+        async with self._database.transaction(actor) as (connection, actor):
             rows = await repository.named(connection, name, limit)
             return await _all_with_links(connection, rows)
 
@@ -71,7 +71,7 @@ class Users:
         actor.require(*STAFF)
         check_range(limit, 1, LARGEST_PAGE, field="limit")
         after = id_from_cursor(cursor)
-        async with self._database.transaction(actor) as connection:
+        async with self._database.transaction(actor) as (connection, actor):
             rows = await repository.page(connection, limit, after)
             items = await _all_with_links(connection, rows[:limit])
         more = len(rows) > limit
@@ -87,7 +87,7 @@ class Users:
     ) -> User:
         """Change a user's name or time zone; ``PreconditionFailed`` if it moved on."""
         actor = actor.acting_for(user_id)
-        async with self._database.transaction(actor) as connection:
+        async with self._database.transaction(actor) as (connection, actor):
             row = await _found(connection, user_id, lock=True)
             if if_version not in {None, row.version}:
                 raise PreconditionFailed("the user has changed", current_version=row.version)

@@ -4,7 +4,7 @@ from remembrancer.db.tables.agents import agents, memory_policy, memory_preferen
 from remembrancer.db.tables.base import metadata
 from remembrancer.db.tables.conversations import chunks, conversations, messages, participants
 from remembrancer.db.tables.memories import associations, memories, memory_versions, mentions
-from remembrancer.db.tables.operations import api_keys, audit_log, idempotency_keys
+from remembrancer.db.tables.operations import api_keys, audit_log, idempotency_keys, undo_records
 from remembrancer.db.tables.people import platform_links, space_members, spaces, users
 from remembrancer.db.tables.recall import embedding_model, postings, recall_items, reembeddings
 
@@ -31,5 +31,6 @@ __all__ = [
     "reembeddings",
     "space_members",
     "spaces",
+    "undo_records",
     "users",
 ]

@@ -141,5 +141,7 @@ associations = Table(
         "relation IN ('related_to', 'updates', 'contradicts', 'caused_by', 'result_of', 'part_of')",
         name="relation",
     ),
-    Index("ix_associations_target", "target_owner_id", "target_id"),
+    # Each node's strongest edges first, its own and those of the owners a walk may look at.
+    Index("ix_associations_strongest", "owner_id", "memory_id", "weight"),
+    Index("ix_associations_target", "target_owner_id", "target_id", "owner_id", "weight"),
 )

@@ -36,6 +36,19 @@ audit_log = Table(
     Column("target_ids", ARRAY(Text), nullable=False),
     Column("outcome", Text, nullable=False, server_default="done"),
     Index("ix_audit_log_at", "owner_id", "at"),
+    Index("ix_audit_log_everybody", "at"),
+)
+
+# What it takes to take back a merge or a move: ids and settings, never content.
+undo_records = Table(
+    "undo_records",
+    metadata,
+    owner(),
+    Column("id", Uuid, primary_key=True),
+    Column("action", Text, nullable=False),
+    Column("record", JSONB, nullable=False),
+    instant("created_at", default="now"),
+    instant("undone_at", null=True),
 )
 
 idempotency_keys = Table(

@@ -22,6 +22,8 @@ users = Table(
     Column("time_zone", Text, nullable=False, server_default="UTC"),
     # The deprecated toggle of all agents at once; null once a user has left it behind.
     Column("allow_agent_specific_memory", Boolean),
+    # Since when the toggle's word stands in preferences, one an agent.
+    instant("toggle_migrated_at", null=True),
     Column("merged_into", Uuid),
     Column("version", Integer, nullable=False, server_default="1"),
     instant("created_at", default="now"),

@@ -10,6 +10,7 @@ CREATE TABLE users (
     display_name TEXT NOT NULL,
     time_zone TEXT DEFAULT 'UTC' NOT NULL,
     allow_agent_specific_memory BOOLEAN,
+    toggle_migrated_at timestamptz,
     merged_into UUID,
     version INTEGER DEFAULT 1 NOT NULL,
     created_at timestamptz DEFAULT now() NOT NULL,
@@ -184,7 +185,8 @@ CREATE TABLE associations (
     CONSTRAINT ck_associations_weight CHECK (weight BETWEEN 0 AND 1),
     CONSTRAINT ck_associations_relation CHECK (relation IN ('related_to', 'updates', 'contradicts', 'caused_by', 'result_of', 'part_of'))
 );
-CREATE INDEX ix_associations_target ON associations (target_owner_id, target_id);
+CREATE INDEX ix_associations_strongest ON associations (owner_id, memory_id, weight);
+CREATE INDEX ix_associations_target ON associations (target_owner_id, target_id, owner_id, weight);
 
 -- Conversations ---------------------------------------------------------------
 
@@ -353,6 +355,18 @@ CREATE TABLE audit_log (
     CONSTRAINT pk_audit_log PRIMARY KEY (owner_id, id)
 );
 CREATE INDEX ix_audit_log_at ON audit_log (owner_id, at);
+CREATE INDEX ix_audit_log_everybody ON audit_log (at);
+
+
+CREATE TABLE undo_records (
+    owner_id UUID NOT NULL,
+    id UUID NOT NULL,
+    action TEXT NOT NULL,
+    record JSONB NOT NULL,
+    created_at timestamptz DEFAULT now() NOT NULL,
+    undone_at timestamptz,
+    CONSTRAINT pk_undo_records PRIMARY KEY (owner_id, id)
+);
 
 CREATE TABLE idempotency_keys (
     owner_id UUID NOT NULL,
@@ -397,6 +411,21 @@ CREATE FUNCTION app_user_id() RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE
 -- user, service, admin, or system (the service's own bookkeeping); nothing unless set.
 CREATE FUNCTION app_role() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
     RETURN coalesce(current_setting('app.role', true), '');
+
+-- Says for whom the transaction acts, and returns who that is now: one who was merged into
+-- somebody else acts as the survivor.
+CREATE FUNCTION app_act_as(for_user uuid, in_role text) RETURNS uuid LANGUAGE plpgsql AS $$
+DECLARE
+    survivor uuid;
+BEGIN
+    PERFORM set_config('app.role', 'system', true);
+    SELECT coalesce(merged_into, id) INTO survivor FROM users WHERE id = for_user;
+    survivor := coalesce(survivor, for_user);
+    PERFORM set_config('app.user_id', coalesce(survivor::text, ''), true),
+            set_config('app.role', in_role, true);
+    RETURN survivor;
+END
+$$;
 
 CREATE FUNCTION app_spaces() RETURNS uuid[] LANGUAGE sql STABLE PARALLEL SAFE
     RETURN ARRAY(SELECT space_id FROM space_members WHERE user_id = app_user_id());
@@ -450,6 +479,7 @@ BEGIN
 
     EXECUTE 'CREATE POLICY own ON users USING (id = ' || me || ' OR ' || staff || ')';
     EXECUTE 'CREATE POLICY own ON platform_links USING (user_id = ' || me || ' OR ' || staff || ')';
+    EXECUTE 'CREATE POLICY own ON undo_records USING (owner_id = ' || me || ' OR ' || system || ')';
     EXECUTE 'CREATE POLICY own ON memory_preferences USING (user_id = ' || me || ' OR ' || staff || ')';
     EXECUTE 'CREATE POLICY own ON participants USING (user_id = ' || me || ' OR ' || system || ')';
     EXECUTE 'CREATE POLICY own ON space_members USING (user_id = ' || me || ' OR ' || system || ')';
@@ -468,7 +498,7 @@ BEGIN
         'memories', 'memory_versions', 'mentions', 'associations',
         'conversations', 'participants', 'messages', 'chunks',
         'recall_items', 'postings', 'reembeddings',
-        'api_keys', 'audit_log', 'idempotency_keys'
+        'api_keys', 'audit_log', 'idempotency_keys', 'undo_records'
     ] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', tab);
         EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', tab);

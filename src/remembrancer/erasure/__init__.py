@@ -1,0 +1,1 @@
+"""What a person may take with them, and what is deleted for good."""

@@ -1,0 +1,1 @@
+"""Associations: memories linked to each other, and walks along the links."""

@@ -1,0 +1,1 @@
+"""One person across platforms: links, merges, and taking them back."""
