@@ -26,6 +26,7 @@ from remembrancer import (
     MemoryFilter,
     MemoryUpdate,
     MessageCreate,
+    PlatformLink,
     RecallQuery,
     Remembrancer,
     RemembrancerError,
@@ -69,6 +70,24 @@ class Door(ABC):
 
     @abstractmethod
     async def change_user(self, user_id: Any, **changes: Any) -> Json: ...
+
+    @abstractmethod
+    async def user(self, user_id: Any) -> Json: ...
+
+    @abstractmethod
+    async def links(self, user: Any) -> list[Json]: ...
+
+    @abstractmethod
+    async def link(self, user: Any, **link: Any) -> Json: ...
+
+    @abstractmethod
+    async def unlink(self, user: Any, **link: Any) -> None: ...
+
+    @abstractmethod
+    async def merge(self, user: Any, other: Any) -> Json: ...
+
+    @abstractmethod
+    async def unmerge(self, user: Any, undo_id: Any) -> Json: ...
 
     @abstractmethod
     async def create_agent(self, **agent: Any) -> Json: ...
@@ -189,6 +208,31 @@ class PythonDoor(Door):
     async def change_user(self, user_id: Any, **changes: Any) -> Json:
         wanted = _parsed(UserUpdate, changes)
         return await self._tried(lambda: self.memory.users.update(self.actor, _id(user_id), wanted))
+
+    async def user(self, user_id: Any) -> Json:
+        return await self._tried(lambda: self.memory.users.get(self.actor, _id(user_id)))
+
+    async def links(self, user: Any) -> list[Json]:
+        return await self._tried(lambda: self.memory.identity.links(self.actor, _id(user)))
+
+    async def link(self, user: Any, **link: Any) -> Json:
+        wanted = _parsed(PlatformLink, link)
+        return await self._tried(lambda: self.memory.identity.link(self.actor, _id(user), wanted))
+
+    async def unlink(self, user: Any, **link: Any) -> None:
+        wanted = _parsed(PlatformLink, link)
+        await self._tried(lambda: self.memory.identity.unlink(self.actor, _id(user), wanted))
+
+    async def merge(self, user: Any, other: Any) -> Json:
+        return await self._tried(
+            lambda: self.memory.identity.merge(self.actor, _id(user), _id(other))
+        )
+
+    async def unmerge(self, user: Any, undo_id: Any) -> Json:
+        which = _parsed(UUID, undo_id)
+        return await self._tried(
+            lambda: self.memory.identity.undo_merge(self.actor, _id(user), which)
+        )
 
     async def create_agent(self, **agent: Any) -> Json:
         wanted = _parsed(AgentCreate, agent)
@@ -330,6 +374,25 @@ class RestDoor(Door):
 
     async def change_user(self, user_id: Any, **changes: Any) -> Json:
         return await self._send("PATCH", f"/api/users/{_id(user_id)}", changes)
+
+    async def user(self, user_id: Any) -> Json:
+        return await self._send("GET", f"/api/users/{_id(user_id)}")
+
+    async def links(self, user: Any) -> list[Json]:
+        return (await self._send("GET", f"/api/users/{_id(user)}/links"))["platform_links"]
+
+    async def link(self, user: Any, **link: Any) -> Json:
+        return await self._send("POST", f"/api/users/{_id(user)}/links", link)
+
+    async def unlink(self, user: Any, **link: Any) -> None:
+        await self._send("DELETE", f"/api/users/{_id(user)}/links", **link)
+
+    async def merge(self, user: Any, other: Any) -> Json:
+        body = {"user_id": str(_id(other))}
+        return await self._send("POST", f"/api/users/{_id(user)}/merges", body)
+
+    async def unmerge(self, user: Any, undo_id: Any) -> Json:
+        return await self._send("POST", f"/api/users/{_id(user)}/merges/{undo_id}/undo")
 
     async def create_agent(self, **agent: Any) -> Json:
         return await self._send("POST", "/api/agents", agent)

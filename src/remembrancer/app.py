@@ -19,6 +19,7 @@ from remembrancer.db.engine import Database, driver_url
 from remembrancer.db.migrate import migrate
 from remembrancer.embeddings import Embedder, create_embedder
 from remembrancer.idempotency import forget_old_keys
+from remembrancer.identity.service import Identity
 from remembrancer.indexing.index import Indexer
 from remembrancer.indexing.model import claim_store
 from remembrancer.keys.service import Keys
@@ -52,6 +53,7 @@ class Remembrancer:
         self.database = database
         self.embedder = embedder
         self.users = Users(database)
+        self.identity = Identity(database)
         self.agents = Agents(database)
         self.spaces = Spaces(database)
         self.keys = Keys(database)

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import httpx2
 import pytest
-from support import ADMIN, Api, rows
+from support import ADMIN, Api, person, rows
 
 from remembrancer import (
     Agent,
@@ -153,6 +153,7 @@ class Rest:
             },
             "/api/users/{user_id}": {"display_name": "Ada"},
             "/api/users/{user_id}/links": {"platform": "x", "platform_user_id": str(uuid4())},
+            "/api/users/{user_id}/merges": {"user_id": self.ids["other_user_id"]},
             "/api/agents": {"name": "Helper"},
             "/api/agents/{agent_id}": {"name": "Helper"},
             "/api/conversations": own,
@@ -182,11 +183,15 @@ def _operations(memory: Remembrancer) -> list[Operation]:
 async def rest(api: Api, ada: User, agent: Agent) -> Rest:
     memory = await api.memory.remember("Ada likes tea.", user=ada)
     opened = await api.memory.conversations.create(as_actor(ada), ConversationCreate())
+    once_other = await person(api.memory, "Cleo")
+    merge = await api.memory.identity.merge(as_actor(), ada.id, once_other.id)
     ids = {
         "user_id": str(ada.id),
         "agent_id": str(agent.id),
         "memory_id": memory.memory.id,
         "conversation_id": str(opened.id),
+        "undo_id": str(merge.undo_id),
+        "other_user_id": str((await person(api.memory, "Dan")).id),
         "key_id": str((await api.memory.keys.list(ADMIN))[0].id),
     }
     return Rest(api, api.client, _operations(api.memory), ids)
@@ -534,6 +539,10 @@ STAFF_ONLY = {
     ("POST", "/api/users/resolve"): "user",
     ("GET", "/api/users"): "user",
     ("POST", "/api/users/{user_id}/links"): "user",
+    ("DELETE", "/api/users/{user_id}/links"): "user",
+    ("POST", "/api/users/{user_id}/merges"): "user",
+    ("GET", "/api/users/{user_id}/merges"): "user",
+    ("POST", "/api/users/{user_id}/merges/{undo_id}/undo"): "user",
     ("POST", "/api/agents"): "user",
     ("PUT", "/api/agents/{agent_id}"): "user",
     ("DELETE", "/api/agents/{agent_id}"): "user",

@@ -6,7 +6,16 @@ from fastapi import APIRouter, FastAPI, Request
 from pydantic import BaseModel, Field
 
 from remembrancer import version
-from remembrancer.api import agents, conversations, keys, memories, problems, sessions, users
+from remembrancer.api import (
+    agents,
+    conversations,
+    identity,
+    keys,
+    memories,
+    problems,
+    sessions,
+    users,
+)
 from remembrancer.api.headers import CarefulHeaders
 from remembrancer.api.limits import BodyLimit, RateLimit
 from remembrancer.api.problems import Problem
@@ -71,6 +80,7 @@ def create_app(memory: Remembrancer) -> FastAPI:
         system,
         sessions.router,
         users.router,
+        identity.router,
         memories.by_agent,
         memories.by_user,
         memories.router,

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Response
 
 from remembrancer.api.dependencies import Authenticated, Cursor, IfMatch, Limit, Services, tag
 from remembrancer.text import Key, Page
-from remembrancer.users.schemas import PlatformLink, ResolveUser, User, UserUpdate
+from remembrancer.users.schemas import ResolveUser, User, UserUpdate
 
 router = APIRouter(prefix="/api/users", tags=["users"])
 
@@ -63,11 +63,3 @@ async def update_user(
     user = await memory.users.update(actor, user_id, changes, if_version=if_match)
     tag(response, user.version)
     return user
-
-
-@router.post("/{user_id}/links", status_code=201)
-async def link_platform(
-    memory: Services, actor: Authenticated, user_id: UUID, link: PlatformLink
-) -> User:
-    """Say that a platform id is this user."""
-    return await memory.users.link(actor, user_id, link)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Annotated
+from uuid import UUID
 
 import typer
 
@@ -9,6 +10,7 @@ from remembrancer.app import Remembrancer
 from remembrancer.cli.output import as_json, console, day, table
 from remembrancer.cli.people import find_user
 from remembrancer.cli.running import SERVICE, with_store
+from remembrancer.identity.schemas import Linked, Merge
 from remembrancer.users.schemas import PlatformLink, ResolveUser, User
 
 app = typer.Typer(help="People and the platforms they speak from.", no_args_is_help=True)
@@ -82,13 +84,77 @@ def link(
     platform_user_id: Annotated[str, typer.Argument(help="Who they are there.")],
     json: Json = False,
 ) -> None:
-    """Say that a platform id is this user."""
+    """Say that a platform id is this user; merges them with whoever it belongs to."""
     added = PlatformLink(platform=platform, platform_user_id=platform_user_id)
 
-    async def work(memory: Remembrancer) -> User:
-        return await memory.users.link(SERVICE, await find_user(memory, user), added)
+    async def work(memory: Remembrancer) -> Linked:
+        return await memory.identity.link(SERVICE, await find_user(memory, user), added)
 
-    _show_one(with_store(context, work), json)
+    linked = with_store(context, work)
+    _show_one(linked, json)
+    if linked.merge is not None and not json:
+        _tell(linked.merge)
+
+
+@app.command()
+def unlink(
+    context: typer.Context,
+    user: Whom,
+    platform: Annotated[str, typer.Argument(help="Such as telegram.")],
+    platform_user_id: Annotated[str, typer.Argument(help="Who they are there.")],
+) -> None:
+    """Take a platform id from a user; what was remembered stays with the user."""
+    link = PlatformLink(platform=platform, platform_user_id=platform_user_id)
+
+    async def work(memory: Remembrancer) -> None:
+        await memory.identity.unlink(SERVICE, await find_user(memory, user), link)
+
+    with_store(context, work)
+    console().print("Unlinked.")
+
+
+@app.command()
+def merge(
+    context: typer.Context,
+    user: Whom,
+    other: Annotated[str, typer.Argument(help="Who is the same person, and becomes the first.")],
+    json: Json = False,
+) -> None:
+    """Merge two users who are one person into the first."""
+
+    async def work(memory: Remembrancer) -> Merge:
+        survivor, merged = await find_user(memory, user), await find_user(memory, other)
+        return await memory.identity.merge(SERVICE, survivor, merged)
+
+    done = with_store(context, work)
+    if json:
+        as_json(done)
+    else:
+        _tell(done)
+
+
+@app.command()
+def unmerge(
+    context: typer.Context,
+    user: Whom,
+    undo_id: Annotated[UUID, typer.Argument(help="As the merge printed it.")],
+) -> None:
+    """Take a merge back: two people again, each with what was theirs."""
+
+    async def work(memory: Remembrancer) -> Merge:
+        return await memory.identity.undo_merge(SERVICE, await find_user(memory, user), undo_id)
+
+    console().print(f"{with_store(context, work).merged_id} is somebody else again.")
+
+
+def _tell(merge: Merge) -> None:
+    moved = ", ".join(
+        f"{count:,} {name.replace('_', ' ')}" for name, count in merge.counts if count
+    )
+    console().print(f"Merged {merge.merged_id} into {merge.survivor_id}: {moved or 'nothing'}.")
+    console().print(
+        f"To take it back: remembrancer users unmerge {merge.survivor_id} {merge.undo_id}"
+    )
 
 
 def _show_one(user: User, json: bool) -> None:

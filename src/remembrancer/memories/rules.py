@@ -75,10 +75,11 @@ def says_the_same(one: str, other: str) -> bool:
     So the words must be the same in the same order, but for case, punctuation, short forms
     and fillers. What differs in more is two memories: a duplicate costs less than a fact.
     """
-    return _telling_words(one) == _telling_words(other)
+    return telling_words(one) == telling_words(other)
 
 
-def _telling_words(statement: str) -> Sequence[str]:
+def telling_words(statement: str) -> Sequence[str]:
+    """Return the words that make a statement this statement, in order."""
     text = normalised(statement).replace("\u2019", "'")
     for short, long in _SHORT_FORMS.items():
         text = text.replace(short, long)

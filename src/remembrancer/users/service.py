@@ -19,7 +19,7 @@ STAFF = (Role.ADMIN, Role.SERVICE)
 
 
 class Users:
-    """Resolve, read and change users."""
+    """Resolve, read and change users. Who is who is said in ``identity``."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -39,7 +39,7 @@ class Users:
             if row is None:  # pragma: no cover - a link always has its user
                 raise Conflict("the platform id was unlinked at the same moment; try again")
             changed = await repository.refresh(connection, row.id, who.display_name, who.time_zone)
-            return await _with_links(connection, changed or row)
+            return await with_links(connection, changed or row)
 
     @staticmethod
     async def _known(connection: AsyncConnection, who: ResolveUser) -> Row[Any] | None:
@@ -49,7 +49,7 @@ class Users:
         """Return one user; ``NotFound`` if there is none, or it is somebody else."""
         actor = actor.acting_for(user_id)
         async with self._database.transaction(actor) as (connection, actor):
-            return await _with_links(connection, await _found(connection, user_id))
+            return await with_links(connection, await _found(connection, actor.require_user()))
 
     async def find(self, actor: Actor, platform: str, platform_user_id: str) -> User:
         """Return the user behind a platform id, or raise ``NotFound``."""
@@ -57,7 +57,7 @@ class Users:
             row = await repository.find_by_platform(connection, platform, platform_user_id)
             if row is None:
                 raise NotFound("nobody is known by this platform id", field="platform_user_id")
-            return await _with_links(connection, row)
+            return await with_links(connection, row)
 
     async def named(self, actor: Actor, name: str, *, limit: int = 50) -> Sequence[User]:
         """Return users of this last-known name, in any case, in the order they came."""
@@ -88,25 +88,13 @@ class Users:
         """Change a user's name or time zone; ``PreconditionFailed`` if it moved on."""
         actor = actor.acting_for(user_id)
         async with self._database.transaction(actor) as (connection, actor):
-            row = await _found(connection, user_id, lock=True)
+            row = await _found(connection, actor.require_user(), lock=True)
             if if_version not in {None, row.version}:
                 raise PreconditionFailed("the user has changed", current_version=row.version)
             changed = await repository.refresh(
                 connection, row.id, changes.display_name, changes.time_zone
             )
-            return await _with_links(connection, changed or row)
-
-    async def link(self, actor: Actor, user_id: UUID, link: PlatformLink) -> User:
-        """Say that a platform id is this user; ``Conflict`` if it is somebody else's."""
-        actor.require(*STAFF)
-        async with self._database.system() as connection:
-            row = await _found(connection, user_id)
-            owner = await repository.add_link(
-                connection, row.id, link.platform, link.platform_user_id
-            )
-            if owner != row.id:
-                raise Conflict("this platform id belongs to another user", field="platform_user_id")
-            return await _with_links(connection, row)
+            return await with_links(connection, changed or row)
 
 
 async def _found(connection: AsyncConnection, user_id: UUID, *, lock: bool = False) -> Row[Any]:
@@ -116,7 +104,8 @@ async def _found(connection: AsyncConnection, user_id: UUID, *, lock: bool = Fal
     return row
 
 
-async def _with_links(connection: AsyncConnection, row: Row[Any]) -> User:
+async def with_links(connection: AsyncConnection, row: Row[Any]) -> User:
+    """Return a row of ``users`` as the API shows it."""
     return (await _all_with_links(connection, [row]))[0]
 
 

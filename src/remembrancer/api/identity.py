@@ -1,0 +1,77 @@
+"""Who is who: /api/users/{user_id}/links and /merges."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+
+from remembrancer.api.dependencies import Authenticated, Services
+from remembrancer.identity.schemas import Linked, LinkedSince, Merge, MergeRequest
+from remembrancer.text import Key
+from remembrancer.users.schemas import PlatformLink
+
+router = APIRouter(prefix="/api/users/{user_id}", tags=["users"])
+
+
+class Links(BaseModel):
+    """The platform ids of a user."""
+
+    platform_links: list[LinkedSince]
+
+
+class Merges(BaseModel):
+    """The merges into a user, the latest first."""
+
+    merges: list[Merge]
+
+
+@router.get("/links")
+async def list_links(memory: Services, actor: Authenticated, user_id: UUID) -> Links:
+    """List the platform ids of a user."""
+    return Links(platform_links=list(await memory.identity.links(actor, user_id)))
+
+
+@router.post("/links", status_code=201)
+async def link_platform(
+    memory: Services, actor: Authenticated, user_id: UUID, link: PlatformLink
+) -> Linked:
+    """Say that a platform id is this user.
+
+    If it is somebody else's, they are merged into this user; `merge` in the answer says what
+    moved and how to take it back.
+    """
+    return await memory.identity.link(actor, user_id, link)
+
+
+@router.delete("/links", status_code=204)
+async def unlink_platform(
+    memory: Services,
+    actor: Authenticated,
+    user_id: UUID,
+    platform: Annotated[Key, Query()],
+    platform_user_id: Annotated[Key, Query()],
+) -> None:
+    """Take a platform id from a user; what was remembered stays with the user."""
+    link = PlatformLink(platform=platform, platform_user_id=platform_user_id)
+    await memory.identity.unlink(actor, user_id, link)
+
+
+@router.post("/merges", status_code=201)
+async def merge_users(
+    memory: Services, actor: Authenticated, user_id: UUID, other: MergeRequest
+) -> Merge:
+    """Merge another user into this one: they are one person."""
+    return await memory.identity.merge(actor, user_id, other.user_id)
+
+
+@router.get("/merges")
+async def list_merges(memory: Services, actor: Authenticated, user_id: UUID) -> Merges:
+    """List the merges into a user, the latest first."""
+    return Merges(merges=list(await memory.identity.merges(actor, user_id)))
+
+
+@router.post("/merges/{undo_id}/undo")
+async def undo_merge(memory: Services, actor: Authenticated, user_id: UUID, undo_id: UUID) -> Merge:
+    """Take a merge back: two people again, each with what was theirs."""
+    return await memory.identity.undo_merge(actor, user_id, undo_id)

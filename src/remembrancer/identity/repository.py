@@ -1,0 +1,251 @@
+"""Rows that change hands: copied to the new owner, then deleted with the old one.
+
+The owner is part of every key and may decide on which machine a row lies, so it is never
+updated in place.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Row,
+    Table,
+    Text,
+    Uuid,
+    and_,
+    any_,
+    case,
+    cast,
+    delete,
+    literal,
+    or_,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from remembrancer.db.tables import (
+    associations,
+    chunks,
+    memories,
+    memory_versions,
+    mentions,
+    messages,
+    postings,
+    recall_items,
+    reembeddings,
+    users,
+)
+from remembrancer.memories.schemas import Status
+
+Rows = Sequence[Row[*tuple[Any, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """Which rows go from one owner to another, and what changes on the way."""
+
+    giver: UUID
+    taker: UUID
+    memory_ids: Sequence[str]
+    message_ids: Sequence[UUID]
+    chunk_ids: Sequence[UUID]
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """New ids of memories whose id the taker has already, by old id."""
+    statuses: Mapping[str, str] = field(default_factory=dict)
+    """New statuses of memories, by old id."""
+
+
+def among(column: Any, values: Sequence[Any], kind: Any = Text) -> ColumnElement[bool]:
+    """Return ``column = ANY (values)``: one bind however many there are."""
+    found: ColumnElement[bool] = column == any_(cast(list(values), ARRAY(kind)))
+    return found
+
+
+async def hand_over(connection: AsyncConnection, what: Handover) -> None:
+    """Move memories, messages and chunks with all that hangs on them."""
+    moves = _moves(what)
+    for table, which, changes in moves:
+        await _copy(connection, table, which, {"owner_id": literal(what.taker, Uuid), **changes})
+    await _follow(connection, what)
+    for table, which, _ in reversed(moves):
+        await connection.execute(delete(table).where(which))
+
+
+def _moves(what: Handover) -> list[tuple[Table, ColumnElement[bool], dict[str, Any]]]:
+    """Return table, rows and changed columns; those that others refer to come first."""
+    item = recall_items.c
+    items = and_(
+        item.owner_id == what.giver,
+        or_(
+            among(item.memory_id, what.memory_ids),
+            among(item.source_id, [*what.message_ids, *what.chunk_ids], Uuid),
+        ),
+    )
+    item_ids = select(item.id).where(items)
+    parts: list[tuple[Table, ColumnElement[bool], dict[str, Any]]] = [
+        (
+            memories,
+            among(memories.c.id, what.memory_ids),
+            {"id": _renamed(what, memories.c.id), "status": _status(what)},
+        ),
+        *(
+            (table, among(table.c.memory_id, what.memory_ids), _memory_id(what, table))
+            for table in (memory_versions, mentions, associations)
+        ),
+        (messages, among(messages.c.id, what.message_ids, Uuid), {}),
+        (chunks, among(chunks.c.id, what.chunk_ids, Uuid), {}),
+        (recall_items, items, {**_memory_id(what, recall_items), "active": _active(what)}),
+        (postings, postings.c.item_id.in_(item_ids), {}),
+        (reembeddings, reembeddings.c.item_id.in_(item_ids), {}),
+    ]
+    return [
+        (table, and_(table.c.owner_id == what.giver, which), changes)
+        for table, which, changes in parts
+    ]
+
+
+def _memory_id(what: Handover, table: Table) -> dict[str, Any]:
+    return {"memory_id": _renamed(what, table.c.memory_id)}
+
+
+def _renamed(what: Handover, column: Any) -> Any:
+    return case(dict(what.renamed), value=column, else_=column) if what.renamed else column
+
+
+def _status(what: Handover) -> Any:
+    column = memories.c.status
+    return _by_status(what, memories.c.id, literal, column)
+
+
+def _active(what: Handover) -> Any:
+    item = recall_items.c
+    return _by_status(
+        what, item.memory_id, lambda status: literal(status == Status.ACTIVE), item.active
+    )
+
+
+def _by_status(what: Handover, memory_id: Any, value: Any, otherwise: Any) -> Any:
+    """Return what a column becomes where the memory's status changes."""
+    by_status: dict[str, list[str]] = {}
+    for changed, status in what.statuses.items():
+        by_status.setdefault(status, []).append(changed)
+    cases = [(among(memory_id, ids), value(status)) for status, ids in by_status.items()]
+    return case(*cases, else_=otherwise) if cases else otherwise
+
+
+async def _copy(
+    connection: AsyncConnection, table: Table, which: Any, changes: Mapping[str, Any]
+) -> None:
+    columns = [column.name for column in table.columns]
+    values = [changes.get(name, table.c[name]) for name in columns]
+    await connection.execute(insert(table).from_select(columns, select(*values).where(which)))
+
+
+async def _follow(connection: AsyncConnection, what: Handover) -> None:
+    """Let everybody's associations point at the memories where they are now."""
+    column = associations.c
+    await connection.execute(
+        update(associations)
+        .where(column.target_owner_id == what.giver, among(column.target_id, what.memory_ids))
+        .values(target_owner_id=what.taker, target_id=_renamed(what, column.target_id))
+    )
+
+
+async def lock_people(connection: AsyncConnection, user_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+    """Lock users against every other writer; return who each known one is now."""
+    column = users.c
+    locked: set[UUID] = set()
+    while True:
+        known = select(column.id, column.merged_into).where(column.id.in_(user_ids))
+        now = {row.id: row.merged_into or row.id for row in await connection.execute(known)}
+        if locked >= set(now.values()):
+            return now
+        # A merge that is waited for may move them on: then whoever they are now is locked too.
+        people = select(column.id).where(column.id.in_(now.values())).order_by(column.id)
+        locked |= set((await connection.execute(people.with_for_update())).scalars())
+
+
+async def memories_of(connection: AsyncConnection, owner_id: UUID) -> Rows:
+    """Return what is compared of all memories of an owner, oldest first."""
+    column = memories.c
+    wanted = memories.c[
+        "id",
+        "content",
+        "kind",
+        "agent_id",
+        "space_id",
+        "place_id",
+        "valid_from",
+        "valid_to",
+        "status",
+    ]
+    statement = (
+        select(*wanted).where(column.owner_id == owner_id).order_by(column.created_at, column.id)
+    )
+    return (await connection.execute(statement)).all()
+
+
+async def ids_of(connection: AsyncConnection, table: Table, owner_id: UUID) -> list[UUID]:
+    """Return the ids of an owner's messages or chunks."""
+    statement = select(table.c.id).where(table.c.owner_id == owner_id).order_by(table.c.id)
+    return list((await connection.execute(statement)).scalars())
+
+
+async def add_mentions_of(
+    connection: AsyncConnection, owner_id: UUID, pairs: Mapping[str, str]
+) -> list[UUID]:
+    """Copy the mentions of duplicates to the memories they repeat; return the copies' ids."""
+    binds = {"owner": owner_id, "duplicates": list(pairs), "originals": list(pairs.values())}
+    return list((await connection.execute(_ADD_MENTIONS, binds)).scalars())
+
+
+async def remove_mentions(connection: AsyncConnection, owner_id: UUID, ids: Sequence[UUID]) -> None:
+    """Remove mentions that were copied, and count them off."""
+    await connection.execute(_REMOVE_MENTIONS, {"owner": owner_id, "ids": list(ids)})
+
+
+# The wording is what was said where the two are worded differently.
+_ADD_MENTIONS = text("""
+    WITH pairs AS (
+        SELECT * FROM unnest(CAST(:duplicates AS text[]), CAST(:originals AS text[]))
+                 AS p (duplicate, original)
+    ),
+    added AS (
+        INSERT INTO mentions (owner_id, memory_id, id, wording, agent_id, source, platform,
+                              conversation_id, message_id, mentioned_at)
+        SELECT m.owner_id, p.original, gen_random_uuid(),
+               nullif(coalesce(m.wording, twin.content), kept.content),
+               m.agent_id, m.source, m.platform, m.conversation_id, m.message_id, m.mentioned_at
+          FROM pairs AS p
+          JOIN mentions AS m ON m.owner_id = :owner AND m.memory_id = p.duplicate
+          JOIN memories AS twin ON twin.owner_id = :owner AND twin.id = p.duplicate
+          JOIN memories AS kept ON kept.owner_id = :owner AND kept.id = p.original
+        RETURNING memory_id, id
+    ),
+    counted AS (
+        UPDATE memories AS m
+           SET mention_count = m.mention_count + a.times
+          FROM (SELECT memory_id, count(*) AS times FROM added GROUP BY memory_id) AS a
+         WHERE m.owner_id = :owner AND m.id = a.memory_id
+    )
+    SELECT id FROM added
+""")
+
+_REMOVE_MENTIONS = text("""
+    WITH removed AS (
+        DELETE FROM mentions
+         WHERE owner_id = :owner AND id = ANY (CAST(:ids AS uuid[]))
+        RETURNING memory_id
+    )
+    UPDATE memories AS m
+       SET mention_count = m.mention_count - r.times
+      FROM (SELECT memory_id, count(*) AS times FROM removed GROUP BY memory_id) AS r
+     WHERE m.owner_id = :owner AND m.id = r.memory_id
+""")

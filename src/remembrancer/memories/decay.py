@@ -1,0 +1,48 @@
+"""How the importance of a memory fades while nobody needs it. Pure, and its SQL twin.
+
+What is stored is the importance a memory was given. How much of it is left is computed when
+it is read, from its age: no job rewrites it, so an idle store never changes.
+"""
+
+from datetime import datetime
+from typing import Final
+
+from remembrancer.memories.schemas import Kind
+
+HALF_LIFE_DAYS: Final[dict[Kind, float | None]] = {
+    Kind.IDENTITY: None,
+    Kind.PREFERENCE: 365.0,
+    Kind.PLACE: 365.0,
+    Kind.FACT: 180.0,
+    Kind.DECISION: 180.0,
+    Kind.GOAL: 180.0,
+    Kind.TODO: 60.0,
+    Kind.EVENT: 30.0,
+    Kind.OBSERVATION: 30.0,
+}
+"""Days after which half of a memory's importance is left, by kind; None never fades."""
+
+
+def decayed(importance: float, kind: Kind, since: datetime, now: datetime) -> float:
+    """Return what is left at ``now`` of an importance of 0 to 1.
+
+    ``since`` is when the memory was last of use: written, changed or recalled. Half is left
+    after the half-life of its kind, a quarter after two. Identity never fades.
+    """
+    half_life = HALF_LIFE_DAYS[kind]
+    days = (now - since).total_seconds() / 86_400
+    if half_life is None or days <= 0:
+        return importance
+    return importance * 0.5 ** float(days / half_life)
+
+
+def decayed_sql(importance: str, kind: str, since: str, now: str) -> str:
+    """Return the SQL twin of :func:`decayed` over SQL expressions."""
+    days = f"greatest(extract(epoch FROM {now} - {since}), 0) / 86400.0"
+    cases = " ".join(
+        f"WHEN '{name}' THEN {half_life}"
+        for name, half_life in HALF_LIFE_DAYS.items()
+        if half_life is not None
+    )
+    left = f"power(0.5, CAST({days} AS float8) / CASE {kind} {cases} END)"
+    return f"({importance} * coalesce({left}, 1.0))"
