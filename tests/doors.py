@@ -21,20 +21,36 @@ from remembrancer import (
     Actor,
     AgentCreate,
     AgentUpdate,
+    AssociationCreate,
+    AuditFilter,
     ConversationCreate,
+    FactCreate,
+    MemberAdd,
+    MemberUpdate,
     MemoryCreate,
     MemoryFilter,
     MemoryUpdate,
     MessageCreate,
+    MoveRequest,
     PlatformLink,
+    PolicyUpdate,
+    PreferenceFile,
+    PreferencesUpdate,
+    PreferenceUpdate,
     RecallQuery,
+    Relation,
     Remembrancer,
     RemembrancerError,
     ResolveUser,
     Role,
+    SpaceCreate,
+    SpaceUpdate,
+    ToggleUpdate,
     User,
     UserUpdate,
+    VisibilityUpdate,
 )
+from remembrancer.preferences.files import from_csv, to_csv
 
 Json = dict[str, Any]
 
@@ -90,6 +106,138 @@ class Door(ABC):
     async def unmerge(self, user: Any, undo_id: Any) -> Json: ...
 
     @abstractmethod
+    async def as_admin(self) -> "Door":
+        """This door for an admin."""
+
+    @abstractmethod
+    async def preference(self, user: Any, agent: Any) -> Json: ...
+
+    @abstractmethod
+    async def prefer(self, user: Any, agent: Any, allow: Any) -> Json: ...
+
+    @abstractmethod
+    async def reset_preference(self, user: Any, agent: Any) -> None: ...
+
+    @abstractmethod
+    async def preferences(self, user: Any) -> list[Json]: ...
+
+    @abstractmethod
+    async def prefer_many(self, user: Any, **wanted: Any) -> Json: ...
+
+    @abstractmethod
+    async def reset_preferences(self, user: Any) -> int: ...
+
+    @abstractmethod
+    async def scope(self, user: Any, agent: Any) -> Json: ...
+
+    @abstractmethod
+    async def scopes(self, user: Any, *, limit: int = 50, cursor: str | None = None) -> Json: ...
+
+    @abstractmethod
+    async def export_preferences(self, user: Any = None, *, kind: str = "json") -> Any: ...
+
+    @abstractmethod
+    async def import_preferences(self, file: Any, user: Any = None) -> Json:
+        """``file`` is CSV if it is text; without a user it is everybody's."""
+
+    @abstractmethod
+    async def toggle(self, user: Any) -> Json: ...
+
+    @abstractmethod
+    async def set_toggle(self, user: Any, allow: Any) -> Json: ...
+
+    @abstractmethod
+    async def policy(self) -> Json: ...
+
+    @abstractmethod
+    async def set_policy(self, allow: Any) -> Json: ...
+
+    @abstractmethod
+    async def statistics(self) -> Json: ...
+
+    @abstractmethod
+    async def move(self, user: Any, agent: Any, *, key: Any = None, **wanted: Any) -> Json: ...
+
+    @abstractmethod
+    async def undo_move(self, user: Any, undo_id: Any) -> Json: ...
+
+    @abstractmethod
+    async def erase_user(self, user: Any, **how: Any) -> Json: ...
+
+    @abstractmethod
+    async def erase_memory(self, memory_id: str, *, user: Any = None, **how: Any) -> Json: ...
+
+    @abstractmethod
+    async def erase_message(
+        self, conversation_id: Any, message_id: Any, *, user: Any = None, **how: Any
+    ) -> Json: ...
+
+    @abstractmethod
+    async def exported(self, user: Any) -> list[Json]: ...
+
+    @abstractmethod
+    async def audited(
+        self, *, limit: int = 50, cursor: str | None = None, **wanted: Any
+    ) -> Json: ...
+
+    @abstractmethod
+    async def known_users(self, agent: Any = None, **page: Any) -> Json: ...
+
+    @abstractmethod
+    async def create_space(self, *, user: Any = None, key: Any = None, **space: Any) -> Json: ...
+
+    @abstractmethod
+    async def spaces(self, *, user: Any = None, **page: Any) -> Json: ...
+
+    @abstractmethod
+    async def space(self, space_id: Any, *, user: Any = None) -> Json: ...
+
+    @abstractmethod
+    async def change_space(self, space_id: Any, *, user: Any = None, **changes: Any) -> Json: ...
+
+    @abstractmethod
+    async def delete_space(self, space_id: Any, *, user: Any = None) -> None: ...
+
+    @abstractmethod
+    async def restore_space(self, space_id: Any, *, user: Any = None) -> Json: ...
+
+    @abstractmethod
+    async def members(self, space_id: Any, *, user: Any = None, **page: Any) -> Json: ...
+
+    @abstractmethod
+    async def add_member(
+        self, space_id: Any, member: Any, *, user: Any = None, key: Any = None, **fields: Any
+    ) -> Json: ...
+
+    @abstractmethod
+    async def change_member(
+        self, space_id: Any, member: Any, *, user: Any = None, **change: Any
+    ) -> Json: ...
+
+    @abstractmethod
+    async def remove_member(self, space_id: Any, member: Any, *, user: Any = None) -> None: ...
+
+    @abstractmethod
+    async def leave(self, space_id: Any, *, user: Any = None) -> None: ...
+
+    @abstractmethod
+    async def remember_in(
+        self, space_id: Any, content: Any, *, user: Any = None, key: Any = None, **fields: Any
+    ) -> Json: ...
+
+    @abstractmethod
+    async def listed_in(self, space_id: Any, *, user: Any = None, **wanted: Any) -> Json: ...
+
+    @abstractmethod
+    async def facts(self, space_id: Any, *, user: Any = None, **page: Any) -> Json: ...
+
+    @abstractmethod
+    async def show(
+        self, memory_id: Any, visibility: Any, *, user: Any = None, if_version: int | None = None
+    ) -> Json:
+        """Share a fact, or make it private."""
+
+    @abstractmethod
     async def create_agent(self, **agent: Any) -> Json: ...
 
     @abstractmethod
@@ -123,6 +271,35 @@ class Door(ABC):
     async def pin(self, memory_id: str, *, user: Any = None, pinned: bool = True) -> Json: ...
 
     @abstractmethod
+    async def associate(
+        self, memory_id: Any, target_id: Any, *, user: Any = None, agent: Any = None, **edge: Any
+    ) -> Json: ...
+
+    @abstractmethod
+    async def dissociate(
+        self, memory_id: Any, target_id: Any, relation: Any = None, *, user: Any = None
+    ) -> None: ...
+
+    @abstractmethod
+    async def associations(
+        self,
+        memory_id: Any,
+        *,
+        user: Any = None,
+        agent: Any = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Json: ...
+
+    @abstractmethod
+    async def neighbours(
+        self, memory_id: Any, *, user: Any = None, agent: Any = None, **wanted: Any
+    ) -> Json: ...
+
+    @abstractmethod
+    async def suggestions(self, memory_id: Any, *, user: Any = None, agent: Any = None) -> Json: ...
+
+    @abstractmethod
     async def listed(
         self,
         *,
@@ -152,6 +329,15 @@ class Door(ABC):
     async def window(
         self, conversation_id: Any, *, user: Any = None, last: int = 20, before: int | None = None
     ) -> list[Json]: ...
+
+    @abstractmethod
+    async def summarize(self, conversation_id: Any, *, user: Any = None) -> Json: ...
+
+    @abstractmethod
+    async def chunks(self, conversation_id: Any, *, user: Any = None, **page: Any) -> Json: ...
+
+    @abstractmethod
+    async def jobs(self, **page: Any) -> Json: ...
 
     async def contents(self, query: Any, **asked: Any) -> list[str]:
         """What is recalled, as texts."""
@@ -234,6 +420,221 @@ class PythonDoor(Door):
             lambda: self.memory.identity.undo_merge(self.actor, _id(user), which)
         )
 
+    async def as_admin(self) -> "PythonDoor":
+        return replace(self, actor=Actor(Role.ADMIN))
+
+    async def preference(self, user: Any, agent: Any) -> Json:
+        return await self._tried(
+            lambda: self.memory.preferences.get(self.actor, _id(user), _id(agent))
+        )
+
+    async def prefer(self, user: Any, agent: Any, allow: Any) -> Json:
+        wanted = _parsed(PreferenceUpdate, {"allow_agent_specific_memory": allow})
+        return await self._tried(
+            lambda: self.memory.preferences.put(self.actor, _id(user), _id(agent), wanted)
+        )
+
+    async def reset_preference(self, user: Any, agent: Any) -> None:
+        await self._tried(lambda: self.memory.preferences.reset(self.actor, _id(user), _id(agent)))
+
+    async def preferences(self, user: Any) -> list[Json]:
+        return await self._tried(lambda: self.memory.preferences.list(self.actor, _id(user)))
+
+    async def prefer_many(self, user: Any, **wanted: Any) -> Json:
+        asked = _parsed(PreferencesUpdate, wanted)
+        return await self._tried(
+            lambda: self.memory.preferences.put_many(self.actor, _id(user), asked)
+        )
+
+    async def reset_preferences(self, user: Any) -> int:
+        return await self._tried(lambda: self.memory.preferences.reset_all(self.actor, _id(user)))
+
+    async def scope(self, user: Any, agent: Any) -> Json:
+        return await self._tried(
+            lambda: self.memory.preferences.scope(self.actor, _id(user), _id(agent))
+        )
+
+    async def scopes(self, user: Any, *, limit: int = 50, cursor: str | None = None) -> Json:
+        return await self._tried(
+            lambda: self.memory.preferences.scopes(
+                self.actor, _id(user), limit=limit, cursor=cursor
+            )
+        )
+
+    async def export_preferences(self, user: Any = None, *, kind: str = "json") -> Any:
+        service = self.memory.preferences
+        if user is None:
+            file = await self._tried(lambda: service.export_all(self.actor))
+        else:
+            file = await self._tried(lambda: service.export(self.actor, _id(user)))
+        return to_csv(PreferenceFile.model_validate(file)) if kind == "csv" else file
+
+    async def import_preferences(self, file: Any, user: Any = None) -> Json:
+        service = self.memory.preferences
+
+        async def call() -> Any:
+            rows = from_csv(file) if isinstance(file, str) else _parsed(PreferenceFile, file)
+            if user is None:
+                return await service.import_all(self.actor, rows)
+            return await service.import_(self.actor, _id(user), rows)
+
+        return await self._tried(call)
+
+    async def toggle(self, user: Any) -> Json:
+        return await self._tried(lambda: self.memory.preferences.toggle(self.actor, _id(user)))
+
+    async def set_toggle(self, user: Any, allow: Any) -> Json:
+        wanted = _parsed(ToggleUpdate, {"allow_agent_specific_memory": allow})
+        return await self._tried(
+            lambda: self.memory.preferences.set_toggle(self.actor, _id(user), wanted)
+        )
+
+    async def policy(self) -> Json:
+        return await self._tried(lambda: self.memory.policy.get(self.actor))
+
+    async def set_policy(self, allow: Any) -> Json:
+        wanted = _parsed(PolicyUpdate, {"allow_agent_specific_memory_globally": allow})
+        return await self._tried(lambda: self.memory.policy.put(self.actor, wanted))
+
+    async def statistics(self) -> Json:
+        return await self._tried(lambda: self.memory.policy.statistics(self.actor))
+
+    async def move(self, user: Any, agent: Any, *, key: Any = None, **wanted: Any) -> Json:
+        asked = _parsed(MoveRequest, wanted)
+        return await self._tried(
+            lambda: self.memory.moving.move(
+                self.actor, _id(user), _id(agent), asked, idempotency_key=key
+            )
+        )
+
+    async def undo_move(self, user: Any, undo_id: Any) -> Json:
+        which = _parsed(UUID, undo_id)
+        return await self._tried(lambda: self.memory.moving.undo(self.actor, _id(user), which))
+
+    async def erase_user(self, user: Any, **how: Any) -> Json:
+        return await self._tried(
+            lambda: self.memory.erasure.erase_user(self.actor, _id(user), **how)
+        )
+
+    async def erase_memory(self, memory_id: str, *, user: Any = None, **how: Any) -> Json:
+        return await self._tried(
+            lambda: self.memory.erasure.erase_memory(self._for(user), memory_id, **how)
+        )
+
+    async def erase_message(
+        self, conversation_id: Any, message_id: Any, *, user: Any = None, **how: Any
+    ) -> Json:
+        where, which = _parsed(UUID, conversation_id), _parsed(UUID, message_id)
+        return await self._tried(
+            lambda: self.memory.erasure.erase_message(self._for(user), where, which, **how)
+        )
+
+    async def exported(self, user: Any) -> list[Json]:
+        async def lines() -> list[Json]:
+            return [line async for line in self.memory.export.lines(self.actor, _id(user))]
+
+        return await self._tried(lines)
+
+    async def audited(self, *, limit: int = 50, cursor: str | None = None, **wanted: Any) -> Json:
+        asked = _parsed(AuditFilter, wanted)
+        return await self._tried(
+            lambda: self.memory.audit_log.list(
+                self.actor.acting_for(None if self.actor.role == "admin" else asked.user_id),
+                asked,
+                limit=limit,
+                cursor=cursor,
+            )
+        )
+
+    async def known_users(self, agent: Any = None, **page: Any) -> Json:
+        which = _parsed(UUID | None, _id(agent))
+        return await self._tried(lambda: self.memory.users.known(self.actor, which, **page))
+
+    async def create_space(self, *, user: Any = None, key: Any = None, **space: Any) -> Json:
+        wanted = _parsed(SpaceCreate, space)
+        return await self._tried(
+            lambda: self.memory.spaces.create(self._for(user), wanted, idempotency_key=key)
+        )
+
+    async def spaces(self, *, user: Any = None, **page: Any) -> Json:
+        return await self._tried(lambda: self.memory.spaces.list(self._for(user), **page))
+
+    async def space(self, space_id: Any, *, user: Any = None) -> Json:
+        which = _parsed(UUID, space_id)
+        return await self._tried(lambda: self.memory.spaces.get(self._for(user), which))
+
+    async def change_space(self, space_id: Any, *, user: Any = None, **changes: Any) -> Json:
+        which, wanted = _parsed(UUID, space_id), _parsed(SpaceUpdate, changes)
+        return await self._tried(lambda: self.memory.spaces.update(self._for(user), which, wanted))
+
+    async def delete_space(self, space_id: Any, *, user: Any = None) -> None:
+        which = _parsed(UUID, space_id)
+        await self._tried(lambda: self.memory.spaces.delete(self._for(user), which))
+
+    async def restore_space(self, space_id: Any, *, user: Any = None) -> Json:
+        which = _parsed(UUID, space_id)
+        return await self._tried(lambda: self.memory.spaces.restore(self._for(user), which))
+
+    async def members(self, space_id: Any, *, user: Any = None, **page: Any) -> Json:
+        which = _parsed(UUID, space_id)
+        return await self._tried(lambda: self.memory.spaces.members(self._for(user), which, **page))
+
+    async def add_member(
+        self, space_id: Any, member: Any, *, user: Any = None, key: Any = None, **fields: Any
+    ) -> Json:
+        which = _parsed(UUID, space_id)
+        wanted = _parsed(MemberAdd, {"user_id": _id(member), **fields})
+        return await self._tried(
+            lambda: self.memory.spaces.add_member(
+                self._for(user), which, wanted, idempotency_key=key
+            )
+        )
+
+    async def change_member(
+        self, space_id: Any, member: Any, *, user: Any = None, **change: Any
+    ) -> Json:
+        which, wanted = _parsed(UUID, space_id), _parsed(MemberUpdate, change)
+        return await self._tried(
+            lambda: self.memory.spaces.change_member(self._for(user), which, _id(member), wanted)
+        )
+
+    async def remove_member(self, space_id: Any, member: Any, *, user: Any = None) -> None:
+        which = _parsed(UUID, space_id)
+        await self._tried(
+            lambda: self.memory.spaces.remove_member(self._for(user), which, _id(member))
+        )
+
+    async def leave(self, space_id: Any, *, user: Any = None) -> None:
+        which = _parsed(UUID, space_id)
+        await self._tried(lambda: self.memory.spaces.leave(self._for(user), which))
+
+    async def remember_in(
+        self, space_id: Any, content: Any, *, user: Any = None, key: Any = None, **fields: Any
+    ) -> Json:
+        which = _parsed(UUID, space_id)
+        fact = _parsed(FactCreate, {"content": content, **fields})
+        return await self._tried(
+            lambda: self.memory.sharing.remember(self._for(user), which, fact, idempotency_key=key)
+        )
+
+    async def listed_in(self, space_id: Any, *, user: Any = None, **wanted: Any) -> Json:
+        which, asked = _parsed(UUID, space_id), _parsed(MemoryFilter, wanted)
+        return await self._tried(lambda: self.memory.sharing.list(self._for(user), which, asked))
+
+    async def facts(self, space_id: Any, *, user: Any = None, **page: Any) -> Json:
+        which = _parsed(UUID, space_id)
+        return await self._tried(lambda: self.memory.sharing.facts(self._for(user), which, **page))
+
+    async def show(
+        self, memory_id: Any, visibility: Any, *, user: Any = None, if_version: int | None = None
+    ) -> Json:
+        wanted = _parsed(VisibilityUpdate, {"visibility": visibility}).visibility
+        return await self._tried(
+            lambda: self.memory.sharing.set_visibility(
+                self._for(user), memory_id, wanted, if_version=if_version
+            )
+        )
+
     async def create_agent(self, **agent: Any) -> Json:
         wanted = _parsed(AgentCreate, agent)
         return await self._tried(lambda: self.memory.agents.create(self.actor, wanted))
@@ -290,6 +691,49 @@ class PythonDoor(Door):
             lambda: self.memory.memories.pin(self._for(user), memory_id, pinned=pinned)
         )
 
+    async def associate(
+        self, memory_id: Any, target_id: Any, *, user: Any = None, agent: Any = None, **edge: Any
+    ) -> Json:
+        wanted = _parsed(AssociationCreate, {"target_id": target_id, **edge})
+        return await self._tried(
+            lambda: self.memory.graph.associate(self._for(user, agent), memory_id, wanted)
+        )
+
+    async def dissociate(
+        self, memory_id: Any, target_id: Any, relation: Any = None, *, user: Any = None
+    ) -> None:
+        which = _parsed(Relation | None, relation)
+        await self._tried(
+            lambda: self.memory.graph.dissociate(self._for(user), memory_id, target_id, which)
+        )
+
+    async def associations(
+        self,
+        memory_id: Any,
+        *,
+        user: Any = None,
+        agent: Any = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Json:
+        return await self._tried(
+            lambda: self.memory.graph.associations(
+                self._for(user, agent), memory_id, limit=limit, cursor=cursor
+            )
+        )
+
+    async def neighbours(
+        self, memory_id: Any, *, user: Any = None, agent: Any = None, **wanted: Any
+    ) -> Json:
+        return await self._tried(
+            lambda: self.memory.graph.neighbours(self._for(user, agent), memory_id, **wanted)
+        )
+
+    async def suggestions(self, memory_id: Any, *, user: Any = None, agent: Any = None) -> Json:
+        return await self._tried(
+            lambda: self.memory.graph.suggestions(self._for(user, agent), memory_id)
+        )
+
     async def listed(
         self,
         *,
@@ -340,6 +784,20 @@ class PythonDoor(Door):
                 self._for(user), where, last=last, before=before
             )
         )
+
+    async def summarize(self, conversation_id: Any, *, user: Any = None) -> Json:
+        where = _parsed(UUID, conversation_id)
+        return await self._tried(lambda: self.memory.summaries.summarise(self._for(user), where))
+
+    async def chunks(self, conversation_id: Any, *, user: Any = None, **page: Any) -> Json:
+        where = _parsed(UUID, conversation_id)
+        return await self._tried(
+            lambda: self.memory.summaries.chunks(self._for(user), where, **page)
+        )
+
+    async def jobs(self, **page: Any) -> Json:
+        found = await self._tried(lambda: self.memory.jobs.list(self.actor, **page))
+        return {**found, "counts": await self._tried(lambda: self.memory.jobs.counts(self.actor))}
 
 
 @dataclass(frozen=True)
@@ -394,6 +852,181 @@ class RestDoor(Door):
     async def unmerge(self, user: Any, undo_id: Any) -> Json:
         return await self._send("POST", f"/api/users/{_id(user)}/merges/{undo_id}/undo")
 
+    async def as_admin(self) -> "RestDoor":
+        return replace(self, headers=self.api.admin)
+
+    async def preference(self, user: Any, agent: Any) -> Json:
+        return await self._send("GET", _settings(user, agent))
+
+    async def prefer(self, user: Any, agent: Any, allow: Any) -> Json:
+        body = {"allow_agent_specific_memory": allow}
+        return await self._send("PUT", _settings(user, agent), body)
+
+    async def reset_preference(self, user: Any, agent: Any) -> None:
+        await self._send("DELETE", _settings(user, agent))
+
+    async def preferences(self, user: Any) -> list[Json]:
+        return await self._send("GET", _settings(user))
+
+    async def prefer_many(self, user: Any, **wanted: Any) -> Json:
+        return await self._send("PUT", _settings(user), wanted)
+
+    async def reset_preferences(self, user: Any) -> int:
+        return (await self._send("DELETE", _settings(user)))["reset"]
+
+    async def scope(self, user: Any, agent: Any) -> Json:
+        return await self._send("GET", _settings(user, agent, "scope"))
+
+    async def scopes(self, user: Any, *, limit: int = 50, cursor: str | None = None) -> Json:
+        path = _settings(user, last="scopes")
+        return await self._send("GET", path, limit=limit, cursor=cursor)
+
+    async def export_preferences(self, user: Any = None, *, kind: str = "json") -> Any:
+        path = f"{_file(user)}/export?format={kind}"
+        if kind == "json":
+            return await self._send("GET", path)
+        response = await self.api.client.get(path, headers=self.headers)
+        assert response.headers["content-type"].startswith("text/csv")
+        return response.text
+
+    async def import_preferences(self, file: Any, user: Any = None) -> Json:
+        path = f"{_file(user)}/import"
+        if not isinstance(file, str):
+            return await self._send("POST", path, file)
+        headers = {**self.headers, "Content-Type": "text/csv"}
+        content = file.encode()
+        return _answer(await self.api.client.post(path, headers=headers, content=content))
+
+    async def toggle(self, user: Any) -> Json:
+        return await self._send("GET", f"/api/memory/users/{_id(user)}/settings")
+
+    async def set_toggle(self, user: Any, allow: Any) -> Json:
+        body = {"allow_agent_specific_memory": allow}
+        return await self._send("PUT", f"/api/memory/users/{_id(user)}/settings", body)
+
+    async def policy(self) -> Json:
+        return await self._send("GET", "/api/memory/policy")
+
+    async def set_policy(self, allow: Any) -> Json:
+        body = {"allow_agent_specific_memory_globally": allow}
+        return await self._send("PUT", "/api/memory/policy", body)
+
+    async def statistics(self) -> Json:
+        return await self._send("GET", "/api/memory/statistics")
+
+    async def move(self, user: Any, agent: Any, *, key: Any = None, **wanted: Any) -> Json:
+        path = _settings(user, agent, "memories/move")
+        return await self._send("POST", path, wanted, headers={"Idempotency-Key": key})
+
+    async def undo_move(self, user: Any, undo_id: Any) -> Json:
+        return await self._send("POST", f"/api/memory/users/{_id(user)}/moves/{undo_id}/undo")
+
+    async def erase_user(self, user: Any, **how: Any) -> Json:
+        confirm = None if how.get("dry_run", True) else _id(user)
+        path = f"/api/users/{_id(user)}/erase"
+        return await self._send("POST", path, confirm=confirm, **how)
+
+    async def erase_memory(self, memory_id: str, *, user: Any = None, **how: Any) -> Json:
+        return await self._send("POST", _path(memory_id) + "/erase", **_whom(user), **how)
+
+    async def erase_message(
+        self, conversation_id: Any, message_id: Any, *, user: Any = None, **how: Any
+    ) -> Json:
+        path = f"/api/conversations/{conversation_id}/messages/{message_id}/erase"
+        return await self._send("POST", path, **_whom(user), **how)
+
+    async def exported(self, user: Any) -> list[Json]:
+        path = f"/api/users/{_id(user)}/export"
+        response = await self.api.client.get(path, headers=self.headers)
+        if not response.is_success:
+            _answer(response)
+        return [json.loads(line) for line in response.text.splitlines()]
+
+    async def audited(self, *, limit: int = 50, cursor: str | None = None, **wanted: Any) -> Json:
+        return await self._send("GET", "/api/audit", limit=limit, cursor=cursor, **wanted)
+
+    async def known_users(self, agent: Any = None, **page: Any) -> Json:
+        return await self._send("GET", "/api/agents/users", **_whom(None, agent), **page)
+
+    async def create_space(self, *, user: Any = None, key: Any = None, **space: Any) -> Json:
+        return await self._send(
+            "POST", "/api/spaces", space, headers={"Idempotency-Key": key}, **_whom(user)
+        )
+
+    async def spaces(self, *, user: Any = None, **page: Any) -> Json:
+        return await self._send("GET", "/api/spaces", **_whom(user), **page)
+
+    async def space(self, space_id: Any, *, user: Any = None) -> Json:
+        return await self._send("GET", f"/api/spaces/{space_id}", **_whom(user))
+
+    async def change_space(self, space_id: Any, *, user: Any = None, **changes: Any) -> Json:
+        return await self._send("PATCH", f"/api/spaces/{space_id}", changes, **_whom(user))
+
+    async def delete_space(self, space_id: Any, *, user: Any = None) -> None:
+        await self._send("DELETE", f"/api/spaces/{space_id}", **_whom(user))
+
+    async def restore_space(self, space_id: Any, *, user: Any = None) -> Json:
+        return await self._send("POST", f"/api/spaces/{space_id}/restore", **_whom(user))
+
+    async def members(self, space_id: Any, *, user: Any = None, **page: Any) -> Json:
+        return await self._send("GET", f"/api/spaces/{space_id}/members", **_whom(user), **page)
+
+    async def add_member(
+        self, space_id: Any, member: Any, *, user: Any = None, key: Any = None, **fields: Any
+    ) -> Json:
+        return await self._send(
+            "POST",
+            f"/api/spaces/{space_id}/members",
+            {"user_id": _id(member), **fields},
+            headers={"Idempotency-Key": key},
+            **_whom(user),
+        )
+
+    async def change_member(
+        self, space_id: Any, member: Any, *, user: Any = None, **change: Any
+    ) -> Json:
+        path = f"/api/spaces/{space_id}/members/{_id(member)}"
+        return await self._send("PATCH", path, change, **_whom(user))
+
+    async def remove_member(self, space_id: Any, member: Any, *, user: Any = None) -> None:
+        path = f"/api/spaces/{space_id}/members/{_id(member)}"
+        await self._send("DELETE", path, **_whom(user))
+
+    async def leave(self, space_id: Any, *, user: Any = None) -> None:
+        await self._send("POST", f"/api/spaces/{space_id}/leave", **_whom(user))
+
+    async def remember_in(
+        self, space_id: Any, content: Any, *, user: Any = None, key: Any = None, **fields: Any
+    ) -> Json:
+        return await self._send(
+            "POST",
+            f"/api/spaces/{space_id}/memories",
+            {"content": content, **fields},
+            headers={"Idempotency-Key": key},
+            **_whom(user),
+        )
+
+    async def listed_in(self, space_id: Any, *, user: Any = None, **wanted: Any) -> Json:
+        named = {_IN_QUERY.get(name, name): value for name, value in wanted.items()}
+        path = f"/api/spaces/{space_id}/memories"
+        return await self._send("GET", path, **_whom(user), **named)
+
+    async def facts(self, space_id: Any, *, user: Any = None, **page: Any) -> Json:
+        return await self._send("GET", f"/api/ai/legacies/{space_id}/facts", **_whom(user), **page)
+
+    async def show(
+        self, memory_id: Any, visibility: Any, *, user: Any = None, if_version: int | None = None
+    ) -> Json:
+        tag = None if if_version is None else f'"{if_version}"'
+        body = {"visibility": visibility}
+        return await self._send(
+            "PATCH",
+            _path(memory_id) + "/visibility",
+            body,
+            headers={"If-Match": tag},
+            **_whom(user),
+        )
+
     async def create_agent(self, **agent: Any) -> Json:
         return await self._send("POST", "/api/agents", agent)
 
@@ -435,6 +1068,41 @@ class RestDoor(Door):
     async def pin(self, memory_id: str, *, user: Any = None, pinned: bool = True) -> Json:
         method = "PUT" if pinned else "DELETE"
         return await self._send(method, _path(memory_id) + "/pin", **_whom(user))
+
+    async def associate(
+        self, memory_id: Any, target_id: Any, *, user: Any = None, agent: Any = None, **edge: Any
+    ) -> Json:
+        body = {"target_id": target_id, **edge}
+        path = _path(memory_id) + "/associations"
+        return await self._send("PUT", path, body, **_whom(user, agent))
+
+    async def dissociate(
+        self, memory_id: Any, target_id: Any, relation: Any = None, *, user: Any = None
+    ) -> None:
+        path = f"{_path(memory_id)}/associations/{quote(target_id, safe='')}"
+        await self._send("DELETE", path, relation=relation, **_whom(user))
+
+    async def associations(
+        self,
+        memory_id: Any,
+        *,
+        user: Any = None,
+        agent: Any = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Json:
+        path = _path(memory_id) + "/associations"
+        return await self._send("GET", path, limit=limit, cursor=cursor, **_whom(user, agent))
+
+    async def neighbours(
+        self, memory_id: Any, *, user: Any = None, agent: Any = None, **wanted: Any
+    ) -> Json:
+        return await self._send(
+            "GET", _path(memory_id) + "/neighbours", **_whom(user, agent), **wanted
+        )
+
+    async def suggestions(self, memory_id: Any, *, user: Any = None, agent: Any = None) -> Json:
+        return await self._send("GET", _path(memory_id) + "/suggestions", **_whom(user, agent))
 
     async def listed(
         self,
@@ -482,6 +1150,17 @@ class RestDoor(Door):
         answer = await self._send("GET", path, last=last, before=before, **_whom(user))
         return answer["messages"]
 
+    async def summarize(self, conversation_id: Any, *, user: Any = None) -> Json:
+        path = f"/api/conversations/{conversation_id}/summarize"
+        return await self._send("POST", path, **_whom(user))
+
+    async def chunks(self, conversation_id: Any, *, user: Any = None, **page: Any) -> Json:
+        path = f"/api/conversations/{conversation_id}/chunks"
+        return await self._send("GET", path, **_whom(user), **page)
+
+    async def jobs(self, **page: Any) -> Json:
+        return await self._send("GET", "/api/jobs", **page)
+
 
 _JSON = {"Content-Type": "application/json"}
 _IN_QUERY = {"kinds": "kind", "categories": "category", "statuses": "status"}
@@ -511,3 +1190,12 @@ def _answer(response: httpx2.Response) -> Any:
         assert document.pop(name), response.text
     assert document.pop("status") == response.status_code
     raise Refused(response.status_code, fields, **document)
+
+
+def _settings(user: Any, agent: Any = None, last: str = "settings") -> str:
+    parts = ["/api/memory/users", _id(user), "agents", _id(agent), last]
+    return "/".join(str(part) for part in parts if part is not None)
+
+
+def _file(user: Any) -> str:
+    return "/api/memory/preferences" if user is None else _settings(user)

@@ -46,7 +46,8 @@ def empty(database_url: str) -> None:
         database_url, autocommit=True, options="-c lock_timeout=10s"
     ) as connection:
         tables = connection.execute(
-            "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN "
+            "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables "
+            "WHERE schemaname IN ('public', 'jobs') AND tablename NOT IN "
             "('alembic_version', 'memory_policy', 'embedding_model')"
         ).fetchall()
         # Few rows are deleted faster than as many tables are truncated; whole tables at

@@ -1,8 +1,17 @@
 """Memory for AI agents: who said what, recalled only for whom it may be."""
 
-from remembrancer.access import Actor, EffectiveScope, Role, Scope, ScopeSource, Visibility
+from remembrancer.access import (
+    Actor,
+    EffectiveScope,
+    Role,
+    Scope,
+    ScopeSource,
+    SpaceRole,
+    Visibility,
+)
 from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
 from remembrancer.app import Remembrancer, as_actor
+from remembrancer.audit.schemas import AuditFilter, AuditLine
 from remembrancer.conversations.schemas import (
     Appended,
     Conversation,
@@ -11,6 +20,7 @@ from remembrancer.conversations.schemas import (
     MessageCreate,
     MessageRole,
 )
+from remembrancer.erasure.schemas import Receipt
 from remembrancer.errors import (
     ConfigurationError,
     Conflict,
@@ -29,30 +39,74 @@ from remembrancer.errors import (
     Unavailable,
     VersionConflict,
 )
+from remembrancer.graph.schemas import Association, AssociationPage, Neighbourhood, Suggestions
+from remembrancer.guard.schemas import GuardFinding
+from remembrancer.identity.schemas import Linked, LinkedSince, Merge, MergeCounts
+from remembrancer.memories.facts import Fact, FactCreate, VisibilityUpdate
+from remembrancer.memories.moving import Moved, MoveRequest, MoveUndone
 from remembrancer.memories.schemas import (
+    AssociationCreate,
     Category,
     Kind,
     Memory,
     MemoryCreate,
     MemoryFilter,
     MemoryHistory,
+    MemoryRefused,
     MemoryUpdate,
+    MemoryUpdated,
     MemoryWritten,
     Outcome,
+    Relation,
     Status,
+    Suggestion,
+)
+from remembrancer.preferences.schemas import (
+    AgentMemoryConfig,
+    Policy,
+    PolicyUpdate,
+    Preference,
+    PreferenceFile,
+    PreferenceRow,
+    PreferencesUpdate,
+    PreferencesWritten,
+    PreferenceUpdate,
+    ScopeStatistics,
+    Toggle,
+    ToggleUpdate,
 )
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort
 from remembrancer.settings import Settings
-from remembrancer.spaces.schemas import Space, SpaceCreate
-from remembrancer.users.schemas import PlatformLink, ResolveUser, User, UserUpdate
+from remembrancer.spaces.schemas import (
+    Member,
+    MemberAdd,
+    MemberUpdate,
+    Space,
+    SpaceCreate,
+    SpaceUpdate,
+)
+from remembrancer.users.schemas import (
+    KnownUser,
+    KnownUsers,
+    PlatformLink,
+    ResolveUser,
+    User,
+    UserUpdate,
+)
 from remembrancer.version import __version__
 
 __all__ = [
     "Actor",
     "Agent",
     "AgentCreate",
+    "AgentMemoryConfig",
     "AgentUpdate",
     "Appended",
+    "Association",
+    "AssociationCreate",
+    "AssociationPage",
+    "AuditFilter",
+    "AuditLine",
     "Category",
     "ConfigurationError",
     "Conflict",
@@ -63,45 +117,81 @@ __all__ = [
     "EffectiveScope",
     "EmbeddingModelMismatch",
     "EmbeddingUnavailable",
+    "Fact",
+    "FactCreate",
     "Forbidden",
+    "GuardFinding",
     "Hit",
     "IdempotencyMismatch",
     "InvalidInput",
     "Kind",
+    "KnownUser",
+    "KnownUsers",
+    "Linked",
+    "LinkedSince",
+    "Member",
+    "MemberAdd",
+    "MemberUpdate",
     "Memory",
     "MemoryCreate",
     "MemoryFilter",
     "MemoryHistory",
+    "MemoryRefused",
     "MemoryUpdate",
+    "MemoryUpdated",
     "MemoryWritten",
+    "Merge",
+    "MergeCounts",
     "Message",
     "MessageCreate",
     "MessageRole",
     "Mode",
+    "MoveRequest",
+    "MoveUndone",
+    "Moved",
+    "Neighbourhood",
     "NotFound",
     "Outcome",
     "PlatformLink",
+    "Policy",
+    "PolicyUpdate",
     "PreconditionFailed",
+    "Preference",
+    "PreferenceFile",
+    "PreferenceRow",
+    "PreferenceUpdate",
+    "PreferencesUpdate",
+    "PreferencesWritten",
     "RecallAnswer",
     "RecallQuery",
+    "Receipt",
+    "Relation",
     "Remembrancer",
     "RemembrancerError",
     "ResolveUser",
     "Role",
     "Scope",
     "ScopeSource",
+    "ScopeStatistics",
     "Settings",
     "SimilarMemoryExists",
     "Sort",
     "Space",
     "SpaceCreate",
+    "SpaceRole",
+    "SpaceUpdate",
     "Status",
+    "Suggestion",
+    "Suggestions",
+    "Toggle",
+    "ToggleUpdate",
     "Unauthenticated",
     "Unavailable",
     "User",
     "UserUpdate",
     "VersionConflict",
     "Visibility",
+    "VisibilityUpdate",
     "__version__",
     "as_actor",
 ]

@@ -52,6 +52,15 @@ class Visibility(StrEnum):
     """The members of the space."""
 
 
+class SpaceRole(StrEnum):
+    """What a member of a space may do there."""
+
+    OWNER = "owner"
+    """All a member may, and name the space, say who is in it, delete it."""
+    MEMBER = "member"
+    """Keep facts in it, share them, and read what others share."""
+
+
 @dataclass(frozen=True, slots=True)
 class Actor:
     """Who asks: in which role, for which user, through which agent and entry point.
@@ -185,6 +194,14 @@ def may_take_part(actor: Actor, participants: frozenset[UUID]) -> bool:
     return actor.user_id in participants
 
 
+def may_manage(role: SpaceRole | None) -> bool:
+    """Say whether somebody with this role in a space may change it and who is in it.
+
+    Null is the role of whoever is no member, for whom the space does not exist.
+    """
+    return role is SpaceRole.OWNER
+
+
 SCOPE_FACTS: Final = """
     SELECT a.memory_scope AS agent_default,
            p.allow_agent_specific_memory AS preference,
@@ -210,10 +227,15 @@ NAMESPACE: Final = f"""(
 """SQL twin of :func:`effective_scope`: the agent id of the namespace in effect, or null."""
 
 
-def visible(alias: str) -> str:
+SPACES: Final = "ARRAY(SELECT space_id FROM space_members WHERE user_id = :user_id)"
+"""SQL for the spaces of which the user is a member."""
+
+
+def visible(alias: str, *, namespace: str = NAMESPACE, spaces: str = SPACES) -> str:
     """Return the visibility rule as an SQL condition on the table called ``alias``.
 
-    Binds ``:user_id`` and ``:agent_id``, either of which may be null.
+    Binds ``:user_id`` and ``:agent_id``, either of which may be null. A statement that has the
+    condition several times may work out ``NAMESPACE`` and ``SPACES`` once and say where.
     """
     m = alias
     usable = f"({m}.agent_id IS NULL OR {m}.agent_id = :agent_id)"
@@ -222,9 +244,8 @@ def visible(alias: str) -> str:
     OR ({m}.owner_id = :user_id AND (
         CAST(:agent_id AS uuid) IS NULL
         OR ({m}.space_id IS NOT NULL AND {usable})
-        OR ({m}.space_id IS NULL AND {m}.agent_id IS NOT DISTINCT FROM {NAMESPACE})))
-    OR ({m}.visibility = 'shared' AND {usable} AND {m}.space_id = ANY (ARRAY(
-        SELECT space_id FROM space_members WHERE user_id = :user_id)))
+        OR ({m}.space_id IS NULL AND {m}.agent_id IS NOT DISTINCT FROM {namespace})))
+    OR ({m}.visibility = 'shared' AND {usable} AND {m}.space_id = ANY ({spaces}))
 )"""
 
 

@@ -12,20 +12,35 @@ from pydantic import SecretStr
 
 from remembrancer.access import Actor, Role
 from remembrancer.agents.service import Agents
+from remembrancer.audit.log import AuditLog
+from remembrancer.audit.reads import Reads, Retention
 from remembrancer.conversations.appending import Appending
 from remembrancer.conversations.service import Conversations
 from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.db.engine import Database, driver_url
 from remembrancer.db.migrate import migrate
-from remembrancer.embeddings import Embedder, create_embedder
+from remembrancer.embeddings import CachedQueries, Embedder, create_embedder
+from remembrancer.erasure.export import Export
+from remembrancer.erasure.service import Erasure
+from remembrancer.extraction.summaries import Summaries
+from remembrancer.extraction.summariser import Verbatim
+from remembrancer.graph.service import Graph
+from remembrancer.guard.guard import Guard
 from remembrancer.idempotency import forget_old_keys
 from remembrancer.identity.service import Identity
 from remembrancer.indexing.index import Indexer
 from remembrancer.indexing.model import claim_store
+from remembrancer.jobs.queue import SUMMARISE
+from remembrancer.jobs.service import Jobs
+from remembrancer.jobs.worker import Worker
 from remembrancer.keys.service import Keys
+from remembrancer.memories.moving import Moving
 from remembrancer.memories.schemas import MemoryCreate, MemoryWritten
 from remembrancer.memories.service import Memories
+from remembrancer.memories.sharing import Sharing
 from remembrancer.memories.writing import Writing
+from remembrancer.preferences.policy import Policies
+from remembrancer.preferences.service import Preferences
 from remembrancer.recall.accesses import Accesses
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
 from remembrancer.recall.service import Recall
@@ -42,8 +57,9 @@ class Remembrancer:
     """Everything this package does, on one store.
 
     Open one with :meth:`open`. ``remember`` and ``recall`` are the short way; the services
-    (``users``, ``agents``, ``spaces``, ``memories``, ``conversations``, ``recalls``,
-    ``keys``) have all the rest, each method taking the :class:`Actor` it answers.
+    (``users``, ``agents``, ``preferences``, ``policy``, ``spaces``, ``memories``, ``moving``,
+    ``conversations``, ``recalls``, ``keys``) have all the rest, each method taking the
+    :class:`Actor` it answers.
     """
 
     def __init__(self, settings: Settings, database: Database, embedder: Embedder) -> None:
@@ -52,18 +68,49 @@ class Remembrancer:
         self.settings = settings
         self.database = database
         self.embedder = embedder
+        self.reads = Reads(database, whose=settings.audit.reads)
+        self.guard = Guard(settings.guard)
+        self.retention = Retention(database, days=settings.audit.keep_days)
+        self.audit_log = AuditLog(database)
         self.users = Users(database)
         self.identity = Identity(database)
+        # Questions hold what people said.
+        forget = embedder.forget if isinstance(embedder, CachedQueries) else None
+        self.erasure = Erasure(database, afterwards=forget)
+        self.export = Export(database, self.reads)
         self.agents = Agents(database)
+        self.preferences = Preferences(database)
+        self.policy = Policies(database)
         self.spaces = Spaces(database)
         self.keys = Keys(database)
         self.memories = Memories(
-            database, indexer, Writing(indexer, settings.recall.near_duplicate), limits
+            database,
+            indexer,
+            Writing(indexer, settings.recall.near_duplicate),
+            limits,
+            self.reads,
+            self.guard,
         )
-        self.conversations = Conversations(database, Appending(database, indexer, limits))
+        self.sharing = Sharing(database, self.memories, self.reads)
+        self.moving = Moving(database)
+        self.graph = Graph(database, self.reads, settings.recall.near_duplicate)
+        self.summaries = Summaries(database, indexer, Verbatim(), settings.summaries, self.reads)
+        self.conversations = Conversations(
+            database,
+            Appending(database, indexer, limits, self.guard, self.summaries.after_append),
+            self.reads,
+            self.guard,
+        )
+        self.jobs = Jobs(database)
+        self.worker = Worker(
+            database,
+            settings.jobs,
+            tasks={SUMMARISE: self.summaries.job},
+            sweeps={SUMMARISE: self.summaries.sweep},
+        )
         self.accesses = Accesses(database)
         self.recalls = Recall(
-            database, embedder, self.accesses, longest_query=limits.message_characters
+            database, embedder, self.accesses, self.reads, longest_query=limits.message_characters
         )
 
     @staticmethod
@@ -102,8 +149,14 @@ class Remembrancer:
             async with database.system() as connection:
                 await forget_old_keys(connection)
             memory = Remembrancer(chosen, database, embedder)
-            memory.accesses.start()
-            stack.push_async_callback(memory.accesses.close)
+            await memory.retention.forget()
+            for periodic in (
+                memory.accesses.writing,
+                memory.reads.writing,
+                memory.retention.daily,
+            ):
+                periodic.start()
+                stack.push_async_callback(periodic.close)
             yield memory
 
     async def remember(

@@ -67,6 +67,61 @@ class RecallSettings(BaseModel):
     """Cosine similarity from which a new memory is a mention of an old one."""
 
 
+GuardAction = Literal["allow", "redact", "block"]
+
+
+class GuardSettings(BaseModel):
+    """What is done about what should not be stored; in a message, ``block`` redacts."""
+
+    secrets: GuardAction = "block"
+    """Passwords, API keys, tokens and private keys."""
+    cards: GuardAction = "block"
+    """Numbers of payment cards."""
+    national_ids: GuardAction = "redact"
+    """Numbers that states give people."""
+    iban: GuardAction = "redact"
+    """Numbers of bank accounts."""
+
+
+class AuditSettings(BaseModel):
+    """What the audit log holds beside changes and refusals, and how long."""
+
+    reads: Literal["all", "admin"] = "all"
+    """Whose reads are noted: everybody's, or those of admins alone."""
+    keep_days: int = Field(365, ge=0)
+    """Days after which a line is removed; 0 keeps them for ever."""
+
+
+class JobSettings(BaseModel):
+    """Work that is done later."""
+
+    in_server: bool = True
+    """Whether ``serve`` works on jobs too; else ``remembrancer worker`` must run."""
+    concurrency: int = Field(1, ge=1, le=64)
+    """Jobs that one worker does at a time."""
+    tries: int = Field(8, ge=1, le=50)
+    """Tries until a job counts as failed."""
+    first_wait: float = Field(2.0, ge=0, le=600)
+    """Seconds until the second try; doubled for each one after it, up to 600."""
+    heartbeat: float = Field(5.0, gt=0, le=300)
+    """Seconds between a worker's signs of life; one that misses four is taken for dead."""
+    sweep: float = Field(60.0, gt=0, le=86_400)
+    """Seconds between looks for work that is not in the queue and should be."""
+
+
+class SummarySettings(BaseModel):
+    """When messages that leave the window are summarised, and how many at a time."""
+
+    automatic: bool = True
+    """Whether appending messages queues it; else only when asked to."""
+    messages: int = Field(30, ge=20, le=10_000)
+    """Most messages of a conversation that are left without a summary, the window included."""
+    tokens: int = Field(3000, ge=100, le=1_000_000)
+    """Most tokens, at 4 bytes each, of them before the window, and in one summary."""
+    batch: int = Field(20, ge=1, le=1000)
+    """Most messages in one summary."""
+
+
 class ServerSettings(BaseModel):
     """Where ``serve`` listens."""
 
@@ -95,6 +150,10 @@ class Settings(BaseSettings):
     embedding: EmbeddingSettings = EmbeddingSettings()
     limits: LimitSettings = LimitSettings()
     recall: RecallSettings = RecallSettings()
+    guard: GuardSettings = GuardSettings()
+    jobs: JobSettings = JobSettings()
+    summaries: SummarySettings = SummarySettings()
     server: ServerSettings = ServerSettings()
+    audit: AuditSettings = AuditSettings()
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Least severe log line printed; content is never logged."""

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import rows
 
-from remembrancer import Remembrancer
+from remembrancer import Remembrancer, User
 from remembrancer.memories.decay import HALF_LIFE_DAYS, decayed, decayed_sql
 from remembrancer.memories.schemas import Kind
 
@@ -52,3 +52,35 @@ async def test_the_database_computes_the_same(memory: Remembrancer, kind: Kind) 
             NOW, since, kind.value,
         )  # fmt: skip
         assert found == pytest.approx(decayed(0.7, kind, since, NOW), rel=1e-9)
+
+
+async def test_recall_in_order_of_importance_counts_what_is_left(
+    memory: Remembrancer, ada: User
+) -> None:
+    """An old event falls behind a fresh one of less importance; identity does not; use renews."""
+    made = {}
+    for text, kind, importance in (
+        ("Ada was born in Turin.", "identity", 0.9),
+        ("Ada missed a train.", "event", 0.8),
+        ("Ada bought a hat.", "event", 0.4),
+    ):
+        written = await memory.remember(text, user=ada, kind=kind, importance=importance)
+        made[text] = written.memory.id
+    for text in list(made)[:2]:
+        rows("UPDATE recall_items SET at = now() - interval '90 days' WHERE memory_id = %s",
+             made[text])  # fmt: skip
+
+    async def order() -> list[str]:
+        return [hit.content for hit in (await memory.recall(user=ada, mode="important")).hits]
+
+    born, train, hat = made
+    assert await order() == [born, hat, train]
+    assert [hit.importance for hit in (await memory.recall(user=ada, mode="important")).hits] == [
+        0.9,
+        0.4,
+        0.8,
+    ]
+    await memory.accesses.flush()
+    assert await order() == [born, train, hat]
+    stored = rows("SELECT importance FROM memories ORDER BY importance")
+    assert stored == [(0.4,), (0.8,), (0.9,)]

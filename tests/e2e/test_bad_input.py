@@ -16,8 +16,13 @@ from remembrancer import (
     Agent,
     ConversationCreate,
     MemoryCreate,
+    MessageCreate,
+    MoveRequest,
+    PreferenceUpdate,
     Remembrancer,
     Role,
+    Scope,
+    SpaceCreate,
     User,
     as_actor,
 )
@@ -146,6 +151,7 @@ class Rest:
             "/api/memory/recall": {"query": "tea", **own},
             "/api/users/{user_id}/recall": {"query": "tea"},
             "/api/memory/{memory_id}": {"content": f"Changed {uuid4()}"},
+            "/api/memory/{memory_id}/associations": {"target_id": self.ids["target_id"]},
             "/api/users/resolve": {
                 "platform": "x",
                 "platform_user_id": "1",
@@ -162,7 +168,31 @@ class Rest:
                 **own,
             },
             "/api/keys": {"name": "key", "role": "service"},
+            "/api/spaces": {"name": "Gran"},
+            "/api/spaces/{space_id}": {"name": "Granny"},
+            "/api/spaces/{space_id}/members": {"user_id": self.ids["other_user_id"]},
+            "/api/spaces/{space_id}/members/{member_id}": {"role": "member"},
+            "/api/spaces/{space_id}/memories": {"content": "A fact"},
+            "/api/memory/{memory_id}/visibility": {"visibility": "private"},
+            "/api/ai/legacies/{legacy_id}/facts": {"content": "A fact"},
+            "/api/ai/facts/{fact_id}/visibility": {"visibility": "shared"},
+            **self._good_preferences(),
         }.get(operation.path, {})
+
+    def _good_preferences(self) -> Json:
+        allow = {"allow_agent_specific_memory": True}
+        row = {"user_id": self.ids["user_id"], "agent_id": self.ids["agent_id"], **allow}
+        settings = "/api/memory/users/{user_id}/agents/settings"
+        one = "/api/memory/users/{user_id}/agents/{agent_id}"
+        return {
+            settings: {"all": True, **allow},
+            f"{settings}/import": {"preferences": [row]},
+            f"{one}/settings": allow,
+            f"{one}/memories/move": {"to": "global"},
+            "/api/memory/users/{user_id}/settings": allow,
+            "/api/memory/policy": {"allow_agent_specific_memory_globally": True},
+            "/api/memory/preferences/import": {"preferences": [row]},
+        }
 
 
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -182,15 +212,36 @@ def _operations(memory: Remembrancer) -> list[Operation]:
 @pytest.fixture
 async def rest(api: Api, ada: User, agent: Agent) -> Rest:
     memory = await api.memory.remember("Ada likes tea.", user=ada)
+    target = await api.memory.remember("Ada plays the cello.", user=ada)
     opened = await api.memory.conversations.create(as_actor(ada), ConversationCreate())
+    said = await api.memory.conversations.append(
+        as_actor(ada), opened.id, [MessageCreate(content="Tea!")]
+    )
     once_other = await person(api.memory, "Cleo")
     merge = await api.memory.identity.merge(as_actor(), ada.id, once_other.id)
+    await api.memory.remember("Ada likes cake.", user=ada, agent=agent)
+    allow = PreferenceUpdate(allow_agent_specific_memory=True)
+    await api.memory.preferences.put(as_actor(), ada.id, agent.id, allow)
+    wanted = MoveRequest(to=Scope.GLOBAL, dry_run=False)
+    move = await api.memory.moving.move(as_actor(), ada.id, agent.id, wanted)
+    eve = await person(api.memory, "Eve")
+    space = await api.memory.spaces.create(
+        as_actor(ada), SpaceCreate(name="Gran", member_ids=[eve.id])
+    )
+    fact = await api.memory.remember("Gran likes tea.", user=ada, space_id=space.id)
     ids = {
+        "space_id": str(space.id),
+        "legacy_id": str(space.id),
+        "member_id": str(eve.id),
+        "fact_id": fact.memory.id,
         "user_id": str(ada.id),
         "agent_id": str(agent.id),
         "memory_id": memory.memory.id,
+        "target_id": target.memory.id,
         "conversation_id": str(opened.id),
+        "message_id": str(said.messages[0].id),
         "undo_id": str(merge.undo_id),
+        "move_id": str(move.undo_id),
         "other_user_id": str((await person(api.memory, "Dan")).id),
         "key_id": str((await api.memory.keys.list(ADMIN))[0].id),
     }
@@ -216,7 +267,9 @@ async def test_the_right_request_is_taken_everywhere(rest: Rest) -> None:
     """The requests that the other tests spoil are good ones."""
     for operation in rest.operations:
         body = {"body": rest.good_body(operation)} if operation.body else {}
-        if operation.method == "DELETE" or operation.path.endswith("/restore"):
+        if operation.method == "DELETE" or operation.path.endswith(
+            ("/restore", "/merges", "/leave")
+        ):
             continue
         response = await rest.send(operation, **body)
         assert response.is_success, (operation.method, operation.path, response.text)
@@ -407,6 +460,7 @@ async def test_every_query_parameter_refuses_what_it_cannot_be(rest: Rest) -> No
         "uuid": ["x", "", "1"],
         "integer": ["x", "", "1.5", "-1", "0", str(HUGE), "9" * 5000],
         "boolean": ["maybe", "", "7"],
+        "date-time": ["yesterday", "2026-01-01T00:00:00", ""],
         "enum": ["nonsense", "", "\x00"],
         "array": ["nonsense", ""],
         "string": ["\x00", "x" * 2000],
@@ -416,7 +470,7 @@ async def test_every_query_parameter_refuses_what_it_cannot_be(rest: Rest) -> No
         for name, schema in operation.parameters("query"):
             kinds = operation.kinds(schema) - {"null"}
             for value in wrong[kinds.pop()]:
-                if name == "q" and value != "\x00":
+                if (name == "q" and value != "\x00") or (name, value) == ("offset", "0"):
                     continue
                 response = await rest.send(operation, query={name: value}, **body)
                 assert response.status_code == 422, (operation.path, name, value, response.text)
@@ -538,6 +592,7 @@ async def test_without_a_good_key_nothing_is_answered(rest: Rest, ada: User) -> 
 STAFF_ONLY = {
     ("POST", "/api/users/resolve"): "user",
     ("GET", "/api/users"): "user",
+    ("GET", "/api/agents/users"): "user",
     ("POST", "/api/users/{user_id}/links"): "user",
     ("DELETE", "/api/users/{user_id}/links"): "user",
     ("POST", "/api/users/{user_id}/merges"): "user",
@@ -546,6 +601,10 @@ STAFF_ONLY = {
     ("POST", "/api/agents"): "user",
     ("PUT", "/api/agents/{agent_id}"): "user",
     ("DELETE", "/api/agents/{agent_id}"): "user",
+    ("PUT", "/api/memory/policy"): "user service",
+    ("GET", "/api/memory/statistics"): "user service",
+    ("GET", "/api/memory/preferences/export"): "user service",
+    ("POST", "/api/memory/preferences/import"): "user service",
     ("POST", "/api/keys"): "user service",
     ("GET", "/api/keys"): "user service",
     ("DELETE", "/api/keys/{key_id}"): "user service",

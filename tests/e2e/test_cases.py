@@ -179,6 +179,51 @@ async def test_an_etag_that_is_not_current_fails_the_precondition(door: Door, ad
     assert refused.value.extra["current_version"] == 3
 
 
+# 11 Intervals --------------------------------------------------------------------------
+
+
+def _learnt(memory_id: str, when: str) -> None:
+    """Let a memory have been learnt at another time than now."""
+    for table in ("memory_versions", "recall_items"):
+        rows(f"UPDATE {table} SET recorded_at = %s WHERE memory_id = %s", when, memory_id)
+
+
+async def test_what_held_twice_is_two_intervals(door: Door, ada: User) -> None:
+    """Asked as of a day between them, neither holds; nothing learnt later is ever told."""
+    text = "Ada is assigned to Payments."
+    spans = [("2026-01-05", "2026-02-20", "2026-01-05"), ("2026-06-01", "2026-07-30", "2026-06-10")]
+    for begin, end, learnt in spans:
+        written = await door.remember(
+            text, user=ada, valid_from=f"{begin}T00:00:00Z", valid_to=f"{end}T00:00:00Z"
+        )
+        assert written["outcome"] == "created"
+        _learnt(written["memory"]["id"], f"{learnt}T00:00:00Z")
+    assert (await door.listed(user=ada))["total"] == 2
+
+    async def told(day: str) -> list[str]:
+        wanted = {"as_of": f"{day}T12:00:00Z", "sources": ["memory"]}
+        hits = (await door.recall("Who is assigned to Payments?", user=ada, **wanted))["hits"]
+        recent = (await door.recall(None, user=ada, mode="recent", **wanted))["hits"]
+        assert [hit["id"] for hit in hits] == [hit["id"] for hit in recent]
+        return [hit["valid_from"][:10] for hit in hits]
+
+    assert await told("2026-02-01") == ["2026-01-05"]
+    assert await told("2026-03-15") == []
+    assert await told("2026-06-05") == []  # it held, but nobody had said so yet
+    assert await told("2026-06-15") == ["2026-06-01"]
+    assert await told("2026-08-15") == []
+
+
+async def test_an_update_is_not_told_as_of_a_day_before_it(door: Door, ada: User) -> None:
+    """The words that were current then are the answer, whatever was learnt since."""
+    made = (await door.remember("Ada works at Acme.", user=ada))["memory"]["id"]
+    _learnt(made, "2026-01-01T00:00:00Z")
+    await door.update(made, user=ada, content="Ada works at Bravo.")
+    wanted = {"as_of": "2026-03-01T00:00:00Z"}
+    assert await door.contents("Where does Ada work?", user=ada, **wanted) == ["Ada works at Acme."]
+    assert await door.contents("Where does Ada work?", user=ada) == ["Ada works at Bravo."]
+
+
 # 12 Isolation --------------------------------------------------------------------------
 
 
@@ -322,10 +367,11 @@ async def test_who_does_something_to_another_ones_memory_by_id_finds_nothing(
     memory_id = (await door.remember("Ada lives in Lisbon.", user=ada))["memory"]["id"]
     if deed == "restores":
         await door.forget(memory_id, user=ada)
+    own = await door.of(bob)
     before = _everything()
     noted = len(audit_lines())
     with pytest.raises(Refused) as refused:
-        await _BY_ID[deed](await door.of(bob), memory_id)
+        await _BY_ID[deed](own, memory_id)
     assert (refused.value.status, refused.value.fields) == (404, ["memory_id"])
     assert _everything() == before
     [line] = audit_lines()[noted:]

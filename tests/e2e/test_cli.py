@@ -243,6 +243,28 @@ def test_users_agents_and_keys(cli: Cli) -> None:
     assert cli("keys", "revoke", made["id"], "--json").json["revoked_at"] is not None
 
 
+def test_spaces_and_who_sees_what_is_kept_there(cli: Cli) -> None:
+    """Made, joined and shared from the command line, each as the user that is named."""
+    for name in ("Nora", "Omar"):
+        cli("users", "resolve", "matrix", name, "--name", name)
+    made = cli("spaces", "create", "acme", "--user", "Nora", "--json").json
+    assert (made["role"], made["member_count"]) == ("owner", 1)
+    cli("spaces", "create", "acme-corp", "--user", "Nora")
+    cli("remember", "The plan is blue.", "--user", "Nora")
+    added = cli("spaces", "add-member", "acme", "Omar", "--user", "Nora", "--json").json
+    assert (added["display_name"], added["role"]) == ("Omar", "member")
+    assert "acme" in cli("spaces", "list", "--user", "Omar").out
+    assert "acme-corp" not in cli("spaces", "list", "--user", "Omar").out
+    outside = cli("recall", "The plan", "--user", "Nora", "--json").json["hits"][0]["id"]
+    assert "visibility" in refused(cli("spaces", "share", outside, "--user", "Nora"))
+    assert "memory_id" in refused(cli("spaces", "share", outside, "--user", "Omar"))
+    assert cli("spaces", "unshare", outside, "--user", "Nora").out == f"{outside} is private now.\n"
+    assert "no space" in refused(cli("spaces", "add-member", "acm", "Omar", "--user", "Nora"))
+    assert "owners" in refused(cli("spaces", "remove-member", "acme", "Nora", "--user", "Omar"))
+    cli("spaces", "remove-member", made["id"], "Omar", "--user", "Nora")
+    assert cli("spaces", "list", "--user", "Omar", "--json").json == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -338,3 +360,27 @@ def test_ctrl_c_is_quiet(cli: Cli, server: tuple[Path, str], tmp_path: Path) -> 
         running.kill()
         running.communicate()
     assert (running.returncode, out, err) == (130, "", "")
+
+
+def test_the_toggle_is_migrated_only_when_told_to(
+    cli: Cli, count: Any, server: tuple[Path, str]
+) -> None:
+    """Without --apply nothing is written; with it what is missing is; then there is nothing."""
+    cli("agents", "create", "Migrated")
+    made = cli("users", "resolve", "discord", "toggled-1", "--name", "Tove", "--json").json
+    with psycopg.connect(server[1]) as connection:
+        connection.execute(
+            "UPDATE users SET allow_agent_specific_memory = false WHERE id = %s", (made["id"],)
+        )
+    agents = len(cli("agents", "list", "--json").json)
+    dry = cli("migrate-preferences", "--json").json
+    assert dry == {"users": 1, "preferences": agents}
+    assert "Make them with --apply" in cli("migrate-preferences").out
+    assert count("memory_preferences") == 0
+    done = cli("migrate-preferences", "--apply")
+    assert f"{agents} preferences were made" in done.out
+    assert count("memory_preferences") == agents
+    assert cli("migrate-preferences", "--apply", "--json").json == {"users": 1, "preferences": 0}
+    assert "Nothing to do" in cli("migrate-preferences").out
+    cli("agents", "create", "Later than the migration")
+    assert count("memory_preferences") == agents + 1

@@ -276,10 +276,12 @@ async def test_three_people_who_are_one(
     cleo = await person(memory, "Cleo")
     for user in (ada, bob, cleo):
         await memory.remember(f"{user.display_name} likes tea.", user=user)
-    await door.merge(bob, cleo)
+    first = await door.merge(bob, cleo)
     second = await door.merge(ada, bob)
     assert (await door.listed(user=cleo))["total"] == 3
     assert (await door.user(cleo))["id"] == str(ada.id)
+    [later] = await refusals(door.unmerge(bob, first["undo_id"]))
+    assert (later.status, later.extra) == (409, {"undo_id": second["undo_id"]})
     await door.unmerge(ada, second["undo_id"])
     assert (await door.user(cleo))["id"] == str(bob.id)
     assert (await door.listed(user=bob))["total"] == 2

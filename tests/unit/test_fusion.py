@@ -30,7 +30,7 @@ class Item:
     conversation_id: UUID | None = None
     position: int | None = None
     sender_name: str | None = None
-    importance: float | None = None
+    weight: float | None = None
     at: datetime | None = None
     exact: bool = False
 
@@ -53,7 +53,7 @@ memories = st.builds(
     source_type=st.sampled_from(["memory", "chunk"]),
     distance=distances,
     keywords=keywords,
-    importance=st.none() | st.floats(0, 1),
+    weight=st.none() | st.floats(0, 1),
     at=st.none() | st.just(NOW - timedelta(days=3)),
     exact=st.booleans(),
 )
@@ -205,10 +205,10 @@ def test_memories_stand_as_high_as_before_smoothing() -> None:
 def test_priors_are_gentle() -> None:
     """Importance and recency decide between equals, but not between a hit and a miss."""
     plain = Item(id=1, source_type="memory", distance=0.3)
-    weighty = Item(id=2, source_type="memory", distance=0.3, importance=0.9)
-    fresh = Item(id=3, source_type="memory", distance=0.3, importance=0.9, at=NOW)
+    weighty = Item(id=2, source_type="memory", distance=0.3, weight=0.9)
+    fresh = Item(id=3, source_type="memory", distance=0.3, weight=0.9, at=NOW)
     misses = [Item(id=10 + n, source_type="memory", distance=0.8 + n / 99) for n in range(3)]
-    star = Item(id=30, source_type="memory", distance=0.9, importance=1.0, at=NOW)
+    star = Item(id=30, source_type="memory", distance=0.9, weight=1.0, at=NOW)
     assert ids(plain, weighty, fresh, *misses, star, now=NOW)[:3] == [3, 2, 1]
 
 

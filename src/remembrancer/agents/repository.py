@@ -1,4 +1,4 @@
-"""Agents in the database, and the facts that decide a scope."""
+"""Agents in the database."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,22 +7,19 @@ from uuid import UUID
 from sqlalchemy import Row, func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.access import EffectiveScope, Scope, effective_scope
 from remembrancer.db.tables import agents
 
 _LIVING = agents.c.deleted_at.is_(None)
 
-# One row a user: what access.effective_scope decides from.
-_SCOPES = text("""
-    SELECT u.id AS user_id,
-           a.memory_scope AS agent_default,
-           p.allow_agent_specific_memory AS preference,
-           u.allow_agent_specific_memory AS toggle,
-           (SELECT allow_agent_specific_memory FROM memory_policy) AS policy_allows
-      FROM agents AS a
-      JOIN users AS u ON u.id = ANY (:user_ids)
-      LEFT JOIN memory_preferences AS p ON p.user_id = u.id AND p.agent_id = a.id
-     WHERE a.id = :agent_id AND a.deleted_at IS NULL
+# Whoever has migrated from the deprecated toggle gets, for a new agent, the preference that
+# says the same. As long as the toggle's column is there; goes with it.
+_PREFER_AS_MIGRATED = text("""
+    INSERT INTO memory_preferences (user_id, agent_id, id, allow_agent_specific_memory)
+    SELECT id, :agent_id, gen_random_uuid(), false
+      FROM users
+     WHERE allow_agent_specific_memory IS FALSE
+       AND toggle_migrated_at IS NOT NULL
+       AND merged_into IS NULL
 """)
 
 
@@ -34,10 +31,12 @@ async def add(connection: AsyncConnection, values: dict[str, Any]) -> Row[Any]:
 
 
 async def find(
-    connection: AsyncConnection, agent_id: UUID, *, lock: bool = False
+    connection: AsyncConnection, agent_id: UUID, *, lock: bool = False, retired: bool = False
 ) -> Row[Any] | None:
-    """Return a living agent, locked against other changes if asked."""
-    statement = select(agents).where(agents.c.id == agent_id, _LIVING)
+    """Return a living agent, or a retired one too; locked against other changes if asked."""
+    statement = select(agents).where(agents.c.id == agent_id)
+    if not retired:
+        statement = statement.where(_LIVING)
     if lock:
         statement = statement.with_for_update()
     return (await connection.execute(statement)).first()
@@ -63,17 +62,6 @@ async def change(connection: AsyncConnection, agent_id: UUID, values: dict[str, 
     return row
 
 
-async def scopes(
-    connection: AsyncConnection, agent_id: UUID, user_ids: Sequence[UUID]
-) -> dict[UUID, EffectiveScope]:
-    """Return the effective scope of each known user with one agent, in one query."""
-    rows = await connection.execute(_SCOPES, {"agent_id": agent_id, "user_ids": list(user_ids)})
-    return {
-        row.user_id: effective_scope(
-            policy_allows=row.policy_allows,
-            preference=row.preference,
-            toggle=row.toggle,
-            agent_default=Scope(row.agent_default),
-        )
-        for row in rows
-    }
+async def prefer_as_migrated(connection: AsyncConnection, agent_id: UUID) -> None:
+    """Make a new agent global for users whose deprecated toggle was migrated and is off."""
+    await connection.execute(_PREFER_AS_MIGRATED, {"agent_id": agent_id})

@@ -37,6 +37,7 @@ class Agents:
             if answer.earlier is not None:
                 return Agent.model_validate(await _found(connection, UUID(answer.earlier)))
             row = await repository.add(connection, {"id": new_uuid(), **agent.model_dump()})
+            await repository.prefer_as_migrated(connection, row.id)
             answer.keep = str(row.id)
             return Agent.model_validate(row)
 

@@ -25,7 +25,9 @@ from remembrancer.memories.schemas import (
     MemoryFilter,
     MemoryHistory,
     MemoryPage,
+    MemoryRefused,
     MemoryUpdate,
+    MemoryUpdated,
     MemoryWritten,
     Outcome,
     SortBy,
@@ -67,7 +69,7 @@ class BulkRequest(_For):
 class BulkAnswer(BaseModel):
     """What became of each statement, in order."""
 
-    results: list[MemoryWritten]
+    results: list[MemoryWritten | MemoryRefused]
 
 
 class RecallRequest(RecallQuery, _For):
@@ -229,7 +231,7 @@ async def update_memory(
     changes: MemoryUpdate,
     response: Response,
     if_match: IfMatch,
-) -> Memory:
+) -> MemoryUpdated:
     """Make a new version of a memory; the old one stays in its history."""
     updated = await memory.memories.update(
         actor, memory_id, changes, if_version=if_match, source="api"

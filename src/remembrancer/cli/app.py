@@ -9,15 +9,22 @@ from pydantic import SecretStr
 from remembrancer import version
 from remembrancer.cli import (
     agents,
+    audit,
     demo,
     doctor,
+    erase,
     importing,
+    jobs,
     keys,
+    preferences,
     recall,
     reembed,
     remember,
     serve,
+    spaces,
+    summarize,
     users,
+    worker,
 )
 from remembrancer.settings import Settings
 
@@ -68,6 +75,14 @@ app.command("remember")(remember.remember)
 app.command("recall")(recall.recall)
 app.add_typer(users.app, name="users")
 app.add_typer(agents.app, name="agents")
+app.add_typer(spaces.app, name="spaces")
 app.add_typer(keys.app, name="keys")
+app.command("audit")(audit.audit)
+app.add_typer(erase.app, name="erase")
+app.command("export")(erase.export)
 app.command("doctor")(doctor.doctor)
 app.command("reembed")(reembed.reembed)
+app.command("worker")(worker.worker)
+app.command("jobs")(jobs.jobs)
+app.command("summarize")(summarize.summarize)
+app.command("migrate-preferences")(preferences.migrate_preferences)

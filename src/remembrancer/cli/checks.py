@@ -77,6 +77,7 @@ async def examine(memory: Remembrancer) -> list[Finding]:
         *await _server(memory),
         *await _row_security(memory),
         model,
+        _guard(memory.settings),
         await _holdings(memory),
         # a question in another model's numbers cannot be asked
         *(_plan(await recall_plan(memory)) if model.good else []),
@@ -127,6 +128,15 @@ async def _model(memory: Remembrancer) -> Finding:
     if sizes not in ([], [mine.dimensions]):
         return Finding(False, "Embedding model", f"vectors of sizes {sizes} in the store")
     return Finding(True, "Embedding model", f"{mine.name}, {mine.dimensions} dimensions")
+
+
+def _guard(settings: Settings) -> Finding:
+    found = {
+        action: [name.replace("_", " ") for name, set_to in settings.guard if set_to == action]
+        for action in ("block", "redact", "allow")
+    }
+    told = "; ".join(f"{action}s {', '.join(names)}" for action, names in found.items() if names)
+    return Finding(True, "Guard", told)
 
 
 async def _holdings(memory: Remembrancer) -> Finding:

@@ -66,6 +66,7 @@ async def recall_plan(memory: Remembrancer) -> Plan | None:
         cast("Database", _Explaining(memory.database)),
         memory.embedder,
         memory.accesses,
+        memory.reads,
         longest_query=memory.settings.limits.message_characters,
     )
     actor = Actor(Role.SERVICE, user_id=biggest.owner_id, entry_point="cli")

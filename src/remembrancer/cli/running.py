@@ -20,7 +20,7 @@ SERVICE = as_actor(entry_point="cli")
 
 _LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 # They name addresses, never content, but nobody asked to see every request.
-_CHATTY = ("httpx2", "httpcore2", "uvicorn", "alembic", "asyncio")
+_CHATTY = ("httpx2", "httpcore2", "uvicorn", "alembic", "asyncio", "procrastinate")
 
 
 def settings_of(context: typer.Context) -> Settings:

@@ -3,6 +3,7 @@
 import asyncio
 import shlex
 import socket
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,7 +54,8 @@ async def _serve(
         )
         server = QuietServer(app, ready=welcome.show)
         stopping.server = server
-        await server.serve(sockets=[listener])
+        async with memory.worker.running() if settings.jobs.in_server else nullcontext():
+            await server.serve(sockets=[listener])
 
 
 def _address(settings: Settings, listener: socket.socket) -> str:

@@ -1,6 +1,6 @@
 """From messages as sent to messages stored: whose they are, where they lie, made searchable."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -9,9 +9,10 @@ from uuid import UUID
 from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from remembrancer import audit
 from remembrancer.access import Actor, Placement, Role, Visibility, may_take_part
-from remembrancer.agents import repository as agents
-from remembrancer.conversations import repository, rules, senders
+from remembrancer.conversations import guarding, repository, rules, senders
+from remembrancer.conversations.entering import refused
 from remembrancer.conversations.schemas import (
     Appended,
     AppendedMessage,
@@ -21,10 +22,13 @@ from remembrancer.conversations.schemas import (
 from remembrancer.conversations.senders import Sender
 from remembrancer.db.engine import Database
 from remembrancer.errors import NotFound
+from remembrancer.guard.guard import Guard
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
 from remembrancer.indexing.index import Indexer, Searchable, Source
+from remembrancer.preferences.scopes import scopes
 from remembrancer.settings import LimitSettings
+from remembrancer.spaces import repository as spaces
 from remembrancer.users import repository as users
 from remembrancer.users.service import STAFF
 
@@ -40,13 +44,26 @@ class Draft:
     sent_at: datetime
 
 
-class Appending:
-    """Adds messages to conversations."""
+AfterAppend = Callable[[AsyncConnection, UUID], Awaitable[None]]
+"""What else happens in the transaction that adds messages to a conversation."""
 
-    def __init__(self, database: Database, indexer: Indexer, limits: LimitSettings) -> None:
+
+class Appending:
+    """Adds messages to conversations; ``afterwards`` runs in the same transaction."""
+
+    def __init__(
+        self,
+        database: Database,
+        indexer: Indexer,
+        limits: LimitSettings,
+        guard: Guard,
+        afterwards: AfterAppend | None = None,
+    ) -> None:
         self._database = database
         self._indexer = indexer
         self._limits = limits
+        self._guard = guard
+        self._afterwards = afterwards
 
     async def append(
         self,
@@ -59,12 +76,17 @@ class Appending:
         """Store ``messages`` at the end of a conversation; see ``Conversations.append``."""
         limits = self._limits
         rules.check_lengths(messages, batch=limits.batch, characters=limits.message_characters)
+        screened = guarding.messages(self._guard, messages)
+        messages = [one.kept for one in screened]
         async with self._database.system_for(actor) as (connection, actor):
             conversation = await _writable(connection, actor, conversation_id)
-            named = await senders.look_up(connection, conversation.platform, messages)
-            if named:
-                actor.require(*STAFF)
-            drafts = await _drafts(connection, actor, conversation_id, messages, named)
+            if conversation is not None:
+                named = await senders.look_up(connection, conversation.platform, messages)
+                if named:
+                    actor.require(*STAFF)
+                drafts = await _drafts(connection, actor, conversation_id, messages, named)
+        if conversation is None:
+            raise await refused(self._database, actor, "message.append", conversation_id)
         searchable = await self._prepare(drafts)
         request = (conversation_id, messages)
         async with (
@@ -76,8 +98,15 @@ class Appending:
             found = await senders.store(connection, named)
             drafts = [replace(d, owner_id=found.get(d.owner_id, d.owner_id)) for d in drafts]
             now = await users.hold(connection, {draft.owner_id for draft in drafts})
+            if any(draft.owner_id not in now for draft in drafts):
+                raise NotFound("no such user", field="user_id")
             drafts = [replace(draft, owner_id=now[draft.owner_id]) for draft in drafts]
             appended = await self._store(connection, conversation, drafts, searchable)
+            said: dict[UUID, list[str]] = {}
+            for draft in drafts:
+                said.setdefault(draft.owner_id, []).append(str(draft.id))
+            await audit.note_each(connection, actor, "message.append", said)
+            appended.guard = [finding for one in screened for finding in one.findings]
             answer.keep = appended.model_dump(mode="json")
             return appended
 
@@ -99,8 +128,10 @@ class Appending:
         drafts: Sequence[Draft],
         searchable: dict[UUID, Searchable],
     ) -> Appended:
-        places = await _places(connection, conversation, {draft.owner_id for draft in drafts})
+        places = await places_of(connection, conversation, {draft.owner_id for draft in drafts})
         before = await repository.reserve(connection, conversation.id, len(drafts))
+        if before is None:
+            raise NotFound("the conversation is gone", field="conversation_id")
         placed = list(enumerate(drafts, before + 1))
         await repository.join(connection, conversation.id, places)
         await repository.add_messages(
@@ -115,6 +146,8 @@ class Appending:
                 if draft.id in searchable
             ],
         )
+        if self._afterwards is not None:
+            await self._afterwards(connection, conversation.id)
         return Appended(
             conversation_id=conversation.id,
             messages=[AppendedMessage(id=draft.id, position=at) for at, draft in placed],
@@ -122,15 +155,14 @@ class Appending:
         )
 
 
-async def _writable(connection: AsyncConnection, actor: Actor, conversation_id: UUID) -> Row[Any]:
-    row = await repository.find(connection, conversation_id)
-    trusted = actor.role in {Role.ADMIN, Role.SERVICE}
-    if row is None or not (
-        trusted
-        or may_take_part(actor, await repository.participants_of(connection, conversation_id))
-    ):
-        raise NotFound("no such conversation", field="conversation_id")
-    return row
+async def _writable(
+    connection: AsyncConnection, actor: Actor, conversation_id: UUID
+) -> Row[Any] | None:
+    if actor.role is Role.USER:
+        participants = await repository.participants_of(connection, conversation_id)
+        if not may_take_part(actor, participants):
+            return None
+    return await repository.find(connection, conversation_id)
 
 
 async def _drafts(
@@ -170,18 +202,24 @@ def _default_name(message: MessageCreate, owner_name: str) -> str:
     return owner_name if message.role is MessageRole.USER else message.role.value
 
 
-async def _places(
-    connection: AsyncConnection, conversation: Row[Any], owners: set[UUID]
+async def places_of(
+    connection: AsyncConnection, conversation: Row[Any], owners: Collection[UUID]
 ) -> dict[UUID, Placement]:
+    """Return where what each owner has of a conversation lies: messages, and their summaries.
+
+    Who has left its space still talks to those who take part, but shares nothing there.
+    """
     agent_id = conversation.agent_id
-    scopes = await agents.scopes(connection, agent_id, sorted(owners)) if agent_id else {}
+    shown = Visibility(conversation.visibility)
+    members = await spaces.roles(connection, conversation.space_id) if conversation.space_id else {}
+    in_effect = await scopes(connection, agent_id, sorted(owners)) if agent_id else {}
     return {
         owner: rules.placement(
             owner,
             agent_id=agent_id,
-            scope=scopes.get(owner),
+            scope=in_effect.get(owner),
             space_id=conversation.space_id,
-            visibility=Visibility(conversation.visibility),
+            visibility=shown if owner in members else Visibility.PRIVATE,
         )
         for owner in sorted(owners)
     }

@@ -47,8 +47,8 @@ async def join(
         await connection.execute(upsert(participants).on_conflict_do_nothing(), rows)
 
 
-async def reserve(connection: AsyncConnection, conversation_id: UUID, count: int) -> int:
-    """Take the next ``count`` positions; return the last one before them.
+async def reserve(connection: AsyncConnection, conversation_id: UUID, count: int) -> int | None:
+    """Take the next ``count`` positions; return the last one before them, null if it is gone.
 
     The row stays locked until the transaction ends, so positions follow the order of
     commits and a rolled-back append leaves no gap.
@@ -62,7 +62,8 @@ async def reserve(connection: AsyncConnection, conversation_id: UUID, count: int
         )
         .returning(conversations.c.message_count)
     )
-    return int((await connection.execute(statement)).scalar_one()) - count
+    last: int | None = (await connection.execute(statement)).scalar_one_or_none()
+    return None if last is None else last - count
 
 
 async def last_sender(connection: AsyncConnection, conversation_id: UUID) -> UUID | None:

@@ -8,6 +8,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from remembrancer.access import Visibility
+from remembrancer.guard.schemas import GuardFinding
 from remembrancer.text import Instant, Key, Label, OptionalLabel, Text, storable_json
 
 Metadata = Annotated[dict[str, Any], AfterValidator(storable_json)]
@@ -119,3 +120,6 @@ class Appended(BaseModel):
     conversation_id: UUID
     messages: list[AppendedMessage]
     message_count: int
+    guard: list[GuardFinding] = Field(
+        [], description="What was found in the messages; what policy blocks is redacted."
+    )

@@ -7,10 +7,13 @@ from uuid import UUID
 from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from remembrancer import audit
 from remembrancer.access import Actor, may_take_part
 from remembrancer.agents import repository as agents
-from remembrancer.conversations import repository, rules
+from remembrancer.audit.reads import Reads
+from remembrancer.conversations import guarding, repository, rules
 from remembrancer.conversations.appending import Appending
+from remembrancer.conversations.entering import entered
 from remembrancer.conversations.schemas import (
     Appended,
     Conversation,
@@ -20,8 +23,9 @@ from remembrancer.conversations.schemas import (
 )
 from remembrancer.db.engine import Database
 from remembrancer.errors import NotFound
+from remembrancer.guard.guard import Guard
 from remembrancer.idempotency import once
-from remembrancer.ids import new_uuid, public_owner
+from remembrancer.ids import SHARED_OWNER, new_uuid, public_owner
 from remembrancer.spaces import repository as spaces
 from remembrancer.text import LARGEST_PAGE, Page, check_range, id_from_cursor, to_cursor
 from remembrancer.users import repository as users
@@ -34,9 +38,13 @@ class Conversations:
     recalling a message from it follows the visibility rule of everything else.
     """
 
-    def __init__(self, database: Database, appending: Appending) -> None:
+    def __init__(
+        self, database: Database, appending: Appending, reads: Reads, guard: Guard
+    ) -> None:
         self._database = database
+        self._guard = guard
         self._appending = appending
+        self._reads = reads
 
     async def create(
         self,
@@ -50,6 +58,7 @@ class Conversations:
         Raises ``NotFound`` for an unknown user, agent or space, or a platform id whose
         conversation the user takes no part in.
         """
+        conversation = guarding.conversation(self._guard, conversation)
         async with (
             self._database.system_for(actor) as (connection, actor),
             once(
@@ -66,15 +75,18 @@ class Conversations:
             if new:
                 await repository.join(connection, row.id, [opener])
             await check_may_read(connection, actor, row.id)
+            if new:
+                await audit.note(connection, actor, "conversation.create", [str(row.id)])
             answer.keep = str(row.id)
             return Conversation.model_validate(row)
 
     async def get(self, actor: Actor, conversation_id: UUID) -> Conversation:
         """Return a conversation the actor takes part in, or raise ``NotFound``."""
-        async with self._database.system_for(actor) as (connection, actor):
-            await check_may_read(connection, actor, conversation_id)
+        async with entered(self._database, actor, conversation_id, "conversation.read") as inside:
+            connection, actor = inside
             row = await repository.find(connection, conversation_id)
-            return Conversation.model_validate(row)
+        await self._note(actor, "conversation.read", [str(conversation_id)])
+        return Conversation.model_validate(row)
 
     async def list(
         self, actor: Actor, *, limit: int = 50, cursor: str | None = None
@@ -84,6 +96,7 @@ class Conversations:
         before = id_from_cursor(cursor)
         async with self._database.transaction(actor) as (connection, actor):
             rows = await repository.page(connection, actor.require_user(), limit, before)
+        await self._note(actor, "conversation.list", [str(row.id) for row in rows[:limit]])
         items = [Conversation.model_validate(row) for row in rows[:limit]]
         more = len(rows) > limit
         return Page(items=items, next_cursor=to_cursor(str(items[-1].id)) if more else None)
@@ -99,10 +112,17 @@ class Conversations:
         """Return the last messages, oldest first; those before a position if given."""
         check_range(last, 1, LARGEST_PAGE, field="last")
         check_range(before or 1, 1, 2_000_000_000, field="before")
-        async with self._database.system_for(actor) as (connection, actor):
-            await check_may_read(connection, actor, conversation_id)
+        async with entered(self._database, actor, conversation_id, "message.read") as inside:
+            connection, actor = inside
             rows = await repository.window(connection, conversation_id, last, before)
-            return [_message(row) for row in rows]
+        by_owner: dict[UUID, list[str]] = {}
+        for row in rows:
+            by_owner.setdefault(row.owner_id, []).append(str(row.id))
+        await self._reads.note(actor, "message.read", by_owner)
+        return [_message(row) for row in rows]
+
+    async def _note(self, actor: Actor, action: str, ids: Sequence[str]) -> None:
+        await self._reads.note(actor, action, {actor.user_id or SHARED_OWNER: ids})
 
     async def append(
         self,

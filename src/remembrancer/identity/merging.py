@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import undo
 from remembrancer.db.tables import chunks, messages
+from remembrancer.errors import Conflict
 from remembrancer.identity import belongings, repository
 from remembrancer.identity.repository import Handover
 from remembrancer.identity.rules import duplicates
@@ -76,8 +77,14 @@ async def merge(connection: AsyncConnection, survivor: UUID, merged: UUID) -> Me
 
 
 async def take_back(connection: AsyncConnection, survivor: UUID, undo_id: UUID) -> dict[str, Any]:
-    """Give everything back that a merge moved; what came since stays with the survivor."""
+    """Give everything back that a merge moved; what came since stays with the survivor.
+
+    Merges are taken back the latest first: two that brought the same preference or membership
+    could not be told apart otherwise.
+    """
     record = await undo.take(connection, survivor, undo_id, ACTION)
+    if later := await repository.later_merge(connection, survivor, undo_id, ACTION):
+        raise Conflict("a later merge must be undone first", field="undo_id", undo_id=str(later))
     merged = UUID(record["merged"])
     await repository.lock_people(connection, [survivor, merged])
     for owner_id in sorted((survivor, merged)):

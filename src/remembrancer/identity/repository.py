@@ -40,6 +40,7 @@ from remembrancer.db.tables import (
     postings,
     recall_items,
     reembeddings,
+    undo_records,
     users,
 )
 from remembrancer.memories.schemas import Status
@@ -178,6 +179,7 @@ async def memories_of(connection: AsyncConnection, owner_id: UUID) -> Rows:
     wanted = memories.c[
         "id",
         "content",
+        "content_hash",
         "kind",
         "agent_id",
         "space_id",
@@ -196,6 +198,21 @@ async def ids_of(connection: AsyncConnection, table: Table, owner_id: UUID) -> l
     """Return the ids of an owner's messages or chunks."""
     statement = select(table.c.id).where(table.c.owner_id == owner_id).order_by(table.c.id)
     return list((await connection.execute(statement)).scalars())
+
+
+async def later_merge(
+    connection: AsyncConnection, owner_id: UUID, undo_id: UUID, action: str
+) -> UUID | None:
+    """Return the latest merge into an owner that came after another and stands."""
+    column = undo_records.c
+    later = (
+        select(column.id)
+        .where(column.owner_id == owner_id, column.action == action, column.id > undo_id)
+        .where(column.undone_at.is_(None))
+        .order_by(column.id.desc())
+    )
+    found: UUID | None = (await connection.execute(later.limit(1))).scalar()
+    return found
 
 
 async def add_mentions_of(

@@ -33,6 +33,7 @@ class Identity:
         actor = actor.acting_for(user_id)
         async with self._database.transaction(actor) as (connection, actor):
             person = await _found(connection, actor.require_user())
+            await audit.note_look(connection, actor, "user.read", {person: [str(person)]})
             return [
                 LinkedSince(
                     platform=row.platform,
@@ -94,7 +95,7 @@ class Identity:
         """Make two people of one again, as they were; what came since stays with ``user_id``.
 
         Raises ``NotFound`` for a merge that this user does not have, ``Conflict`` for one
-        that was undone before.
+        that was undone before or has a later one on top of it.
         """
         actor.require(*STAFF)
         async with self._database.system_for(actor) as (connection, actor):
@@ -114,7 +115,9 @@ class Identity:
         """Return the merges into a user, the latest first."""
         actor.require(*STAFF)
         async with self._database.system_for(actor) as (connection, actor):
-            return await _merges(connection, await _found(connection, user_id))
+            person = await _found(connection, user_id)
+            await audit.note_look(connection, actor, "user.read", {person: [str(person)]})
+            return await _merges(connection, person)
 
 
 async def _merge(connection: AsyncConnection, actor: Actor, user_id: UUID, other: UUID) -> Merge:

@@ -6,7 +6,7 @@ an idempotency key made of what the batch says.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from remembrancer.access import Actor, Visibility
@@ -67,6 +67,7 @@ class Importer:
 
     async def store(self, talk: Transcript) -> None:
         """Store what the conversation does not hold yet."""
+        talk = self._guarded(talk)
         people = await self._people(talk)
         actor = self._actor if self._actor.user_id else self._actor.acting_for(people[0])
         conversation = await self._conversation(actor, talk, people)
@@ -82,6 +83,12 @@ class Importer:
                     actor, conversation.id, missing, idempotency_key=_key(missing)
                 )
             self._advanced(len(batch))
+
+    def _guarded(self, talk: Transcript) -> Transcript:
+        # Here already, since ids and keys are hashes of what was said.
+        guard = self._memory.guard
+        turns = [replace(turn, content=guard.text(turn.content)) for turn in talk.turns]
+        return replace(talk, title=guard.text(talk.title), turns=turns)
 
     async def _people(self, talk: Transcript) -> list[UUID]:
         found = []

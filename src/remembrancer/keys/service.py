@@ -8,11 +8,12 @@ from uuid import UUID
 
 from sqlalchemy import func, insert, or_, select, update
 
+from remembrancer import audit
 from remembrancer.access import Actor, Role
 from remembrancer.db.engine import Database
 from remembrancer.db.tables import api_keys, users
 from remembrancer.errors import NotFound, Unauthenticated
-from remembrancer.ids import new_uuid
+from remembrancer.ids import SHARED_OWNER, new_uuid
 from remembrancer.keys.schemas import Key, KeyCreate, NewKey
 from remembrancer.users import repository as people
 
@@ -36,6 +37,9 @@ class Keys:
             values = {"id": new_uuid(), "hash": _hashed(secret), **key.model_dump()}
             statement = insert(api_keys).values(values).returning(api_keys)
             row = (await connection.execute(statement)).one()
+            await audit.note(
+                connection, actor, "key.create", [str(row.id)], owner_id=row.user_id or SHARED_OWNER
+            )
         return NewKey.model_validate({**row._mapping, "secret": secret})
 
     async def adopt(self, name: str, secret: str) -> None:
@@ -66,6 +70,9 @@ class Keys:
             row: Any = (await connection.execute(statement)).first()
             if row is None:
                 raise NotFound("no such key", field="key_id")
+            await audit.note(
+                connection, actor, "key.revoke", [str(row.id)], owner_id=row.user_id or SHARED_OWNER
+            )
             return Key.model_validate(row)
 
     async def authenticate(self, secret: str, *, entry_point: str) -> Actor:

@@ -33,7 +33,7 @@ def decayed(importance: float, kind: Kind, since: datetime, now: datetime) -> fl
     days = (now - since).total_seconds() / 86_400
     if half_life is None or days <= 0:
         return importance
-    return importance * 0.5 ** float(days / half_life)
+    return float(importance * 0.5 ** (days / half_life))
 
 
 def decayed_sql(importance: str, kind: str, since: str, now: str) -> str:

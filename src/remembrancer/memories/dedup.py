@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remembrancer.access import Placement
-from remembrancer.memories.rules import says_the_same
+from remembrancer.memories.rules import says_the_same, telling_words
 from remembrancer.memories.schemas import Kind, Outcome
 
 
@@ -100,3 +101,27 @@ def _near(
         ):
             return new_id
     return None
+
+
+def repeats(moving: Sequence[Any], there: Sequence[Any]) -> dict[str, str]:
+    """Return which of the memories that move says what one that is there says, by id.
+
+    The statement hash is that of the database's constraint; else the same kind, interval and
+    words; or the same place on the map. Both are rows of ``memories``.
+    """
+    known = {key: memory.id for memory in reversed(there) for key in _says(memory)}
+    found = {}
+    for memory in moving:
+        same = next((known[key] for key in _says(memory) if key in known), None)
+        if same is not None:
+            found[memory.id] = same
+    return found
+
+
+def _says(memory: Any) -> list[tuple[object, ...]]:
+    words = tuple(telling_words(memory.content))
+    keys: list[tuple[object, ...]] = [
+        ("hash", bytes(memory.content_hash)),
+        ("words", memory.kind, memory.valid_from, memory.valid_to, words),
+    ]
+    return keys if memory.place_id is None else [("place", memory.place_id), *keys]

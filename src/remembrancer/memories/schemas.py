@@ -2,16 +2,29 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 
 from remembrancer.access import Scope, ScopeSource, Visibility
+from remembrancer.guard.schemas import GuardFinding
 from remembrancer.text import Instant, Key, Label, Statement, storable_json
 
 Metadata = Annotated[dict[str, Any], AfterValidator(storable_json)]
 Importance = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+MemoryId = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=64, pattern="^[0-9A-Za-z]+$"),
+    Field(examples=["a1B2c3D4"]),
+]
 
 
 class Kind(StrEnum):
@@ -61,6 +74,38 @@ class Outcome(StrEnum):
     """It was known already: the memory gained a mention."""
     SIMILAR = "similar"
     """A memory on its subject exists and should perhaps be updated; nothing was stored."""
+    REFUSED = "refused"
+    """It holds what may not be stored or shared; nothing was stored."""
+
+
+class Relation(StrEnum):
+    """How one memory stands to another."""
+
+    RELATED_TO = "related_to"
+    UPDATES = "updates"
+    CONTRADICTS = "contradicts"
+    CAUSED_BY = "caused_by"
+    RESULT_OF = "result_of"
+    PART_OF = "part_of"
+
+
+class AssociationCreate(BaseModel):
+    """An association from a memory to another; made again, it gets the new weight."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    target_id: MemoryId
+    relation: Relation = Relation.RELATED_TO
+    weight: Importance = Field(0.5, description="How strong it is, from 0 to 1.")
+
+
+class Suggestion(BaseModel):
+    """An association that could be made to a memory like this one, and why."""
+
+    target_id: str
+    relation: Relation
+    similarity: float = Field(description="Cosine similarity of the two, up to 1.")
+    content: str = Field(description="What the other memory says.")
 
 
 class SortBy(StrEnum):
@@ -102,6 +147,9 @@ class MemoryCreate(BaseModel):
     allow_similar: bool = Field(
         False, description="Store it even if a memory on the same subject exists."
     )
+    associations: list[AssociationCreate] = Field(
+        [], max_length=50, description="Memories to associate it with."
+    )
 
     @model_validator(mode="after")
     def _fits_together(self) -> "MemoryCreate":
@@ -114,7 +162,10 @@ class MemoryCreate(BaseModel):
 
 
 class MemoryUpdate(BaseModel):
-    """A new version of a memory. What is left out stays as it was."""
+    """A new version of a memory. What is left out stays as it was.
+
+    But new content has an interval and a source of its own.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -155,6 +206,10 @@ class Memory(BaseModel):
     category: Category
     subject: str | None
     content: str
+    quoted: bool = Field(
+        False,
+        description="It reads like an instruction: no more than what somebody said.",
+    )
     version: int
     importance: float
     status: Status
@@ -171,6 +226,12 @@ class Memory(BaseModel):
     last_accessed_at: datetime | None
     created_at: datetime
     updated_at: datetime
+
+
+class MemoryUpdated(Memory):
+    """A memory after an update, and what the guard found in the new words."""
+
+    guard: list[GuardFinding] = []
 
 
 class MemoryVersion(BaseModel):
@@ -222,6 +283,22 @@ class MemoryWritten(BaseModel):
     scope_changed: bool = Field(
         False, description="Agent scope was asked for, but global scope is in effect."
     )
+    suggestions: list[Suggestion] = Field(
+        [], description="Associations that could be made from a new memory; none was."
+    )
+    guard: list[GuardFinding] = Field(
+        [], description="What was found in it and redacted; what is blocked is not stored."
+    )
+
+
+class MemoryRefused(BaseModel):
+    """Why a statement was not stored; never its text."""
+
+    outcome: Literal[Outcome.REFUSED] = Outcome.REFUSED
+    memory: None = None
+    field: str = Field(examples=["content"])
+    reason: str = Field(examples=["holds what looks like a card number"])
+    guard: list[GuardFinding]
 
 
 class MemoryFilter(BaseModel):

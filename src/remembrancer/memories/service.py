@@ -9,24 +9,29 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
 from remembrancer.access import Actor, may_change
+from remembrancer.audit.reads import Reads
 from remembrancer.db.engine import Database
 from remembrancer.errors import (
     Conflict,
+    InvalidInput,
     NotFound,
     PreconditionFailed,
     SimilarMemoryExists,
     VersionConflict,
 )
+from remembrancer.guard.guard import Guard
 from remembrancer.idempotency import once
-from remembrancer.indexing.index import Indexer
-from remembrancer.memories import listing, repository, rules, told
+from remembrancer.indexing.index import Indexer, Searchable
+from remembrancer.memories import guarding, leaving, linking, listing, repository, rules, told
 from remembrancer.memories.schemas import (
     Memory,
     MemoryCreate,
     MemoryFilter,
     MemoryHistory,
     MemoryPage,
+    MemoryRefused,
     MemoryUpdate,
+    MemoryUpdated,
     MemoryVersion,
     MemoryWritten,
     Mention,
@@ -47,12 +52,20 @@ class Memories:
     """
 
     def __init__(
-        self, database: Database, indexer: Indexer, writing: Writing, limits: LimitSettings
+        self,
+        database: Database,
+        indexer: Indexer,
+        writing: Writing,
+        limits: LimitSettings,
+        reads: Reads,
+        guard: Guard,
     ) -> None:
         self._database = database
         self._indexer = indexer
         self._writing = writing
         self._limits = limits
+        self._guard = guard
+        self._reads = reads
 
     async def remember(
         self,
@@ -67,9 +80,14 @@ class Memories:
         Raises ``SimilarMemoryExists`` where a memory on its subject exists.
         """
         rules.check_length(statement.content, characters=self._limits.memory_characters)
-        [written] = await self.remember_many(
-            actor, [statement], source=source, idempotency_key=idempotency_key
-        )
+        screened = guarding.statement(self._guard, statement)
+        if screened.refusal:
+            raise screened.refusal
+        try:
+            [written] = await self._write(actor, [screened.kept], source, idempotency_key)
+        except (InvalidInput, NotFound) as error:
+            raise _of_the_only_one(error) from error
+        written.guard = screened.findings
         if written.outcome is Outcome.SIMILAR:
             raise SimilarMemoryExists(
                 "a memory on this subject exists; update it, or insist with allow_similar",
@@ -86,11 +104,44 @@ class Memories:
         *,
         source: str = "manual",
         idempotency_key: str | None = None,
-    ) -> list[MemoryWritten]:
-        """Store statements in one transaction; return what became of each, in order."""
+    ) -> list[MemoryWritten | MemoryRefused]:
+        """Store statements in one transaction; return what became of each, in order.
+
+        One that the guard refuses is not stored; the others are.
+        """
         limits = self._limits
         rules.check_batch(statements, batch=limits.batch, characters=limits.memory_characters)
+        screened = [guarding.statement(self._guard, statement) for statement in statements]
+        kept = [one.kept for one in screened if one.refusal is None]
+        try:
+            written = await self._write(actor, kept, source, idempotency_key) if kept else []
+        except (InvalidInput, NotFound) as error:
+            raise guarding.as_sent(error, screened) from error
+        return guarding.answers(screened, written)
+
+    async def _write(
+        self,
+        actor: Actor,
+        statements: Sequence[MemoryCreate],
+        source: str,
+        idempotency_key: str | None,
+    ) -> list[MemoryWritten]:
         texts = await self._indexer.prepare([s.content for s in statements])
+        try:
+            return await self._store(actor, statements, texts, source, idempotency_key)
+        except NotFound as error:
+            if target_id := error.extra.get("target_id"):
+                await self._refused(actor, "association.set", target_id)
+            raise
+
+    async def _store(
+        self,
+        actor: Actor,
+        statements: Sequence[MemoryCreate],
+        texts: Sequence[Searchable],
+        source: str,
+        idempotency_key: str | None,
+    ) -> list[MemoryWritten]:
         request = (actor.agent_id, statements)
         async with (
             self._database.transaction(actor) as (connection, actor),
@@ -99,7 +150,11 @@ class Memories:
             if answer.earlier is not None:
                 return await told.again(connection, answer.earlier)
             results = await self._writing.write(connection, actor, statements, texts, source)
-            answer.keep = told.kept(results)
+            await linking.link_new(connection, actor, statements, results)
+            suggestions = await linking.suggest_new(
+                connection, actor, results, self._writing.near_duplicate
+            )
+            answer.keep = told.kept(results, suggestions)
             return await told.again(connection, answer.keep)
 
     async def list(
@@ -113,9 +168,11 @@ class Memories:
         """Return a page of the memories the actor sees, the newest first unless sorted."""
         check_range(limit, 1, LARGEST_PAGE, field="limit")
         async with self._database.transaction(actor) as (connection, actor):
-            return await listing.page(
+            page = await listing.page(
                 connection, actor, wanted or MemoryFilter(), limit=limit, cursor=cursor
             )
+        await self._reads.note(actor, "memory.list", told.by_owner(page.memories))
+        return page
 
     async def get(self, actor: Actor, memory_id: str) -> MemoryHistory:
         """Return a memory with its versions and mentions."""
@@ -124,12 +181,14 @@ class Memories:
             row = await repository.find(connection, actor, memory_id)
             if row is not None and row.status == Status.ACTIVE:
                 versions, mentions = await repository.history(connection, row.owner_id, row.id)
-                return MemoryHistory(
-                    **told.memory(row).model_dump(),
-                    versions=[MemoryVersion.model_validate(v) for v in versions],
-                    mentions=[Mention.model_validate(m) for m in mentions],
-                )
-        raise await self._refused(actor, "memory.read", memory_id)
+        if row is None or row.status != Status.ACTIVE:
+            raise await self._refused(actor, "memory.read", memory_id)
+        await self._reads.note(actor, "memory.read", {row.owner_id: [row.id]})
+        return MemoryHistory(
+            **told.memory(row).model_dump(),
+            versions=[MemoryVersion.model_validate(v) for v in versions],
+            mentions=[Mention.model_validate(m) for m in mentions],
+        )
 
     async def update(
         self,
@@ -139,7 +198,7 @@ class Memories:
         *,
         if_version: int | None = None,
         source: str = "manual",
-    ) -> Memory:
+    ) -> MemoryUpdated:
         """Make a new version of a memory; the old one stays in its history.
 
         ``changes.expected_version`` that is not current raises ``VersionConflict``,
@@ -150,16 +209,21 @@ class Memories:
         text = None
         if changes.content is not None:
             rules.check_length(changes.content, characters=self._limits.memory_characters)
+        screened = guarding.changes(self._guard, changes)
+        changes = screened.kept
+        if changes.content is not None:
             [text] = await self._indexer.prepare([changes.content])
         async with self._database.transaction(actor) as (connection, actor):
             row = await self._changeable(connection, actor, memory_id)
             if row is not None:
                 _check_version(row, changes.expected_version, if_version)
+                guarding.check_update(row, changes)
+                await leaving.check_may_add(connection, row.owner_id, [row.id])
                 changed = await _unless_same(
                     new_version(connection, self._indexer, row, changes, text=text, source=source)
                 )
                 await _note(connection, actor, "memory.update", row)
-                return told.memory(changed)
+                return told.updated(changed, screened.findings)
         raise await self._refused(actor, "memory.update", memory_id)
 
     async def forget(
@@ -196,6 +260,8 @@ class Memories:
             row = await self._changeable(connection, actor, memory_id, any_status=any_status)
             if row is not None:
                 _check_version(row, None, if_version)
+                if values.get("status") is Status.ACTIVE:
+                    await leaving.check_may_add(connection, row.owner_id, [row.id])
                 changed = await _unless_same(
                     repository.change(connection, row.owner_id, row.id, values)
                 )
@@ -223,6 +289,12 @@ class Memories:
         async with self._database.transaction(actor) as (connection, actor):
             await audit.note(connection, actor, action, [memory_id], outcome="refused")
         return NotFound("no such memory", field="memory_id")
+
+
+def _of_the_only_one(error: InvalidInput | NotFound) -> InvalidInput | NotFound:
+    """Return what is wrong with a batch of one as what is wrong with the one."""
+    field = error.field and error.field.removeprefix("memories.0.")
+    return type(error)(error.reason, field=field, **error.extra)
 
 
 def _check_version(row: Row[Any], expected: int | None, if_version: int | None) -> None:

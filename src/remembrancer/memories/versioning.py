@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Placement, Visibility
 from remembrancer.indexing.index import Indexer, Searchable
-from remembrancer.memories import repository, rules
+from remembrancer.memories import guarding, repository, rules
 from remembrancer.memories.schemas import MemoryUpdate
 from remembrancer.memories.writing import source_of, version_row
 
@@ -53,7 +53,13 @@ def _values(memory: Row[Any], changes: MemoryUpdate, source: str, now: datetime)
         # A new statement has an interval of its own.
         kept = None if "content" in values else getattr(memory, name)
         values.setdefault(name, kept)
+    if "content" in values:
+        # And sources of its own: it does not rest on what its predecessor was said in.
+        for name in ("platform", "conversation_id", "message_id"):
+            values.setdefault(name, None)
     content = values.get("content", memory.content)
+    if guarding.is_quoted(changes):
+        values["review"] = "pending"
     values["content_hash"] = rules.statement_hash(content, values["valid_from"], values["valid_to"])
     if "subject" in values:
         values["subject_key"] = rules.subject_key(values["subject"])

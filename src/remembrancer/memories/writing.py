@@ -17,10 +17,11 @@ from remembrancer.agents import repository as agents
 from remembrancer.errors import Conflict, NotFound
 from remembrancer.ids import new_uuid
 from remembrancer.indexing.index import Indexer, Searchable, Source
-from remembrancer.memories import repository, rules
+from remembrancer.memories import guarding, repository, rules
 from remembrancer.memories.dedup import Candidate, Known, Verdict, judge
 from remembrancer.memories.rules import Resolved
 from remembrancer.memories.schemas import MemoryCreate, Outcome
+from remembrancer.preferences.scopes import scopes
 from remembrancer.spaces import repository as spaces
 from remembrancer.users import repository as users
 
@@ -50,7 +51,7 @@ class Writing:
 
     def __init__(self, indexer: Indexer, near_duplicate: float) -> None:
         self._indexer = indexer
-        self._near_duplicate = near_duplicate
+        self.near_duplicate = near_duplicate
 
     async def write(
         self,
@@ -92,7 +93,7 @@ class Writing:
         await repository.lock_owner(connection, owner_id)
         known = await self._known(connection, owner_id, drafts)
         ids = await repository.fresh_ids(connection, owner_id, len(drafts))
-        verdicts = judge([_candidate(d) for d in drafts], known, ids, self._near_duplicate)
+        verdicts = judge([_candidate(d) for d in drafts], known, ids, self.near_duplicate)
         judged = list(zip(verdicts, drafts, strict=True))
         new = [(v.memory_id, d) for v, d in judged if v.outcome is Outcome.CREATED]
         again = [(v.memory_id, d) for v, d in judged if v.outcome is Outcome.MENTIONED]
@@ -124,7 +125,7 @@ class Writing:
             if place := by_ground.get((row.agent_id, row.space_id)):
                 known.same[place, row.content_hash] = row.id
         for row in await repository.nearest(
-            connection, owner_id, self._near_duplicate, _vector_columns(drafts)
+            connection, owner_id, self.near_duplicate, _vector_columns(drafts)
         ):
             known.near[row.n] = (row.memory_id, row.content)
         for row in await repository.on_subjects(connection, owner_id, subjects):
@@ -166,7 +167,7 @@ async def _scope_in_effect(connection: AsyncConnection, actor: Actor) -> Effecti
         raise NotFound("no such agent", field="agent_id")
     if actor.user_id is None:
         return None
-    return (await agents.scopes(connection, actor.agent_id, [actor.user_id]))[actor.user_id]
+    return (await scopes(connection, actor.agent_id, [actor.user_id]))[actor.user_id]
 
 
 async def _check_place(connection: AsyncConnection, actor: Actor, statement: MemoryCreate) -> None:
@@ -218,6 +219,7 @@ def _memory_row(memory_id: str, draft: Draft, source: str, now: datetime) -> dic
         "subject_key": draft.subject_key,
         "content": statement.content,
         "content_hash": draft.hash,
+        "review": "pending" if guarding.is_quoted(statement) else "none",
         "version": 1,
         "importance": importance,
         "pinned": statement.pinned,

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from remembrancer.guard.instructions import is_instruction
 from remembrancer.ids import public_owner
 from remembrancer.recall.fusion import Ranked
-from remembrancer.recall.schemas import ArmReason, Hit, Reasons
+from remembrancer.recall.schemas import ArmReason, Hit, Reasons, Tie
 
 _CONTEXT = (
     "content",
@@ -45,7 +46,10 @@ def hit(row: Any, ranked: Ranked | None, labels: Mapping[int, str]) -> Hit:
         type=row.source_type,
         id=row.memory_id or str(row.source_id),
         user_id=public_owner(row.owner_id),
+        quoted=row.source_type == "memory" and is_instruction(row.content),
         score=ranked.score if ranked else 0.0,
+        # Rows of other modes have none.
+        relations=[Tie.model_validate(tie) for tie in getattr(row, "revisions", None) or ()],
         reasons=_reasons(row, ranked, labels) if ranked else Reasons(),
         **values,
     )
@@ -64,4 +68,5 @@ def _reasons(row: Any, ranked: Ranked, labels: Mapping[int, str]) -> Reasons:
             for name, arm in ranked.arms.items()
         },
         words=[labels[word] for word in sorted(set(row.words or ()))],
+        path=[Tie.model_validate(step) for step in (row.walked or {}).get("path", ())],
     )

@@ -62,8 +62,8 @@ class Candidate(Protocol):
         """Who said a message; compared with the names given to ``fuse``."""
 
     @property
-    def importance(self) -> float | None:
-        """0-1, already decayed; lifts memories a little."""
+    def weight(self) -> float | None:
+        """0-1, what is left of a memory's importance; lifts it a little."""
 
     @property
     def at(self) -> datetime | None:
@@ -99,6 +99,20 @@ class Fusion:
 
 
 @dataclass(frozen=True, slots=True)
+class Pull:
+    """What pulls candidates towards others: arrays of shape (n,)."""
+
+    toward: Ints
+    """The row of the candidate each is pulled towards."""
+    share: Floats
+    """How far each is pulled, 0 (not at all) to 1 (all the way)."""
+
+    def applied(self, total: Floats) -> Floats:
+        """Return the fused scores after pulling; nobody falls, or passes whom it is pulled to."""
+        return total + self.share * np.maximum(total[self.toward] - total, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
 class Arm:
     """One arm's view of all candidates: arrays of shape (n,), in the order of the candidates."""
 
@@ -112,6 +126,8 @@ class Arm:
     """False where the arm has nothing to say about a candidate."""
     lifted_by: Ints
     """Offset of the neighbour that helped most, 0 for none."""
+    pull: Pull | None = None
+    """What it does to the fused scores, for an arm that has no opinion of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +182,8 @@ def fuse(
         for arm, rank in zip(every, ranks, strict=True)
     ]
     total = np.sum(shares, axis=0) * _lift(candidates, now, weights)
+    for arm in every:
+        total = arm.pull.applied(total) if arm.pull else total
     return [
         Ranked(
             candidates[row].id,
@@ -323,7 +341,7 @@ def _lift(candidates: Sequence[Candidate], now: datetime | None, weights: Fusion
     for row, item in enumerate(candidates):
         if item.source_type == "memory":
             # Never below 1, or a memory could fall behind the message it was made from.
-            lift[row] += weights.importance_lift * (item.importance or 0.0)
+            lift[row] += weights.importance_lift * (item.weight or 0.0)
             lift[row] += weights.recency_lift * _recency(item.at, now, weights.recency_days)
     return lift
 

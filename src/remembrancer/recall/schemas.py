@@ -8,7 +8,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from remembrancer.access import Scope, ScopeSource, Visibility
-from remembrancer.memories.schemas import Category, Kind
+from remembrancer.graph.schemas import Direction
+from remembrancer.memories.schemas import Category, Kind, Relation
 from remembrancer.text import Instant, Statement
 
 SourceType = Literal["memory", "message", "chunk"]
@@ -45,7 +46,11 @@ class RecallQuery(BaseModel):
     mode: Mode = Mode.HYBRID
     sort: Sort | None = Field(None, description="By relevance, or as the mode implies.")
     limit: Annotated[int, Field(ge=1, le=100)] = 10
-    sources: list[SourceType] = Field(["memory", "message", "chunk"], min_length=1)
+    sources: list[SourceType] = Field(
+        ["memory", "message"],
+        min_length=1,
+        description="Summaries (`chunk`) only when asked for: their messages are here as well.",
+    )
     kinds: list[Kind] = Field([], description="Memories of these kinds only.")
     categories: list[Category] = Field([], description="Memories of these categories only.")
     conversation_id: UUID | None = None
@@ -73,9 +78,23 @@ class ArmReason(BaseModel):
     """What one arm of the search found in a hit."""
 
     rank: int = Field(description="1 is best.")
-    raw: float = Field(description="Cosine similarity of the dense arm, BM25 of the keyword arm.")
-    score: float = Field(description="The raw score with what neighbours in the talk lent it.")
+    raw: float = Field(
+        description="Cosine similarity of the dense arm, BM25 of the keyword arm, strength of the "
+        "graph arm's path."
+    )
+    score: float = Field(
+        description="What was ranked: the raw score with what neighbours in the talk lent it; in "
+        "the graph arm, with the standing of the memory the path began at."
+    )
     lifted_by: int = Field(description="Offset of the neighbour that helped most, 0 for none.")
+
+
+class Tie(BaseModel):
+    """One association, named from its other end."""
+
+    memory_id: str
+    relation: Relation
+    direction: Direction
 
 
 class Reasons(BaseModel):
@@ -84,6 +103,11 @@ class Reasons(BaseModel):
     exact: bool = Field(False, description="Its text is the query.")
     arms: dict[str, ArmReason] = {}
     words: list[str] = Field([], description="Terms of the query found in it.")
+    path: list[Tie] = Field(
+        [],
+        description="How the graph arm came to it: each memory on the way, from one that another "
+        "arm found, and the association that led on, in the direction seen from there.",
+    )
 
 
 class Hit(BaseModel):
@@ -92,6 +116,10 @@ class Hit(BaseModel):
     type: SourceType
     id: str = Field(description="Of the memory, message or chunk.")
     content: str
+    quoted: bool = Field(
+        False,
+        description="A memory that reads like an instruction: no more than what somebody said.",
+    )
     score: float
     at: datetime = Field(description="When it was said or recorded.")
     user_id: UUID | None = Field(description="Whose it is; null for shared knowledge.")
@@ -111,6 +139,11 @@ class Hit(BaseModel):
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     access_count: int | None = None
+    relations: list[Tie] = Field(
+        [],
+        description="In hybrid mode: which memories it `updates` or `contradicts` (outgoing), or "
+        "which do so to it (incoming).",
+    )
     reasons: Reasons = Reasons()
 
 

@@ -3,18 +3,23 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, get_args
+from uuid import UUID
 
-from remembrancer.access import Actor, EffectiveScope, Scope, effective_scope
+from remembrancer.access import Actor, EffectiveScope
 from remembrancer.analysis import named, query_terms
+from remembrancer.audit.reads import Reads
 from remembrancer.db.engine import Database, Statement
 from remembrancer.embeddings import Embedder
 from remembrancer.errors import EmbeddingUnavailable, InvalidInput, NotFound, UserMerged
+from remembrancer.ids import SHARED_OWNER
 from remembrancer.indexing.index import content_hash
+from remembrancer.preferences.scopes import in_effect
 from remembrancer.recall import explain
 from remembrancer.recall.accesses import Accesses
 from remembrancer.recall.fusion import Fusion, fuse
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort, SourceType
 from remembrancer.recall.statements import statement
+from remembrancer.recall.walk import WALK, graph_arm
 
 PER_ARM: Final = 16
 """Items each arm puts forward; more does not change what comes out (decision 0004)."""
@@ -43,11 +48,18 @@ class Recall:
     """Searches memories, messages and chunks together, without an LLM."""
 
     def __init__(
-        self, database: Database, embedder: Embedder, accesses: Accesses, *, longest_query: int
+        self,
+        database: Database,
+        embedder: Embedder,
+        accesses: Accesses,
+        reads: Reads,
+        *,
+        longest_query: int,
     ) -> None:
         self._database = database
         self._embedder = embedder
         self._accesses = accesses
+        self._reads = reads
         self._longest_query = longest_query
         self._fusion = Fusion()
 
@@ -64,6 +76,7 @@ class Recall:
             return await self.recall(actor.now(merged.survivor), wanted)
         scope = _scope(facts, actor)
         self._accesses.note([hit for hit in hits if hit.type == "memory"])
+        await self._reads.note(actor, "recall", _by_owner(hits))
         return RecallAnswer(
             hits=hits,
             scope=scope.scope if scope else None,
@@ -90,6 +103,8 @@ class Recall:
             "reach": self._fusion.reach,
             "k1": BM25_K1,
             "b": BM25_B,
+            "rank_constant": self._fusion.rank_constant,
+            **WALK,
         }
         candidates = Statement(statement("candidates", filters), binds, PLANNER)
         facts, rows = await self._ask(actor, candidates)
@@ -99,6 +114,7 @@ class Recall:
             named=named(query, {row.sender_name for row in rows if row.sender_name}),
             now=wanted.as_of or datetime.now(UTC),
             weights=self._fusion,
+            arms=[arm] if (arm := graph_arm(rows)) else (),
         )
         found = {row.id: row for row in rows}
         labels = explain.word_labels(terms)
@@ -148,6 +164,13 @@ def _filters(wanted: RecallQuery) -> dict[str, Any]:
     return {name: value for name, value in asked.items() if value}
 
 
+def _by_owner(hits: Sequence[Hit]) -> dict[UUID, list[str]]:
+    ids: dict[UUID, list[str]] = {}
+    for hit in hits:
+        ids.setdefault(hit.user_id or SHARED_OWNER, []).append(hit.id)
+    return ids
+
+
 def _sorted(hits: list[Hit], sort: Sort | None) -> list[Hit]:
     keys = {
         Sort.RECENT: lambda hit: hit.at.timestamp(),
@@ -161,9 +184,4 @@ def _sorted(hits: list[Hit], sort: Sort | None) -> list[Hit]:
 def _scope(facts: Any, actor: Actor) -> EffectiveScope | None:
     if actor.agent_id is None or actor.user_id is None:
         return None
-    return effective_scope(
-        policy_allows=facts.policy_allows,
-        preference=facts.preference,
-        toggle=facts.toggle,
-        agent_default=Scope(facts.agent_default),
-    )
+    return in_effect(facts, actor.user_id)

@@ -1,11 +1,12 @@
 """The recall statements, read from their files and fitted to what is asked."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.resources import files
 
-from remembrancer.access import SCOPE_FACTS, visible
+from remembrancer.access import NAMESPACE, SCOPE_FACTS, SPACES, visible
 from remembrancer.db.engine import Template
+from remembrancer.memories.decay import decayed_sql
 
 # Which items a caller may narrow a search to. Only those in use stand in the statement: a
 # condition that is always true is still paid for in every row.
@@ -26,6 +27,8 @@ _NOW = {
     "version_interval": "m.valid_from, m.valid_to",
     "version_join": "",
     "known": "i.superseded_at IS NULL",
+    "linked": "",
+    "now": "now()",
 }
 _THEN = {
     "version_column": "v.content",
@@ -41,14 +44,32 @@ _THEN = {
         "AND (i.valid_from IS NULL OR i.valid_from <= :as_of) "
         "AND (i.valid_to IS NULL OR i.valid_to > :as_of)"
     ),
+    "linked": "AND a.created_at <= :as_of",
+    "now": "CAST(:as_of AS timestamptz)",
 }
 
 # What only memories have, for messages and chunks.
 _NO_MEMORY = (
     "NULL AS kind, NULL AS category, NULL AS subject, CAST(NULL AS boolean) AS pinned, "
     "CAST(NULL AS int) AS version, CAST(NULL AS int) AS access_count, "
+    "CAST(NULL AS float8) AS weight, "
     "CAST(NULL AS timestamptz) AS valid_from, CAST(NULL AS timestamptz) AS valid_to"
 )
+
+
+# A memory fades from when it was last written or recalled.
+_LAST_OF_USE = "greatest(i.at, m.last_accessed_at)"
+
+# The rule stands in the statement several times; what it looks up is looked up once.
+_VIEWED_ONCE = {
+    "namespace": NAMESPACE,
+    "spaces": SPACES,
+    "visible": visible(
+        "i",
+        namespace="(SELECT namespace FROM viewer)",
+        spaces="CAST((SELECT spaces FROM viewer) AS uuid[])",
+    ),
+}
 
 
 def statement(name: str, given: Collection[str] = ()) -> Template:
@@ -61,13 +82,34 @@ def statement(name: str, given: Collection[str] = ()) -> Template:
 
 @cache
 def _fitted(name: str, given: frozenset[str]) -> Template:
-    written = (files("remembrancer.recall") / "sql" / f"{name}.sql").read_text(encoding="utf-8")
-    text = "\n".join(line for line in written.splitlines() if not line.lstrip().startswith("--"))
+    time = _THEN if "as_of" in given else _NOW
     blanks = {
-        "visible": visible("i"),
+        **(_VIEWED_ONCE if name == "candidates" else {"visible": visible("i")}),
         "scope_facts": SCOPE_FACTS,
         "no_memory": _NO_MEMORY,
         "filters": " ".join(f"AND {_FILTERS[name]}" for name in _FILTERS if name in given),
-        **(_THEN if "as_of" in given else _NOW),
+        "weight": decayed_sql("i.importance", "i.kind", _LAST_OF_USE, time["now"]),
+        **time,
     }
-    return Template.parse(text.format(**blanks))
+    return Template.parse(_written(name).format(**blanks, **_walk(blanks)))
+
+
+def _walk(blanks: Mapping[str, str]) -> dict[str, str]:
+    """Return the parts of a statement that follow associations."""
+
+    def links(node: str, only: str = "") -> str:
+        return _written("links").format(
+            **blanks, node=node, only=f"{only} {blanks['linked']}".strip()
+        )
+
+    step = _written("step")
+    return {
+        "step_from_seeds": step.format(nodes="seeds", links=links("n", "AND a.weight > 0")),
+        "step_from_frontier": step.format(nodes="frontier", links=links("n", "AND a.weight > 0")),
+        "revisions_of_c": links("c", "AND a.relation IN ('updates', 'contradicts')"),
+    }
+
+
+def _written(name: str) -> str:
+    text = (files("remembrancer.recall") / "sql" / f"{name}.sql").read_text(encoding="utf-8")
+    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("--"))

@@ -1,10 +1,11 @@
-"""What a space is."""
+"""What a space is, and who is in it."""
 
 from datetime import datetime
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from remembrancer.access import SpaceRole
 from remembrancer.text import Label, Prose
 
 
@@ -15,16 +16,71 @@ class SpaceCreate(BaseModel):
 
     name: Label
     description: Prose = ""
-    member_ids: list[UUID] = []
+    member_ids: list[UUID] = Field([], max_length=1000)
+
+
+class SpaceUpdate(BaseModel):
+    """What changes of a space. What is left out stays."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Label | None = None
+    description: Prose | None = None
+
+    @model_validator(mode="after")
+    def _empties_nothing(self) -> "SpaceUpdate":
+        for name in self.model_fields_set:
+            if getattr(self, name) is None:
+                raise ValueError(f"{name}: must not be null")
+        return self
 
 
 class Space(BaseModel):
-    """A subject, such as a person or a project, with members."""
+    """A subject, such as a person or a project, with members, as one of them sees it."""
 
     model_config = ConfigDict(from_attributes=True)
 
     id: UUID
     name: str
     description: str
+    role: SpaceRole = Field(description="What the user is in it.")
+    member_count: int
     created_at: datetime
     updated_at: datetime
+
+
+class MemberAdd(BaseModel):
+    """Who joins a space, and as what."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    user_id: UUID
+    role: SpaceRole = SpaceRole.MEMBER
+
+
+class MemberUpdate(BaseModel):
+    """What a member becomes."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    role: SpaceRole
+    hand_over: bool = Field(
+        False, description="With role `owner`: be a member yourself from then on."
+    )
+
+    @model_validator(mode="after")
+    def _hands_over_to_an_owner(self) -> "MemberUpdate":
+        if self.hand_over and self.role is not SpaceRole.OWNER:
+            raise ValueError("hand_over: is for making somebody an owner")
+        return self
+
+
+class Member(BaseModel):
+    """Somebody in a space."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    user_id: UUID
+    display_name: str
+    role: SpaceRole
+    joined_at: datetime

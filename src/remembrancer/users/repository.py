@@ -8,7 +8,7 @@ from sqlalchemy import Row, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.db.tables import platform_links, users
+from remembrancer.db.tables import agents, platform_links, users
 from remembrancer.ids import SHARED_OWNER
 
 _RESOLVE = text("""
@@ -20,6 +20,23 @@ _RESOLVE = text("""
     )
     INSERT INTO users (id, display_name, time_zone)
     SELECT user_id, :display_name, coalesce(:time_zone, 'UTC') FROM linked
+""")
+
+
+# Users first, then the memories of those on the page: the count of 500,000 is not paid for 50.
+_KNOWN = text("""
+    SELECT u.id, u.display_name, u.created_at, counted.memory_count
+      FROM (SELECT * FROM users
+             WHERE id <> :shared_owner AND merged_into IS NULL
+             ORDER BY id LIMIT :limit OFFSET :offset) AS u
+     CROSS JOIN LATERAL (
+           SELECT count(*) AS memory_count
+             FROM memories AS m
+            WHERE m.owner_id = u.id AND m.status = 'active'
+              AND (CAST(:agent_id AS uuid) IS NULL OR m.agent_id IS NULL
+                   OR m.agent_id = :agent_id)
+           ) AS counted
+     ORDER BY u.id
 """)
 
 
@@ -69,16 +86,22 @@ async def find(
 async def hold(connection: AsyncConnection, user_ids: Collection[UUID]) -> dict[UUID, UUID]:
     """Return who each known user is now, by the id asked for; nobody merges them meanwhile.
 
-    Whoever writes for a user holds them: a merge waits for the transaction's end, and a
-    merge that was first shows here.
+    Whoever writes for a user holds them: a merge or an erasure waits for the transaction's end,
+    and one that was first shows here.
     """
-    known = (
-        select(users.c.id, users.c.merged_into)
-        .where(users.c.id.in_(user_ids), users.c.id != SHARED_OWNER)
-        .order_by(users.c.id)
-        .with_for_update(read=True, key_share=True)
-    )
-    return {row.id: row.merged_into or row.id for row in await connection.execute(known)}
+    wanted = set(user_ids) - {SHARED_OWNER}
+    while True:
+        known = (
+            select(users.c.id, users.c.merged_into)
+            .where(users.c.id.in_(wanted))
+            .order_by(users.c.id)
+            .with_for_update(read=True, key_share=True)
+        )
+        now = {row.id: row.merged_into or row.id for row in await connection.execute(known)}
+        # Who is asked for by a former id is written for as the survivor.
+        if now.keys() >= set(now.values()):
+            return {user_id: now[user_id] for user_id in set(user_ids) & now.keys()}
+        wanted |= set(now.values())
 
 
 async def find_by_platform(
@@ -152,3 +175,32 @@ async def named(connection: AsyncConnection, name: str, limit: int) -> Sequence[
         .limit(limit)
     )
     return (await connection.execute(statement)).all()
+
+
+async def known(
+    connection: AsyncConnection, agent_id: UUID | None, limit: int, offset: int
+) -> Sequence[Row[Any]]:
+    """Return users in the order they came, each with how many memories an agent may use."""
+    binds = {
+        "shared_owner": SHARED_OWNER,
+        "agent_id": agent_id,
+        "limit": limit,
+        "offset": offset,
+    }
+    return (await connection.execute(_KNOWN, binds)).all()
+
+
+async def count(connection: AsyncConnection) -> int:
+    """Return how many users there are."""
+    statement = (
+        select(func.count())
+        .select_from(users)
+        .where(users.c.id != SHARED_OWNER, users.c.merged_into.is_(None))
+    )
+    return int((await connection.execute(statement)).scalar_one())
+
+
+async def has_agent(connection: AsyncConnection, agent_id: UUID) -> bool:
+    """Say whether there is such an agent."""
+    statement = select(agents.c.id).where(agents.c.id == agent_id, agents.c.deleted_at.is_(None))
+    return (await connection.execute(statement)).first() is not None

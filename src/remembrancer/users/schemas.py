@@ -71,3 +71,24 @@ class UserUpdate(BaseModel):
             if getattr(self, name) is None:
                 raise ValueError(f"{name}: must not be null")
         return self
+
+
+class KnownUser(BaseModel):
+    """A user as an agent knows them."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: UUID
+    display_name: str
+    created_at: datetime
+    platform_links: list[PlatformLink] = []
+    memory_count: int = Field(
+        description="Active memories that the agent may use: its own and those for every agent."
+    )
+
+
+class KnownUsers(BaseModel):
+    """Some of the users; ``total`` counts all."""
+
+    users: list[KnownUser]
+    total: int

@@ -29,6 +29,8 @@ conversations = Table(
     Column("opened_by", Uuid, nullable=False),
     # Taken under a row lock by each append: the reason positions have no gaps.
     Column("message_count", Integer, nullable=False, server_default="0"),
+    # Every message up to this position has been summarised, or holds nothing to summarise.
+    Column("summarised_to", Integer, nullable=False, server_default="0"),
     Column("metadata", JSONB, nullable=False, server_default="{}"),
     instant("created_at", default="now"),
     instant("updated_at", default="now"),

@@ -93,6 +93,8 @@ memories = Table(
 )
 
 _memory_key = ("owner_id", "memory_id"), ("memories.owner_id", "memories.id")
+# By message alone: whoever erases one looks for what rests on it, whosever that is.
+_of_messages = text("message_id IS NOT NULL")
 
 memory_versions = Table(
     "memory_versions",
@@ -107,6 +109,7 @@ memory_versions = Table(
     instant("valid_to", null=True),
     *_source_columns(),
     ForeignKeyConstraint(*_memory_key, ondelete="CASCADE"),
+    Index("ix_memory_versions_message", "message_id", postgresql_where=_of_messages),
 )
 
 mentions = Table(
@@ -121,8 +124,12 @@ mentions = Table(
     *_source_columns(),
     instant("mentioned_at", default="now"),
     ForeignKeyConstraint(*_memory_key, ondelete="CASCADE"),
-    Index("ix_mentions_message", "owner_id", "message_id"),
+    Index("ix_mentions_message", "message_id", postgresql_where=_of_messages),
 )
+
+_edges_from = "owner_id", "memory_id", "weight", "target_owner_id", "target_id", "relation"
+_edges_to = "target_owner_id", "target_id", "owner_id", "weight", "memory_id", "relation"
+_revises = text("relation IN ('updates', 'contradicts')")
 
 associations = Table(
     "associations",
@@ -133,6 +140,9 @@ associations = Table(
     Column("target_id", Text, primary_key=True),
     Column("relation", Text, primary_key=True),
     Column("weight", Float, nullable=False, server_default="0.5"),
+    # Set where the memory it leads from is shared in a space, so that row security and walks
+    # need no look-up, which would be one for every association of a popular memory.
+    Column("shared_space_id", Uuid),
     instant("created_at", default="now"),
     instant("updated_at", default="now"),
     ForeignKeyConstraint(*_memory_key, ondelete="CASCADE"),
@@ -142,6 +152,21 @@ associations = Table(
         name="relation",
     ),
     # Each node's strongest edges first, its own and those of the owners a walk may look at.
-    Index("ix_associations_strongest", "owner_id", "memory_id", "weight"),
-    Index("ix_associations_target", "target_owner_id", "target_id", "owner_id", "weight"),
+    # Whole edges, so that which of equals a walk takes does not depend on the order of rows.
+    Index("ix_associations_strongest", *_edges_from),
+    Index("ix_associations_target", *_edges_to),
+    Index(
+        "ix_associations_shared",
+        "shared_space_id",
+        "target_owner_id",
+        "target_id",
+        "weight",
+        "owner_id",
+        "memory_id",
+        "relation",
+        postgresql_where=text("shared_space_id IS NOT NULL"),
+    ),
+    # The same for what a hit is shown with, which may hide among thousands of other edges.
+    Index("ix_associations_revising", *_edges_from, postgresql_where=_revises),
+    Index("ix_associations_revised", *_edges_to, postgresql_where=_revises),
 )

@@ -1,4 +1,5 @@
--- What may answer a question: the best items of each arm, and their neighbours.
+-- What may answer a question: the best items of each arm, their neighbours in the talk, and
+-- what is associated with the best memories.
 --
 -- Everything is filtered by the visibility rule and the caller's filters before anything is
 -- ranked, so k visible items always yield k results. Exact search: a user's own items are few
@@ -11,11 +12,17 @@
 -- (docs/decisions/0004-recall.md).
 --
 -- Binds: user_id, agent_id, vector, terms and words (the question's terms and the number of
--- the word each stands for), content_hash, per_arm, reach, k1, b, and those of {filters}.
--- {visible} comes from access.py, the other blanks from statements.py.
+-- the word each stands for), content_hash, per_arm, reach, k1, b, rank_constant, seeds, decay,
+-- frontier, scanned, fanout, and those of {filters}.
+-- {visible} comes from access.py, the other blanks from statements.py; {step_from_…} are step.sql
+-- and {links_of_…} links.sql.
 
 WITH question AS MATERIALIZED (
     SELECT CAST(:vector AS halfvec) AS vector
+),
+
+viewer AS MATERIALIZED (
+    SELECT {namespace} AS namespace, {spaces} AS spaces
 ),
 
 seen AS MATERIALIZED (
@@ -88,23 +95,108 @@ scored AS MATERIALIZED (
      CROSS JOIN totals AS t
 ),
 
+-- The best of each arm, with the place in the arm that has it higher.
 start AS MATERIALIZED (
-    SELECT best.owner_id, best.id, i.conversation_id, i.position
+    SELECT best.owner_id, best.id, best.place, i.conversation_id, i.position, i.memory_id
       FROM (
-           (SELECT owner_id, id FROM seen ORDER BY distance, id LIMIT :per_arm)
-           UNION
-           (SELECT owner_id, id
-              FROM scored
-             GROUP BY owner_id, id
-             ORDER BY sum(score) DESC, id
-             LIMIT :per_arm)
+           SELECT owner_id, id, min(place) AS place
+             FROM (
+                  SELECT owner_id, id, row_number() OVER (ORDER BY distance, id) AS place
+                    FROM (SELECT owner_id, id, distance
+                            FROM seen
+                           ORDER BY distance, id
+                           LIMIT :per_arm) AS nearest
+                  UNION ALL
+                  SELECT owner_id, id, row_number() OVER (ORDER BY score DESC, id)
+                    FROM (SELECT owner_id, id, sum(score) AS score
+                            FROM scored
+                           GROUP BY owner_id, id
+                           ORDER BY sum(score) DESC, id
+                           LIMIT :per_arm) AS worded
+                  ) AS arms
+            GROUP BY owner_id, id
            ) AS best
      CROSS JOIN LATERAL (
-           SELECT conversation_id, position
+           SELECT conversation_id, position, memory_id
              FROM recall_items
             WHERE owner_id = best.owner_id AND id = best.id
            OFFSET 0
      ) AS i
+),
+
+-- The walk over associations (docs/decisions/0009-graph.md). Whom it may look at and who has any:
+-- nobody in most stores, and then none of what follows does anything.
+linkers AS MATERIALIZED (
+    SELECT owners, spaces, owners <> '{{}}' OR spaces <> '{{}}' AS any_at_all
+      FROM (SELECT ARRAY(
+                       SELECT whose.owner_id
+                         FROM unnest(ARRAY[
+                                  CAST(:user_id AS uuid), '00000000-0000-0000-0000-000000000000'
+                              ]) AS whose (owner_id)
+                        CROSS JOIN LATERAL (
+                              SELECT FROM associations AS a
+                               WHERE a.owner_id = whose.owner_id
+                               LIMIT 1
+                        ) AS one
+                   ) AS owners,
+                   ARRAY(
+                       SELECT place.space_id
+                         FROM unnest(CAST((SELECT spaces FROM viewer) AS uuid[]))
+                              AS place (space_id)
+                        CROSS JOIN LATERAL (
+                              SELECT FROM associations AS a
+                               WHERE a.shared_space_id = place.space_id
+                               LIMIT 1
+                        ) AS one
+                   ) AS spaces) AS linking
+),
+
+-- `standing` is what a place in an arm counts in the fusion, 1 for the first.
+seeds AS MATERIALIZED (
+    SELECT id AS seed, (1 + CAST(:rank_constant AS float8)) / (place + :rank_constant) AS standing,
+           0 AS hops, owner_id, memory_id, id, CAST(1 AS float8) AS strength,
+           CAST('[]' AS jsonb) AS path
+      FROM start
+     WHERE memory_id IS NOT NULL
+     ORDER BY place, id
+     LIMIT :seeds
+),
+
+first_step AS MATERIALIZED (
+    {step_from_seeds}
+),
+
+-- Each memory once, by the strongest path to it.
+frontier AS MATERIALIZED (
+    SELECT *
+      FROM (
+           SELECT DISTINCT ON (id) *
+             FROM (SELECT * FROM seeds UNION ALL SELECT * FROM first_step) AS paths
+            ORDER BY id, strength * standing DESC, hops, path
+           ) AS once
+     WHERE hops = 1
+     ORDER BY strength * standing DESC, id
+     LIMIT :frontier
+),
+
+second_step AS MATERIALIZED (
+    {step_from_frontier}
+),
+
+reached AS MATERIALIZED (
+    SELECT *
+      FROM (
+           SELECT DISTINCT ON (id) *
+             FROM (
+                  SELECT * FROM seeds
+                  UNION ALL
+                  SELECT * FROM first_step
+                  UNION ALL
+                  SELECT * FROM second_step
+                  ) AS paths
+            ORDER BY id, strength * standing DESC, hops, path
+           ) AS once
+     WHERE hops > 0
 ),
 
 -- The neighbours of a message include the message itself, at step 0.
@@ -117,14 +209,18 @@ around AS MATERIALIZED (
 
 chosen AS MATERIALIZED (
     SELECT i.*
-      FROM start
+      FROM (
+           SELECT owner_id, id FROM start WHERE position IS NULL
+           UNION
+           SELECT owner_id, id FROM reached
+           ) AS one
      CROSS JOIN LATERAL (
            SELECT *
-             FROM recall_items
-            WHERE owner_id = start.owner_id AND id = start.id
+             FROM recall_items AS i
+            WHERE i.owner_id = one.owner_id AND i.id = one.id
+              {filters}
            OFFSET 0
      ) AS i
-     WHERE start.position IS NULL
     UNION ALL
     SELECT i.*
       FROM around
@@ -146,15 +242,40 @@ words AS MATERIALIZED (
       FROM scored
      WHERE id IN (SELECT id FROM chosen)
      GROUP BY id
+),
+
+-- What each memory revises or is revised by, to be shown with it.
+revisions AS MATERIALIZED (
+    SELECT c.id,
+           jsonb_agg(
+               jsonb_build_object(
+                   'memory_id', link.memory_id,
+                   'relation', link.relation,
+                   'direction', link.direction
+               )
+               ORDER BY link.direction, link.relation, link.memory_id
+           ) AS revisions
+      FROM chosen AS c
+     CROSS JOIN LATERAL (
+           {revisions_of_c}
+     ) AS link
+     WHERE c.memory_id IS NOT NULL
+     GROUP BY c.id
 )
 
 -- The look-ups stand in LATERAL with OFFSET 0, which keeps them what they are: a few hundred
 -- index look-ups. Left to itself the planner reads whole tables while they are small.
 SELECT i.id, i.owner_id, i.embedding <=> (SELECT vector FROM question) AS distance,
        i.content_hash = :content_hash AS exact, w.words, w.scores, i.source_type, i.source_id,
-       i.memory_id, i.conversation_id, i.position, i.at, i.importance, text.*
+       i.memory_id, i.conversation_id, i.position, i.at, i.importance,
+       CASE WHEN r.id IS NOT NULL THEN jsonb_build_object(
+           'seed', r.seed, 'standing', r.standing, 'strength', r.strength, 'path', r.path
+       ) END AS walked,
+       e.revisions, text.*
   FROM chosen AS i
   LEFT JOIN words AS w USING (id)
+  LEFT JOIN reached AS r USING (id)
+  LEFT JOIN revisions AS e USING (id)
  CROSS JOIN LATERAL (
        SELECT m.agent_id, m.space_id, m.visibility, m.content, m.role, m.sender_name,
               {no_memory}
@@ -163,7 +284,7 @@ SELECT i.id, i.owner_id, i.embedding <=> (SELECT vector FROM question) AS distan
        UNION ALL
        SELECT m.agent_id, m.space_id, m.visibility, {version_column}, NULL, NULL,
               m.kind, m.category, m.subject, m.pinned, {version_number}, m.access_count,
-              {version_interval}
+              {weight}, {version_interval}
          FROM memories AS m {version_join}
         WHERE i.source_type = 'memory' AND m.owner_id = i.owner_id AND m.id = i.memory_id
        UNION ALL

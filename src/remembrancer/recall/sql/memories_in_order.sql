@@ -17,7 +17,7 @@ SELECT i.id, i.source_type, i.owner_id, i.agent_id, i.space_id, i.visibility,
    AND {known}
    {filters}
  ORDER BY CASE CAST(:sort AS text)
-              WHEN 'importance' THEN i.importance
+              WHEN 'importance' THEN {weight}
               WHEN 'most_accessed' THEN m.access_count
               ELSE extract(epoch FROM i.at)
           END DESC,

@@ -154,6 +154,8 @@ CREATE TABLE memory_versions (
     CONSTRAINT pk_memory_versions PRIMARY KEY (owner_id, memory_id, version),
     CONSTRAINT fk_memory_versions_owner_id_memory_id FOREIGN KEY(owner_id, memory_id) REFERENCES memories (owner_id, id) ON DELETE CASCADE
 );
+CREATE INDEX ix_memory_versions_message
+    ON memory_versions (message_id) WHERE message_id IS NOT NULL;
 
 CREATE TABLE mentions (
     owner_id UUID NOT NULL,
@@ -169,7 +171,7 @@ CREATE TABLE mentions (
     CONSTRAINT pk_mentions PRIMARY KEY (owner_id, memory_id, id),
     CONSTRAINT fk_mentions_owner_id_memory_id FOREIGN KEY(owner_id, memory_id) REFERENCES memories (owner_id, id) ON DELETE CASCADE
 );
-CREATE INDEX ix_mentions_message ON mentions (owner_id, message_id);
+CREATE INDEX ix_mentions_message ON mentions (message_id) WHERE message_id IS NOT NULL;
 
 CREATE TABLE associations (
     owner_id UUID NOT NULL,
@@ -178,6 +180,7 @@ CREATE TABLE associations (
     target_id TEXT NOT NULL,
     relation TEXT NOT NULL,
     weight FLOAT DEFAULT '0.5' NOT NULL,
+    shared_space_id UUID,
     created_at timestamptz DEFAULT now() NOT NULL,
     updated_at timestamptz DEFAULT now() NOT NULL,
     CONSTRAINT pk_associations PRIMARY KEY (owner_id, memory_id, target_owner_id, target_id, relation),
@@ -185,8 +188,19 @@ CREATE TABLE associations (
     CONSTRAINT ck_associations_weight CHECK (weight BETWEEN 0 AND 1),
     CONSTRAINT ck_associations_relation CHECK (relation IN ('related_to', 'updates', 'contradicts', 'caused_by', 'result_of', 'part_of'))
 );
-CREATE INDEX ix_associations_strongest ON associations (owner_id, memory_id, weight);
-CREATE INDEX ix_associations_target ON associations (target_owner_id, target_id, owner_id, weight);
+CREATE INDEX ix_associations_strongest
+    ON associations (owner_id, memory_id, weight, target_owner_id, target_id, relation);
+CREATE INDEX ix_associations_target
+    ON associations (target_owner_id, target_id, owner_id, weight, memory_id, relation);
+CREATE INDEX ix_associations_shared ON associations
+    (shared_space_id, target_owner_id, target_id, weight, owner_id, memory_id, relation)
+    WHERE shared_space_id IS NOT NULL;
+CREATE INDEX ix_associations_revising
+    ON associations (owner_id, memory_id, weight, target_owner_id, target_id, relation)
+    WHERE relation IN ('updates', 'contradicts');
+CREATE INDEX ix_associations_revised
+    ON associations (target_owner_id, target_id, owner_id, weight, memory_id, relation)
+    WHERE relation IN ('updates', 'contradicts');
 
 -- Conversations ---------------------------------------------------------------
 
@@ -200,6 +214,7 @@ CREATE TABLE conversations (
     platform_conversation_id TEXT,
     opened_by UUID NOT NULL,
     message_count INTEGER DEFAULT 0 NOT NULL,
+    summarised_to INTEGER DEFAULT 0 NOT NULL,
     metadata JSONB DEFAULT '{}' NOT NULL,
     created_at timestamptz DEFAULT now() NOT NULL,
     updated_at timestamptz DEFAULT now() NOT NULL,
@@ -455,7 +470,7 @@ BEGIN
                 ' OR (visibility = ''shared'' AND space_id = ANY ((SELECT app_spaces())::uuid[]))'
                 || ' OR EXISTS (SELECT FROM participants AS p WHERE p.user_id = ' || me
                 || ' AND p.conversation_id = messages.conversation_id)'
-            WHEN tab = 'postings' THEN
+            WHEN tab IN ('postings', 'associations') THEN
                 ' OR shared_space_id = ANY ((SELECT app_spaces())::uuid[])'
             WHEN tab = 'idempotency_keys' THEN ''
             ELSE  -- what hangs on a memory is seen with it
@@ -465,9 +480,10 @@ BEGIN
         -- Nobody puts anything before the members of a space who is not one of them.
         placed := CASE
             WHEN tab IN ('memories', 'messages', 'chunks', 'recall_items') THEN 'space_id'
-            WHEN tab = 'postings' THEN 'shared_space_id'
+            WHEN tab IN ('postings', 'associations') THEN 'shared_space_id'
         END;
         placed := coalesce(' AND (' || placed || ' IS NULL OR ' || staff
+                           || CASE WHEN placed = 'space_id' THEN ' OR visibility = ''private''' ELSE '' END
                            || ' OR ' || placed || ' = ANY ((SELECT app_spaces())::uuid[]))', '');
         EXECUTE format('CREATE POLICY reading ON %I FOR SELECT USING (%s)', tab, readable);
         EXECUTE format('CREATE POLICY adding ON %I FOR INSERT WITH CHECK (%s%s)',

@@ -1,0 +1,170 @@
+"""What recall takes when a popular memory has tens of thousands of associations.
+
+One shared memory that everybody's memories lead to, by every relation; and from it back to
+each of them, so that most of what a walk meets there is not the asker's to see. Each question
+finds it. The same questions are asked before there are associations, with them, and after they
+are gone. Texts and vectors are made up, as in the latency benchmark. Compare within one run.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from sqlalchemy import text
+
+from benchmarks.common import DATABASE_URL_HELP, console, percentile, progress, show, store, write
+from benchmarks.latency import Bench, Switched, spread
+from remembrancer import MemoryCreate, User, as_actor
+from remembrancer.ids import SHARED_OWNER
+
+POPULAR = "Zanzibar"
+"""A word of every question, and of the popular memory alone."""
+BACK_SHARE = 0.1
+"""Of the associations, how many lead from the popular memory to others' memories."""
+
+# From the asker's memories and from those of all others to the popular one, by each relation in
+# turn until there are enough; then back to the others' memories.
+_ASSOCIATE = text("""
+    INSERT INTO associations (owner_id, memory_id, target_owner_id, target_id, relation, weight)
+    SELECT m.owner_id, m.id, :hub_owner, CAST(:hub AS text), r.relation, random()
+      FROM unnest(ARRAY['related_to', 'part_of', 'caused_by', 'result_of', 'updates',
+                        'contradicts']) WITH ORDINALITY AS r (relation, place)
+     CROSS JOIN memories AS m
+     WHERE m.owner_id <> :hub_owner AND (m.owner_id = :asker) = :own
+     ORDER BY r.place, m.id
+     LIMIT :count
+""")
+_LEAD_BACK = text("""
+    INSERT INTO associations (owner_id, memory_id, target_owner_id, target_id, relation, weight)
+    SELECT :hub_owner, :hub, m.owner_id, m.id, 'related_to', random()
+      FROM memories AS m
+     WHERE m.owner_id NOT IN (:hub_owner, :asker)
+     ORDER BY m.id
+     LIMIT :count
+""")
+
+
+class Around:
+    """A store with one popular memory, and somebody who asks."""
+
+    def __init__(self, bench: Bench, asker: User, hub: Any) -> None:
+        self.bench = bench
+        self.asker = asker
+        self.hub = hub
+
+    async def associate(self, edges: int, own: int) -> int:
+        """Make ``edges`` associations around the popular memory, ``own`` of them the asker's."""
+        who = {"hub": self.hub, "hub_owner": SHARED_OWNER, "asker": self.asker.id}
+        back = round(edges * BACK_SHARE)
+        async with self.bench.memory.database.system() as connection:
+            made = 0
+            for mine, count in ((True, own), (False, edges - own - back)):
+                made += (
+                    await connection.execute(_ASSOCIATE, {**who, "own": mine, "count": count})
+                ).rowcount
+            made += (await connection.execute(_LEAD_BACK, {**who, "count": back})).rowcount
+        await self.bench.settle()
+        return made
+
+    async def forget_associations(self) -> None:
+        """Remove them all."""
+        async with self.bench.memory.database.system() as connection:
+            await connection.execute(text("DELETE FROM associations"))
+        await self.bench.settle()
+
+    async def ask(self, questions: Sequence[str]) -> dict[str, Any]:
+        """Return how long the questions take, and how many of them walked."""
+        times, walked = [], 0
+        for n, question in enumerate([*questions[:5], *questions]):
+            began = time.perf_counter()
+            answer = await self.bench.memory.recall(question, user=self.asker, limit=10)
+            if n >= 5:
+                times.append((time.perf_counter() - began) * 1e3)
+                walked += any("graph" in hit.reasons.arms for hit in answer.hits)
+        plans = [await self.bench.recorder.explain() for _ in range(5)]
+        executing = percentile([executing for _, executing in plans], 0.5)
+        return {**spread(times), "walked": walked / len(questions), "executing_ms": executing}
+
+
+async def measure(
+    own: int, others: int, people: int, edges: int, own_edges: int, repeat: int, url: str | None
+) -> dict[str, Any]:
+    """Run it and return the result."""
+    async with store(url, wrap=Switched) as memory:
+        bench = Bench(memory, repeat)
+        with progress() as bar:
+            task = bar.add_task("items", total=own + others)
+            asker, conversation = await bench.user("asks")
+            await bench.fill(asker, conversation, own, lambda n: bar.advance(task, n))
+            for number in range(people):
+                user, opened = await bench.user(f"other {number}")
+                count = others // people
+                await bench.fill(user, opened, count, lambda n: bar.advance(task, n))
+        said = MemoryCreate(content=f"{POPULAR} is where all of it leads to.", shared=True)
+        hub = (await memory.memories.remember(as_actor(), said)).memory.id
+        around = Around(bench, asker, hub)
+        await bench.settle()
+        questions = [f"{POPULAR} {bench.chat.question()}" for _ in range(repeat)]
+        result: dict[str, Any] = {
+            "benchmark": "graph",
+            "own_items": own,
+            "all_items": bench.stored,
+            "people": people,
+            "repeat": repeat,
+            "plain": await around.ask(questions),
+            "edges": await around.associate(edges, own_edges),
+            "own_edges": own_edges,
+        }
+        result["graph"] = await around.ask(questions)
+        await around.forget_associations()
+        result["plain_again"] = await around.ask(questions)
+    result["ratio_p95"] = result["graph"]["p95"] / result["plain"]["p95"]
+    result["ratio_p50"] = result["graph"]["p50"] / result["plain"]["p50"]
+    return result
+
+
+def report(result: dict[str, Any]) -> None:
+    """Print the result."""
+    names = {"plain": "before", "graph": f"with {result['edges']:,}", "plain_again": "after"}
+    show(
+        "Recall in milliseconds, by associations around one memory",
+        ["associations", "p50", "p95", "executing", "walked"],
+        [
+            [
+                label,
+                *(f"{result[name][key]:.1f}" for key in ("p50", "p95", "executing_ms")),
+                f"{result[name]['walked']:.0%}",
+            ]
+            for name, label in names.items()
+        ],
+    )
+    console.print(
+        f"graph recall takes {result['ratio_p50']:.2f} (p50) and {result['ratio_p95']:.2f} (p95) "
+        "times as long as plain recall"
+    )
+
+
+def main(
+    own: Annotated[int, typer.Option(min=1, help="Items of the user who asks.")] = 5000,
+    others: Annotated[int, typer.Option(min=1, help="Items of all others together.")] = 75_000,
+    people: Annotated[int, typer.Option(min=1, help="How many others.")] = 100,
+    edges: Annotated[int, typer.Option(min=1, help="Associations around one memory.")] = 50_000,
+    own_edges: Annotated[int, typer.Option(min=0, help="Of them, the asker's own.")] = 3000,
+    repeat: Annotated[int, typer.Option(min=5, help="Questions.")] = 200,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small sizes, for under a minute.")
+    ] = False,
+    database_url: Annotated[str | None, typer.Option(help=DATABASE_URL_HELP)] = None,
+) -> None:
+    """Measure recall around a popular memory, before and after it is associated with much."""
+    if quick:
+        own, others, people, edges, own_edges, repeat = 1000, 4000, 20, 2500, 500, 50
+    result = asyncio.run(measure(own, others, people, edges, own_edges, repeat, database_url))
+    report(result)
+    write("graph", result)
+
+
+if __name__ == "__main__":
+    typer.run(main)

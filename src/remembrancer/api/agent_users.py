@@ -1,0 +1,23 @@
+"""The users that agents know: /api/agents/users."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+
+from remembrancer.api.dependencies import Authenticated, Limit, Services
+from remembrancer.users.schemas import KnownUsers
+
+router = APIRouter(prefix="/api/agents/users", tags=["agents"])
+
+
+@router.get("")
+async def list_known_users(
+    memory: Services,
+    actor: Authenticated,
+    agent_id: Annotated[UUID | None, Query(description="Count what this agent may use.")] = None,
+    limit: Limit = 50,
+    offset: Annotated[int, Query(ge=0, le=1_000_000_000)] = 0,
+) -> KnownUsers:
+    """List users with where they speak from and how many memories they have."""
+    return await memory.users.known(actor, agent_id, limit=limit, offset=offset)

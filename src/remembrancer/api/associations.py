@@ -1,0 +1,68 @@
+"""The graph of memories: /api/memory/{memory_id}/associations, /neighbours, /suggestions."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from remembrancer.api.dependencies import Acting, Cursor, Limit, Services
+from remembrancer.graph.schemas import (
+    Association,
+    AssociationPage,
+    Neighbourhood,
+    Suggestions,
+)
+from remembrancer.memories.schemas import AssociationCreate, Relation
+
+router = APIRouter(prefix="/api/memory/{memory_id}", tags=["graph"])
+
+MemoryId = Annotated[str, Path(examples=["a1B2c3D4"])]
+
+
+@router.put("/associations")
+@router.post("/associations")
+async def associate_memory(
+    memory: Services, actor: Acting, memory_id: MemoryId, association: AssociationCreate
+) -> Association:
+    """Associate a memory with another, or give the association a new weight.
+
+    The memory must be the actor's to change; the target one that the actor sees.
+    """
+    return await memory.graph.associate(actor, memory_id, association)
+
+
+@router.get("/associations")
+async def list_associations(
+    memory: Services, actor: Acting, memory_id: MemoryId, limit: Limit = 50, cursor: Cursor = None
+) -> AssociationPage:
+    """List the associations of a memory in both directions, the strongest first."""
+    return await memory.graph.associations(actor, memory_id, limit=limit, cursor=cursor)
+
+
+@router.delete("/associations/{target_id}", status_code=204)
+async def dissociate_memory(
+    memory: Services,
+    actor: Acting,
+    memory_id: MemoryId,
+    target_id: MemoryId,
+    relation: Annotated[Relation | None, Query(description="This one alone.")] = None,
+) -> None:
+    """Remove the association from a memory to another; all of them without `relation`."""
+    await memory.graph.dissociate(actor, memory_id, target_id, relation)
+
+
+@router.get("/neighbours")
+async def list_neighbours(
+    memory: Services,
+    actor: Acting,
+    memory_id: MemoryId,
+    depth: Annotated[int, Query(ge=1, le=2, description="Steps to go.")] = 1,
+    limit: Limit = 50,
+) -> Neighbourhood:
+    """Return what lies around a memory as nodes and edges, for a picture."""
+    return await memory.graph.neighbours(actor, memory_id, depth=depth, limit=limit)
+
+
+@router.get("/suggestions")
+async def list_suggestions(memory: Services, actor: Acting, memory_id: MemoryId) -> Suggestions:
+    """Return associations that could be made from a memory; none is made by itself."""
+    return await memory.graph.suggestions(actor, memory_id)

@@ -1,0 +1,31 @@
+"""The audit log: /api/audit."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from remembrancer.api.dependencies import Authenticated, Services
+from remembrancer.audit.schemas import AuditFilter, AuditLine
+from remembrancer.text import Page
+
+router = APIRouter(prefix="/api/audit", tags=["audit"])
+
+
+class AuditQuery(AuditFilter):
+    """Which lines, and which page of them."""
+
+    limit: Annotated[int, Query(ge=1, le=200)] = 50
+    cursor: Annotated[str | None, Query(max_length=1000)] = None
+
+
+@router.get("")
+async def read_audit_log(
+    memory: Services, actor: Authenticated, asked: Annotated[AuditQuery, Query()]
+) -> Page[AuditLine]:
+    """Say who read or changed which ids of whom: all for admins, for a user their own.
+
+    A service names the user it acts for as `user_id`. An admin's look is a line itself.
+    """
+    wanted = AuditFilter.model_validate(asked.model_dump(exclude={"limit", "cursor"}))
+    whom = actor.acting_for(wanted.user_id) if actor.role != "admin" else actor
+    return await memory.audit_log.list(whom, wanted, limit=asked.limit, cursor=asked.cursor)

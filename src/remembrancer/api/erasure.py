@@ -1,0 +1,83 @@
+"""Erase and export: what is deleted for good, and what a person takes with them."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import StreamingResponse
+
+from remembrancer.api.dependencies import Acting, Authenticated, Services
+from remembrancer.erasure.export import Line
+from remembrancer.erasure.schemas import Receipt
+from remembrancer.errors import InvalidInput
+
+router = APIRouter(tags=["erasure"])
+
+DryRun = Annotated[
+    bool,
+    Query(description="Delete nothing, only count. It cannot be undone, so it is the default."),
+]
+
+
+@router.post("/api/users/{user_id}/erase")
+async def erase_user(
+    memory: Services,
+    actor: Authenticated,
+    user_id: UUID,
+    dry_run: DryRun = True,
+    memories_only: Annotated[
+        bool, Query(description="Keep the user, with links, preferences and memberships.")
+    ] = False,
+    confirm: Annotated[
+        UUID | None, Query(description="The user's id once more, to erase for good.")
+    ] = None,
+) -> Receipt:
+    """Delete everything of a user for good, and say what it was."""
+    if not dry_run and confirm != user_id:
+        raise InvalidInput("must be the user's id, to erase for good", field="confirm")
+    return await memory.erasure.erase_user(
+        actor, user_id, dry_run=dry_run, memories_only=memories_only
+    )
+
+
+@router.post("/api/memory/{memory_id}/erase")
+async def erase_memory(
+    memory: Services,
+    actor: Acting,
+    memory_id: Annotated[str, Path(examples=["a1B2c3D4"])],
+    dry_run: DryRun = True,
+) -> Receipt:
+    """Delete a memory for good, with its versions, mentions and associations."""
+    return await memory.erasure.erase_memory(actor, memory_id, dry_run=dry_run)
+
+
+@router.post("/api/conversations/{conversation_id}/messages/{message_id}/erase")
+async def erase_message(
+    memory: Services,
+    actor: Acting,
+    conversation_id: UUID,
+    message_id: UUID,
+    dry_run: DryRun = True,
+) -> Receipt:
+    """Delete a message for good, the summaries over it, and what rests on it alone."""
+    return await memory.erasure.erase_message(actor, conversation_id, message_id, dry_run=dry_run)
+
+
+@router.get("/api/users/{user_id}/export", response_class=StreamingResponse)
+async def export_user(memory: Services, actor: Authenticated, user_id: UUID) -> StreamingResponse:
+    """Return everything that is kept of a user, as JSON Lines: one object a line."""
+    lines = memory.export.lines(actor, user_id)
+    first = await anext(lines)
+    return StreamingResponse(
+        _written(first, lines),
+        media_type="application/jsonl",
+        headers={"Content-Disposition": f'attachment; filename="remembrancer-{user_id}.jsonl"'},
+    )
+
+
+async def _written(first: Line, lines: AsyncIterator[Line]) -> AsyncIterator[str]:
+    yield json.dumps(first, ensure_ascii=False) + "\n"
+    async for line in lines:
+        yield json.dumps(line, ensure_ascii=False) + "\n"

@@ -1,0 +1,84 @@
+"""Facts about a legacy, which is a space: /api/ai."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Response
+
+from remembrancer.api.dependencies import Acting, Cursor, IdempotencyKey, Limit, Services
+from remembrancer.errors import NotFound
+from remembrancer.memories.facts import Fact, FactCreate, VisibilityUpdate, as_fact
+from remembrancer.memories.schemas import Outcome
+from remembrancer.text import Page
+
+router = APIRouter(prefix="/api/ai", tags=["facts"])
+
+FactId = Annotated[str, Path(examples=["a1B2c3D4"])]
+
+
+@router.get("/legacies/{legacy_id}/facts")
+async def list_facts(
+    memory: Services, actor: Acting, legacy_id: UUID, limit: Limit = 50, cursor: Cursor = None
+) -> Page[Fact]:
+    """List one's own facts and those the others share, in the order of extraction."""
+    try:
+        return await memory.sharing.facts(actor, legacy_id, limit=limit, cursor=cursor)
+    except NotFound as error:
+        raise _named_as_here(error) from error
+
+
+@router.post(
+    "/legacies/{legacy_id}/facts",
+    status_code=201,
+    responses={200: {"description": "Known: a mention."}},
+)
+async def add_fact(
+    memory: Services,
+    actor: Acting,
+    legacy_id: UUID,
+    fact: FactCreate,
+    response: Response,
+    idempotency_key: IdempotencyKey = None,
+) -> Fact:
+    """Keep a fact about a legacy; private unless it says otherwise."""
+    try:
+        written = await memory.sharing.remember(
+            actor, legacy_id, fact, source="api", idempotency_key=idempotency_key
+        )
+    except NotFound as error:
+        raise _named_as_here(error) from error
+    if written.outcome is not Outcome.CREATED:
+        response.status_code = 200
+    return as_fact(written.memory, written.memory.user_id)
+
+
+@router.patch("/facts/{fact_id}/visibility")
+async def set_fact_visibility(
+    memory: Services, actor: Acting, fact_id: FactId, change: VisibilityUpdate
+) -> Fact:
+    """Share one's own fact with the members of its legacy, or make it private again."""
+    try:
+        changed = await memory.sharing.set_visibility(
+            actor, fact_id, change.visibility, in_space=True
+        )
+    except NotFound as error:
+        raise _named_as_here(error) from error
+    return as_fact(changed, changed.user_id)
+
+
+@router.delete("/facts/{fact_id}", status_code=204)
+async def delete_fact(memory: Services, actor: Acting, fact_id: FactId) -> None:
+    """Forget one's own fact: nobody sees it any more."""
+    try:
+        await memory.sharing.forget(actor, fact_id)
+    except NotFound as error:
+        raise _named_as_here(error) from error
+
+
+_NAMES = {"space_id": ("no such legacy", "legacy_id"), "memory_id": ("no such fact", "fact_id")}
+
+
+def _named_as_here(error: NotFound) -> NotFound:
+    """Return a refusal in the words of these paths."""
+    reason, field = _NAMES.get(error.field or "", (error.reason, error.field))
+    return NotFound(reason, field=field, **error.extra)

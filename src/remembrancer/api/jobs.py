@@ -1,0 +1,32 @@
+"""Background jobs: /api/jobs. For admins."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from remembrancer.api.dependencies import Authenticated, Cursor, Limit, Services
+from remembrancer.jobs.schemas import Job, JobCounts, JobStatus
+from remembrancer.text import Page
+
+router = APIRouter(prefix="/api/jobs", tags=["jobs"])
+
+
+class JobPage(Page[Job]):
+    """One page of jobs, and how many there are in which state."""
+
+    counts: JobCounts = Field(description="Of all jobs, whatever is asked for.")
+
+
+@router.get("")
+async def list_jobs(
+    memory: Services,
+    actor: Authenticated,
+    status: Annotated[JobStatus | None, Query(description="In this state only.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> JobPage:
+    """List background jobs, newest first, and count them all."""
+    page = await memory.jobs.list(actor, status=status, limit=limit, cursor=cursor)
+    counts = await memory.jobs.counts(actor)
+    return JobPage(items=page.items, next_cursor=page.next_cursor, counts=counts)

@@ -1,0 +1,75 @@
+"""What the admin decides and counts: /api/memory/policy, statistics, everybody's preferences."""
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import PlainTextResponse
+
+from remembrancer.api.dependencies import Authenticated, Services
+from remembrancer.api.preferences import (
+    CSV_OR_JSON,
+    FILE_BODY,
+    GUIDE,
+    Format,
+    as_file,
+    sent_file,
+)
+from remembrancer.errors import NotFound
+from remembrancer.preferences.files import FileFormat
+from remembrancer.preferences.schemas import (
+    Policy,
+    PolicyUpdate,
+    PreferenceFile,
+    PreferencesWritten,
+    ScopeStatistics,
+)
+
+router = APIRouter(prefix="/api/memory", tags=["policy"])
+guides = APIRouter(include_in_schema=False)
+
+
+@router.get("/policy")
+async def get_policy(memory: Services, actor: Authenticated) -> Policy:
+    """Return the policy that stands above every preference."""
+    return await memory.policy.get(actor)
+
+
+@router.put("/policy")
+async def set_policy(memory: Services, actor: Authenticated, wanted: PolicyUpdate) -> Policy:
+    """Set the policy. What is stored stays where it is."""
+    return await memory.policy.put(actor, wanted)
+
+
+@router.get("/statistics")
+async def statistics(memory: Services, actor: Authenticated) -> ScopeStatistics:
+    """Count agents, users, pairs and memories by scope."""
+    return await memory.policy.statistics(actor)
+
+
+@router.get("/preferences/export", response_model=PreferenceFile, responses=CSV_OR_JSON)
+async def export_all_preferences(
+    memory: Services, actor: Authenticated, format_: Format = FileFormat.JSON
+) -> Any:
+    """Return everybody's preferences as a file that can be imported again."""
+    return as_file(await memory.preferences.export_all(actor), format_)
+
+
+@router.post("/preferences/import", openapi_extra=FILE_BODY)
+async def import_all_preferences(
+    memory: Services, actor: Authenticated, request: Request
+) -> PreferencesWritten:
+    """Set the preferences of a file of many users, all or none; others stay."""
+    return await memory.preferences.import_all(actor, await sent_file(request))
+
+
+@guides.get(GUIDE)
+async def guide() -> PlainTextResponse:
+    """Return the guide that the header of a deprecated endpoint links to."""
+    installed = files("remembrancer.api") / "migrating-preferences.md"
+    checked_out = Path(__file__).parents[3] / "docs" / "migrating-preferences.md"
+    for page in (installed, checked_out):
+        if page.is_file():
+            return PlainTextResponse(page.read_text(encoding="utf-8"), media_type="text/markdown")
+    raise NotFound("the guide is not part of this installation")

@@ -1,0 +1,85 @@
+"""Who read what: noted beside the reading, or before it is answered for an admin."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+from uuid import UUID
+
+from sqlalchemy import delete, insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from remembrancer.access import Actor, Role
+from remembrancer.audit.notes import line
+from remembrancer.db.engine import Database
+from remembrancer.db.tables import audit_log
+from remembrancer.errors import Unavailable
+from remembrancer.periodic import Periodic
+
+AT_ONCE = 1000
+"""Lines of one insert."""
+MOST_WAITING = 100_000
+"""Lines that are kept while the database does not answer; older ones are lost."""
+
+
+class Reads:
+    """Collects lines about reads in memory and writes them together, about once a second.
+
+    A line may arrive a second late, and those of the last second are lost in a crash; in
+    return nobody waits for the log. An admin does: what they read of other people is in the
+    log before they get it.
+    """
+
+    def __init__(
+        self, database: Database, *, whose: Literal["all", "admin"], every: float = 1.0
+    ) -> None:
+        self._database = database
+        self._everybody = whose == "all"
+        self._lines: list[dict[str, Any]] = []
+        self.writing = Periodic(self.flush, every=every, what="audit lines of the last second")
+
+    async def note(self, actor: Actor, action: str, by_owner: Mapping[UUID, Sequence[str]]) -> None:
+        """Note that ``actor`` read these ids of each owner."""
+        lines = [
+            line(actor, action, ids, owner_id, "done") | {"at": datetime.now(UTC)}
+            for owner_id, ids in by_owner.items()
+            if ids
+        ]
+        if actor.role is Role.ADMIN:
+            async with self._database.system() as connection:
+                await _write(connection, lines)
+        elif self._everybody:
+            self._lines += lines
+
+    async def flush(self) -> None:
+        """Write what has been collected so far."""
+        lines, self._lines = self._lines, []
+        if not lines:
+            return
+        try:
+            async with self._database.system() as connection:
+                await _write(connection, lines)
+        except Unavailable:
+            self._lines = [*lines, *self._lines][-MOST_WAITING:]
+            raise
+
+
+async def _write(connection: AsyncConnection, lines: Sequence[dict[str, Any]]) -> None:
+    for start in range(0, len(lines), AT_ONCE):
+        await connection.execute(insert(audit_log), lines[start : start + AT_ONCE])
+
+
+class Retention:
+    """Removes audit lines that are older than they are kept."""
+
+    def __init__(self, database: Database, *, days: int) -> None:
+        self._database = database
+        self._days = days
+        self.daily = Periodic(self.forget, every=86_400.0, what="removal of old audit lines")
+
+    async def forget(self) -> int:
+        """Remove lines older than they are kept, none if that is 0 days; say how many."""
+        if not self._days:
+            return 0
+        old = audit_log.c.at < datetime.now(UTC) - timedelta(days=self._days)
+        async with self._database.system() as connection:
+            return (await connection.execute(delete(audit_log).where(old))).rowcount

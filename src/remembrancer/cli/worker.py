@@ -1,0 +1,35 @@
+"""``worker``: does background jobs, beside or instead of the server."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from remembrancer.app import Remembrancer
+from remembrancer.cli.listening import Stopping
+from remembrancer.cli.output import console
+from remembrancer.cli.running import log_to_stderr, run, settings_of
+from remembrancer.settings import Settings
+
+
+def worker(
+    context: typer.Context,
+    once: Annotated[
+        bool, typer.Option("--once", help="Stop when nothing is left that can be done now.")
+    ] = False,
+) -> None:
+    """Do background jobs until Ctrl-C. Several workers share the work."""
+    settings = settings_of(context)
+    log_to_stderr(settings.log_level)
+    run(_until_stopped(settings, once=once))
+
+
+async def _until_stopped(settings: Settings, *, once: bool) -> None:
+    Stopping().install()
+    try:
+        async with Remembrancer.open(settings=settings) as memory:
+            if not once:
+                console().print("The worker is ready. Ctrl-C stops it.")
+            await memory.worker.run(once=once)
+    except asyncio.CancelledError:
+        return  # told to stop; what was being done is back in the queue

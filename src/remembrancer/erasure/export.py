@@ -1,0 +1,131 @@
+"""Everything that is kept of a person, for them to take with them."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+from pydantic_core import to_jsonable_python
+from sqlalchemy import Column, Select, Table, select, tuple_
+
+from remembrancer import audit
+from remembrancer.access import Actor
+from remembrancer.audit.reads import Reads
+from remembrancer.db import tables
+from remembrancer.db.engine import Database
+from remembrancer.errors import NotFound
+from remembrancer.users import repository as users
+
+Line = dict[str, Any]
+
+ACTION: Final = "user.export"
+PAGE: Final = 500
+"""Rows read at a time, so that a large export needs little memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The rows of one table that belong to a user."""
+
+    type: str
+    table: Table
+    owner: str = "owner_id"
+    inner: frozenset[str] = frozenset()
+    """Columns that say nothing: the owner, keys for look-ups."""
+    through: Table | None = field(default=None)
+    """A table that says which rows are the user's, where the table itself does not."""
+
+    def rows(self, user_id: UUID, after: Sequence[Any] | None) -> Select[Any]:
+        """Return the statement for the next page."""
+        keys = list(self.table.primary_key.columns)
+        statement = select(self.table).order_by(*keys).limit(PAGE)
+        if self.through is None:
+            statement = statement.where(self.table.c[self.owner] == user_id)
+        else:
+            mine = select(self.through.c[f"{self.type}_id"]).filter_by(user_id=user_id)
+            statement = statement.where(self.table.c.id.in_(mine))
+        if after is not None:
+            statement = statement.where(tuple_(*keys) > tuple_(*after))
+        return statement
+
+    @property
+    def shown(self) -> list[Column[Any]]:
+        """The columns that are exported."""
+        return [c for c in self.table.columns if c.name not in {self.owner, *self.inner}]
+
+
+SECTIONS: Final = (
+    Section("user", tables.users, "id"),
+    Section("platform_link", tables.platform_links, "user_id"),
+    Section("preference", tables.memory_preferences, "user_id"),
+    Section("space", tables.spaces, "", through=tables.space_members),
+    Section("membership", tables.space_members, "user_id"),
+    Section("memory", tables.memories, inner=frozenset({"content_hash", "subject_key"})),
+    Section("memory_version", tables.memory_versions),
+    Section("mention", tables.mentions),
+    Section("association", tables.associations, inner=frozenset({"shared_space_id"})),
+    Section("conversation", tables.conversations, "", through=tables.participants),
+    Section("message", tables.messages),
+    Section("chunk", tables.chunks),
+    Section("undo_record", tables.undo_records),
+    Section("api_key", tables.api_keys, "user_id", inner=frozenset({"hash"})),
+)
+
+DERIVED: Final = {
+    "recall_items": "made from memories, messages and chunks",
+    "postings": "made from memories, messages and chunks",
+    "reembeddings": "made from memories, messages and chunks",
+    "participants": "the conversations are there",
+    "idempotency_keys": "answers kept for a day, made of ids",
+    "audit_log": "read it with the audit log's own filters",
+}
+"""Tables with a user's rows that an export leaves out, and why."""
+
+
+class Export:
+    """Reads all that is kept of a user, and nothing of anybody else."""
+
+    def __init__(self, database: Database, reads: Reads) -> None:
+        self._database = database
+        self._reads = reads
+
+    async def lines(self, actor: Actor, user_id: UUID) -> AsyncIterator[Line]:
+        """Yield one JSON object after another, each with a ``type``; the user comes first.
+
+        Raises ``NotFound`` before the first one for an unknown user, or somebody else.
+        """
+        person = await self._known(actor, user_id)
+        actor = actor.acting_for(user_id).now(person)
+        await self._reads.note(actor, ACTION, {person: [str(person)]})
+        for section in SECTIONS:
+            async for line in self._section(person, section):
+                yield line
+
+    async def _known(self, actor: Actor, user_id: UUID) -> UUID:
+        try:
+            async with self._database.transaction(actor.acting_for(user_id)) as (connection, now):
+                person = await users.find(connection, now.require_user())
+                if person is None:
+                    raise NotFound("no such user", field="user_id")
+                return UUID(str(person.id))
+        except NotFound:
+            async with self._database.transaction(actor) as (connection, now):
+                await audit.note(connection, now, ACTION, [str(user_id)], outcome="refused")
+            raise
+
+    async def _section(self, person: UUID, section: Section) -> AsyncIterator[Line]:
+        after: Sequence[Any] | None = None
+        keys = [column.name for column in section.table.primary_key.columns]
+        names = ["id"] if section.type == "user" else []
+        names += [column.name for column in section.shown]
+        while True:
+            # Across owners, since keys and records are nobody's to read; each statement is
+            # about the one person.
+            async with self._database.system() as connection:
+                rows = (await connection.execute(section.rows(person, after))).all()
+            for row in rows:
+                values = {name: row._mapping[name] for name in names}
+                yield {"type": section.type, **to_jsonable_python(values)}
+            if len(rows) < PAGE:
+                return
+            after = [rows[-1]._mapping[name] for name in keys]

@@ -1,0 +1,1 @@
+"""What is made of conversations: summaries of what has left the window."""

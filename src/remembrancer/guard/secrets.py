@@ -1,0 +1,110 @@
+"""Keys and tokens that a text shows by their shape.
+
+detect-secrets knows the shapes of many services; newer ones and whole private keys are added
+here. What has no shape of its own, such as a password, is found in ``phrases``.
+"""
+
+import importlib
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from remembrancer.guard.schemas import Sensitive, Span
+
+# What of detect-secrets has a shape of its own and takes linear time. Its entropy and keyword
+# detectors are made for source code; its verification, which asks the network, is never called.
+_DETECTORS: Final = (
+    ("aws", "AWSKeyDetector"),
+    ("azure_storage_key", "AzureStorageKeyDetector"),
+    ("basic_auth", "BasicAuthDetector"),
+    ("discord", "DiscordBotTokenDetector"),
+    ("github_token", "GitHubTokenDetector"),
+    ("gitlab_token", "GitLabTokenDetector"),
+    ("mailchimp", "MailchimpDetector"),
+    ("pypi_token", "PypiTokenDetector"),
+    ("sendgrid", "SendGridDetector"),
+    ("slack", "SlackDetector"),
+    ("square_oauth", "SquareOAuthDetector"),
+    ("stripe", "StripeDetector"),
+    ("telegram_token", "TelegramBotTokenDetector"),
+    ("twilio", "TwilioKeyDetector"),
+)
+
+_MORE: Final = tuple(
+    # A start in the middle of a word would be one for every letter of a long one.
+    re.compile(r"(?<![\w/+-])" + shape)
+    for shape in (
+        r"eyJ[\w-]{10,}\.[\w-]{10,}",  # JSON web tokens
+        r"(?:sk|pk|rk)-(?=[\w-]{0,200}\d)[\w-]{20,}",  # OpenAI, Anthropic, OpenRouter, DeepSeek
+        r"(?:sk|rk)_(?:live|test)_\w{16,}",  # Stripe
+        r"whsec_[A-Za-z0-9+/=]{20,}",
+        r"AIza[\w-]{30,}",  # Google
+        r"GOCSPX-[\w-]{20,}",
+        r"ya29\.[\w-]{20,}",
+        r"github_pat_\w{22,}",
+        r"npm_[A-Za-z0-9]{30,}",
+        r"hf_[A-Za-z0-9]{30,}",  # Hugging Face
+        r"gsk_[A-Za-z0-9]{30,}",  # Groq
+        r"xai-[A-Za-z0-9]{40,}",
+        r"r8_[A-Za-z0-9]{30,}",  # Replicate
+        r"dop_v1_[a-f0-9]{40,}",  # DigitalOcean
+        r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}",  # Shopify
+        r"xapp-\d-[A-Za-z0-9-]{20,}",  # Slack
+        r"lin_api_\w{30,}",  # Linear
+        r"(?:hvs|hvb)\.[\w-]{20,}",  # Vault
+        r"AGE-SECRET-KEY-1[A-Z0-9]{50,}",
+        r"(?i:bearer)[ \t]+(?=[\w.~+/=-]{0,200}\d)[\w.~+/=-]{16,}",
+    )
+)
+
+_PRIVATE_KEY: Final = re.compile(
+    # From its first line to its last, or to the end of the text where that is missing.
+    r"[-\u2013\u2014]{2,}\s?BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY"
+    r".*?(?:END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?\s?[-\u2013\u2014]*|\Z)"
+    r"|PuTTY-User-Key-File-\d.*\Z",
+    re.DOTALL,
+)
+
+_LONG_WORD: Final = re.compile(r"\S{16}")
+"""What any of the shapes has in it; few messages have one."""
+_WORD: Final = frozenset("+/=.~%-_")
+
+
+class SecretShapes:
+    """Finds secrets by their shape. Takes a moment to make."""
+
+    def __init__(self) -> None:
+        known = (
+            getattr(importlib.import_module(f"detect_secrets.plugins.{module}"), name)
+            for module, name in _DETECTORS
+        )
+        self._shapes = (*(shape for one in known for shape in one.denylist), *_MORE)
+
+    def find(self, text: str) -> Iterator[Span]:
+        """Yield where secrets lie; they may overlap."""
+        for match in _PRIVATE_KEY.finditer(text):
+            yield Span(*match.span(), Sensitive.SECRET)
+        if not _LONG_WORD.search(text):
+            return
+        for shape in self._shapes:
+            done = 0
+            for match in shape.finditer(text):
+                if match.start() >= done:
+                    span = _whole_word(text, *match.span())
+                    done = span.end
+                    yield span
+
+
+def _whole_word(text: str, start: int, end: int) -> Span:
+    """Keys grow longer than the shapes that were known, so what adjoins one is part of it."""
+    while start and _in_word(text[start - 1]):
+        start -= 1
+    while end < len(text) and _in_word(text[end]):
+        end += 1
+    while end > start and text[end - 1] == ".":
+        end -= 1
+    return Span(start, end, Sensitive.SECRET)
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character in _WORD

@@ -1,0 +1,192 @@
+"""The worker: takes jobs from the queue and does them, until it is told to stop."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final
+
+import psycopg
+from procrastinate import App, BaseRetryStrategy, JobContext, PsycopgConnector, RetryDecision
+from procrastinate.exceptions import ConnectorException, JobAborted
+from procrastinate.jobs import Job
+from sqlalchemy import make_url
+
+from remembrancer.db.engine import APP_ROLE, Database
+from remembrancer.errors import DatabaseUnavailable
+from remembrancer.jobs import queue
+from remembrancer.jobs.failures import JobFailed, reason_of
+from remembrancer.settings import JobSettings
+
+log = logging.getLogger(__name__)
+
+Task = Callable[..., Awaitable[Mapping[str, int]]]
+"""Does a job, given its ids; returns counts of what it did."""
+Sweep = Callable[[], Awaitable[int]]
+"""Queues what should be in the queue and is not; returns how many jobs."""
+
+GRACE: Final = 2.0
+"""Seconds that running jobs get to finish when the worker stops; then they go back."""
+SILENT_BEATS: Final = 4
+"""Heartbeats that a worker may miss before its jobs are given to others."""
+LONGEST_WAIT: Final = 600.0
+"""Most seconds between two tries of a job."""
+LOST_DATABASE: Final = 2.0
+"""Seconds until a worker that lost the database tries again."""
+
+
+class Backoff(BaseRetryStrategy):
+    """Try again after 1, 2, 4 … times a first wait, so many times; at once after a stop."""
+
+    def __init__(self, first_wait: float, tries: int) -> None:
+        self._first_wait = first_wait
+        self._tries = tries
+
+    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
+        """Return when to try again, or null to give up."""
+        if isinstance(exception, asyncio.CancelledError | JobAborted):
+            return RetryDecision(retry_in={"seconds": 0})
+        if job.attempts + 1 >= self._tries:
+            return None
+        wait = min(self._first_wait * 2.0 ** min(job.attempts, 30), LONGEST_WAIT)
+        return RetryDecision(retry_in={"milliseconds": round(wait * 1000)})
+
+
+class Worker:
+    """Runs ``tasks`` by their names, one job of a key at a time.
+
+    Beside that it puts back the jobs of workers that died and, at its start and then now and
+    again, calls ``sweeps``, so that a backlog drains though nothing new is written.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        settings: JobSettings,
+        tasks: Mapping[str, Task],
+        sweeps: Mapping[str, Sweep],
+    ) -> None:
+        self._database = database
+        self._settings = settings
+        self._tasks = tasks
+        self._sweeps = sweeps
+
+    async def run(self, *, once: bool = False) -> None:
+        """Work until cancelled, or with ``once`` until nothing is left that could be done now.
+
+        When cancelled, running jobs get two seconds to finish, then go back into the queue.
+        A lost database is waited for.
+        """
+        while True:
+            try:
+                await self._run(once=once)
+            except (ConnectorException, DatabaseUnavailable, psycopg.OperationalError) as error:
+                if once:
+                    raise DatabaseUnavailable("the database does not answer") from error
+                log.warning("the worker lost the database (%s)", reason_of(error))
+            if once:
+                return
+            await asyncio.sleep(LOST_DATABASE)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Work beside whatever is done inside the block."""
+        task = asyncio.create_task(self.run(), name="worker")
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _run(self, *, once: bool) -> None:
+        await self._tend(first=True)
+        app = self._app()
+        async with app.open_async():
+            tending = asyncio.create_task(self._keep_tending(), name="tending the queue")
+            try:
+                await app.run_worker_async(
+                    name="remembrancer",
+                    wait=not once,
+                    concurrency=self._settings.concurrency,
+                    install_signal_handlers=False,
+                    shutdown_graceful_timeout=GRACE,
+                    fetch_job_polling_interval=min(self._settings.heartbeat, 2.0),
+                    update_heartbeat_interval=self._settings.heartbeat,
+                    stalled_worker_timeout=self._silent,
+                )
+            finally:
+                tending.cancel()
+                with suppress(asyncio.CancelledError):
+                    await tending
+
+    @property
+    def _silent(self) -> float:
+        return self._settings.heartbeat * SILENT_BEATS
+
+    async def _keep_tending(self) -> None:
+        swept = time.monotonic()
+        while True:
+            await asyncio.sleep(self._settings.heartbeat)
+            due = time.monotonic() - swept >= self._settings.sweep
+            try:
+                await self._tend(first=due)
+            except Exception as error:
+                log.warning("the queue could not be tended (%s)", reason_of(error))
+            if due:
+                swept = time.monotonic()
+
+    async def _tend(self, *, first: bool) -> None:
+        async with self._database.system() as connection:
+            lost = await queue.recover(connection, self._silent)
+            if first:
+                await queue.forget_old(connection)
+        if lost:
+            log.warning("put back %d jobs of workers that died", len(lost))
+        for name, sweep in self._sweeps.items() if first else ():
+            if queued := await sweep():
+                log.info("queued %d jobs of %s", queued, name)
+
+    def _app(self) -> App:
+        url = make_url(self._database.url).set(drivername="postgresql")
+        connector = PsycopgConnector(
+            conninfo=url.render_as_string(hide_password=False),
+            # The same role and clock as all of this service, and the schema of the queue.
+            kwargs={"options": f"-c role={APP_ROLE} -c timezone=UTC -c search_path=jobs"},
+            min_size=1,
+            max_size=self._settings.concurrency + 2,
+        )
+        app = App(connector=connector)
+        logging.getLogger("procrastinate.worker").addFilter(_not_told_yet)
+        backoff = Backoff(self._settings.first_wait, self._settings.tries)
+        for name, task in self._tasks.items():
+            app.task(name=name, queue=name, pass_context=True, retry=backoff)(self._noting(task))
+        return app
+
+    def _noting(self, task: Task) -> Callable[..., Awaitable[None]]:
+        async def run(context: JobContext, **ids: Any) -> None:
+            job = context.job
+            try:
+                counts = await task(**ids)
+            except Exception as error:
+                reason = reason_of(error)
+                log.warning("job %s (%s) failed: %s", job.id, job.task_name, reason)
+                await self._note(job, reason, getattr(error, "counts", {}))
+                # The error itself may quote what people said, and procrastinate logs it.
+                raise JobFailed(reason) from None
+            await self._note(job, None, counts)
+
+        return run
+
+    async def _note(self, job: Job, reason: str | None, counts: Mapping[str, int]) -> None:
+        assert job.id is not None
+        # What is told of a job is worth less than the job.
+        with suppress(DatabaseUnavailable):
+            async with self._database.system() as connection:
+                await queue.note(connection, job.id, reason, counts)
+
+
+def _not_told_yet(record: logging.LogRecord) -> bool:
+    # That a job failed, and why, is in our own line.
+    return getattr(record, "action", "") not in {"job_error", "job_error_retry"}

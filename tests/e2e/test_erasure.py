@@ -1,0 +1,292 @@
+"""What is erased is gone for good, with everything made of it; what is exported is all there is."""
+
+import asyncio
+from typing import Any
+from uuid import uuid4
+
+from doors import Door, refusals
+from support import audit_lines, person, rows
+
+from remembrancer import (
+    Agent,
+    AssociationCreate,
+    ConversationCreate,
+    MemoryUpdate,
+    MessageCreate,
+    Remembrancer,
+    SpaceCreate,
+    User,
+    as_actor,
+)
+from remembrancer.db.tables import metadata
+from remembrancer.erasure.export import DERIVED, SECTIONS
+
+OWNER_COLUMNS = ("owner_id", "user_id")
+KEPT = {"audit_log"}
+"""Holds ids, never content, and outlives what it tells of."""
+
+
+def _rows_of(user: User) -> dict[str, int]:
+    """Rows of a user by table, in every table that has an owner."""
+    found = {}
+    for table in metadata.sorted_tables:
+        column = "id" if table.name == "users" else None
+        column = column or next((c for c in OWNER_COLUMNS if c in table.columns), None)
+        if column and table.name not in KEPT:
+            [[count]] = rows(f"SELECT count(*) FROM {table.name} WHERE {column} = %s", user.id)
+            found[table.name] = count
+    return {name: count for name, count in found.items() if count}
+
+
+async def _lived_in(memory: Remembrancer, user: User, agent: Agent, word: str) -> None:
+    """Give a user some of everything; all its texts contain ``word``."""
+    me = as_actor(user, agent)
+    space = await memory.spaces.create(as_actor(user), SpaceCreate(name=f"{word} space"))
+    first = await memory.remember(f"The {word} is blue.", user=user, agent=agent)
+    other = await memory.remember(f"The {word} was green.", user=user, space_id=space.id)
+    await memory.memories.update(me, first.memory.id, MemoryUpdate(content=f"The {word} is red."))
+    await memory.remember(f"The {word} is red.", user=user, agent=agent, idempotency_key="k")
+    await memory.graph.associate(me, first.memory.id, _edge(other.memory.id))
+    talk = await memory.conversations.create(me, ConversationCreate(agent_id=agent.id))
+    await memory.conversations.append(
+        me, talk.id, [MessageCreate(content=f"I saw the {word}."), MessageCreate(content="Yes.")]
+    )
+    _chunk(user, talk.id, f"They talk of the {word}.")
+    rows(
+        "INSERT INTO memory_preferences (user_id, agent_id, id, allow_agent_specific_memory) "
+        "VALUES (%s, %s, %s, true)", user.id, agent.id, uuid4())  # fmt: skip
+    await memory.memories.list(me)
+    await memory.reads.flush()
+
+
+def _edge(target: str) -> AssociationCreate:
+    return AssociationCreate(target_id=target, relation="related_to")
+
+
+def _chunk(user: User, conversation: Any, content: str, start: int = 1, end: int = 2) -> None:
+    """Store a summary as the jobs do, with what search has of it."""
+    chunk, item = uuid4(), rows("SELECT nextval(pg_get_serial_sequence('recall_items', 'id'))")
+    rows(
+        """
+        INSERT INTO chunks
+               (owner_id, id, conversation_id, range_start, range_end, content, agent_id)
+        SELECT owner_id, %s, conversation_id, %s, %s, %s, agent_id
+          FROM messages WHERE conversation_id = %s AND owner_id = %s LIMIT 1
+        """,
+        chunk, start, end, content, conversation, user.id,
+    )  # fmt: skip
+    rows(
+        """
+        INSERT INTO recall_items (owner_id, id, length, content_hash, embedding, source_type,
+                                  source_id, conversation_id, at, agent_id)
+        SELECT owner_id, %s, 3, 'x', embedding, 'chunk', %s, conversation_id, now(), agent_id
+          FROM recall_items WHERE owner_id = %s AND source_type = 'message' LIMIT 1
+        """,
+        item[0][0], chunk, user.id,
+    )  # fmt: skip
+
+
+async def test_delete_all_for_one_while_another_writes(
+    door: Door, memory: Remembrancer, ada: User, bob: User, agent: Agent
+) -> None:
+    """One is gone from every table, the other has every row, and the receipt counts right."""
+    await _lived_in(memory, ada, agent, "heron")
+    await _lived_in(memory, bob, agent, "otter")
+    before, others = _rows_of(ada), _rows_of(bob)
+    assert before.keys() >= {
+        "memories",
+        "chunks",
+        "postings",
+        "mentions",
+        "messages",
+        "api_keys",
+    } - {"api_keys"}
+    would = await door.erase_user(ada)
+    assert would["dry_run"]
+    assert _rows_of(ada) == before
+    writes = [memory.remember(f"Otter number {n}", user=bob, agent=agent) for n in range(8)]
+    receipt, *_ = await asyncio.gather(door.erase_user(ada, dry_run=False), *writes)
+    assert _rows_of(ada) == {}
+    assert _rows_of(bob)["memories"] == others["memories"] + 8
+    assert _rows_of(bob)["messages"] == others["messages"]
+    owned = {name: n for name, n in receipt["rows"].items() if name in before}
+    assert owned == before
+    assert receipt["total"] == sum(receipt["rows"].values())
+    assert receipt["rows"] == would["rows"]
+    assert not [row for row in _all_text() if "heron" in row]
+    [line] = [line for line in audit_lines() if line.action == "erase.user"]
+    assert (line.owner_id, line.target_ids) == (ada.id, [str(ada.id)])
+    [gone] = await refusals(door.listed(user=ada))
+    assert gone.status == 404
+
+
+def _all_text() -> list[str]:
+    """Every row of every table, as text."""
+    found = []
+    for table in metadata.sorted_tables:
+        found += [text for (text,) in rows(f"SELECT t::text FROM {table.name} AS t")]
+    return found
+
+
+async def test_writers_of_one_who_is_erased_find_nobody(
+    door: Door, memory: Remembrancer, ada: User, agent: Agent
+) -> None:
+    """A write either came before the end, and is erased with the rest, or is refused."""
+    await _lived_in(memory, ada, agent, "heron")
+    ended = await asyncio.gather(
+        *(memory.remember(f"Heron number {n}", user=ada) for n in range(6)),
+        door.erase_user(ada, dry_run=False),
+        *(memory.remember(f"Late heron number {n}", user=ada) for n in range(6)),
+        return_exceptions=True,
+    )
+    assert not isinstance(ended[6], BaseException)
+    assert _rows_of(ada) == {}
+
+
+async def test_memories_only_leaves_the_user(
+    door: Door, memory: Remembrancer, ada: User, agent: Agent
+) -> None:
+    """Links, preferences and memberships stay; nothing is remembered."""
+    await _lived_in(memory, ada, agent, "heron")
+    await door.erase_user(ada, dry_run=False, memories_only=True)
+    assert set(_rows_of(ada)) == {
+        "users",
+        "platform_links",
+        "memory_preferences",
+        "space_members",
+    }
+    assert (await door.listed(user=ada))["total"] == 0
+    await door.remember("A new beginning.", user=ada)
+
+
+async def test_what_others_share_of_a_space_outlives_its_owner(
+    door: Door, memory: Remembrancer, ada: User, bob: User
+) -> None:
+    """A space goes with its last member; before that somebody else becomes its owner."""
+    shared = await memory.spaces.create(as_actor(ada), SpaceCreate(name="S", member_ids=[bob.id]))
+    alone = await memory.spaces.create(as_actor(ada), SpaceCreate(name="T"))
+    await memory.remember("Ours.", user=bob, space_id=shared.id, visibility="shared")
+    await door.erase_user(ada, dry_run=False)
+    assert rows("SELECT id FROM spaces") == [(shared.id,)]
+    assert rows("SELECT user_id, role FROM space_members") == [(bob.id, "owner")]
+    assert alone.id != shared.id
+
+
+async def test_a_summary_over_somebody_elses_words_goes_with_them(
+    door: Door, memory: Remembrancer, ada: User, bob: User
+) -> None:
+    """In a group, what was made of one person's messages is erased from everybody's memory."""
+    talk = await memory.conversations.create(as_actor(ada), ConversationCreate())
+    said = [MessageCreate(content="The heron!", user_id=ada.id),
+            MessageCreate(content="Where?", user_id=bob.id)]  # fmt: skip
+    await memory.conversations.append(as_actor(), talk.id, said)
+    _chunk(bob, talk.id, "Ada: The heron! Bob: Where?")
+    await door.erase_user(ada, dry_run=False)
+    assert rows("SELECT count(*) FROM chunks") == [(0,)]
+    assert [m["content"] for m in await door.window(talk.id, user=bob)] == ["Where?"]
+    assert await door.contents("heron", user=bob) == ["Where?"]
+
+
+# 17 Derived data -----------------------------------------------------------------------
+
+
+async def test_nothing_that_rests_only_on_an_erased_message_can_be_recalled(
+    door: Door, memory: Remembrancer, ada: User, agent: Agent
+) -> None:
+    """Summaries over it go, and memories with no other source; others lose one source."""
+    talk = (await door.open(user=ada, agent=agent))["id"]
+    said = await door.say(talk, [{"content": f"Message {n}"} for n in range(4)], user=ada)
+    gone, kept = (said["messages"][n]["id"] for n in (1, 2))
+    _chunk(ada, talk, "They count messages.", 1, 3)
+    _chunk(ada, talk, "They count on.", 4, 4)
+
+    async def learn(text: str, message: str) -> str:
+        made = await door.remember(text, user=ada, agent=agent, message_id=message)
+        return made["memory"]["id"]
+
+    only = await learn("Rests on one message.", gone)
+    both = await learn("Rests on two messages.", gone)
+    assert await learn("Rests on two messages.", kept) == both
+    changed = await learn("First words.", kept)
+    await door.update(changed, user=ada, content="Second words.", message_id=gone)
+    would = await door.erase_message(talk, gone, user=ada)
+    receipt = await door.erase_message(talk, gone, user=ada, dry_run=False)
+    assert would["rows"] == receipt["rows"]
+    assert (receipt["rows"]["messages"], receipt["rows"]["memories"]) == (1, 1)
+    listed = {m["id"]: m for m in (await door.listed(user=ada, agent=agent))["memories"]}
+    assert listed.keys() == {both, changed}
+    assert only not in listed
+    assert listed[both]["mention_count"] == 1
+    assert (listed[changed]["content"], listed[changed]["version"]) == ("First words.", 1)
+    assert rows("SELECT content FROM chunks") == [("They count on.",)]
+    window = await door.window(talk, user=ada)
+    assert [(m["position"], m["content"]) for m in window] == [
+        (1, "Message 0"),
+        (3, "Message 2"),
+        (4, "Message 3"),
+    ]
+    every = ["memory", "message", "chunk"]
+    found = await door.contents(
+        "Message words count", user=ada, agent=agent, limit=50, sources=every
+    )
+    assert set(found) == {
+        "Message 0", "Message 2", "Message 3", "They count on.",
+        "Rests on two messages.", "First words.",
+    }  # fmt: skip
+    assert not [text for text in _all_text() if gone in text and "erase.message" not in text]
+
+
+async def test_an_erased_memory_is_gone_with_its_edges(
+    door: Door, memory: Remembrancer, ada: User, bob: User
+) -> None:
+    """Forgetting can be undone, erasing cannot; somebody else can do neither."""
+    one = (await door.remember("Ada keeps bees.", user=ada))["memory"]["id"]
+    two = (await door.remember("Bees make honey.", user=ada))["memory"]["id"]
+    await memory.graph.associate(as_actor(ada), two, _edge(one))
+    [refused] = await refusals(door.erase_memory(one, user=bob, dry_run=False))
+    assert refused.status == 404
+    assert [line.outcome for line in audit_lines() if line.action == "erase.memory"] == ["refused"]
+    receipt = await door.erase_memory(one, user=ada, dry_run=False)
+    assert receipt["rows"]["associations"] == 1
+    [restored] = await refusals(door.restore(one, user=ada))
+    assert restored.status == 404
+    assert [m["id"] for m in (await door.listed(user=ada))["memories"]] == [two]
+
+
+async def test_somebody_elses_message_and_user_cannot_be_erased(
+    door: Door, memory: Remembrancer, ada: User, bob: User
+) -> None:
+    """Who is not the owner finds nothing to erase."""
+    talk = (await door.open(user=ada))["id"]
+    said = await door.say(talk, [{"content": "Mine."}], user=ada)
+    own = await door.of(bob)
+    refused = await refusals(
+        own.erase_message(talk, said["messages"][0]["id"], dry_run=False),
+        own.erase_user(ada, dry_run=False),
+        own.exported(ada),
+        door.erase_user(uuid4(), dry_run=False),
+    )
+    assert [one.status for one in refused] == [404] * 4
+    assert len(await door.window(talk, user=ada)) == 1
+
+
+async def test_an_export_is_complete_and_of_nobody_else(
+    door: Door, memory: Remembrancer, ada: User, bob: User, agent: Agent
+) -> None:
+    """Every row of every owned table is in it, or in the list of what is derived."""
+    await _lived_in(memory, ada, agent, "heron")
+    await _lived_in(memory, bob, agent, "otter")
+    lines = await door.exported(ada)
+    assert lines[0]["type"] == "user"
+    counted: dict[str, int] = {}
+    for line in lines:
+        counted[line["type"]] = counted.get(line["type"], 0) + 1
+    expected = _rows_of(ada)
+    tables = {section.table.name: section.type for section in SECTIONS}
+    assert expected.keys() <= tables.keys() | DERIVED.keys()
+    for table, count in expected.items():
+        if table in tables:
+            assert counted[tables[table]] == count, table
+    assert not [line for line in lines if "otter" in str(line)]
+    assert "heron" in str(lines)
+    assert await door.exported(await person(memory, "Cleo"))
