@@ -539,7 +539,7 @@ class PythonDoor(Door):
         asked = _parsed(AuditFilter, wanted)
         return await self._tried(
             lambda: self.memory.audit_log.list(
-                self.actor.acting_for(None if self.actor.role == "admin" else asked.user_id),
+                self.actor,
                 asked,
                 limit=limit,
                 cursor=cursor,

@@ -14,9 +14,8 @@ from hypothesis.stateful import run_state_machine_as_test
 STEPS = 2000
 
 
-def lived(url: str, *, steps: int | None = None, row_security_alone: bool = False) -> None:
-    """Let the machine take at least so many steps, ``STEPS`` unless given, on a store."""
-    steps = steps or STEPS
+def lived(url: str, *, row_security_alone: bool = False) -> None:
+    """Let the machine take ``STEPS`` steps, or a few more, on the store at ``url``."""
     from machine import Store
     from support import Store as Reach
 
@@ -34,18 +33,18 @@ def lived(url: str, *, steps: int | None = None, row_security_alone: bool = Fals
             run_state_machine_as_test(
                 Store,
                 settings=settings(
-                    max_examples=steps // 33,
+                    max_examples=STEPS // 42,
                     stateful_step_count=50,
                     deadline=None,
                     derandomize=True,
                     database=None,
                     suppress_health_check=list(HealthCheck),
-                    phases=[Phase.generate],
+                    phases=[Phase.generate, Phase.shrink],
                 ),
             )
         finally:
             runner.run(opened.__aexit__(None, None, None))
-    assert Store.steps >= steps, Store.steps
+    assert Store.steps >= STEPS, Store.steps
     assert Store.shown > Store.steps, (Store.shown, Store.steps)
 
 

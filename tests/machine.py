@@ -84,6 +84,7 @@ class Store(RuleBasedStateMachine):
         super().__init__()
         self.world = World()
         self.words = 0
+        self.taken = 0
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return self.runner.run(work)
@@ -409,7 +410,9 @@ class Store(RuleBasedStateMachine):
     def check(self) -> None:
         """Read by every path as somebody; who and how follows from the number of the step."""
         type(self).steps += 1
-        number = self.steps
+        self.taken += 1
+        # From this life alone, so that a failure can be lived again.
+        number = self.taken
         people: list[UUID | None] = [*self.world.now, None]
         agents: list[UUID | None] = [*self.world.agents, None]
         mixed = number * 2654435761 >> 7

@@ -5,4 +5,4 @@ from lives import lived
 
 def test_what_is_shown_is_what_the_rule_lets_through(database_url: str) -> None:
     """Every path, after every step, shows exactly the items that the pure predicate allows."""
-    lived(database_url, steps=165)
+    lived(database_url)

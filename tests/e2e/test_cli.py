@@ -1,5 +1,6 @@
 """Commands as a person runs them, on a store that a server holds open meanwhile."""
 
+import io
 import json
 import os
 import signal
@@ -384,3 +385,63 @@ def test_the_toggle_is_migrated_only_when_told_to(
     assert "Nothing to do" in cli("migrate-preferences").out
     cli("agents", "create", "Later than the migration")
     assert count("memory_preferences") == agents + 1
+
+
+def test_erasing_counts_first_asks_and_then_deletes(
+    cli: Cli, count: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without --apply, and on a no, nothing is gone; --yes does not ask; each has a receipt."""
+    cli("users", "resolve", "web", "ezra", "--name", "Ezra")
+    memory_id = cli("remember", "Ezra keeps goats.", "--user", "Ezra", "--json").json["memory"][
+        "id"
+    ]
+    before = count("memories")
+    would = cli("erase", "user", "Ezra", "--json").json
+    assert (would["dry_run"], would["rows"]["memories"]) == (True, 1)
+    assert "To do it: --apply" in cli("erase", "user", "Ezra").out
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    stopped = cli("erase", "user", "Ezra", "--apply")
+    assert stopped.code != 0
+    assert f"Delete {would['total']:,} rows for good?" in stopped.err
+    assert count("memories") == before
+    gone = cli("erase", "memory", "Ezra", memory_id, "--apply", "--yes", "--json").json
+    assert (gone["dry_run"], gone["rows"]["memories"]) == (False, 1)
+    assert count("memories") == before - 1
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    done = cli("erase", "user", "Ezra", "--apply")
+    assert "were deleted for good" in done.out, done.err
+    assert refused(cli("erase", "user", "Ezra")).startswith("error: user: nobody")
+
+
+def test_an_export_is_whole_or_not_there(cli: Cli, tmp_path: Path) -> None:
+    """A line for each row, in a file that was not there before; for a stranger none is left."""
+    cli("users", "resolve", "web", "flo", "--name", "Flo")
+    cli("remember", "Flo keeps a heron.", "--user", "Flo")
+    file = tmp_path / "flo.jsonl"
+    told = cli("export", "Flo", "--output", file)
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert f"{len(lines)} lines written" in told.out
+    assert [line["type"] for line in lines][:2] == ["user", "platform_link"]
+    assert "Flo keeps a heron." in [line.get("content") for line in lines]
+    assert "the file exists" in refused(cli("export", "Flo", "--output", file))
+    refused(cli("export", "Nobody at all", "--output", tmp_path / "none.jsonl"))
+    assert not (tmp_path / "none.jsonl").exists()
+
+
+def test_the_audit_log_is_read_by_filters_and_pages(cli: Cli) -> None:
+    """Whose, what, from where, when; a page says how to go on."""
+    cli("users", "resolve", "web", "gil", "--name", "Gil")
+    for number in range(3):
+        cli("remember", f"Gil has {number} hats.", "--user", "Gil")
+    mine = ("audit", "--user", "Gil", "--action", "memory.remember")
+    lines = cli(*mine, "--actor", "Gil", "--entry-point", "cli", "--json").json
+    assert [line["action"] for line in lines] == ["memory.remember"] * 3
+    assert lines[0]["at"] > lines[1]["at"] > lines[2]["at"]
+    assert "hats" not in cli(*mine).out
+    first = cli(*mine, "--limit", "2", "--json")
+    [cursor] = [line.split()[-1] for line in first.err.splitlines() if "--cursor" in line]
+    assert first.json + cli(*mine, "--cursor", cursor, "--json").json == lines
+    since = cli(*mine, "--since", lines[1]["at"], "--until", lines[0]["at"], "--json").json
+    assert [line["id"] for line in since] == [lines[1]["id"]]
+    assert cli(*mine, "--entry-point", "rest", "--json").json == []
+    assert "since" in refused(cli(*mine, "--since", "yesterday"))

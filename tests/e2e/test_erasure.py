@@ -5,7 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 from doors import Door, refusals
-from support import audit_lines, person, rows
+from support import ADMIN, Api, audit_lines, person, rows
 
 from remembrancer import (
     Agent,
@@ -13,17 +13,25 @@ from remembrancer import (
     ConversationCreate,
     MemoryUpdate,
     MessageCreate,
+    MoveRequest,
     Remembrancer,
+    Role,
     SpaceCreate,
     User,
     as_actor,
 )
 from remembrancer.db.tables import metadata
 from remembrancer.erasure.export import DERIVED, SECTIONS
+from remembrancer.keys.schemas import KeyCreate
 
 OWNER_COLUMNS = ("owner_id", "user_id")
 KEPT = {"audit_log"}
 """Holds ids, never content, and outlives what it tells of."""
+
+
+def _owned() -> set[str]:
+    """Every table whose rows belong to somebody."""
+    return {t.name for t in metadata.sorted_tables if {*OWNER_COLUMNS} & {*t.columns.keys()}}
 
 
 def _rows_of(user: User) -> dict[str, int]:
@@ -55,6 +63,16 @@ async def _lived_in(memory: Remembrancer, user: User, agent: Agent, word: str) -
     rows(
         "INSERT INTO memory_preferences (user_id, agent_id, id, allow_agent_specific_memory) "
         "VALUES (%s, %s, %s, true)", user.id, agent.id, uuid4())  # fmt: skip
+    key = KeyCreate(name="own", role=Role.USER, user_id=user.id)
+    await memory.keys.create(ADMIN, key)
+    await memory.moving.move(as_actor(), user.id, agent.id, MoveRequest(to="global", dry_run=False))
+    rows(
+        """
+        INSERT INTO reembeddings (owner_id, item_id, model, embedding)
+        SELECT owner_id, id, 'next', embedding FROM recall_items WHERE owner_id = %s
+        """,
+        user.id,
+    )
     await memory.memories.list(me)
     await memory.reads.flush()
 
@@ -93,14 +111,7 @@ async def test_delete_all_for_one_while_another_writes(
     await _lived_in(memory, ada, agent, "heron")
     await _lived_in(memory, bob, agent, "otter")
     before, others = _rows_of(ada), _rows_of(bob)
-    assert before.keys() >= {
-        "memories",
-        "chunks",
-        "postings",
-        "mentions",
-        "messages",
-        "api_keys",
-    } - {"api_keys"}
+    assert before.keys() == _owned() - KEPT | {"users"}
     would = await door.erase_user(ada)
     assert would["dry_run"]
     assert _rows_of(ada) == before
@@ -109,8 +120,7 @@ async def test_delete_all_for_one_while_another_writes(
     assert _rows_of(ada) == {}
     assert _rows_of(bob)["memories"] == others["memories"] + 8
     assert _rows_of(bob)["messages"] == others["messages"]
-    owned = {name: n for name, n in receipt["rows"].items() if name in before}
-    assert owned == before
+    assert {name: n for name, n in receipt["rows"].items() if name in before} == before
     assert receipt["total"] == sum(receipt["rows"].values())
     assert receipt["rows"] == would["rows"]
     assert not [row for row in _all_text() if "heron" in row]
@@ -147,11 +157,12 @@ async def test_writers_of_one_who_is_erased_find_nobody(
 async def test_memories_only_leaves_the_user(
     door: Door, memory: Remembrancer, ada: User, agent: Agent
 ) -> None:
-    """Links, preferences and memberships stay; nothing is remembered."""
+    """Links, keys, preferences and memberships stay; nothing is remembered."""
     await _lived_in(memory, ada, agent, "heron")
     await door.erase_user(ada, dry_run=False, memories_only=True)
     assert set(_rows_of(ada)) == {
         "users",
+        "api_keys",
         "platform_links",
         "memory_preferences",
         "space_members",
@@ -237,6 +248,123 @@ async def test_nothing_that_rests_only_on_an_erased_message_can_be_recalled(
     assert not [text for text in _all_text() if gone in text]
 
 
+async def test_a_memory_of_somebody_else_that_rests_on_an_erased_message_goes(
+    door: Door, ada: User, bob: User
+) -> None:
+    """Whose it is does not matter: his and what all share, from her one message, are gone."""
+    talk = (await door.open(user=ada))["id"]
+    said = (await door.say(talk, [{"content": "Bob was born in May."}], user=ada))["messages"]
+    cite = {"message_id": said[0]["id"], "conversation_id": talk}
+    await door.remember("Bob was born in May.", user=bob, **cite)
+    await door.remember("May is a month.", shared=True, **cite)
+    await door.remember("Bob keeps wasps.", user=bob)
+    await door.erase_message(talk, said[0]["id"], user=ada, dry_run=False)
+    left = [one["content"] for one in (await door.listed(user=bob))["memories"]]
+    assert left == ["Bob keeps wasps."]
+    assert await door.contents("born in May", user=bob) == ["Bob keeps wasps."]
+
+
+async def test_what_rests_on_the_words_of_one_who_is_erased_goes_with_them(
+    door: Door, ada: User, bob: User
+) -> None:
+    """His memory of what she alone said goes; what he said as well keeps that source."""
+    talk = (await door.open(user=ada))["id"]
+    hers = {"content": "I sing.", "user_id": str(ada.id)}
+    his = {"content": "She sings.", "user_id": str(bob.id)}
+    said = [m["id"] for m in (await door.say(talk, [hers, his]))["messages"]]
+    await door.remember("Ada hums at night.", user=bob, message_id=said[0])
+    for message in said:
+        await door.remember("Ada sings.", user=bob, message_id=message)
+    await door.erase_user(ada, dry_run=False)
+    [left] = (await door.listed(user=bob))["memories"]
+    assert (left["content"], left["mention_count"]) == ("Ada sings.", 1)
+
+
+async def test_two_memories_that_come_to_say_the_same_are_one(door: Door, ada: User) -> None:
+    """Where the words before hold again in both, one of them holds and the other is put aside."""
+    talk = (await door.open(user=ada))["id"]
+    said = await door.say(talk, [{"content": "One."}, {"content": "Two."}], user=ada)
+    kept, gone = (message["id"] for message in said["messages"])
+    for later in ("The hen is brown.", "A boat sails north."):
+        made = await door.remember("First words.", user=ada, message_id=kept)
+        assert made["outcome"] == "created"
+        await door.update(made["memory"]["id"], user=ada, content=later, message_id=gone)
+    await door.erase_message(talk, gone, user=ada, dry_run=False)
+    assert [m["content"] for m in (await door.listed(user=ada))["memories"]] == ["First words."]
+    assert await door.contents("First words", user=ada, sources=["memory"]) == ["First words."]
+
+
+async def test_an_update_without_new_words_gives_back_what_search_has(
+    door: Door, ada: User
+) -> None:
+    """The message that only raised the importance is erased: the memory is found as before."""
+    talk = (await door.open(user=ada))["id"]
+    said = await door.say(talk, [{"content": "One."}, {"content": "Two."}], user=ada)
+    kept, gone = (message["id"] for message in said["messages"])
+    made = (await door.remember("The heron is blue.", user=ada, message_id=kept))["memory"]["id"]
+    await door.update(made, user=ada, importance=0.9, message_id=gone)
+    await door.erase_message(talk, gone, user=ada, dry_run=False)
+    history = await door.read(made, user=ada)
+    assert [version["version"] for version in history["versions"]] == [1]
+    assert await door.contents("heron", user=ada, sources=["memory"]) == ["The heron is blue."]
+
+
+async def test_words_that_were_corrected_by_hand_outlive_their_message(
+    door: Door, ada: User
+) -> None:
+    """An update that cites nothing rests on nothing but itself."""
+    talk = (await door.open(user=ada))["id"]
+    gone = (await door.say(talk, [{"content": "Blue."}], user=ada))["messages"][0]["id"]
+    made = (await door.remember("The heron is blue.", user=ada, message_id=gone))["memory"]["id"]
+    await door.update(made, user=ada, content="The heron is grey.")
+    await door.erase_message(talk, gone, user=ada, dry_run=False)
+    history = await door.read(made, user=ada)
+    assert [version["content"] for version in history["versions"]] == ["The heron is grey."]
+    assert await door.contents("heron", user=ada, sources=["memory"]) == ["The heron is grey."]
+
+
+async def test_words_hold_again_until_when_they_held_before(door: Door, ada: User) -> None:
+    """The end that a successor gave them goes with it; one of their own stays."""
+    talk = (await door.open(user=ada))["id"]
+    said = await door.say(talk, [{"content": "One."}, {"content": "Two."}], user=ada)
+    kept, gone = (message["id"] for message in said["messages"])
+    ends = {}
+    for words, end in (("Ada lives in Rome.", None), ("Ada rents a boat.", "2030-01-01T00:00:00Z")):
+        made = await door.remember(words, user=ada, message_id=kept, valid_to=end)
+        memory_id = made["memory"]["id"]
+        changes = {"content": f"Changed {memory_id}.", "valid_from": "2020-01-01T00:00:00Z"}
+        await door.update(memory_id, user=ada, message_id=gone, **changes)
+        ends[memory_id] = made["memory"]["valid_to"]
+    await door.erase_message(talk, gone, user=ada, dry_run=False)
+    listed = (await door.listed(user=ada))["memories"]
+    assert {one["id"]: one["valid_to"] for one in listed} == ends
+
+
+async def test_of_several_who_erase_a_memory_one_does(door: Door, ada: User) -> None:
+    """The others are told that there is none, and so is who repeats what made it."""
+    made = (await door.remember("Ada keeps bees.", user=ada, key="k"))["memory"]["id"]
+    ended = await asyncio.gather(
+        *(door.erase_memory(made, user=ada, dry_run=False) for _ in range(4)),
+        return_exceptions=True,
+    )
+    assert sum(isinstance(one, dict) for one in ended) == 1
+    again = door.remember("Ada keeps bees.", user=ada, key="k")
+    assert [one.status for one in await refusals(again)] == [404]
+
+
+async def test_a_receipt_says_who_asked_and_nothing_goes_unconfirmed(api: Api, ada: User) -> None:
+    """Role, for whom, and the key; for good only with the user's id once more."""
+    path = f"/api/users/{ada.id}/erase"
+    would = (await api.client.post(path, headers=api.admin)).json()
+    assert (would["actor_role"], would["actor_user_id"]) == ("admin", str(ada.id))
+    assert would["actor_key_id"]
+    for confirm in ("", f"&confirm={uuid4()}"):
+        answer = await api.client.post(f"{path}?dry_run=false{confirm}", headers=api.admin)
+        assert answer.status_code == 422
+        assert [one["field"] for one in answer.json()["errors"]] == ["confirm"]
+    assert _rows_of(ada)["users"] == 1
+
+
 async def test_an_erased_memory_is_gone_with_its_edges(
     door: Door, memory: Remembrancer, ada: User, bob: User
 ) -> None:
@@ -269,6 +397,8 @@ async def test_somebody_elses_message_and_user_cannot_be_erased(
     )
     assert [one.status for one in refused] == [404] * 4
     assert len(await door.window(talk, user=ada)) == 1
+    noted = sorted(line.action for line in audit_lines() if line.outcome == "refused")
+    assert noted == ["erase.message", "erase.user", "erase.user", "user.export"]
 
 
 async def test_an_export_is_complete_and_of_nobody_else(
@@ -290,4 +420,8 @@ async def test_an_export_is_complete_and_of_nobody_else(
             assert counted[tables[table]] == count, table
     assert not [line for line in lines if "otter" in str(line)]
     assert "heron" in str(lines)
+    assert not [line for line in lines if "hash" in line]
+    # A new table is exported, or it is said why not.
+    assert _owned() == (tables.keys() & _owned()) | DERIVED.keys()
+    assert len(DERIVED) == 6
     assert await door.exported(await person(memory, "Cleo"))

@@ -36,8 +36,8 @@ class AuditLog:
     ) -> Page[AuditLine]:
         """Return a page of lines, the latest first. An admin's look is a line itself.
 
-        Who is no admin sees the lines about the user they act for. Raises ``InvalidInput``
-        where a service names no user.
+        Who is no admin sees the lines about one user: the one they ask about or act for. Raises
+        ``InvalidInput`` where a service names none, ``NotFound`` where a user names another.
         """
         check_range(limit, 1, LARGEST_PAGE, field="limit")
         before = _position(cursor)
@@ -47,7 +47,9 @@ class AuditLog:
                 rows = await _rows(connection, _page(wanted, limit, before))
                 await note(connection, actor, "audit.read", [], owner_id=wanted.user_id)
         else:
+            actor = actor.acting_for(wanted.user_id)
             actor.require_user()
+            # Whoever they were before a merge, the lines are those of who they are now.
             wanted = wanted.model_copy(update={"user_id": None})
             async with self._database.transaction(actor) as (connection, actor):
                 own = audit_log.c.owner_id == actor.user_id

@@ -1,6 +1,6 @@
 """Who read what: noted beside the reading, or before it is answered for an admin."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID
@@ -13,6 +13,7 @@ from remembrancer.audit.notes import line
 from remembrancer.db.engine import Database
 from remembrancer.db.tables import audit_log
 from remembrancer.errors import Unavailable
+from remembrancer.ids import SHARED_OWNER
 from remembrancer.periodic import Periodic
 
 AT_ONCE = 1000
@@ -37,12 +38,16 @@ class Reads:
         self._lines: list[dict[str, Any]] = []
         self.writing = Periodic(self.flush, every=every, what="audit lines of the last second")
 
-    async def note(self, actor: Actor, action: str, by_owner: Mapping[UUID, Sequence[str]]) -> None:
-        """Note that ``actor`` read these ids of each owner."""
+    async def note(
+        self, actor: Actor, action: str, read: Iterable[tuple[UUID | None, object]]
+    ) -> None:
+        """Note that ``actor`` read these things: whose each is, null for nobody's, and its id."""
+        by_owner: dict[UUID, dict[str, None]] = {}
+        for owner_id, thing in read:
+            by_owner.setdefault(owner_id or SHARED_OWNER, {})[str(thing)] = None
         lines = [
-            line(actor, action, ids, owner_id, "done") | {"at": datetime.now(UTC)}
+            line(actor, action, list(ids), owner_id, "done") | {"at": datetime.now(UTC)}
             for owner_id, ids in by_owner.items()
-            if ids
         ]
         if actor.role is Role.ADMIN:
             async with self._database.system() as connection:

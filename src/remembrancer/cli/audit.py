@@ -1,17 +1,18 @@
 """``audit``: who read or changed which ids of whom."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from remembrancer.access import Actor, Role
 from remembrancer.app import Remembrancer
 from remembrancer.audit.schemas import AuditFilter, AuditLine
-from remembrancer.cli.output import as_json, console, table
+from remembrancer.cli.output import as_json, console, error_console, table
 from remembrancer.cli.people import find_user
-from remembrancer.cli.running import with_store
+from remembrancer.cli.running import ADMIN, with_store
+from remembrancer.text import Page
+from remembrancer.validation import made
 
-ADMIN = Actor(Role.ADMIN, entry_point="cli")
 _SHOWN_IDS = 3
 
 
@@ -22,25 +23,47 @@ def audit(
     ] = None,
     action: Annotated[str | None, typer.Option(help="Such as memory, or memory.update.")] = None,
     target: Annotated[str | None, typer.Option(help="Lines that name this id.")] = None,
+    actor: Annotated[
+        str | None, typer.Option(help="For whom it was done: a user, as in --user.")
+    ] = None,
+    entry_point: Annotated[str | None, typer.Option(help="Such as rest, cli or python.")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Lines from then on: 2030-01-31T12:00:00Z.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Lines before then.")] = None,
     refused: Annotated[bool, typer.Option(help="Only what was refused.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=200, help="Most lines.")] = 50,
+    cursor: Annotated[
+        str | None, typer.Option(help="Lines before those of an earlier call, which says it.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print the latest lines of the audit log. Ids and outcomes, never content."""
 
-    async def work(memory: Remembrancer) -> list[AuditLine]:
-        wanted = AuditFilter(
+    async def work(memory: Remembrancer) -> Page[AuditLine]:
+        wanted = made(
+            AuditFilter,
             user_id=await find_user(memory, user) if user is not None else None,
+            actor_user_id=await find_user(memory, actor) if actor is not None else None,
             action=action,
             target_id=target,
+            entry_point=entry_point,
+            since=since,
+            until=until,
             outcome="refused" if refused else None,
         )
-        return (await memory.audit_log.list(ADMIN, wanted, limit=limit)).items
+        return await memory.audit_log.list(ADMIN, wanted, limit=limit, cursor=cursor)
 
-    lines = with_store(context, work)
+    page = with_store(context, work)
     if json:
-        as_json(lines)
-        return
+        as_json(page.items)
+    else:
+        _show(page.items)
+    if page.next_cursor:
+        error_console().print(f"There are more: --cursor {page.next_cursor}", soft_wrap=True)
+
+
+def _show(lines: Sequence[AuditLine]) -> None:
     rows = [
         [
             f"{line.at:%Y-%m-%d %H:%M:%S}",

@@ -1,5 +1,6 @@
 """``erase`` and ``export``: what is deleted for good, and what a person takes with them."""
 
+from collections.abc import Awaitable, Callable
 from json import dumps
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +9,7 @@ from uuid import UUID
 import typer
 
 from remembrancer.app import Remembrancer
-from remembrancer.cli.output import as_json, console, progress, table
+from remembrancer.cli.output import as_json, console, error_console, progress, table
 from remembrancer.cli.people import find_user
 from remembrancer.cli.running import SERVICE, with_store
 from remembrancer.erasure.schemas import Receipt
@@ -16,10 +17,13 @@ from remembrancer.erasure.schemas import Receipt
 app = typer.Typer(help="Delete for good; nothing of it can be undone.", no_args_is_help=True)
 
 Apply = Annotated[bool, typer.Option("--apply", help="Delete; without it, only count.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before deleting.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Whom = Annotated[
     str, typer.Argument(help="Id, platform:platform_user_id, or a name that only one has.")
 ]
+Erase = Callable[[Remembrancer, bool], Awaitable[Receipt]]
+"""Erases, or counts what would be if the second argument is true."""
 
 
 @app.command("user")
@@ -30,32 +34,35 @@ def erase_user(
         bool, typer.Option(help="Keep the user, with links, preferences and memberships.")
     ] = False,
     apply: Apply = False,
+    yes: Yes = False,
     json: Json = False,
 ) -> None:
     """Delete everything of a user: what they said, what was made of it, who they are."""
 
-    async def work(memory: Remembrancer) -> Receipt:
+    async def erase(memory: Remembrancer, dry_run: bool) -> Receipt:
         return await memory.erasure.erase_user(
-            SERVICE,
-            await find_user(memory, user),
-            dry_run=not apply,
-            memories_only=memories_only,
+            SERVICE, await find_user(memory, user), dry_run=dry_run, memories_only=memories_only
         )
 
-    _show(with_store(context, work), json)
+    _carry_out(context, erase, apply=apply, yes=yes, json=json)
 
 
 @app.command("memory")
 def erase_memory(
-    context: typer.Context, user: Whom, memory_id: str, apply: Apply = False, json: Json = False
+    context: typer.Context,
+    user: Whom,
+    memory_id: str,
+    apply: Apply = False,
+    yes: Yes = False,
+    json: Json = False,
 ) -> None:
     """Delete a user's memory, with its versions, mentions and associations."""
 
-    async def work(memory: Remembrancer) -> Receipt:
+    async def erase(memory: Remembrancer, dry_run: bool) -> Receipt:
         actor = SERVICE.acting_for(await find_user(memory, user))
-        return await memory.erasure.erase_memory(actor, memory_id, dry_run=not apply)
+        return await memory.erasure.erase_memory(actor, memory_id, dry_run=dry_run)
 
-    _show(with_store(context, work), json)
+    _carry_out(context, erase, apply=apply, yes=yes, json=json)
 
 
 @app.command("message")
@@ -65,17 +72,18 @@ def erase_message(
     conversation_id: UUID,
     message_id: UUID,
     apply: Apply = False,
+    yes: Yes = False,
     json: Json = False,
 ) -> None:
     """Delete a user's message, the summaries over it, and what rests on it alone."""
 
-    async def work(memory: Remembrancer) -> Receipt:
+    async def erase(memory: Remembrancer, dry_run: bool) -> Receipt:
         actor = SERVICE.acting_for(await find_user(memory, user))
         return await memory.erasure.erase_message(
-            actor, conversation_id, message_id, dry_run=not apply
+            actor, conversation_id, message_id, dry_run=dry_run
         )
 
-    _show(with_store(context, work), json)
+    _carry_out(context, erase, apply=apply, yes=yes, json=json)
 
 
 def export(
@@ -98,19 +106,42 @@ def export(
 
     if output.exists():
         raise typer.BadParameter("the file exists", param_hint="--output")
-    console().print(f"{with_store(context, work):,} lines written to {output}.")
+    try:
+        count = with_store(context, work)
+    except BaseException:
+        # Half of what is kept of somebody would pass for all of it.
+        output.unlink(missing_ok=True)
+        raise
+    console().print(f"{count:,} lines written to {output}.")
 
 
-def _show(receipt: Receipt, json: bool) -> None:
+def _carry_out(context: typer.Context, erase: Erase, *, apply: bool, yes: bool, json: bool) -> None:
+    """Count what would be deleted; with ``apply`` show that, ask, and delete."""
+
+    async def work(memory: Remembrancer) -> Receipt:
+        would = await erase(memory, True)
+        if not apply:
+            return would
+        if not yes:
+            error_console().print(_counted(would))
+            typer.confirm(f"Delete {would.total:,} rows for good?", abort=True, err=True)
+        with error_console().status("Deleting"):
+            return await erase(memory, False)
+
+    receipt = with_store(context, work)
     if json:
         as_json(receipt)
         return
     screen = console()
-    rows = [[name, f"{count:,}"] for name, count in receipt.rows.items()]
-    screen.print(table("Table", "Rows", rows=rows))
+    screen.print(_counted(receipt))
     if receipt.dry_run:
         screen.print(f"{receipt.total:,} rows would be deleted for good. To do it: --apply")
     else:
-        screen.print(
-            f"{receipt.total:,} rows were deleted for good at {receipt.at:%Y-%m-%d %H:%M}."
-        )
+        at = f"{receipt.at:%Y-%m-%d %H:%M}"
+        screen.print(f"{receipt.total:,} rows were deleted for good at {at}.")
+
+
+def _counted(receipt: Receipt) -> object:
+    return table(
+        "Table", "Rows", rows=[[name, f"{count:,}"] for name, count in receipt.rows.items()]
+    )

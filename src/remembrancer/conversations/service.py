@@ -25,7 +25,7 @@ from remembrancer.db.engine import Database
 from remembrancer.errors import NotFound
 from remembrancer.guard.guard import Guard
 from remembrancer.idempotency import once
-from remembrancer.ids import SHARED_OWNER, new_uuid, public_owner
+from remembrancer.ids import new_uuid, public_owner
 from remembrancer.spaces import repository as spaces
 from remembrancer.text import LARGEST_PAGE, Page, check_range, id_from_cursor, to_cursor
 from remembrancer.users import repository as users
@@ -115,14 +115,11 @@ class Conversations:
         async with entered(self._database, actor, conversation_id, "message.read") as inside:
             connection, actor = inside
             rows = await repository.window(connection, conversation_id, last, before)
-        by_owner: dict[UUID, list[str]] = {}
-        for row in rows:
-            by_owner.setdefault(row.owner_id, []).append(str(row.id))
-        await self._reads.note(actor, "message.read", by_owner)
+        await self._reads.note(actor, "message.read", ((row.owner_id, row.id) for row in rows))
         return [_message(row) for row in rows]
 
     async def _note(self, actor: Actor, action: str, ids: Sequence[str]) -> None:
-        await self._reads.note(actor, action, {actor.user_id or SHARED_OWNER: ids})
+        await self._reads.note(actor, action, ((actor.user_id, one) for one in ids))
 
     async def append(
         self,

@@ -96,7 +96,7 @@ class Export:
         """
         person = await self._known(actor, user_id)
         actor = actor.acting_for(user_id).now(person)
-        await self._reads.note(actor, ACTION, {person: [str(person)]})
+        await self._reads.note(actor, ACTION, [(person, person)])
         for section in SECTIONS:
             async for line in self._section(person, section):
                 yield line

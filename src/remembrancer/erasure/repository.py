@@ -22,29 +22,36 @@ _CHUNKS_OVER = text("""
        AND (CAST(:message_id AS uuid) IS NULL OR m.id = :message_id)
 """)
 
-_SOURCES = (
-    "unnest(CAST(:owners AS uuid[]), CAST(:ids AS uuid[])) AS s (owner_id, id)"
-    " WHERE i.owner_id = s.owner_id AND i.source_id = s.id"
-)
-_ITEMS_OF_SOURCES: Statements = (
-    (
-        "postings",
-        f"""
-        DELETE FROM postings AS p
-         USING (SELECT i.owner_id, i.id FROM recall_items AS i, {_SOURCES}) AS i
-         WHERE p.owner_id = i.owner_id AND p.item_id = i.id
-        """,
-    ),
-    (
-        "reembeddings",
-        f"""
-        DELETE FROM reembeddings AS r
-         USING (SELECT i.owner_id, i.id FROM recall_items AS i, {_SOURCES}) AS i
-         WHERE r.owner_id = i.owner_id AND r.item_id = i.id
-        """,
-    ),
-    ("recall_items", f"DELETE FROM recall_items AS i USING {_SOURCES}"),
-)
+
+def deleting_items(which: str) -> Statements:
+    """Return how to delete what search has: items, as ``which`` selects owner and id of them."""
+    return (
+        *(
+            (
+                table,
+                f"""
+                DELETE FROM {table} AS t USING ({which}) AS i
+                 WHERE t.owner_id = i.owner_id AND t.item_id = i.id
+                """,
+            )
+            for table in ("postings", "reembeddings")
+        ),
+        (
+            "recall_items",
+            f"""
+            DELETE FROM recall_items AS t USING ({which}) AS i
+             WHERE t.owner_id = i.owner_id AND t.id = i.id
+            """,
+        ),
+    )
+
+
+_ITEMS_OF_SOURCES = deleting_items("""
+    SELECT i.owner_id, i.id
+      FROM recall_items AS i,
+           unnest(CAST(:owners AS uuid[]), CAST(:ids AS uuid[])) AS s (owner_id, id)
+     WHERE i.owner_id = s.owner_id AND i.source_id = s.id
+""")
 """What search has of messages and summaries."""
 
 _CHUNKS = """
@@ -73,27 +80,7 @@ _OF_MEMORIES: Statements = (
          WHERE a.target_owner_id = s.owner_id AND a.target_id = s.id
         """,
     ),
-    (
-        "postings",
-        f"""
-        DELETE FROM postings AS p USING ({_ITEMS_OF_MEMORIES}) AS i
-         WHERE p.owner_id = i.owner_id AND p.item_id = i.id
-        """,
-    ),
-    (
-        "reembeddings",
-        f"""
-        DELETE FROM reembeddings AS r USING ({_ITEMS_OF_MEMORIES}) AS i
-         WHERE r.owner_id = i.owner_id AND r.item_id = i.id
-        """,
-    ),
-    (
-        "recall_items",
-        f"""
-        DELETE FROM recall_items AS i USING {MEMORIES}
-         WHERE i.owner_id = s.owner_id AND i.memory_id = s.id
-        """,
-    ),
+    *deleting_items(_ITEMS_OF_MEMORIES),
     *(
         (
             table,

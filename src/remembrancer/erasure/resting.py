@@ -16,6 +16,7 @@ from remembrancer.erasure.repository import (
     Counts,
     Statements,
     delete,
+    deleting_items,
     erase_memories,
     pairs,
 )
@@ -93,28 +94,7 @@ _ITEMS_GOING = f"""
      WHERE i.owner_id = g.owner_id AND i.memory_id = g.memory_id AND i.memory_version = g.version
 """
 _DROP_VERSIONS: Statements = (
-    (
-        "postings",
-        f"""
-        DELETE FROM postings AS p USING ({_ITEMS_GOING}) AS i
-         WHERE p.owner_id = i.owner_id AND p.item_id = i.id
-        """,
-    ),
-    (
-        "reembeddings",
-        f"""
-        DELETE FROM reembeddings AS r USING ({_ITEMS_GOING}) AS i
-         WHERE r.owner_id = i.owner_id AND r.item_id = i.id
-        """,
-    ),
-    (
-        "recall_items",
-        f"""
-        DELETE FROM recall_items AS i USING ({_GOING}) AS g
-         WHERE i.owner_id = g.owner_id AND i.memory_id = g.memory_id
-           AND i.memory_version = g.version
-        """,
-    ),
+    *deleting_items(_ITEMS_GOING),
     (
         "memory_versions",
         f"""

@@ -111,10 +111,8 @@ class Summaries:
         async with entered(self._database, actor, conversation_id, "chunk.read") as inside:
             connection, actor = inside
             rows = await repository.page(connection, conversation_id, actor.user_id, limit, after)
-        by_owner: dict[UUID, list[str]] = {}
-        for row in rows[:limit]:
-            by_owner.setdefault(row.owner_id, []).append(str(row.id))
-        await self._reads.note(actor, "chunk.read", by_owner)
+        shown = ((row.owner_id, row.id) for row in rows[:limit])
+        await self._reads.note(actor, "chunk.read", shown)
         items = [Chunk.model_validate(row) for row in rows[:limit]]
         more = len(rows) > limit
         return Page(

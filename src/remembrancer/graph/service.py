@@ -151,10 +151,7 @@ class Graph:
         return Suggestions(suggestions=mine)
 
     async def _note(self, actor: Actor, keys: Sequence[Key]) -> None:
-        by_owner: dict[UUID, list[str]] = {}
-        for owner_id, memory_id in dict.fromkeys(keys):
-            by_owner.setdefault(owner_id, []).append(memory_id)
-        await self._reads.note(actor, "association.read", by_owner)
+        await self._reads.note(actor, "association.read", keys)
 
     async def _refused(
         self, actor: Actor, action: str, memory_id: str, *, field: str = "memory_id"

@@ -14,6 +14,7 @@ from remembrancer.identity import belongings, repository
 from remembrancer.identity.repository import Handover
 from remembrancer.identity.rules import duplicates
 from remembrancer.identity.schemas import MergeCounts
+from remembrancer.memories import repeating
 from remembrancer.memories import repository as memories
 from remembrancer.memories.schemas import Status
 
@@ -64,9 +65,7 @@ async def merge(connection: AsyncConnection, survivor: UUID, merged: UUID) -> Me
         "memories": [renamed.get(row.id, row.id) for row in moving],
         "renamed": {new: old for old, new in renamed.items()},
         "duplicates": list(repeated),
-        "mentions": [
-            str(i) for i in await repository.add_mentions_of(connection, survivor, repeated)
-        ],
+        "mentions": [str(i) for i in await repeating.repeat(connection, survivor, repeated)],
         "messages": [str(i) for i in what.message_ids],
         "chunks": [str(i) for i in what.chunk_ids],
         "chunks_dropped": chunks_dropped,
@@ -90,7 +89,7 @@ async def take_back(connection: AsyncConnection, survivor: UUID, undo_id: UUID) 
     for owner_id in sorted((survivor, merged)):
         await memories.lock_owner(connection, owner_id)
     mentions = [UUID(i) for i in record["mentions"]]
-    await repository.remove_mentions(connection, survivor, mentions)
+    await repeating.take_back(connection, survivor, mentions)
     now = {row.id: row.status for row in await repository.memories_of(connection, survivor)}
     waiting = [i for i in record["duplicates"] if now.get(i) == Status.INACTIVE]
     await belongings.take_part_again(connection, merged, record)

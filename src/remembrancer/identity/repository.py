@@ -24,7 +24,6 @@ from sqlalchemy import (
     literal,
     or_,
     select,
-    text,
     update,
 )
 from sqlalchemy.dialects.postgresql import insert
@@ -213,56 +212,3 @@ async def later_merge(
     )
     found: UUID | None = (await connection.execute(later.limit(1))).scalar()
     return found
-
-
-async def add_mentions_of(
-    connection: AsyncConnection, owner_id: UUID, pairs: Mapping[str, str]
-) -> list[UUID]:
-    """Copy the mentions of duplicates to the memories they repeat; return the copies' ids."""
-    binds = {"owner": owner_id, "duplicates": list(pairs), "originals": list(pairs.values())}
-    return list((await connection.execute(_ADD_MENTIONS, binds)).scalars())
-
-
-async def remove_mentions(connection: AsyncConnection, owner_id: UUID, ids: Sequence[UUID]) -> None:
-    """Remove mentions that were copied, and count them off."""
-    await connection.execute(_REMOVE_MENTIONS, {"owner": owner_id, "ids": list(ids)})
-
-
-# The wording is what was said where the two are worded differently.
-_ADD_MENTIONS = text("""
-    WITH pairs AS (
-        SELECT * FROM unnest(CAST(:duplicates AS text[]), CAST(:originals AS text[]))
-                 AS p (duplicate, original)
-    ),
-    added AS (
-        INSERT INTO mentions (owner_id, memory_id, id, wording, agent_id, source, platform,
-                              conversation_id, message_id, mentioned_at)
-        SELECT m.owner_id, p.original, gen_random_uuid(),
-               nullif(coalesce(m.wording, twin.content), kept.content),
-               m.agent_id, m.source, m.platform, m.conversation_id, m.message_id, m.mentioned_at
-          FROM pairs AS p
-          JOIN mentions AS m ON m.owner_id = :owner AND m.memory_id = p.duplicate
-          JOIN memories AS twin ON twin.owner_id = :owner AND twin.id = p.duplicate
-          JOIN memories AS kept ON kept.owner_id = :owner AND kept.id = p.original
-        RETURNING memory_id, id
-    ),
-    counted AS (
-        UPDATE memories AS m
-           SET mention_count = m.mention_count + a.times
-          FROM (SELECT memory_id, count(*) AS times FROM added GROUP BY memory_id) AS a
-         WHERE m.owner_id = :owner AND m.id = a.memory_id
-    )
-    SELECT id FROM added
-""")
-
-_REMOVE_MENTIONS = text("""
-    WITH removed AS (
-        DELETE FROM mentions
-         WHERE owner_id = :owner AND id = ANY (CAST(:ids AS uuid[]))
-        RETURNING memory_id
-    )
-    UPDATE memories AS m
-       SET mention_count = m.mention_count - r.times
-      FROM (SELECT memory_id, count(*) AS times FROM removed GROUP BY memory_id) AS r
-     WHERE m.owner_id = :owner AND m.id = r.memory_id
-""")

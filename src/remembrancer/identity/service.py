@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from sqlalchemy import delete, select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
@@ -54,7 +55,12 @@ class Identity:
             row = await users.find(connection, user_id)
             if row is None:
                 raise NotFound("no such user", field="user_id")
-            owner = await users.add_link(connection, row.id, link.platform, link.platform_user_id)
+            try:
+                owner = await users.add_link(
+                    connection, row.id, link.platform, link.platform_user_id
+                )
+            except IntegrityError as error:
+                raise NotFound("the user was erased at the same moment", field="user_id") from error
             merge = None
             if owner == row.id:
                 await audit.note(connection, actor, "user.link", [link.platform], owner_id=row.id)

@@ -32,7 +32,7 @@ class Keys:
         actor.require(Role.ADMIN)
         secret = PREFIX + secrets.token_urlsafe(_BYTES)
         async with self._database.system() as connection:
-            if key.user_id is not None and await people.find(connection, key.user_id) is None:
+            if key.user_id is not None and not await people.hold(connection, [key.user_id]):
                 raise NotFound("no such user", field="user_id")
             values = {"id": new_uuid(), "hash": _hashed(secret), **key.model_dump()}
             statement = insert(api_keys).values(values).returning(api_keys)

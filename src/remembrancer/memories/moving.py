@@ -18,7 +18,7 @@ from remembrancer.agents import repository as agents
 from remembrancer.db.engine import Database
 from remembrancer.errors import Conflict, NotFound
 from remembrancer.idempotency import once
-from remembrancer.memories import moves, repository
+from remembrancer.memories import moves, repeating, repository
 from remembrancer.memories.dedup import repeats
 from remembrancer.memories.schemas import Status
 from remembrancer.preferences.scopes import scopes
@@ -150,7 +150,7 @@ class Moving:
             await repository.lock_owner(connection, owner_id)
             record = await undo.take(connection, owner_id, undo_id, ACTION)
             mentions = [UUID(each) for each in record["mentions"]]
-            await moves.take_repeats_back(connection, owner_id, mentions)
+            await repeating.take_back(connection, owner_id, mentions)
             back = _uncopy if record["copied"] else _unmove
             undone = await back(connection, owner_id, record)
             await audit.note(
@@ -189,7 +189,7 @@ async def _carry_out(
 ) -> dict[str, Any]:
     """Move or copy what is planned; return what has to be known to take it back."""
     _, there = _namespaces(agent_id, wanted.to)
-    mentions = await moves.repeat(connection, owner_id, plan.merging)
+    mentions = await repeating.repeat(connection, owner_id, plan.merging)
     copies: dict[str, list[int]] = {}
     if wanted.copy_them:
         fresh = await repository.fresh_ids(connection, owner_id, len(plan.moving))

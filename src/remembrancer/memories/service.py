@@ -171,7 +171,7 @@ class Memories:
             page = await listing.page(
                 connection, actor, wanted or MemoryFilter(), limit=limit, cursor=cursor
             )
-        await self._reads.note(actor, "memory.list", told.by_owner(page.memories))
+        await self._reads.note(actor, "memory.list", ((m.user_id, m.id) for m in page.memories))
         return page
 
     async def get(self, actor: Actor, memory_id: str) -> MemoryHistory:
@@ -183,7 +183,7 @@ class Memories:
                 versions, mentions = await repository.history(connection, row.owner_id, row.id)
         if row is None or row.status != Status.ACTIVE:
             raise await self._refused(actor, "memory.read", memory_id)
-        await self._reads.note(actor, "memory.read", {row.owner_id: [row.id]})
+        await self._reads.note(actor, "memory.read", [(row.owner_id, row.id)])
         return MemoryHistory(
             **told.memory(row).model_dump(),
             versions=[MemoryVersion.model_validate(v) for v in versions],

@@ -1,6 +1,5 @@
 """Memories in a space: private to their author until they share them."""
 
-from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -84,7 +83,9 @@ class Sharing:
         await self._check_member(actor, space_id, "memory.list")
         async with self._database.transaction(actor) as (connection, actor):
             page = await in_order(connection, actor, space_id, limit=limit, cursor=cursor)
-        await self._reads.note(actor, "memory.list", _by_author(page.items))
+        await self._reads.note(
+            actor, "memory.list", ((fact.user_id, fact.id) for fact in page.items)
+        )
         return page
 
     async def set_visibility(
@@ -157,14 +158,6 @@ async def _authors(
     await repository.lock_owner(connection, row.owner_id)
     row = await repository.find(connection, actor, memory_id, lock=True)
     return row if row is not None and (row.status == Status.ACTIVE or not active) else None
-
-
-def _by_author(facts: Sequence[Fact]) -> dict[UUID, list[str]]:
-    ids: dict[UUID, list[str]] = {}
-    for fact in facts:
-        if fact.user_id is not None:
-            ids.setdefault(fact.user_id, []).append(fact.id)
-    return ids
 
 
 async def _among_members(connection: AsyncConnection, row: Row[Any]) -> bool:

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.errors import NotFound
 from remembrancer.guard.schemas import GuardFinding
-from remembrancer.ids import SHARED_OWNER, public_owner
+from remembrancer.ids import public_owner
 from remembrancer.memories import guarding, repository
 from remembrancer.memories.dedup import Verdict
 from remembrancer.memories.rules import Resolved
@@ -20,14 +20,6 @@ def memory(row: Row[Any]) -> Memory:
     """Return a memory as the API shows it."""
     words = {"user_id": public_owner(row.owner_id), "quoted": guarding.is_quoted(row)}
     return Memory.model_validate({**row._mapping, **words})
-
-
-def by_owner(shown: Sequence[Memory]) -> dict[UUID, list[str]]:
-    """Return the ids of memories by whose they are."""
-    ids: dict[UUID, list[str]] = {}
-    for one in shown:
-        ids.setdefault(one.user_id or SHARED_OWNER, []).append(one.id)
-    return ids
 
 
 def updated(row: Row[Any], findings: Sequence[GuardFinding]) -> MemoryUpdated:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, get_args
-from uuid import UUID
 
 from remembrancer.access import Actor, EffectiveScope
 from remembrancer.analysis import named, query_terms
@@ -11,7 +10,6 @@ from remembrancer.audit.reads import Reads
 from remembrancer.db.engine import Database, Statement
 from remembrancer.embeddings import Embedder
 from remembrancer.errors import EmbeddingUnavailable, InvalidInput, NotFound, UserMerged
-from remembrancer.ids import SHARED_OWNER
 from remembrancer.indexing.index import content_hash
 from remembrancer.preferences.scopes import in_effect
 from remembrancer.recall import explain
@@ -76,7 +74,7 @@ class Recall:
             return await self.recall(actor.now(merged.survivor), wanted)
         scope = _scope(facts, actor)
         self._accesses.note([hit for hit in hits if hit.type == "memory"])
-        await self._reads.note(actor, "recall", _by_owner(hits))
+        await self._reads.note(actor, "recall", ((hit.user_id, hit.id) for hit in hits))
         return RecallAnswer(
             hits=hits,
             scope=scope.scope if scope else None,
@@ -162,13 +160,6 @@ def _filters(wanted: RecallQuery) -> dict[str, Any]:
         "as_of": wanted.as_of,
     }
     return {name: value for name, value in asked.items() if value}
-
-
-def _by_owner(hits: Sequence[Hit]) -> dict[UUID, list[str]]:
-    ids: dict[UUID, list[str]] = {}
-    for hit in hits:
-        ids.setdefault(hit.user_id or SHARED_OWNER, []).append(hit.id)
-    return ids
 
 
 def _sorted(hits: list[Hit], sort: Sort | None) -> list[Hit]:
