@@ -8,10 +8,18 @@ from importlib.util import find_spec, module_from_spec
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 STEPS = 2000
+LIVES = settings(
+    max_examples=10,
+    stateful_step_count=50,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.generate, Phase.shrink],
+)
 
 
 def lived(url: str, *, row_security_alone: bool = False) -> None:
@@ -30,21 +38,11 @@ def lived(url: str, *, row_security_alone: bool = False) -> None:
         Store.memory = runner.run(opened.__aenter__())
         _embed_each_text_once(Store.memory)
         try:
-            run_state_machine_as_test(
-                Store,
-                settings=settings(
-                    max_examples=STEPS // 42,
-                    stateful_step_count=50,
-                    deadline=None,
-                    derandomize=True,
-                    database=None,
-                    suppress_health_check=list(HealthCheck),
-                    phases=[Phase.generate, Phase.shrink],
-                ),
-            )
+            while Store.steps < STEPS:
+                # How long lives are is up to chance, so some more of them until it is enough.
+                run_state_machine_as_test(seed(Store.steps)(Store), settings=LIVES)
         finally:
             runner.run(opened.__aexit__(None, None, None))
-    assert Store.steps >= STEPS, Store.steps
     assert Store.shown > Store.steps, (Store.shown, Store.steps)
 
 

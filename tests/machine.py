@@ -104,7 +104,8 @@ class Store(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        empty(self.url)
+        # Beside the loop, whose other tasks may be in the middle of a transaction.
+        self.run(asyncio.to_thread(empty, self.url))
         for _ in range(2):
             self.new_user()
             self.new_agent(Scope.AGENT)
