@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 from support import rows
 
 from remembrancer import (
@@ -19,6 +20,7 @@ from remembrancer import (
     User,
     as_actor,
 )
+from remembrancer.db.engine import Database, Statement, Template
 from remembrancer.memories import repository
 
 
@@ -145,3 +147,26 @@ async def test_access_counts_and_mentions_of_the_same_memories_do_not_deadlock(
             count(), count(), memory.memories.remember_many(actor, statements[::-1])
         )
     assert rows("SELECT min(mention_count), min(access_count) FROM memories") == [(5, 8)]
+
+
+async def test_whoever_gives_up_waiting_leaves_no_answer_behind_for_the_next(
+    memory: Remembrancer,
+) -> None:
+    """However far a question had come, the connection that was asked tells the next nothing."""
+    alone = Database(memory.database.url, pool_size=1)
+    long_before = Statement(Template.parse("SELECT 'before' AS told, pg_sleep(0.02)"), {})
+    then = Statement(Template.parse("SELECT 'after' AS told"), {})
+    try:
+        for moment in range(40):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(moment / 1000):
+                    await alone.one_round_trip(as_actor(), long_before, long_before)
+            [[row]] = await alone.one_round_trip(as_actor(), then)
+            assert row.told == "after"
+            with suppress(TimeoutError):
+                async with asyncio.timeout(moment / 1000), alone.system() as connection:
+                    await connection.execute(text("SELECT 'before', pg_sleep(0.02)"))
+            async with alone.system() as connection:
+                assert (await connection.execute(text("SELECT 'after'"))).scalar_one() == "after"
+    finally:
+        await alone.close()

@@ -142,12 +142,17 @@ class Database:
                 raw = await connection.get_raw_connection()
                 driver = cast("psycopg.AsyncConnection[Any]", raw.driver_connection)
                 try:
-                    return await _pipelined(driver, actor, statements)
-                except psycopg.OperationalError:
+                    user_id, answers = await _pipelined(driver, actor, statements)
+                except BaseException:
+                    # Stopped in the middle, as by a client that went away: the next to take
+                    # this connection must not be handed answers to the question before.
                     await connection.invalidate()
                     raise
         except (psycopg.Error, DBAPIError, PoolTimeout) as error:
             raise _translated(error) from error
+        if user_id != actor.user_id:
+            raise UserMerged(user_id)
+        return answers
 
     async def ping(self) -> None:
         """Raise ``DatabaseUnavailable`` unless the database answers."""
@@ -161,7 +166,8 @@ class Database:
 
 async def _pipelined(
     driver: "psycopg.AsyncConnection[Any]", actor: Actor, statements: Sequence[Statement]
-) -> list[Sequence[Any]]:
+) -> tuple[UUID | None, list[Sequence[Any]]]:
+    """Return who the actor's user is now, and the rows of each statement."""
     # In a pipeline all statements up to its end are one transaction, so the settings
     # hold for the statements and are gone after them, with no BEGIN or COMMIT to wait for.
     # Fetching only after the end keeps it at one trip: the end of the pipeline travels
@@ -183,9 +189,7 @@ async def _pipelined(
                 values = [binds[name] for name in template.names]
                 await answer.execute(template.sql, values, binary=True)
         [(user_id,)] = await who.fetchall()
-        if user_id != actor.user_id:
-            raise UserMerged(user_id)
-        return [await answer.fetchall() for answer in answers]
+        return user_id, [await answer.fetchall() for answer in answers]
 
 
 def _create_engine(url: str, pool_size: int) -> AsyncEngine:
