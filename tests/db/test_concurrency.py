@@ -1,6 +1,7 @@
 """Many at once: the database decides who is first, and nobody waits for ever."""
 
 import asyncio
+import time
 from collections import Counter
 from contextlib import suppress
 from typing import Any
@@ -168,5 +169,29 @@ async def test_whoever_gives_up_waiting_leaves_no_answer_behind_for_the_next(
                     await connection.execute(text("SELECT 'before', pg_sleep(0.02)"))
             async with alone.system() as connection:
                 assert (await connection.execute(text("SELECT 'after'"))).scalar_one() == "after"
+    finally:
+        await alone.close()
+
+
+async def test_a_request_that_is_cancelled_between_rows_spoils_no_connection(
+    memory: Remembrancer,
+) -> None:
+    """Of many rows, cancelled as the driver begins with them: the next request gets its own."""
+    alone = Database(memory.database.url, pool_size=1)
+
+    async def cancelled() -> None:
+        async with alone.system() as connection:
+            time.sleep(0.1)  # noqa: ASYNC251 - who was busy for long lets others go first, once
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+            one = text("SELECT set_config('app.nothing', :value, true)")
+            await connection.execute(one, [{"value": "a"}, {"value": "b"}])
+
+    try:
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.create_task(cancelled())
+        async with alone.system() as connection:
+            assert (await connection.execute(text("SELECT 'after'"))).scalar_one() == "after"
     finally:
         await alone.close()

@@ -1,5 +1,6 @@
 """Connections that know for whom they work."""
 
+import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -16,7 +17,12 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from remembrancer.access import Actor
-from remembrancer.errors import DatabaseUnavailable, EmbeddingUnavailable, UserMerged
+from remembrancer.errors import (
+    DatabaseUnavailable,
+    EmbeddingUnavailable,
+    RemembrancerError,
+    UserMerged,
+)
 
 log = logging.getLogger(__name__)
 
@@ -125,8 +131,9 @@ class Database:
         try:
             async with self._engine.begin() as connection:
                 binds = {"user_id": user_id, "role": role}
-                now: UUID | None = (await connection.execute(_ACT_AS, binds)).scalar_one()
-                yield connection, now
+                async with _whole_or_gone(connection):
+                    now: UUID | None = (await connection.execute(_ACT_AS, binds)).scalar_one()
+                    yield connection, now
         except (DBAPIError, PoolTimeout) as error:
             raise _translated(error) from error
 
@@ -141,13 +148,8 @@ class Database:
             async with self._autocommit.connect() as connection:
                 raw = await connection.get_raw_connection()
                 driver = cast("psycopg.AsyncConnection[Any]", raw.driver_connection)
-                try:
+                async with _whole_or_gone(connection):
                     user_id, answers = await _pipelined(driver, actor, statements)
-                except BaseException:
-                    # Stopped in the middle, as by a client that went away: the next to take
-                    # this connection must not be handed answers to the question before.
-                    await connection.invalidate()
-                    raise
         except (psycopg.Error, DBAPIError, PoolTimeout) as error:
             raise _translated(error) from error
         if user_id != actor.user_id:
@@ -162,6 +164,27 @@ class Database:
     async def close(self) -> None:
         """Close all connections."""
         await self._engine.dispose()
+
+
+@asynccontextmanager
+async def _whole_or_gone(connection: AsyncConnection) -> AsyncIterator[None]:
+    """Give up a connection that was stopped in the middle of its work or lost.
+
+    Whoever waited may have been cancelled between a question and its answers, and the next
+    to take the connection from the pool would be handed what is left of them.
+    """
+    try:
+        yield
+    except (RemembrancerError, DBAPIError):
+        # Said on purpose, between two questions; or already looked after by SQLAlchemy.
+        raise
+    except BaseException as error:
+        await connection.invalidate()
+        task = asyncio.current_task()
+        if isinstance(error, AssertionError) and task is not None and task.cancelling():
+            # What psycopg 3.3 makes of being cancelled as it begins with many rows.
+            raise asyncio.CancelledError from error
+        raise
 
 
 async def _pipelined(
