@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import httpx2
 import pytest
 from doors import Door, PythonDoor, RestDoor
-from support import Api, Store, careless, empty, headers_of, person
+from support import Api, Store, careless, database_beside, empty, headers_of, person
 
 from remembrancer import (
     Agent,
@@ -31,9 +31,10 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="session")
 def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Postgres of this test process, or the one REMEMBRANCER_TEST_DATABASE_URL names."""
+    """A Postgres of this test process, or a database in REMEMBRANCER_TEST_DATABASE_URL's."""
     if url := os.environ.get("REMEMBRANCER_TEST_DATABASE_URL"):
-        yield url
+        with database_beside(url, os.environ.get("PYTEST_XDIST_WORKER", "alone")) as own:
+            yield own
         return
     data_dir = tmp_path_factory.mktemp("store")
     server = EmbeddedPostgres(data_dir, shared_buffers="64MB")

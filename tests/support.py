@@ -1,5 +1,7 @@
 """Helpers of the tests: people, clients, an empty store."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 from unittest.mock import patch
@@ -7,6 +9,8 @@ from unittest.mock import patch
 import httpx2
 import psycopg
 from psycopg.rows import namedtuple_row
+from psycopg.sql import SQL, Identifier
+from sqlalchemy import make_url
 
 from remembrancer import Actor, Remembrancer, ResolveUser, Role, User, as_actor
 from remembrancer.db.embedded.server import SETTINGS
@@ -38,6 +42,19 @@ def careless() -> Any:
     """Let a server forget its data in a power cut: no test has one, and all are faster."""
     settings = ("fsync", "full_page_writes", "synchronous_commit", "autovacuum")
     return patch.dict(SETTINGS, dict.fromkeys(settings, "off"))
+
+
+@contextmanager
+def database_beside(url: str, name: str) -> Iterator[str]:
+    """A database of its own in the server at ``url``, gone at the end."""
+    place = make_url(url)
+    database = f"{place.database}_{name}"
+    gone = SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(Identifier(database))
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(gone)
+        connection.execute(SQL("CREATE DATABASE {}").format(Identifier(database)))
+        yield place.set(database=database).render_as_string(hide_password=False)
+        connection.execute(gone)
 
 
 def empty(database_url: str) -> None:

@@ -381,7 +381,7 @@ async def test_kill_9_amid_summarising_changes_nothing_in_the_end(
         await until(lambda: rows("SELECT 1 FROM jobs.procrastinate_jobs WHERE status='succeeded'"))
     finally:
         worker.send_signal(signal.SIGINT)
-        assert worker.wait(timeout=15) == 0
+        assert worker.wait(timeout=60) == 0
     tiled(conversation)
     [(end, count)] = rows("SELECT summarised_to, count(*) FROM conversations, chunks GROUP BY 1")
     assert 210 <= end <= 220

@@ -69,7 +69,7 @@ def _write_until_killed(data_dir: Path, count: int) -> list[list[str]]:
     postgres = int((data_dir / "postgres" / "postmaster.pid").read_text().splitlines()[0])
     child.send_signal(signal.SIGKILL)
     rest = child.stdout.read()  # what was acknowledged before the signal came
-    child.wait(timeout=10)
+    child.wait(timeout=60)
     child.stdout.close()
     lines += rest.splitlines(keepends=True)
     _wait_for_end(postgres)
