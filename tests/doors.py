@@ -32,6 +32,8 @@ from remembrancer import (
     MemoryUpdate,
     MessageCreate,
     MoveRequest,
+    PlaceCreate,
+    PlaceMention,
     PlatformLink,
     PolicyUpdate,
     PreferenceFile,
@@ -269,6 +271,29 @@ class Door(ABC):
 
     @abstractmethod
     async def pin(self, memory_id: str, *, user: Any = None, pinned: bool = True) -> Json: ...
+
+    @abstractmethod
+    async def activate(self, memory_id: str, *, user: Any = None, active: bool = True) -> Json:
+        """Activate a memory, or set it aside."""
+
+    @abstractmethod
+    async def budget(self, user: Any, **wanted: Any) -> Json: ...
+
+    @abstractmethod
+    async def add_place(
+        self, user: Any, *, agent: Any = None, key: Any = None, **place: Any
+    ) -> Json: ...
+
+    @abstractmethod
+    async def mention_place(
+        self, user: Any, place_id: str, *, agent: Any = None, key: Any = None, **where: Any
+    ) -> Json: ...
+
+    @abstractmethod
+    async def place(self, user: Any, place_id: str, *, agent: Any = None) -> Json: ...
+
+    @abstractmethod
+    async def places(self, user: Any, *, agent: Any = None, **page: Any) -> Json: ...
 
     @abstractmethod
     async def associate(
@@ -691,6 +716,37 @@ class PythonDoor(Door):
             lambda: self.memory.memories.pin(self._for(user), memory_id, pinned=pinned)
         )
 
+    async def activate(self, memory_id: str, *, user: Any = None, active: bool = True) -> Json:
+        switch = self.memory.memories.activate if active else self.memory.memories.deactivate
+        return await self._tried(lambda: switch(self._for(user), memory_id))
+
+    async def budget(self, user: Any, **wanted: Any) -> Json:
+        return await self._tried(lambda: self.memory.memories.budget(self._for(user), **wanted))
+
+    async def add_place(
+        self, user: Any, *, agent: Any = None, key: Any = None, **place: Any
+    ) -> Json:
+        wanted = _parsed(PlaceCreate, place)
+        return await self._tried(
+            lambda: self.memory.places.add(self._for(user, agent), wanted, idempotency_key=key)
+        )
+
+    async def mention_place(
+        self, user: Any, place_id: str, *, agent: Any = None, key: Any = None, **where: Any
+    ) -> Json:
+        said = _parsed(PlaceMention, where)
+        return await self._tried(
+            lambda: self.memory.places.mention(
+                self._for(user, agent), place_id, said, idempotency_key=key
+            )
+        )
+
+    async def place(self, user: Any, place_id: str, *, agent: Any = None) -> Json:
+        return await self._tried(lambda: self.memory.places.get(self._for(user, agent), place_id))
+
+    async def places(self, user: Any, *, agent: Any = None, **page: Any) -> Json:
+        return await self._tried(lambda: self.memory.places.list(self._for(user, agent), **page))
+
     async def associate(
         self, memory_id: Any, target_id: Any, *, user: Any = None, agent: Any = None, **edge: Any
     ) -> Json:
@@ -1069,6 +1125,34 @@ class RestDoor(Door):
         method = "PUT" if pinned else "DELETE"
         return await self._send(method, _path(memory_id) + "/pin", **_whom(user))
 
+    async def activate(self, memory_id: str, *, user: Any = None, active: bool = True) -> Json:
+        last = "activate" if active else "deactivate"
+        return await self._send("POST", f"{_path(memory_id)}/{last}", **_whom(user))
+
+    async def budget(self, user: Any, **wanted: Any) -> Json:
+        return await self._send("GET", f"/api/users/{_id(user)}/memory-budget", **wanted)
+
+    async def add_place(
+        self, user: Any, *, agent: Any = None, key: Any = None, **place: Any
+    ) -> Json:
+        path = f"/api/users/{_id(user)}/places"
+        headers = {"Idempotency-Key": key}
+        return await self._send("POST", path, place, headers=headers, agent_id=_id(agent))
+
+    async def mention_place(
+        self, user: Any, place_id: str, *, agent: Any = None, key: Any = None, **where: Any
+    ) -> Json:
+        path = _spot(user, place_id) + "/mentions"
+        headers = {"Idempotency-Key": key}
+        return await self._send("POST", path, where, headers=headers, agent_id=_id(agent))
+
+    async def place(self, user: Any, place_id: str, *, agent: Any = None) -> Json:
+        return await self._send("GET", _spot(user, place_id), agent_id=_id(agent))
+
+    async def places(self, user: Any, *, agent: Any = None, **page: Any) -> Json:
+        path = f"/api/users/{_id(user)}/places"
+        return await self._send("GET", path, agent_id=_id(agent), **page)
+
     async def associate(
         self, memory_id: Any, target_id: Any, *, user: Any = None, agent: Any = None, **edge: Any
     ) -> Json:
@@ -1168,6 +1252,10 @@ _IN_QUERY = {"kinds": "kind", "categories": "category", "statuses": "status"}
 
 def _path(memory_id: str) -> str:
     return f"/api/memory/{quote(memory_id, safe='', errors='surrogatepass')}"
+
+
+def _spot(user: Any, place_id: str) -> str:
+    return f"/api/users/{_id(user)}/places/{quote(place_id, safe='', errors='surrogatepass')}"
 
 
 def _whom(user: Any = None, agent: Any = None) -> Json:

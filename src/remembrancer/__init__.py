@@ -42,6 +42,7 @@ from remembrancer.errors import (
 from remembrancer.graph.schemas import Association, AssociationPage, Neighbourhood, Suggestions
 from remembrancer.guard.schemas import GuardFinding
 from remembrancer.identity.schemas import Linked, LinkedSince, Merge, MergeCounts
+from remembrancer.memories.budget import BudgetPreview, Evictable
 from remembrancer.memories.facts import Fact, FactCreate, VisibilityUpdate
 from remembrancer.memories.moving import Moved, MoveRequest, MoveUndone
 from remembrancer.memories.schemas import (
@@ -61,6 +62,7 @@ from remembrancer.memories.schemas import (
     Status,
     Suggestion,
 )
+from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceWritten
 from remembrancer.preferences.schemas import (
     AgentMemoryConfig,
     Policy,
@@ -107,6 +109,7 @@ __all__ = [
     "AssociationPage",
     "AuditFilter",
     "AuditLine",
+    "BudgetPreview",
     "Category",
     "ConfigurationError",
     "Conflict",
@@ -117,6 +120,7 @@ __all__ = [
     "EffectiveScope",
     "EmbeddingModelMismatch",
     "EmbeddingUnavailable",
+    "Evictable",
     "Fact",
     "FactCreate",
     "Forbidden",
@@ -152,6 +156,10 @@ __all__ = [
     "Neighbourhood",
     "NotFound",
     "Outcome",
+    "Place",
+    "PlaceCreate",
+    "PlaceMention",
+    "PlaceWritten",
     "PlatformLink",
     "Policy",
     "PolicyUpdate",

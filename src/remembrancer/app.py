@@ -34,11 +34,13 @@ from remembrancer.jobs.queue import SUMMARISE
 from remembrancer.jobs.service import Jobs
 from remembrancer.jobs.worker import Worker
 from remembrancer.keys.service import Keys
+from remembrancer.memories.budget import Budget
 from remembrancer.memories.moving import Moving
 from remembrancer.memories.schemas import MemoryCreate, MemoryWritten
 from remembrancer.memories.service import Memories
 from remembrancer.memories.sharing import Sharing
 from remembrancer.memories.writing import Writing
+from remembrancer.places.service import Places
 from remembrancer.preferences.policy import Policies
 from remembrancer.preferences.service import Preferences
 from remembrancer.recall.accesses import Accesses
@@ -83,16 +85,19 @@ class Remembrancer:
         self.policy = Policies(database)
         self.spaces = Spaces(database)
         self.keys = Keys(database)
+        budget = Budget(settings.budget.tokens)
         self.memories = Memories(
             database,
             indexer,
-            Writing(indexer, settings.recall.near_duplicate),
+            Writing(indexer, settings.recall.near_duplicate, budget),
+            budget,
             limits,
             self.reads,
             self.guard,
         )
+        self.places = Places(database, self.memories, self.guard, self.reads)
         self.sharing = Sharing(database, self.memories, self.reads)
-        self.moving = Moving(database)
+        self.moving = Moving(database, budget)
         self.graph = Graph(database, self.reads, settings.recall.near_duplicate)
         self.summaries = Summaries(database, indexer, Verbatim(), settings.summaries, self.reads)
         self.conversations = Conversations(

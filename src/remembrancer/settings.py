@@ -60,6 +60,13 @@ class LimitSettings(BaseModel):
     """Requests a key may make each minute; 0 means no limit."""
 
 
+class BudgetSettings(BaseModel):
+    """How much is kept of a user before the least of it is evicted."""
+
+    tokens: int = Field(10_000, ge=0, le=100_000_000)
+    """Tokens (cl100k_base) that a user's memories may have; 0 means no limit."""
+
+
 class RecallSettings(BaseModel):
     """Recall, where a deployment may reasonably differ."""
 
@@ -149,6 +156,7 @@ class Settings(BaseSettings):
     database: DatabaseSettings = DatabaseSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     limits: LimitSettings = LimitSettings()
+    budget: BudgetSettings = BudgetSettings()
     recall: RecallSettings = RecallSettings()
     guard: GuardSettings = GuardSettings()
     jobs: JobSettings = JobSettings()

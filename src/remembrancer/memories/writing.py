@@ -3,27 +3,32 @@
 Everything that remembers, from an API call to an import, comes through here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer import audit
+from remembrancer import audit, tokens
 from remembrancer.access import Actor, EffectiveScope, Placement, Role
 from remembrancer.agents import repository as agents
 from remembrancer.errors import Conflict, NotFound
 from remembrancer.ids import new_uuid
 from remembrancer.indexing.index import Indexer, Searchable, Source
 from remembrancer.memories import guarding, repository, rules
+from remembrancer.memories.budget import Budget
 from remembrancer.memories.dedup import Candidate, Known, Verdict, judge
 from remembrancer.memories.rules import Resolved
 from remembrancer.memories.schemas import MemoryCreate, Outcome
 from remembrancer.preferences.scopes import scopes
 from remembrancer.spaces import repository as spaces
 from remembrancer.users import repository as users
+
+Ground = tuple[UUID | None, UUID | None]
+"""Agent and space: what, beside the owner, says where a memory lies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,9 @@ class Draft:
     def hash(self) -> bytes:
         """What makes it the same statement as another."""
         statement = self.statement
-        return rules.statement_hash(statement.content, statement.valid_from, statement.valid_to)
+        return rules.statement_hash(
+            statement.content, statement.valid_from, statement.valid_to, statement.place_id
+        )
 
     @property
     def subject_key(self) -> str | None:
@@ -49,9 +56,10 @@ class Draft:
 class Writing:
     """Stores statements inside a transaction that the service opened."""
 
-    def __init__(self, indexer: Indexer, near_duplicate: float) -> None:
+    def __init__(self, indexer: Indexer, near_duplicate: float, budget: Budget) -> None:
         self._indexer = indexer
         self.near_duplicate = near_duplicate
+        self._budget = budget
 
     async def write(
         self,
@@ -61,7 +69,10 @@ class Writing:
         texts: Sequence[Searchable],
         source: str,
     ) -> list[tuple[Verdict, Resolved]]:
-        """Store what is new and count what is not; return what became of each statement."""
+        """Store what is new and count what is not; return what became of each statement.
+
+        What is over an owner's budget then is evicted.
+        """
         effective = await _scope_in_effect(connection, actor)
         drafts = []
         for statement, text in zip(statements, texts, strict=True):
@@ -111,6 +122,11 @@ class Writing:
                 [row["memory_id"] for row in rows],
                 owner_id=owner_id,
             )
+        if new:
+            # What it is associated with is still needed when the associations are made.
+            targets = [a.target_id for _, d in new for a in d.statement.associations]
+            written = [*(memory_id for memory_id, _ in new), *targets]
+            await self._budget.keep(connection, actor, owner_id, written)
         return verdicts
 
     async def _known(
@@ -121,16 +137,21 @@ class Writing:
         places = {draft.goes.place for draft in drafts}
         by_ground = {(place.agent_id, place.space_id): place for place in places}
         known = Known()
-        for row in await repository.same_statements(connection, owner_id, hashes):
-            if place := by_ground.get((row.agent_id, row.space_id)):
-                known.same[place, row.content_hash] = row.id
+        same = await repository.same_statements(connection, owner_id, hashes)
+        for place, row in _on(by_ground, same):
+            known.same[place, row.content_hash] = row.id
         for row in await repository.nearest(
             connection, owner_id, self.near_duplicate, _vector_columns(drafts)
         ):
             known.near[row.n] = (row.memory_id, row.content)
-        for row in await repository.on_subjects(connection, owner_id, subjects):
-            if place := by_ground.get((row.agent_id, row.space_id)):
-                known.subjects.setdefault((place, row.subject_key), row.id)
+        about = await repository.on_subjects(connection, owner_id, subjects)
+        for place, row in _on(by_ground, about):
+            known.subjects.setdefault((place, row.subject_key), row.id)
+        if place_ids := [d.statement.place_id for d in drafts if d.statement.place_id]:
+            there = await repository.places(connection, owner_id, place_ids)
+            known.spots.update(
+                ((place, row.place_id), row.id) for place, row in _on(by_ground, there)
+            )
         return known
 
     async def _create(
@@ -180,6 +201,15 @@ async def _check_place(connection: AsyncConnection, actor: Actor, statement: Mem
         raise NotFound("no such space", field="space_id")
 
 
+def _on(
+    by_ground: Mapping[Ground, Placement], rows: repository.Rows
+) -> Iterator[tuple[Placement, Row[Any]]]:
+    """Yield the rows that lie where one of the statements goes, with the place."""
+    for row in rows:
+        if place := by_ground.get((row.agent_id, row.space_id)):
+            yield place, row
+
+
 def _candidate(draft: Draft) -> Candidate:
     statement = draft.statement
     return Candidate(
@@ -191,6 +221,7 @@ def _candidate(draft: Draft) -> Candidate:
         vector=draft.text.vector,
         subject_key=draft.subject_key,
         insists=statement.allow_similar,
+        place_id=statement.place_id,
     )
 
 
@@ -219,6 +250,8 @@ def _memory_row(memory_id: str, draft: Draft, source: str, now: datetime) -> dic
         "subject_key": draft.subject_key,
         "content": statement.content,
         "content_hash": draft.hash,
+        "tokens": tokens.count(statement.content),
+        "place_id": statement.place_id,
         "review": "pending" if guarding.is_quoted(statement) else "none",
         "version": 1,
         "importance": importance,
