@@ -24,6 +24,7 @@ from remembrancer import (
     AssociationCreate,
     AuditFilter,
     ConversationCreate,
+    DocumentImport,
     FactCreate,
     MemberAdd,
     MemberUpdate,
@@ -278,6 +279,12 @@ class Door(ABC):
 
     @abstractmethod
     async def budget(self, user: Any, **wanted: Any) -> Json: ...
+
+    @abstractmethod
+    async def document(self, user: Any, *, agent: Any = None) -> Json: ...
+
+    @abstractmethod
+    async def import_document(self, user: Any, document: Json, *, agent: Any = None) -> Json: ...
 
     @abstractmethod
     async def add_place(
@@ -723,6 +730,15 @@ class PythonDoor(Door):
     async def budget(self, user: Any, **wanted: Any) -> Json:
         return await self._tried(lambda: self.memory.memories.budget(self._for(user), **wanted))
 
+    async def document(self, user: Any, *, agent: Any = None) -> Json:
+        return await self._tried(lambda: self.memory.documents.read(self._for(user, agent)))
+
+    async def import_document(self, user: Any, document: Json, *, agent: Any = None) -> Json:
+        sent = _parsed(DocumentImport, document)
+        return await self._tried(
+            lambda: self.memory.documents.import_(self._for(user, agent), sent)
+        )
+
     async def add_place(
         self, user: Any, *, agent: Any = None, key: Any = None, **place: Any
     ) -> Json:
@@ -1131,6 +1147,14 @@ class RestDoor(Door):
 
     async def budget(self, user: Any, **wanted: Any) -> Json:
         return await self._send("GET", f"/api/users/{_id(user)}/memory-budget", **wanted)
+
+    async def document(self, user: Any, *, agent: Any = None) -> Json:
+        path = f"/api/users/{_id(user)}/memory-document"
+        return await self._send("GET", path, agent_id=_id(agent))
+
+    async def import_document(self, user: Any, document: Json, *, agent: Any = None) -> Json:
+        path = f"/api/users/{_id(user)}/memory-document"
+        return await self._send("POST", path, document, agent_id=_id(agent))
 
     async def add_place(
         self, user: Any, *, agent: Any = None, key: Any = None, **place: Any

@@ -20,6 +20,14 @@ from remembrancer.conversations.schemas import (
     MessageCreate,
     MessageRole,
 )
+from remembrancer.document.schemas import (
+    DocumentImport,
+    DocumentImported,
+    MemoryDocument,
+    MemoryFact,
+    MemoryMetadata,
+    PlacePoi,
+)
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.errors import (
     ConfigurationError,
@@ -117,6 +125,8 @@ __all__ = [
     "ConversationCreate",
     "DatabaseSetupError",
     "DatabaseUnavailable",
+    "DocumentImport",
+    "DocumentImported",
     "EffectiveScope",
     "EmbeddingModelMismatch",
     "EmbeddingUnavailable",
@@ -138,8 +148,11 @@ __all__ = [
     "MemberUpdate",
     "Memory",
     "MemoryCreate",
+    "MemoryDocument",
+    "MemoryFact",
     "MemoryFilter",
     "MemoryHistory",
+    "MemoryMetadata",
     "MemoryRefused",
     "MemoryUpdate",
     "MemoryUpdated",
@@ -159,6 +172,7 @@ __all__ = [
     "Place",
     "PlaceCreate",
     "PlaceMention",
+    "PlacePoi",
     "PlaceWritten",
     "PlatformLink",
     "Policy",

@@ -19,6 +19,7 @@ from remembrancer.conversations.service import Conversations
 from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.db.engine import Database, driver_url
 from remembrancer.db.migrate import migrate
+from remembrancer.document.service import Documents
 from remembrancer.embeddings import CachedQueries, Embedder, create_embedder
 from remembrancer.erasure.export import Export
 from remembrancer.erasure.service import Erasure
@@ -86,16 +87,18 @@ class Remembrancer:
         self.spaces = Spaces(database)
         self.keys = Keys(database)
         budget = Budget(settings.budget.tokens)
+        writing = Writing(indexer, settings.recall.near_duplicate, budget)
         self.memories = Memories(
             database,
             indexer,
-            Writing(indexer, settings.recall.near_duplicate, budget),
+            writing,
             budget,
             limits,
             self.reads,
             self.guard,
         )
         self.places = Places(database, self.memories, self.guard, self.reads)
+        self.documents = Documents(database, indexer, writing, limits, self.guard, self.reads)
         self.sharing = Sharing(database, self.memories, self.reads)
         self.moving = Moving(database, budget)
         self.graph = Graph(database, self.reads, settings.recall.near_duplicate)

@@ -13,6 +13,7 @@ from remembrancer.api.dependencies import (
     Services,
 )
 from remembrancer.api.memories import AgentId
+from remembrancer.document.schemas import DocumentImport, DocumentImported, MemoryDocument
 from remembrancer.memories.budget import BudgetPreview
 from remembrancer.memories.schemas import Outcome
 from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceWritten
@@ -86,6 +87,26 @@ async def get_place(
 ) -> Place:
     """Return a place with its latest 100 mentions."""
     return await memory.places.get(actor.acting_for(user_id, agent_id), place_id)
+
+
+@router.get("/memory-document")
+async def read_document(
+    memory: Services, actor: Authenticated, user_id: UUID, agent_id: AgentId = None
+) -> MemoryDocument:
+    """Return a user's memory as one document: all of it, or what an agent reads."""
+    return await memory.documents.read(actor.acting_for(user_id, agent_id))
+
+
+@router.post("/memory-document")
+async def import_document(
+    memory: Services,
+    actor: Authenticated,
+    user_id: UUID,
+    document: DocumentImport,
+    agent_id: AgentId = None,
+) -> DocumentImported:
+    """Add what a document has and the user has not; doing it again changes nothing."""
+    return await memory.documents.import_(actor.acting_for(user_id, agent_id), document)
 
 
 @router.get("/memory-budget")

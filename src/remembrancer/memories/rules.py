@@ -27,6 +27,9 @@ DEFAULT_IMPORTANCE = {
 }
 """How much a memory of each kind matters, 0 to 1, unless the writer says otherwise."""
 
+Said = tuple[UUID | None, UUID | None, datetime]
+"""Conversation, message and time of a mention."""
+
 LONGEST_ID = 64
 """Characters of the longest id that is looked for."""
 

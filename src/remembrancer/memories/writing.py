@@ -21,8 +21,8 @@ from remembrancer.indexing.index import Indexer, Searchable, Source
 from remembrancer.memories import guarding, repository, rules
 from remembrancer.memories.budget import Budget
 from remembrancer.memories.dedup import Candidate, Known, Verdict, judge
-from remembrancer.memories.rules import Resolved
-from remembrancer.memories.schemas import MemoryCreate, Outcome
+from remembrancer.memories.rules import Resolved, Said
+from remembrancer.memories.schemas import MemoryCreate, Outcome, Status
 from remembrancer.preferences.scopes import scopes
 from remembrancer.spaces import repository as spaces
 from remembrancer.users import repository as users
@@ -51,6 +51,18 @@ class Draft:
     def subject_key(self) -> str | None:
         """Its subject, as compared with others."""
         return rules.subject_key(self.statement.subject)
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """A memory that comes from elsewhere as it was there."""
+
+    memory_id: str
+    statement: MemoryCreate
+    text: Searchable
+    at: datetime
+    status: Status
+    mentions: Sequence[Said]
 
 
 class Writing:
@@ -93,6 +105,60 @@ class Writing:
             verdicts.update(zip(mine, stored, strict=True))
         return [(verdicts[n], draft.goes) for n, draft in enumerate(drafts)]
 
+    async def begin(self, connection: AsyncConnection, actor: Actor) -> Resolved:
+        """Hold the actor's user and their memory, and return where memories of theirs go.
+
+        For writers that decide for themselves what is new, and then :meth:`bring` it.
+        """
+        effective = await _scope_in_effect(connection, actor)
+        user_id = actor.require_user()
+        await repository.lock_owner(connection, user_id)
+        return rules.resolve(
+            MemoryCreate(content="anything"),
+            user_id=user_id,
+            agent_id=actor.agent_id,
+            effective=effective,
+        )
+
+    async def bring(
+        self,
+        connection: AsyncConnection,
+        actor: Actor,
+        goes: Resolved,
+        brought: Sequence[Brought],
+        source: str,
+    ) -> list[str]:
+        """Store memories under the ids, at the times and in the states they come with.
+
+        Call after :meth:`begin`, for what is not there. Returns what was evicted for them.
+        """
+        if not brought:
+            return []
+        owner_id = goes.place.owner_id
+        made = [
+            (
+                _memory_row(one.memory_id, draft, source, one.at)
+                | {"status": one.status.value, "mention_count": len(one.mentions)},
+                draft,
+            )
+            for one in brought
+            for draft in [Draft(one.statement, one.text, goes)]
+        ]
+        await self._create(connection, made)
+        said = [
+            mention_row(actor, owner_id, one.memory_id, source, *mention)
+            for one in brought
+            for mention in one.mentions
+        ]
+        if said:
+            await repository.add_mentions(connection, owner_id, said, [])
+        for one in brought:
+            if one.status is not Status.ACTIVE:
+                await repository.mark_items(connection, owner_id, one.memory_id, one.status)
+        ids = [one.memory_id for one in brought]
+        await audit.note(connection, actor, "memory.remember", ids, owner_id=owner_id)
+        return await self._budget.keep(connection, actor, owner_id, ids)
+
     async def _write_for(
         self,
         connection: AsyncConnection,
@@ -110,7 +176,8 @@ class Writing:
         again = [(v.memory_id, d) for v, d in judged if v.outcome is Outcome.MENTIONED]
         now = datetime.now(UTC)
         if new:
-            await self._create(connection, new, source, now)
+            made = [(_memory_row(i, d, source, now), d) for i, d in new]
+            await self._create(connection, made)
         if new or again:
             rows = [_mention_row(actor, i, d, source, now) for i, d in [*new, *again]]
             repeated = [memory_id for memory_id, _ in again]
@@ -157,19 +224,19 @@ class Writing:
     async def _create(
         self,
         connection: AsyncConnection,
-        new: Sequence[tuple[str, Draft]],
-        source: str,
-        now: datetime,
+        new: Sequence[tuple[dict[str, Any], Draft]],
     ) -> None:
-        rows = [_memory_row(memory_id, draft, source, now) for memory_id, draft in new]
+        rows = [row for row, _ in new]
         if await repository.add(connection, rows) < len(rows):
             raise Conflict("the same statement was stored at the same moment; try again")
-        await repository.add_versions(connection, [version_row(row, now) for row in rows])
+        await repository.add_versions(
+            connection, [version_row(row, row["created_at"]) for row in rows]
+        )
         await self._indexer.store(
             connection,
             [
-                (draft.goes.place, source_of(row, now), draft.text)
-                for row, (_, draft) in zip(rows, new, strict=True)
+                (draft.goes.place, source_of(row, row["created_at"]), draft.text)
+                for row, draft in new
             ],
         )
 
@@ -307,6 +374,30 @@ def _mention_row(
         "conversation_id": statement.conversation_id,
         "message_id": statement.message_id,
         "mentioned_at": now,
+    }
+
+
+def mention_row(
+    actor: Actor,
+    owner_id: UUID,
+    memory_id: str,
+    source: str,
+    conversation_id: UUID | None,
+    message_id: UUID | None,
+    at: datetime,
+) -> dict[str, Any]:
+    """Return the row of a mention in the memory's own words."""
+    return {
+        "owner_id": owner_id,
+        "memory_id": memory_id,
+        "id": new_uuid(),
+        "wording": None,
+        "agent_id": actor.agent_id,
+        "source": source,
+        "platform": None,
+        "conversation_id": conversation_id,
+        "message_id": message_id,
+        "mentioned_at": at,
     }
 
 
