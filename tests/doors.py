@@ -49,11 +49,13 @@ from remembrancer import (
     SpaceCreate,
     SpaceUpdate,
     ToggleUpdate,
+    ToolContext,
     User,
     UserUpdate,
     VisibilityUpdate,
 )
 from remembrancer.preferences.files import from_csv, to_csv
+from remembrancer.tools.schema import parameters
 
 Json = dict[str, Any]
 
@@ -279,6 +281,15 @@ class Door(ABC):
 
     @abstractmethod
     async def budget(self, user: Any, **wanted: Any) -> Json: ...
+
+    @abstractmethod
+    async def tools(self) -> list[Json]: ...
+
+    @abstractmethod
+    async def call(
+        self, name: str, arguments: Any = None, *, user: Any = None, agent: Any = None, **at: Any
+    ) -> Json:
+        """Call a tool, in the conversation and message that ``at`` names."""
 
     @abstractmethod
     async def document(self, user: Any, *, agent: Any = None) -> Json: ...
@@ -730,6 +741,26 @@ class PythonDoor(Door):
     async def budget(self, user: Any, **wanted: Any) -> Json:
         return await self._tried(lambda: self.memory.memories.budget(self._for(user), **wanted))
 
+    async def tools(self) -> list[Json]:
+        return [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": parameters(tool.arguments),
+                "system": tool.is_system,
+            }
+            for tool in self.memory.tools.select()
+        ]
+
+    async def call(
+        self, name: str, arguments: Any = None, *, user: Any = None, agent: Any = None, **at: Any
+    ) -> Json:
+        where = _parsed(ToolContext, at)
+        given = {} if arguments is None else arguments
+        return await self._tried(
+            lambda: self.memory.tools.call(self._for(user, agent), name, given, where)
+        )
+
     async def document(self, user: Any, *, agent: Any = None) -> Json:
         return await self._tried(lambda: self.memory.documents.read(self._for(user, agent)))
 
@@ -1147,6 +1178,16 @@ class RestDoor(Door):
 
     async def budget(self, user: Any, **wanted: Any) -> Json:
         return await self._send("GET", f"/api/users/{_id(user)}/memory-budget", **wanted)
+
+    async def tools(self) -> list[Json]:
+        return await self._send("GET", "/api/tools")
+
+    async def call(
+        self, name: str, arguments: Any = None, *, user: Any = None, agent: Any = None, **at: Any
+    ) -> Json:
+        given = {} if arguments is None else arguments
+        body = {"arguments": given, **_whom(user, agent), **at}
+        return await self._send("POST", f"/api/tools/{name}", body)
 
     async def document(self, user: Any, *, agent: Any = None) -> Json:
         path = f"/api/users/{_id(user)}/memory-document"

@@ -95,6 +95,15 @@ from remembrancer.spaces.schemas import (
     SpaceCreate,
     SpaceUpdate,
 )
+from remembrancer.tools.registry import (
+    Registry,
+    Tool,
+    ToolAnswer,
+    ToolContext,
+    ToolError,
+    anthropic_tool,
+    openai_tool,
+)
 from remembrancer.users.schemas import (
     KnownUser,
     KnownUsers,
@@ -187,6 +196,7 @@ __all__ = [
     "RecallAnswer",
     "RecallQuery",
     "Receipt",
+    "Registry",
     "Relation",
     "Remembrancer",
     "RemembrancerError",
@@ -207,6 +217,10 @@ __all__ = [
     "Suggestions",
     "Toggle",
     "ToggleUpdate",
+    "Tool",
+    "ToolAnswer",
+    "ToolContext",
+    "ToolError",
     "Unauthenticated",
     "Unavailable",
     "User",
@@ -215,5 +229,7 @@ __all__ = [
     "Visibility",
     "VisibilityUpdate",
     "__version__",
+    "anthropic_tool",
     "as_actor",
+    "openai_tool",
 ]

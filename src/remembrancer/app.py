@@ -49,6 +49,7 @@ from remembrancer.recall.schemas import RecallAnswer, RecallQuery
 from remembrancer.recall.service import Recall
 from remembrancer.settings import Settings
 from remembrancer.spaces.service import Spaces
+from remembrancer.tools.memory import memory_tools
 from remembrancer.users.schemas import User
 from remembrancer.users.service import Users
 from remembrancer.validation import made
@@ -119,6 +120,10 @@ class Remembrancer:
         self.accesses = Accesses(database)
         self.recalls = Recall(
             database, embedder, self.accesses, self.reads, longest_query=limits.message_characters
+        )
+
+        self.tools = memory_tools(
+            self.memories, self.recalls, self.places, self.documents, settings.tools
         )
 
     @staticmethod

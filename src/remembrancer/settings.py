@@ -74,6 +74,13 @@ class RecallSettings(BaseModel):
     """Cosine similarity from which a new memory is a mention of an old one."""
 
 
+class ToolSettings(BaseModel):
+    """What models may do with the memory tools."""
+
+    shared: bool = False
+    """Whether ``memory_save`` may store what every user is told."""
+
+
 GuardAction = Literal["allow", "redact", "block"]
 
 
@@ -158,6 +165,7 @@ class Settings(BaseSettings):
     limits: LimitSettings = LimitSettings()
     budget: BudgetSettings = BudgetSettings()
     recall: RecallSettings = RecallSettings()
+    tools: ToolSettings = ToolSettings()
     guard: GuardSettings = GuardSettings()
     jobs: JobSettings = JobSettings()
     summaries: SummarySettings = SummarySettings()

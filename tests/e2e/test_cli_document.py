@@ -45,3 +45,25 @@ def test_the_budget_is_shown_with_what_would_go(cli: Cli) -> None:
     assert made["id"] in shown.out
     preview = cli("budget", user, "--adding", 10_000, "--json").json
     assert [one["id"] for one in preview["would_go"]] == [made["id"]]
+
+
+def test_a_tool_is_called_as_a_model_would(cli: Cli) -> None:
+    """What the model is given is printed; a refusal exits with 1 and stores nothing."""
+    user = _user(cli, "Caller")
+    given = '{"content": "Caller prefers tea.", "category": "preference"}'
+    answer = cli("tools", "call", "add_to_memory", given, "--user", user)
+    stored = json.loads(answer.out)
+    assert (answer.code, stored["content"]) == (0, "Caller prefers tea.")
+    refused = cli("tools", "call", "add_to_memory", "{}", "--user", user, "--json")
+    assert refused.code == 1
+    assert json.loads(refused.out)["error"]["field"] == "content"
+    assert cli("tools", "call", "rm_rf", "--user", user).code == 2
+    assert cli("document", "export", user).json["metadata"]["total_facts"] == 1
+
+
+def test_tools_are_listed_and_shown_as_schemas(cli: Cli) -> None:
+    """For reading, and for a program that talks to a provider."""
+    assert "manage_user_memory" in cli("tools", "list").out
+    openai = cli("tools", "list", "--format", "openai").json
+    anthropic = cli("tools", "list", "--format", "anthropic").json
+    assert [one["function"]["name"] for one in openai] == [one["name"] for one in anthropic]

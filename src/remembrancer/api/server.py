@@ -25,6 +25,7 @@ from remembrancer.api import (
     sessions,
     spaces,
     summaries,
+    tools,
     users,
 )
 from remembrancer.api.headers import CarefulHeaders
@@ -101,6 +102,7 @@ def create_app(memory: Remembrancer) -> FastAPI:
         memories.by_user,
         memories.router,
         places.router,
+        tools.router,
         associations.router,
         spaces.router,
         spaces.of_memory,

@@ -24,6 +24,7 @@ from remembrancer.cli import (
     serve,
     spaces,
     summarize,
+    tools,
     users,
     worker,
 )
@@ -83,6 +84,7 @@ app.add_typer(erase.app, name="erase")
 app.command("export")(erase.export)
 app.add_typer(document.app, name="document")
 app.command("budget")(document.budget)
+app.add_typer(tools.app, name="tools")
 app.command("doctor")(doctor.doctor)
 app.command("reembed")(reembed.reembed)
 app.command("worker")(worker.worker)
