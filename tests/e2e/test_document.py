@@ -352,3 +352,24 @@ async def test_a_document_is_its_users_alone(api: Api, door: Door, ada: User, bo
         door, PythonDoor
     ) else await api.memory.reads.flush()
     assert "memory.document" in [line.action for line in audit_lines()]
+
+
+async def test_a_person_does_all_of_this_with_a_key_of_their_own(
+    door: Door, memory: Remembrancer, ada: User
+) -> None:
+    """Places, document, budget and tools, with row-level security for that user alone."""
+    own = await door.of(ada)
+    sent = _as_written_elsewhere()
+    assert (await own.import_document(ada, sent))["facts_added"] == 2
+    assert (await own.mention_place(ada, "home"))["mention_count"] == 3
+    assert (await own.add_place(ada, place_id="work", place_name="Work"))["outcome"] == "created"
+    stored = await own.call("add_to_memory", {"content": "Ada sings.", "category": "hobby"})
+    assert stored["ok"]
+    listed = await own.call("manage_user_memory", {"operation": "get_memory"})
+    assert listed["result"]["metadata"] == (await own.document(ada))["metadata"]
+    assert (await own.budget(ada))["used"] == listed["result"]["metadata"]["token_count"]
+    settings = memory.settings.model_copy(update={"budget": BudgetSettings(tokens=20)})
+    small = PythonDoor(Remembrancer(settings, memory.database, memory.embedder), as_actor())
+    tight = await small.of(ada)
+    await tight.remember("Ada likes tea more than coffee, and coffee more than cocoa.", user=ada)
+    assert (await tight.budget(ada))["used"] <= 20
