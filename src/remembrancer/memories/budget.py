@@ -31,7 +31,7 @@ _RANKED = f"""
          WHERE m.owner_id = :owner_id AND m.space_id IS NULL
            AND m.status IN ('active', 'inactive')
     ),
-    used AS (
+    used AS MATERIALIZED (  -- or it is summed up again for every memory
         SELECT CAST(coalesce(sum(tokens), 0) AS bigint) AS tokens,
                CAST(coalesce(sum(tokens) FILTER (WHERE pinned), 0) AS bigint) AS pinned
           FROM mine
@@ -48,20 +48,18 @@ _RANKED = f"""
 """  # fmt: skip
 _EVICT = text(f"""
     WITH {_RANKED},
-    going AS (
+    going AS MATERIALIZED (
         SELECT r.id, r.place
           FROM ranked AS r, used
          WHERE r.gone_before < used.tokens - :budget
     ),
     evicted AS (
-        UPDATE memories AS m SET status = 'evicted'
-          FROM going
-         WHERE m.owner_id = :owner_id AND m.id = going.id
+        UPDATE memories SET status = 'evicted'
+         WHERE owner_id = :owner_id AND id = ANY (ARRAY(SELECT id FROM going))
     ),
     hidden AS (
-        UPDATE recall_items AS i SET active = false
-          FROM going
-         WHERE i.owner_id = :owner_id AND i.memory_id = going.id
+        UPDATE recall_items SET active = false
+         WHERE owner_id = :owner_id AND memory_id = ANY (ARRAY(SELECT id FROM going))
     )
     SELECT id FROM going ORDER BY place
 """)
