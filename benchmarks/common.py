@@ -20,6 +20,7 @@ from remembrancer.db.engine import Database, driver_url
 from remembrancer.db.migrate import migrate
 from remembrancer.embeddings import Embedder, create_embedder
 from remembrancer.indexing.model import claim_store
+from remembrancer.settings import BudgetSettings
 
 RESULTS = Path(__file__).parent / "results"
 console = Console()
@@ -42,6 +43,8 @@ async def store(
         scratch = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
         chosen = (settings or Settings()).model_copy(
             update={
+                # Thousands of memories a user are what is measured.
+                "budget": BudgetSettings(tokens=0),
                 "data_dir": Path(scratch),
                 "database_url": SecretStr(database_url) if database_url else None,
             }

@@ -24,6 +24,7 @@ from remembrancer import (
     AssociationCreate,
     AuditFilter,
     ConversationCreate,
+    DocumentImport,
     FactCreate,
     MemberAdd,
     MemberUpdate,
@@ -32,6 +33,8 @@ from remembrancer import (
     MemoryUpdate,
     MessageCreate,
     MoveRequest,
+    PlaceCreate,
+    PlaceMention,
     PlatformLink,
     PolicyUpdate,
     PreferenceFile,
@@ -46,11 +49,13 @@ from remembrancer import (
     SpaceCreate,
     SpaceUpdate,
     ToggleUpdate,
+    ToolContext,
     User,
     UserUpdate,
     VisibilityUpdate,
 )
 from remembrancer.preferences.files import from_csv, to_csv
+from remembrancer.tools.schema import parameters
 
 Json = dict[str, Any]
 
@@ -269,6 +274,44 @@ class Door(ABC):
 
     @abstractmethod
     async def pin(self, memory_id: str, *, user: Any = None, pinned: bool = True) -> Json: ...
+
+    @abstractmethod
+    async def activate(self, memory_id: str, *, user: Any = None, active: bool = True) -> Json:
+        """Activate a memory, or set it aside."""
+
+    @abstractmethod
+    async def budget(self, user: Any, **wanted: Any) -> Json: ...
+
+    @abstractmethod
+    async def tools(self) -> list[Json]: ...
+
+    @abstractmethod
+    async def call(
+        self, name: str, arguments: Any = None, *, user: Any = None, agent: Any = None, **at: Any
+    ) -> Json:
+        """Call a tool, in the conversation and message that ``at`` names."""
+
+    @abstractmethod
+    async def document(self, user: Any, *, agent: Any = None) -> Json: ...
+
+    @abstractmethod
+    async def import_document(self, user: Any, document: Json, *, agent: Any = None) -> Json: ...
+
+    @abstractmethod
+    async def add_place(
+        self, user: Any, *, agent: Any = None, key: Any = None, **place: Any
+    ) -> Json: ...
+
+    @abstractmethod
+    async def mention_place(
+        self, user: Any, place_id: str, *, agent: Any = None, key: Any = None, **where: Any
+    ) -> Json: ...
+
+    @abstractmethod
+    async def place(self, user: Any, place_id: str, *, agent: Any = None) -> Json: ...
+
+    @abstractmethod
+    async def places(self, user: Any, *, agent: Any = None, **page: Any) -> Json: ...
 
     @abstractmethod
     async def associate(
@@ -691,6 +734,66 @@ class PythonDoor(Door):
             lambda: self.memory.memories.pin(self._for(user), memory_id, pinned=pinned)
         )
 
+    async def activate(self, memory_id: str, *, user: Any = None, active: bool = True) -> Json:
+        switch = self.memory.memories.activate if active else self.memory.memories.deactivate
+        return await self._tried(lambda: switch(self._for(user), memory_id))
+
+    async def budget(self, user: Any, **wanted: Any) -> Json:
+        return await self._tried(lambda: self.memory.memories.budget(self._for(user), **wanted))
+
+    async def tools(self) -> list[Json]:
+        return [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": parameters(tool.arguments),
+                "system": tool.is_system,
+            }
+            for tool in self.memory.tools.select()
+        ]
+
+    async def call(
+        self, name: str, arguments: Any = None, *, user: Any = None, agent: Any = None, **at: Any
+    ) -> Json:
+        where = _parsed(ToolContext, at)
+        given = {} if arguments is None else arguments
+        return await self._tried(
+            lambda: self.memory.tools.call(self._for(user, agent), name, given, where)
+        )
+
+    async def document(self, user: Any, *, agent: Any = None) -> Json:
+        return await self._tried(lambda: self.memory.documents.read(self._for(user, agent)))
+
+    async def import_document(self, user: Any, document: Json, *, agent: Any = None) -> Json:
+        sent = _parsed(DocumentImport, document)
+        return await self._tried(
+            lambda: self.memory.documents.import_(self._for(user, agent), sent)
+        )
+
+    async def add_place(
+        self, user: Any, *, agent: Any = None, key: Any = None, **place: Any
+    ) -> Json:
+        wanted = _parsed(PlaceCreate, place)
+        return await self._tried(
+            lambda: self.memory.places.add(self._for(user, agent), wanted, idempotency_key=key)
+        )
+
+    async def mention_place(
+        self, user: Any, place_id: str, *, agent: Any = None, key: Any = None, **where: Any
+    ) -> Json:
+        said = _parsed(PlaceMention, where)
+        return await self._tried(
+            lambda: self.memory.places.mention(
+                self._for(user, agent), place_id, said, idempotency_key=key
+            )
+        )
+
+    async def place(self, user: Any, place_id: str, *, agent: Any = None) -> Json:
+        return await self._tried(lambda: self.memory.places.get(self._for(user, agent), place_id))
+
+    async def places(self, user: Any, *, agent: Any = None, **page: Any) -> Json:
+        return await self._tried(lambda: self.memory.places.list(self._for(user, agent), **page))
+
     async def associate(
         self, memory_id: Any, target_id: Any, *, user: Any = None, agent: Any = None, **edge: Any
     ) -> Json:
@@ -1069,6 +1172,52 @@ class RestDoor(Door):
         method = "PUT" if pinned else "DELETE"
         return await self._send(method, _path(memory_id) + "/pin", **_whom(user))
 
+    async def activate(self, memory_id: str, *, user: Any = None, active: bool = True) -> Json:
+        last = "activate" if active else "deactivate"
+        return await self._send("POST", f"{_path(memory_id)}/{last}", **_whom(user))
+
+    async def budget(self, user: Any, **wanted: Any) -> Json:
+        return await self._send("GET", f"/api/users/{_id(user)}/memory-budget", **wanted)
+
+    async def tools(self) -> list[Json]:
+        return await self._send("GET", "/api/tools")
+
+    async def call(
+        self, name: str, arguments: Any = None, *, user: Any = None, agent: Any = None, **at: Any
+    ) -> Json:
+        given = {} if arguments is None else arguments
+        body = {"arguments": given, **_whom(user, agent), **at}
+        return await self._send("POST", f"/api/tools/{name}", body)
+
+    async def document(self, user: Any, *, agent: Any = None) -> Json:
+        path = f"/api/users/{_id(user)}/memory-document"
+        return await self._send("GET", path, agent_id=_id(agent))
+
+    async def import_document(self, user: Any, document: Json, *, agent: Any = None) -> Json:
+        path = f"/api/users/{_id(user)}/memory-document"
+        return await self._send("POST", path, document, agent_id=_id(agent))
+
+    async def add_place(
+        self, user: Any, *, agent: Any = None, key: Any = None, **place: Any
+    ) -> Json:
+        path = f"/api/users/{_id(user)}/places"
+        headers = {"Idempotency-Key": key}
+        return await self._send("POST", path, place, headers=headers, agent_id=_id(agent))
+
+    async def mention_place(
+        self, user: Any, place_id: str, *, agent: Any = None, key: Any = None, **where: Any
+    ) -> Json:
+        path = _spot(user, place_id) + "/mentions"
+        headers = {"Idempotency-Key": key}
+        return await self._send("POST", path, where, headers=headers, agent_id=_id(agent))
+
+    async def place(self, user: Any, place_id: str, *, agent: Any = None) -> Json:
+        return await self._send("GET", _spot(user, place_id), agent_id=_id(agent))
+
+    async def places(self, user: Any, *, agent: Any = None, **page: Any) -> Json:
+        path = f"/api/users/{_id(user)}/places"
+        return await self._send("GET", path, agent_id=_id(agent), **page)
+
     async def associate(
         self, memory_id: Any, target_id: Any, *, user: Any = None, agent: Any = None, **edge: Any
     ) -> Json:
@@ -1168,6 +1317,10 @@ _IN_QUERY = {"kinds": "kind", "categories": "category", "statuses": "status"}
 
 def _path(memory_id: str) -> str:
     return f"/api/memory/{quote(memory_id, safe='', errors='surrogatepass')}"
+
+
+def _spot(user: Any, place_id: str) -> str:
+    return f"/api/users/{_id(user)}/places/{quote(place_id, safe='', errors='surrogatepass')}"
 
 
 def _whom(user: Any = None, agent: Any = None) -> Json:

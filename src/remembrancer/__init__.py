@@ -20,6 +20,14 @@ from remembrancer.conversations.schemas import (
     MessageCreate,
     MessageRole,
 )
+from remembrancer.document.schemas import (
+    DocumentImport,
+    DocumentImported,
+    MemoryDocument,
+    MemoryFact,
+    MemoryMetadata,
+    PlacePoi,
+)
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.errors import (
     ConfigurationError,
@@ -42,6 +50,7 @@ from remembrancer.errors import (
 from remembrancer.graph.schemas import Association, AssociationPage, Neighbourhood, Suggestions
 from remembrancer.guard.schemas import GuardFinding
 from remembrancer.identity.schemas import Linked, LinkedSince, Merge, MergeCounts
+from remembrancer.memories.budget import BudgetPreview, Evictable
 from remembrancer.memories.facts import Fact, FactCreate, VisibilityUpdate
 from remembrancer.memories.moving import Moved, MoveRequest, MoveUndone
 from remembrancer.memories.schemas import (
@@ -61,6 +70,7 @@ from remembrancer.memories.schemas import (
     Status,
     Suggestion,
 )
+from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceWritten
 from remembrancer.preferences.schemas import (
     AgentMemoryConfig,
     Policy,
@@ -85,6 +95,15 @@ from remembrancer.spaces.schemas import (
     SpaceCreate,
     SpaceUpdate,
 )
+from remembrancer.tools.registry import (
+    Registry,
+    Tool,
+    ToolAnswer,
+    ToolContext,
+    ToolError,
+    anthropic_tool,
+    openai_tool,
+)
 from remembrancer.users.schemas import (
     KnownUser,
     KnownUsers,
@@ -107,6 +126,7 @@ __all__ = [
     "AssociationPage",
     "AuditFilter",
     "AuditLine",
+    "BudgetPreview",
     "Category",
     "ConfigurationError",
     "Conflict",
@@ -114,9 +134,12 @@ __all__ = [
     "ConversationCreate",
     "DatabaseSetupError",
     "DatabaseUnavailable",
+    "DocumentImport",
+    "DocumentImported",
     "EffectiveScope",
     "EmbeddingModelMismatch",
     "EmbeddingUnavailable",
+    "Evictable",
     "Fact",
     "FactCreate",
     "Forbidden",
@@ -134,8 +157,11 @@ __all__ = [
     "MemberUpdate",
     "Memory",
     "MemoryCreate",
+    "MemoryDocument",
+    "MemoryFact",
     "MemoryFilter",
     "MemoryHistory",
+    "MemoryMetadata",
     "MemoryRefused",
     "MemoryUpdate",
     "MemoryUpdated",
@@ -152,6 +178,11 @@ __all__ = [
     "Neighbourhood",
     "NotFound",
     "Outcome",
+    "Place",
+    "PlaceCreate",
+    "PlaceMention",
+    "PlacePoi",
+    "PlaceWritten",
     "PlatformLink",
     "Policy",
     "PolicyUpdate",
@@ -165,6 +196,7 @@ __all__ = [
     "RecallAnswer",
     "RecallQuery",
     "Receipt",
+    "Registry",
     "Relation",
     "Remembrancer",
     "RemembrancerError",
@@ -185,6 +217,10 @@ __all__ = [
     "Suggestions",
     "Toggle",
     "ToggleUpdate",
+    "Tool",
+    "ToolAnswer",
+    "ToolContext",
+    "ToolError",
     "Unauthenticated",
     "Unavailable",
     "User",
@@ -193,5 +229,7 @@ __all__ = [
     "Visibility",
     "VisibilityUpdate",
     "__version__",
+    "anthropic_tool",
     "as_actor",
+    "openai_tool",
 ]

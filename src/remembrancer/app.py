@@ -19,6 +19,7 @@ from remembrancer.conversations.service import Conversations
 from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.db.engine import Database, driver_url
 from remembrancer.db.migrate import migrate
+from remembrancer.document.service import Documents
 from remembrancer.embeddings import CachedQueries, Embedder, create_embedder
 from remembrancer.erasure.export import Export
 from remembrancer.erasure.service import Erasure
@@ -34,11 +35,13 @@ from remembrancer.jobs.queue import SUMMARISE
 from remembrancer.jobs.service import Jobs
 from remembrancer.jobs.worker import Worker
 from remembrancer.keys.service import Keys
+from remembrancer.memories.budget import Budget
 from remembrancer.memories.moving import Moving
 from remembrancer.memories.schemas import MemoryCreate, MemoryWritten
 from remembrancer.memories.service import Memories
 from remembrancer.memories.sharing import Sharing
 from remembrancer.memories.writing import Writing
+from remembrancer.places.service import Places
 from remembrancer.preferences.policy import Policies
 from remembrancer.preferences.service import Preferences
 from remembrancer.recall.accesses import Accesses
@@ -46,6 +49,7 @@ from remembrancer.recall.schemas import RecallAnswer, RecallQuery
 from remembrancer.recall.service import Recall
 from remembrancer.settings import Settings
 from remembrancer.spaces.service import Spaces
+from remembrancer.tools.memory import memory_tools
 from remembrancer.users.schemas import User
 from remembrancer.users.service import Users
 from remembrancer.validation import made
@@ -83,16 +87,21 @@ class Remembrancer:
         self.policy = Policies(database)
         self.spaces = Spaces(database)
         self.keys = Keys(database)
+        budget = Budget(settings.budget.tokens)
+        writing = Writing(indexer, settings.recall.near_duplicate, budget)
         self.memories = Memories(
             database,
             indexer,
-            Writing(indexer, settings.recall.near_duplicate),
+            writing,
+            budget,
             limits,
             self.reads,
             self.guard,
         )
+        self.places = Places(database, self.memories, self.guard, self.reads)
+        self.documents = Documents(database, indexer, writing, limits, self.guard, self.reads)
         self.sharing = Sharing(database, self.memories, self.reads)
-        self.moving = Moving(database)
+        self.moving = Moving(database, budget)
         self.graph = Graph(database, self.reads, settings.recall.near_duplicate)
         self.summaries = Summaries(database, indexer, Verbatim(), settings.summaries, self.reads)
         self.conversations = Conversations(
@@ -111,6 +120,10 @@ class Remembrancer:
         self.accesses = Accesses(database)
         self.recalls = Recall(
             database, embedder, self.accesses, self.reads, longest_query=limits.message_characters
+        )
+
+        self.tools = memory_tools(
+            self.memories, self.recalls, self.places, self.documents, settings.tools
         )
 
     @staticmethod

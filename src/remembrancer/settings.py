@@ -60,11 +60,25 @@ class LimitSettings(BaseModel):
     """Requests a key may make each minute; 0 means no limit."""
 
 
+class BudgetSettings(BaseModel):
+    """How much is kept of a user before the least of it is evicted."""
+
+    tokens: int = Field(10_000, ge=0, le=100_000_000)
+    """Tokens (cl100k_base) that a user's memories may have; 0 means no limit."""
+
+
 class RecallSettings(BaseModel):
     """Recall, where a deployment may reasonably differ."""
 
     near_duplicate: float = Field(0.95, ge=0.5, le=1.0)
     """Cosine similarity from which a new memory is a mention of an old one."""
+
+
+class ToolSettings(BaseModel):
+    """What models may do with the memory tools."""
+
+    shared: bool = False
+    """Whether ``memory_save`` may store what every user is told."""
 
 
 GuardAction = Literal["allow", "redact", "block"]
@@ -149,7 +163,9 @@ class Settings(BaseSettings):
     database: DatabaseSettings = DatabaseSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     limits: LimitSettings = LimitSettings()
+    budget: BudgetSettings = BudgetSettings()
     recall: RecallSettings = RecallSettings()
+    tools: ToolSettings = ToolSettings()
     guard: GuardSettings = GuardSettings()
     jobs: JobSettings = JobSettings()
     summaries: SummarySettings = SummarySettings()

@@ -66,8 +66,8 @@ async def world(memory: Remembrancer) -> World:
     for id_, place in placed.items():
         rows(
             "INSERT INTO memories (id, owner_id, agent_id, space_id, visibility, kind, category,"
-            " content, content_hash, importance)"
-            " VALUES (%s, %s, %s, %s, %s, 'fact', 'other', %s, %s, 0.5)",
+            " content, content_hash, tokens, importance)"
+            " VALUES (%s, %s, %s, %s, %s, 'fact', 'other', %s, %s, 1, 0.5)",
             *(id_, place.owner_id, place.agent_id, place.space_id, place.visibility),
             *(id_, id_.encode()),
         )

@@ -205,8 +205,8 @@ async def test_the_settings_end_with_their_transaction(filled: Remembrancer, ada
 
 
 _NEW_ROWS = {
-    "memories": "(owner_id, id, kind, category, content, content_hash, importance)"
-    " VALUES (:owner, 'forged12', 'fact', 'other', 'Forged', '\\x00', 1)",
+    "memories": "(owner_id, id, kind, category, content, content_hash, tokens, importance)"
+    " VALUES (:owner, 'forged12', 'fact', 'other', 'Forged', '\\x00', 1, 1)",
     "memory_versions": "(owner_id, memory_id, version, content)"
     " SELECT :owner, :memory, 9, 'Forged'",
     "mentions": "(owner_id, memory_id, id) VALUES (:owner, :memory, gen_random_uuid())",
@@ -293,9 +293,9 @@ async def test_a_shared_row_needs_membership_of_its_writer(
     """A user cannot place a shared fact in a space of others by writing past the service."""
     theirs = await filled.spaces.create(as_actor(bob), SpaceCreate(name="Bob's"))
     statement = (
-        "INSERT INTO memories (owner_id, id, kind, category, content, content_hash, importance,"
-        " space_id, visibility)"
-        " VALUES (:me, 'forged12', 'fact', 'other', 'Forged', '\\x00', 1, :space, 'shared')"
+        "INSERT INTO memories (owner_id, id, kind, category, content, content_hash, tokens,"
+        " importance, space_id, visibility)"
+        " VALUES (:me, 'forged12', 'fact', 'other', 'Forged', '\\x00', 1, 1, :space, 'shared')"
     )
     with pytest.raises(DBAPIError, match="row-level security"):
         await _run(filled, Actor(Role.USER, user_id=ada.id), statement, me=ada.id, space=theirs.id)

@@ -254,6 +254,18 @@ async def restore_memory(memory: Services, actor: Acting, memory_id: MemoryId) -
     return await memory.memories.restore(actor, memory_id)
 
 
+@router.post("/{memory_id}/deactivate")
+async def deactivate_memory(memory: Services, actor: Acting, memory_id: MemoryId) -> Memory:
+    """Set a memory aside: out of recall, still in the document."""
+    return await memory.memories.deactivate(actor, memory_id)
+
+
+@router.post("/{memory_id}/activate")
+async def activate_memory(memory: Services, actor: Acting, memory_id: MemoryId) -> Memory:
+    """Take an inactive memory into use again."""
+    return await memory.memories.activate(actor, memory_id)
+
+
 @router.put("/{memory_id}/pin")
 async def pin_memory(memory: Services, actor: Acting, memory_id: MemoryId) -> Memory:
     """Pin a memory, so that no budget ever evicts it."""

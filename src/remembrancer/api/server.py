@@ -18,12 +18,14 @@ from remembrancer.api import (
     jobs,
     keys,
     memories,
+    places,
     policy,
     preferences,
     problems,
     sessions,
     spaces,
     summaries,
+    tools,
     users,
 )
 from remembrancer.api.headers import CarefulHeaders
@@ -99,6 +101,8 @@ def create_app(memory: Remembrancer) -> FastAPI:
         memories.by_agent,
         memories.by_user,
         memories.router,
+        places.router,
+        tools.router,
         associations.router,
         spaces.router,
         spaces.of_memory,

@@ -12,6 +12,7 @@ from remembrancer.cli import (
     audit,
     demo,
     doctor,
+    document,
     erase,
     importing,
     jobs,
@@ -23,6 +24,7 @@ from remembrancer.cli import (
     serve,
     spaces,
     summarize,
+    tools,
     users,
     worker,
 )
@@ -80,6 +82,9 @@ app.add_typer(keys.app, name="keys")
 app.command("audit")(audit.audit)
 app.add_typer(erase.app, name="erase")
 app.command("export")(erase.export)
+app.add_typer(document.app, name="document")
+app.command("budget")(document.budget)
+app.add_typer(tools.app, name="tools")
 app.command("doctor")(doctor.doctor)
 app.command("reembed")(reembed.reembed)
 app.command("worker")(worker.worker)

@@ -11,6 +11,7 @@ from uuid import UUID
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from remembrancer import tokens
 from remembrancer.erasure.repository import (
     MEMORIES,
     Counts,
@@ -111,7 +112,7 @@ _FELL_BACK = text(f"""
     SELECT DISTINCT ON (v.owner_id, v.memory_id)
            v.owner_id, v.memory_id AS id, v.version, v.content, v.valid_from,
            CASE WHEN i.id IS NULL THEN v.valid_to ELSE i.valid_to END AS valid_to,
-           m.agent_id, m.space_id, m.status
+           m.agent_id, m.space_id, m.status, m.place_id
       FROM {MEMORIES}
       JOIN memories AS m ON m.owner_id = s.owner_id AND m.id = s.id
       JOIN memory_versions AS v ON v.owner_id = m.owner_id AND v.memory_id = m.id
@@ -136,13 +137,14 @@ _HOLDS_AGAIN = (
     text("""
     UPDATE memories AS m
        SET content = v.content, content_hash = b.hash, version = v.version, status = b.status,
+           tokens = b.tokens,
            valid_from = v.valid_from, valid_to = b.valid_to, source = v.source,
            platform = v.platform, conversation_id = v.conversation_id,
            message_id = v.message_id, updated_at = now()
       FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[]), CAST(:versions AS int[]),
                   CAST(:hashes AS bytea[]), CAST(:statuses AS text[]),
-                  CAST(:valid_tos AS timestamptz[]))
-           AS b (owner_id, id, version, hash, status, valid_to)
+                  CAST(:valid_tos AS timestamptz[]), CAST(:tokens AS int[]))
+           AS b (owner_id, id, version, hash, status, valid_to, tokens)
       JOIN memory_versions AS v ON v.owner_id = b.owner_id AND v.memory_id = b.id
                                AND v.version = b.version
      WHERE m.owner_id = b.owner_id AND m.id = b.id
@@ -217,7 +219,9 @@ async def _drop_versions(
 
 
 async def _hold_again(connection: AsyncConnection, rows: Sequence[Row[Any]]) -> None:
-    hashes = [statement_hash(row.content, row.valid_from, row.valid_to) for row in rows]
+    hashes = [
+        statement_hash(row.content, row.valid_from, row.valid_to, row.place_id) for row in rows
+    ]
     keys = pairs(_keys(rows))
     taken = set((await connection.execute(_SAID_ALREADY, {**keys, "hashes": hashes})).scalars())
     said: set[tuple[Any, ...]] = set()
@@ -236,6 +240,7 @@ async def _hold_again(connection: AsyncConnection, rows: Sequence[Row[Any]]) -> 
         "hashes": hashes,
         "statuses": statuses,
         "valid_tos": [row.valid_to for row in rows],
+        "tokens": [tokens.count(row.content) for row in rows],
     }
     for statement in _HOLDS_AGAIN:
         used = statement.compile().params.keys()

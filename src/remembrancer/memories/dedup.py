@@ -24,6 +24,7 @@ class Candidate:
     vector: NDArray[np.float32]
     subject_key: str | None
     insists: bool
+    place_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +32,14 @@ class Known:
     """Memories that a batch of statements may be about.
 
     ``same`` maps place and hash to a memory id; ``near`` a statement's index to the id and
-    content of the nearest like memory; ``subjects`` place and subject to a memory id.
+    content of the nearest like memory; ``subjects`` place and subject to a memory id;
+    ``spots`` place and place id to a memory id.
     """
 
     same: dict[tuple[Placement, bytes], str] = field(default_factory=dict)
     near: dict[int, tuple[str, str]] = field(default_factory=dict)
     subjects: dict[tuple[Placement, str], str] = field(default_factory=dict)
+    spots: dict[tuple[Placement, str], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +60,22 @@ def judge(
 
     The same words in the same place are a mention; so is a nearest neighbour of cosine
     similarity ``threshold`` or more whose numbers, names and negations agree. A memory on
-    the same subject is suggested instead, unless the writer insists. Statements of the
-    batch are held against those before them too.
+    the same subject is suggested instead, unless the writer insists. A place is known by its
+    place id alone. Statements of the batch are held against those before them too.
     """
     spare = iter(new_ids)
+    spots = dict(known.spots)
     same, subjects = dict(known.same), dict(known.subjects)
     created: list[tuple[str, Candidate]] = []
     verdicts = []
     for index, candidate in enumerate(candidates):
+        if candidate.place_id is not None:
+            spot = (candidate.place, candidate.place_id)
+            there = spots.get(spot)
+            spots[spot] = there or next(spare)
+            outcome = Outcome.MENTIONED if there else Outcome.CREATED
+            verdicts.append(Verdict(outcome, spots[spot]))
+            continue
         key = (candidate.place, candidate.hash)
         found = same.get(key) or _near(candidate, known.near.get(index), created, threshold)
         subject = (candidate.place, candidate.subject_key or "")
@@ -107,7 +118,7 @@ def repeats(moving: Sequence[Any], there: Sequence[Any]) -> dict[str, str]:
     """Return which of the memories that move says what one that is there says, by id.
 
     The statement hash is that of the database's constraint; else the same kind, interval and
-    words; or the same place on the map. Both are rows of ``memories``.
+    words. A place is known by its place id alone. Both are rows of ``memories``.
     """
     known = {key: memory.id for memory in reversed(there) for key in _says(memory)}
     found = {}
@@ -119,9 +130,10 @@ def repeats(moving: Sequence[Any], there: Sequence[Any]) -> dict[str, str]:
 
 
 def _says(memory: Any) -> list[tuple[object, ...]]:
+    if memory.place_id is not None:
+        return [("place", memory.place_id)]
     words = tuple(telling_words(memory.content))
-    keys: list[tuple[object, ...]] = [
+    return [
         ("hash", bytes(memory.content_hash)),
         ("words", memory.kind, memory.valid_from, memory.valid_to, words),
     ]
-    return keys if memory.place_id is None else [("place", memory.place_id), *keys]

@@ -31,7 +31,16 @@ def statement(guard: Guard, sent: MemoryCreate) -> Screened[MemoryCreate]:
 
     One that reads like an instruction to an agent is refused where others would read it.
     """
-    screened = guard.screen(sent, _TEXTS)
+    screened = guard.screen(sent, (*_TEXTS, "place_id"))
+    if screened.kept.place_id != sent.place_id:
+        # With a mark in it, two places would be one.
+        stopping = [
+            finding.model_copy(update={"action": Action.BLOCK})
+            if finding.field == "place_id"
+            else finding
+            for finding in screened.findings
+        ]
+        screened = Screened(screened.kept, stopping)
     if (sent.shared or sent.visibility is Visibility.SHARED) and is_quoted(sent):
         return Screened(screened.kept, [*screened.findings, _instruction()])
     return screened

@@ -19,6 +19,7 @@ from remembrancer.db.engine import Database
 from remembrancer.errors import Conflict, NotFound
 from remembrancer.idempotency import once
 from remembrancer.memories import moves, repeating, repository
+from remembrancer.memories.budget import Budget
 from remembrancer.memories.dedup import repeats
 from remembrancer.memories.schemas import Status
 from remembrancer.preferences.scopes import scopes
@@ -88,8 +89,9 @@ class Moving:
     messages.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, budget: Budget) -> None:
         self._database = database
+        self._budget = budget
 
     async def move(
         self,
@@ -125,6 +127,8 @@ class Moving:
                 undo_id = await undo.keep(connection, owner_id, ACTION, record)
                 action = "memory.copy" if wanted.copy_them else ACTION
                 await audit.note(connection, actor, action, plan.ids, owner_id=owner_id)
+                if wanted.copy_them:
+                    await self._budget.keep(connection, actor, owner_id, list(record["copies"]))
             effective = (await scopes(connection, agent_id, [owner_id])).get(owner_id)
             moved = Moved(
                 to=wanted.to,

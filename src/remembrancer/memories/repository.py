@@ -117,6 +117,18 @@ async def on_subjects(connection: AsyncConnection, owner_id: UUID, keys: Sequenc
     return (await connection.execute(statement)).all()
 
 
+async def places(connection: AsyncConnection, owner_id: UUID, place_ids: Sequence[str]) -> Rows:
+    """Return an owner's active places by these place ids."""
+    statement = select(
+        memories.c.id, memories.c.place_id, memories.c.agent_id, memories.c.space_id
+    ).where(
+        memories.c.owner_id == owner_id,
+        memories.c.status == Status.ACTIVE,
+        memories.c.place_id.in_(place_ids),
+    )
+    return (await connection.execute(statement)).all()
+
+
 async def fresh_ids(connection: AsyncConnection, owner_id: UUID, count: int) -> list[str]:
     """Return ids the owner has not used; call under the owner's lock."""
     ids: dict[str, None] = {}

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
+from typing import Any
 from uuid import UUID
 
 from remembrancer.access import EffectiveScope, Placement, Scope, ScopeSource, Visibility
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.ids import SHARED_OWNER
-from remembrancer.memories.schemas import Kind, MemoryCreate
+from remembrancer.memories.schemas import Kind, MemoryCreate, MemoryUpdate
 from remembrancer.text import normalised
 
 DEFAULT_IMPORTANCE = {
@@ -25,6 +26,9 @@ DEFAULT_IMPORTANCE = {
     Kind.OBSERVATION: 0.3,
 }
 """How much a memory of each kind matters, 0 to 1, unless the writer says otherwise."""
+
+Said = tuple[UUID | None, UUID | None, datetime]
+"""Conversation, message and time of a mention."""
 
 LONGEST_ID = 64
 """Characters of the longest id that is looked for."""
@@ -51,15 +55,46 @@ def check_length(content: str, *, characters: int, field: str = "content") -> No
         raise InvalidInput(f"must have at most {characters:,} characters", field=field)
 
 
-def statement_hash(content: str, valid_from: datetime | None, valid_to: datetime | None) -> bytes:
+def statement_hash(
+    content: str,
+    valid_from: datetime | None,
+    valid_to: datetime | None,
+    place_id: str | None = None,
+) -> bytes:
     """Return what makes a statement the same statement: its words and when it holds.
 
-    "Works on Payments" from January to February and again in June are two statements.
+    "Works on Payments" from January to February and again in June are two statements. So are
+    two places of the same name.
     """
     digest = blake2b(normalised(content).encode(), digest_size=16)
     for moment in (valid_from, valid_to):
         digest.update(f"|{moment.timestamp()}".encode() if moment else b"|")
+    if place_id is not None:
+        digest.update(f"|{place_id}".encode())
     return digest.digest()
+
+
+def place_content(name: str, notes: str | None) -> str:
+    """Return what a place says of itself, to be embedded and recalled."""
+    return f"{name}: {notes}" if notes else name
+
+
+def notes_in(name: str, content: str) -> str | None:
+    """Return the notes of a place: its content but the name, if it begins with that."""
+    return None if content == name else content.removeprefix(f"{name}: ")
+
+
+def check_place_change(memory: Any, changes: MemoryUpdate) -> None:
+    """Raise ``InvalidInput`` if changes would leave a place (its row) without name or kind."""
+    if memory.place_id is None:
+        return
+    if changes.kind not in {None, Kind.PLACE}:
+        raise InvalidInput("a place stays a place", field="kind")
+    if "subject" in changes.model_fields_set:
+        if changes.subject is None:
+            raise InvalidInput("a place has a name", field="subject")
+        if changes.content is None:
+            raise InvalidInput("is needed to rename a place, which is found by it", field="content")
 
 
 def subject_key(subject: str | None) -> str | None:

@@ -140,6 +140,9 @@ class MemoryCreate(BaseModel):
     valid_from: Instant | None = None
     valid_to: Instant | None = None
     pinned: bool = False
+    place_id: Key | None = Field(
+        None, description="Of a place: what tells it from every other place of this user."
+    )
     metadata: Metadata = {}
     platform: Key | None = None
     conversation_id: UUID | None = None
@@ -158,6 +161,8 @@ class MemoryCreate(BaseModel):
             raise ValueError("shared: shared knowledge lies in no space")
         if self.visibility is Visibility.SHARED and self.space_id is None:
             raise ValueError("visibility: only a memory in a space can be shared")
+        if self.place_id is not None and (self.kind is not Kind.PLACE or self.subject is None):
+            raise ValueError("place_id: needs kind place, and the name of the place as subject")
         return self
 
 
@@ -214,6 +219,9 @@ class Memory(BaseModel):
     importance: float
     status: Status
     pinned: bool
+    tokens: int = Field(description="Of the content, as a budget counts them (cl100k_base).")
+    place_id: str | None = Field(description="Of a place: what tells it from every other.")
+    notes: str | None = Field(description="Of a place: what is said beside its name.")
     metadata: dict[str, Any]
     valid_from: datetime | None
     valid_to: datetime | None

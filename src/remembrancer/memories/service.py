@@ -1,7 +1,8 @@
 """Remember, read, change and forget memories."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any, Final
 
 from sqlalchemy import Row, func
 from sqlalchemy.exc import IntegrityError
@@ -23,6 +24,7 @@ from remembrancer.guard.guard import Guard
 from remembrancer.idempotency import once
 from remembrancer.indexing.index import Indexer, Searchable
 from remembrancer.memories import guarding, leaving, linking, listing, repository, rules, told
+from remembrancer.memories.budget import Budget, BudgetPreview
 from remembrancer.memories.schemas import (
     Memory,
     MemoryCreate,
@@ -42,6 +44,10 @@ from remembrancer.memories.versioning import new_version
 from remembrancer.memories.writing import Writing
 from remembrancer.settings import LimitSettings
 from remembrancer.text import LARGEST_PAGE, check_range
+from remembrancer.users import repository as users
+
+_SWITCHED: Final = frozenset({Status.ACTIVE, Status.INACTIVE})
+"""What is activated and deactivated."""
 
 
 class Memories:
@@ -56,6 +62,7 @@ class Memories:
         database: Database,
         indexer: Indexer,
         writing: Writing,
+        budget: Budget,
         limits: LimitSettings,
         reads: Reads,
         guard: Guard,
@@ -63,6 +70,7 @@ class Memories:
         self._database = database
         self._indexer = indexer
         self._writing = writing
+        self._budget = budget
         self._limits = limits
         self._guard = guard
         self._reads = reads
@@ -175,13 +183,18 @@ class Memories:
         return page
 
     async def get(self, actor: Actor, memory_id: str) -> MemoryHistory:
-        """Return a memory with its versions and mentions."""
+        """Return a memory with its versions and mentions.
+
+        One that is inactive or evicted is there for its owner, one that is forgotten for nobody.
+        """
         rules.check_id(memory_id)
         async with self._database.transaction(actor) as (connection, actor):
             row = await repository.find(connection, actor, memory_id)
-            if row is not None and row.status == Status.ACTIVE:
+            if row is not None and not _is_there(actor, row):
+                row = None
+            if row is not None:
                 versions, mentions = await repository.history(connection, row.owner_id, row.id)
-        if row is None or row.status != Status.ACTIVE:
+        if row is None:
             raise await self._refused(actor, "memory.read", memory_id)
         await self._reads.note(actor, "memory.read", [(row.owner_id, row.id)])
         return MemoryHistory(
@@ -218,11 +231,14 @@ class Memories:
             if row is not None:
                 _check_version(row, changes.expected_version, if_version)
                 guarding.check_update(row, changes)
+                rules.check_place_change(row, changes)
                 await leaving.check_may_add(connection, row.owner_id, [row.id])
                 changed = await _unless_same(
                     new_version(connection, self._indexer, row, changes, text=text, source=source)
                 )
                 await _note(connection, actor, "memory.update", row)
+                if text is not None:
+                    changed = await self._within_budget(connection, actor, changed)
                 return told.updated(changed, screened.findings)
         raise await self._refused(actor, "memory.update", memory_id)
 
@@ -239,11 +255,44 @@ class Memories:
         Raises ``Conflict`` if the same statement has been remembered anew since.
         """
         values = {"status": Status.ACTIVE, "forgotten_at": None}
-        return await self._set(actor, "memory.restore", memory_id, values, any_status=True)
+        return await self._set(actor, "memory.restore", memory_id, values, among=frozenset(Status))
+
+    async def deactivate(self, actor: Actor, memory_id: str) -> Memory:
+        """Set a memory aside: it leaves recall and context, and stays in the document.
+
+        Over the budget, what is inactive goes first. Done again, it does nothing.
+        """
+        values = {"status": Status.INACTIVE, "updated_at": func.now()}
+        return await self._set(actor, "memory.deactivate", memory_id, values, among=_SWITCHED)
+
+    async def activate(self, actor: Actor, memory_id: str) -> Memory:
+        """Take an inactive memory into use again. Done again, it does nothing.
+
+        Raises ``Conflict`` if the same statement has been remembered anew since, ``NotFound``
+        for one that is forgotten or evicted: see :meth:`restore`.
+        """
+        values = {"status": Status.ACTIVE, "updated_at": func.now()}
+        return await self._set(actor, "memory.activate", memory_id, values, among=_SWITCHED)
 
     async def pin(self, actor: Actor, memory_id: str, *, pinned: bool = True) -> Memory:
         """Pin a memory, so that no budget ever evicts it, or unpin it."""
         return await self._set(actor, "memory.pin", memory_id, {"pinned": pinned})
+
+    async def budget(self, actor: Actor, *, adding: int = 0) -> BudgetPreview:
+        """Return what would be evicted if the actor's user wrote ``adding`` more tokens.
+
+        All of the user's memory counts, whichever agent it is for.
+        """
+        check_range(adding, 0, 1_000_000, field="adding")
+        actor = replace(actor, agent_id=None)
+        async with self._database.transaction(actor) as (connection, actor):
+            owner_id = actor.require_user()
+            if await users.find(connection, owner_id) is None:
+                raise NotFound("no such user", field="user_id")
+            preview = await self._budget.preview(connection, owner_id, adding)
+        going = [(owner_id, memory.id) for memory in preview.would_go]
+        await self._reads.note(actor, "memory.budget", going)
+        return preview
 
     async def _set(
         self,
@@ -252,14 +301,16 @@ class Memories:
         memory_id: str,
         values: dict[str, Any],
         *,
-        any_status: bool = False,
+        among: Collection[Status] = (Status.ACTIVE,),
         if_version: int | None = None,
     ) -> Memory:
         rules.check_id(memory_id)
         async with self._database.transaction(actor) as (connection, actor):
-            row = await self._changeable(connection, actor, memory_id, any_status=any_status)
+            row = await self._changeable(connection, actor, memory_id, among=among)
             if row is not None:
                 _check_version(row, None, if_version)
+                if among is _SWITCHED and row.status == values["status"]:
+                    return told.memory(row)
                 if values.get("status") is Status.ACTIVE:
                     await leaving.check_may_add(connection, row.owner_id, [row.id])
                 changed = await _unless_same(
@@ -269,12 +320,18 @@ class Memories:
                     status = Status(values["status"])
                     await repository.mark_items(connection, row.owner_id, row.id, status)
                 await _note(connection, actor, action, row)
+                if values.get("status") is Status.ACTIVE:
+                    changed = await self._within_budget(connection, actor, changed)
                 return told.memory(changed)
         raise await self._refused(actor, action, memory_id)
 
     @staticmethod
     async def _changeable(
-        connection: AsyncConnection, actor: Actor, memory_id: str, *, any_status: bool = False
+        connection: AsyncConnection,
+        actor: Actor,
+        memory_id: str,
+        *,
+        among: Collection[Status] = (Status.ACTIVE,),
     ) -> Row[Any] | None:
         row = await repository.find(connection, actor, memory_id)
         if row is None or not may_change(actor, row.owner_id):
@@ -282,13 +339,27 @@ class Memories:
         # The owner's lock first, the row's second, as every write does.
         await repository.lock_owner(connection, row.owner_id)
         row = await repository.find(connection, actor, memory_id, lock=True)
-        usable = row is not None and (any_status or row.status == Status.ACTIVE)
-        return row if usable else None
+        return row if row is not None and row.status in among else None
+
+    async def _within_budget(
+        self, connection: AsyncConnection, actor: Actor, row: Row[Any]
+    ) -> Row[Any]:
+        """Evict what is over the budget now; return the memory that was written as it is then."""
+        gone = await self._budget.keep(connection, actor, row.owner_id, [row.id])
+        if row.id not in gone:
+            return row
+        return (await repository.by_ids(connection, row.owner_id, [row.id]))[row.id]
 
     async def _refused(self, actor: Actor, action: str, memory_id: str) -> NotFound:
         async with self._database.transaction(actor) as (connection, actor):
             await audit.note(connection, actor, action, [memory_id], outcome="refused")
         return NotFound("no such memory", field="memory_id")
+
+
+def _is_there(actor: Actor, row: Row[Any]) -> bool:
+    """Say whether somebody who may see a memory may read it in the status it is in."""
+    aside = row.status in {Status.INACTIVE, Status.EVICTED}
+    return row.status == Status.ACTIVE or (aside and may_change(actor, row.owner_id))
 
 
 def _of_the_only_one(error: InvalidInput | NotFound) -> InvalidInput | NotFound:

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer.errors import NotFound
 from remembrancer.guard.schemas import GuardFinding
 from remembrancer.ids import public_owner
-from remembrancer.memories import guarding, repository
+from remembrancer.memories import guarding, repository, rules
 from remembrancer.memories.dedup import Verdict
 from remembrancer.memories.rules import Resolved
 from remembrancer.memories.schemas import Memory, MemoryUpdated, MemoryWritten, Status
@@ -18,8 +18,9 @@ from remembrancer.memories.schemas import Memory, MemoryUpdated, MemoryWritten, 
 
 def memory(row: Row[Any]) -> Memory:
     """Return a memory as the API shows it."""
+    notes = None if row.place_id is None else rules.notes_in(row.subject, row.content)
     words = {"user_id": public_owner(row.owner_id), "quoted": guarding.is_quoted(row)}
-    return Memory.model_validate({**row._mapping, **words})
+    return Memory.model_validate({**row._mapping, **words, "notes": notes})
 
 
 def updated(row: Row[Any], findings: Sequence[GuardFinding]) -> MemoryUpdated:

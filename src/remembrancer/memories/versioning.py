@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from remembrancer import tokens
 from remembrancer.access import Placement, Visibility
 from remembrancer.indexing.index import Indexer, Searchable
 from remembrancer.memories import guarding, repository, rules
@@ -60,7 +61,10 @@ def _values(memory: Row[Any], changes: MemoryUpdate, source: str, now: datetime)
     content = values.get("content", memory.content)
     if guarding.is_quoted(changes):
         values["review"] = "pending"
-    values["content_hash"] = rules.statement_hash(content, values["valid_from"], values["valid_to"])
+    values["content_hash"] = rules.statement_hash(
+        content, values["valid_from"], values["valid_to"], memory.place_id
+    )
+    values["tokens"] = tokens.count(content)
     if "subject" in values:
         values["subject_key"] = rules.subject_key(values["subject"])
     return values | {"version": memory.version + 1, "updated_at": now, "source": source}

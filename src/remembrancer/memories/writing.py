@@ -3,27 +3,32 @@
 Everything that remembers, from an API call to an import, comes through here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer import audit
+from remembrancer import audit, tokens
 from remembrancer.access import Actor, EffectiveScope, Placement, Role
 from remembrancer.agents import repository as agents
 from remembrancer.errors import Conflict, NotFound
 from remembrancer.ids import new_uuid
 from remembrancer.indexing.index import Indexer, Searchable, Source
 from remembrancer.memories import guarding, repository, rules
+from remembrancer.memories.budget import Budget
 from remembrancer.memories.dedup import Candidate, Known, Verdict, judge
-from remembrancer.memories.rules import Resolved
-from remembrancer.memories.schemas import MemoryCreate, Outcome
+from remembrancer.memories.rules import Resolved, Said
+from remembrancer.memories.schemas import MemoryCreate, Outcome, Status
 from remembrancer.preferences.scopes import scopes
 from remembrancer.spaces import repository as spaces
 from remembrancer.users import repository as users
+
+Ground = tuple[UUID | None, UUID | None]
+"""Agent and space: what, beside the owner, says where a memory lies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,9 @@ class Draft:
     def hash(self) -> bytes:
         """What makes it the same statement as another."""
         statement = self.statement
-        return rules.statement_hash(statement.content, statement.valid_from, statement.valid_to)
+        return rules.statement_hash(
+            statement.content, statement.valid_from, statement.valid_to, statement.place_id
+        )
 
     @property
     def subject_key(self) -> str | None:
@@ -46,12 +53,25 @@ class Draft:
         return rules.subject_key(self.statement.subject)
 
 
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """A memory that comes from elsewhere as it was there."""
+
+    memory_id: str
+    statement: MemoryCreate
+    text: Searchable
+    at: datetime
+    status: Status
+    mentions: Sequence[Said]
+
+
 class Writing:
     """Stores statements inside a transaction that the service opened."""
 
-    def __init__(self, indexer: Indexer, near_duplicate: float) -> None:
+    def __init__(self, indexer: Indexer, near_duplicate: float, budget: Budget) -> None:
         self._indexer = indexer
         self.near_duplicate = near_duplicate
+        self._budget = budget
 
     async def write(
         self,
@@ -61,7 +81,10 @@ class Writing:
         texts: Sequence[Searchable],
         source: str,
     ) -> list[tuple[Verdict, Resolved]]:
-        """Store what is new and count what is not; return what became of each statement."""
+        """Store what is new and count what is not; return what became of each statement.
+
+        What is over an owner's budget then is evicted.
+        """
         effective = await _scope_in_effect(connection, actor)
         drafts = []
         for statement, text in zip(statements, texts, strict=True):
@@ -82,6 +105,60 @@ class Writing:
             verdicts.update(zip(mine, stored, strict=True))
         return [(verdicts[n], draft.goes) for n, draft in enumerate(drafts)]
 
+    async def begin(self, connection: AsyncConnection, actor: Actor) -> Resolved:
+        """Hold the actor's user and their memory, and return where memories of theirs go.
+
+        For writers that decide for themselves what is new, and then :meth:`bring` it.
+        """
+        effective = await _scope_in_effect(connection, actor)
+        user_id = actor.require_user()
+        await repository.lock_owner(connection, user_id)
+        return rules.resolve(
+            MemoryCreate(content="anything"),
+            user_id=user_id,
+            agent_id=actor.agent_id,
+            effective=effective,
+        )
+
+    async def bring(
+        self,
+        connection: AsyncConnection,
+        actor: Actor,
+        goes: Resolved,
+        brought: Sequence[Brought],
+        source: str,
+    ) -> list[str]:
+        """Store memories under the ids, at the times and in the states they come with.
+
+        Call after :meth:`begin`, for what is not there. Returns what was evicted for them.
+        """
+        if not brought:
+            return []
+        owner_id = goes.place.owner_id
+        made = [
+            (
+                _memory_row(one.memory_id, draft, source, one.at)
+                | {"status": one.status.value, "mention_count": len(one.mentions)},
+                draft,
+            )
+            for one in brought
+            for draft in [Draft(one.statement, one.text, goes)]
+        ]
+        await self._create(connection, made)
+        said = [
+            mention_row(actor, owner_id, one.memory_id, source, *mention)
+            for one in brought
+            for mention in one.mentions
+        ]
+        if said:
+            await repository.add_mentions(connection, owner_id, said, [])
+        for one in brought:
+            if one.status is not Status.ACTIVE:
+                await repository.mark_items(connection, owner_id, one.memory_id, one.status)
+        ids = [one.memory_id for one in brought]
+        await audit.note(connection, actor, "memory.remember", ids, owner_id=owner_id)
+        return await self._budget.keep(connection, actor, owner_id, ids)
+
     async def _write_for(
         self,
         connection: AsyncConnection,
@@ -99,7 +176,8 @@ class Writing:
         again = [(v.memory_id, d) for v, d in judged if v.outcome is Outcome.MENTIONED]
         now = datetime.now(UTC)
         if new:
-            await self._create(connection, new, source, now)
+            made = [(_memory_row(i, d, source, now), d) for i, d in new]
+            await self._create(connection, made)
         if new or again:
             rows = [_mention_row(actor, i, d, source, now) for i, d in [*new, *again]]
             repeated = [memory_id for memory_id, _ in again]
@@ -111,6 +189,11 @@ class Writing:
                 [row["memory_id"] for row in rows],
                 owner_id=owner_id,
             )
+        if new:
+            # What it is associated with is still needed when the associations are made.
+            targets = [a.target_id for _, d in new for a in d.statement.associations]
+            written = [*(memory_id for memory_id, _ in new), *targets]
+            await self._budget.keep(connection, actor, owner_id, written)
         return verdicts
 
     async def _known(
@@ -121,34 +204,39 @@ class Writing:
         places = {draft.goes.place for draft in drafts}
         by_ground = {(place.agent_id, place.space_id): place for place in places}
         known = Known()
-        for row in await repository.same_statements(connection, owner_id, hashes):
-            if place := by_ground.get((row.agent_id, row.space_id)):
-                known.same[place, row.content_hash] = row.id
+        same = await repository.same_statements(connection, owner_id, hashes)
+        for place, row in _on(by_ground, same):
+            known.same[place, row.content_hash] = row.id
         for row in await repository.nearest(
             connection, owner_id, self.near_duplicate, _vector_columns(drafts)
         ):
             known.near[row.n] = (row.memory_id, row.content)
-        for row in await repository.on_subjects(connection, owner_id, subjects):
-            if place := by_ground.get((row.agent_id, row.space_id)):
-                known.subjects.setdefault((place, row.subject_key), row.id)
+        about = await repository.on_subjects(connection, owner_id, subjects)
+        for place, row in _on(by_ground, about):
+            known.subjects.setdefault((place, row.subject_key), row.id)
+        if place_ids := [d.statement.place_id for d in drafts if d.statement.place_id]:
+            there = await repository.places(connection, owner_id, place_ids)
+            known.spots.update(
+                ((place, row.place_id), row.id) for place, row in _on(by_ground, there)
+            )
         return known
 
     async def _create(
         self,
         connection: AsyncConnection,
-        new: Sequence[tuple[str, Draft]],
-        source: str,
-        now: datetime,
+        new: Sequence[tuple[dict[str, Any], Draft]],
     ) -> None:
-        rows = [_memory_row(memory_id, draft, source, now) for memory_id, draft in new]
+        rows = [row for row, _ in new]
         if await repository.add(connection, rows) < len(rows):
             raise Conflict("the same statement was stored at the same moment; try again")
-        await repository.add_versions(connection, [version_row(row, now) for row in rows])
+        await repository.add_versions(
+            connection, [version_row(row, row["created_at"]) for row in rows]
+        )
         await self._indexer.store(
             connection,
             [
-                (draft.goes.place, source_of(row, now), draft.text)
-                for row, (_, draft) in zip(rows, new, strict=True)
+                (draft.goes.place, source_of(row, row["created_at"]), draft.text)
+                for row, draft in new
             ],
         )
 
@@ -180,6 +268,15 @@ async def _check_place(connection: AsyncConnection, actor: Actor, statement: Mem
         raise NotFound("no such space", field="space_id")
 
 
+def _on(
+    by_ground: Mapping[Ground, Placement], rows: repository.Rows
+) -> Iterator[tuple[Placement, Row[Any]]]:
+    """Yield the rows that lie where one of the statements goes, with the place."""
+    for row in rows:
+        if place := by_ground.get((row.agent_id, row.space_id)):
+            yield place, row
+
+
 def _candidate(draft: Draft) -> Candidate:
     statement = draft.statement
     return Candidate(
@@ -191,6 +288,7 @@ def _candidate(draft: Draft) -> Candidate:
         vector=draft.text.vector,
         subject_key=draft.subject_key,
         insists=statement.allow_similar,
+        place_id=statement.place_id,
     )
 
 
@@ -219,6 +317,8 @@ def _memory_row(memory_id: str, draft: Draft, source: str, now: datetime) -> dic
         "subject_key": draft.subject_key,
         "content": statement.content,
         "content_hash": draft.hash,
+        "tokens": tokens.count(statement.content),
+        "place_id": statement.place_id,
         "review": "pending" if guarding.is_quoted(statement) else "none",
         "version": 1,
         "importance": importance,
@@ -274,6 +374,30 @@ def _mention_row(
         "conversation_id": statement.conversation_id,
         "message_id": statement.message_id,
         "mentioned_at": now,
+    }
+
+
+def mention_row(
+    actor: Actor,
+    owner_id: UUID,
+    memory_id: str,
+    source: str,
+    conversation_id: UUID | None,
+    message_id: UUID | None,
+    at: datetime,
+) -> dict[str, Any]:
+    """Return the row of a mention in the memory's own words."""
+    return {
+        "owner_id": owner_id,
+        "memory_id": memory_id,
+        "id": new_uuid(),
+        "wording": None,
+        "agent_id": actor.agent_id,
+        "source": source,
+        "platform": None,
+        "conversation_id": conversation_id,
+        "message_id": message_id,
+        "mentioned_at": at,
     }
 
 

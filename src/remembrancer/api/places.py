@@ -1,0 +1,122 @@
+"""Places, the memory document and the budget of a user: /api/users/{user_id}/…."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query, Response
+
+from remembrancer.api.dependencies import (
+    Authenticated,
+    Cursor,
+    IdempotencyKey,
+    Limit,
+    Services,
+)
+from remembrancer.api.memories import AgentId
+from remembrancer.document.schemas import DocumentImport, DocumentImported, MemoryDocument
+from remembrancer.memories.budget import BudgetPreview
+from remembrancer.memories.schemas import Outcome
+from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceWritten
+from remembrancer.text import Page
+
+router = APIRouter(prefix="/api/users/{user_id}", tags=["places"])
+
+PlaceId = Annotated[str, Path(max_length=255, examples=["home"])]
+
+
+@router.get("/places")
+async def list_places(
+    memory: Services,
+    actor: Authenticated,
+    user_id: UUID,
+    agent_id: AgentId = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[Place]:
+    """List a user's places, the oldest first, each with its latest mentions."""
+    return await memory.places.list(actor.acting_for(user_id, agent_id), limit=limit, cursor=cursor)
+
+
+@router.post("/places", status_code=201, responses={200: {"description": "Known: a mention."}})
+async def add_place(
+    memory: Services,
+    actor: Authenticated,
+    user_id: UUID,
+    place: PlaceCreate,
+    response: Response,
+    agent_id: AgentId = None,
+    idempotency_key: IdempotencyKey = None,
+) -> PlaceWritten:
+    """Remember a place; one that is known by this id gains a mention (200)."""
+    written = await memory.places.add(
+        actor.acting_for(user_id, agent_id), place, source="api", idempotency_key=idempotency_key
+    )
+    if written.outcome is not Outcome.CREATED:
+        response.status_code = 200
+    return written
+
+
+# A place id may have slashes in it.
+@router.post("/places/{place_id:path}/mentions", status_code=201)
+async def mention_place(
+    memory: Services,
+    actor: Authenticated,
+    user_id: UUID,
+    place_id: PlaceId,
+    where: PlaceMention,
+    agent_id: AgentId = None,
+    idempotency_key: IdempotencyKey = None,
+) -> Place:
+    """Note that a place came up."""
+    return await memory.places.mention(
+        actor.acting_for(user_id, agent_id),
+        place_id,
+        where,
+        source="api",
+        idempotency_key=idempotency_key,
+    )
+
+
+@router.get("/places/{place_id:path}")
+async def get_place(
+    memory: Services,
+    actor: Authenticated,
+    user_id: UUID,
+    place_id: PlaceId,
+    agent_id: AgentId = None,
+) -> Place:
+    """Return a place with its latest 100 mentions."""
+    return await memory.places.get(actor.acting_for(user_id, agent_id), place_id)
+
+
+@router.get("/memory-document")
+async def read_document(
+    memory: Services, actor: Authenticated, user_id: UUID, agent_id: AgentId = None
+) -> MemoryDocument:
+    """Return a user's memory as one document: all of it, or what an agent reads."""
+    return await memory.documents.read(actor.acting_for(user_id, agent_id))
+
+
+@router.post("/memory-document")
+async def import_document(
+    memory: Services,
+    actor: Authenticated,
+    user_id: UUID,
+    document: DocumentImport,
+    agent_id: AgentId = None,
+) -> DocumentImported:
+    """Add what a document has and the user has not; doing it again changes nothing."""
+    return await memory.documents.import_(actor.acting_for(user_id, agent_id), document)
+
+
+@router.get("/memory-budget")
+async def preview_budget(
+    memory: Services,
+    actor: Authenticated,
+    user_id: UUID,
+    adding: Annotated[
+        int, Query(ge=0, le=1_000_000, description="Tokens that would be written.")
+    ] = 0,
+) -> BudgetPreview:
+    """Say how much of a user's budget is used, and what would be evicted for more."""
+    return await memory.memories.budget(actor.acting_for(user_id), adding=adding)

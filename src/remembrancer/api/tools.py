@@ -1,0 +1,71 @@
+"""Tools for models: their schemas, and a call of one. /api/tools."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query
+from pydantic import Field
+
+from remembrancer.api.dependencies import Authenticated, Services
+from remembrancer.tools.registry import Tool, ToolAnswer, ToolContext, anthropic_tool, openai_tool
+from remembrancer.tools.schema import parameters
+
+router = APIRouter(prefix="/api/tools", tags=["tools"])
+
+
+class ToolFormat(StrEnum):
+    """Whose schemas."""
+
+    PLAIN = "plain"
+    """Name, description, parameters, and whether it is a system tool."""
+    OPENAI = "openai"
+    """For chat completions, and what is compatible with them."""
+    ANTHROPIC = "anthropic"
+    """For messages."""
+
+
+class ToolCall(ToolContext):
+    """A call of a tool: for whom, where, and the arguments as the model gave them."""
+
+    arguments: dict[str, Any] | str = Field({}, description="A JSON object, or its text.")
+    user_id: UUID | None = Field(None, description="The user to act for.")
+    agent_id: UUID | None = Field(None, description="The agent to act through.")
+
+    def context(self) -> ToolContext:
+        """Return where the tool is called."""
+        return ToolContext.model_validate(self.model_dump(include=set(ToolContext.model_fields)))
+
+
+@router.get("")
+async def list_tools(
+    memory: Services,
+    _actor: Authenticated,
+    format: Annotated[ToolFormat, Query(description="Whose schemas.")] = ToolFormat.PLAIN,  # noqa: A002
+) -> list[dict[str, Any]]:
+    """List the tools with their guidance and the JSON schemas of their arguments."""
+    shown = {ToolFormat.OPENAI: openai_tool, ToolFormat.ANTHROPIC: anthropic_tool}.get(
+        format, _plain
+    )
+    return [shown(tool) for tool in memory.tools.select()]
+
+
+@router.post("/{name}")
+async def call_tool(
+    memory: Services,
+    actor: Authenticated,
+    name: Annotated[str, Path(examples=["add_to_memory"])],
+    call: ToolCall,
+) -> ToolAnswer:
+    """Call a tool. What the model can mend is 200 with `ok` false, and told in `text`."""
+    acting = actor.acting_for(call.user_id, call.agent_id)
+    return await memory.tools.call(acting, name, call.arguments, call.context())
+
+
+def _plain(tool: Tool[Any]) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": parameters(tool.arguments),
+        "system": tool.is_system,
+    }

@@ -1,0 +1,68 @@
+"""Places as a client sends and gets them."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from remembrancer.access import Scope, ScopeSource
+from remembrancer.guard.schemas import GuardFinding
+from remembrancer.memories.schemas import Outcome, Status
+from remembrancer.text import Key, Label, Prose, not_blank
+
+SpotMention = tuple[str, datetime]
+"""The message that a place came up in, empty if it is not known, and when."""
+Mentions = dict[str, list[SpotMention]]
+"""Mentions by conversation id; those outside of any under the empty string."""
+
+Notes = Annotated[Prose, AfterValidator(not_blank)]
+
+
+class PlaceMention(BaseModel):
+    """Where a place came up."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    platform: Key | None = None
+    conversation_id: UUID | None = None
+    message_id: UUID | None = None
+
+
+class PlaceCreate(PlaceMention):
+    """A place to remember, and where it came up."""
+
+    place_id: Key = Field(
+        description="What tells it from every other place of this user; any id will do.",
+        examples=["home"],
+    )
+    place_name: Label = Field(examples=["Home"])
+    notes: Notes | None = Field(None, examples=["123 Main St, Seattle"])
+
+
+class Place(BaseModel):
+    """A place with its latest mentions."""
+
+    place_id: str
+    place_name: str
+    notes: str | None
+    mentioned_in: Mentions = Field(
+        description="The latest 100 mentions, by conversation: message and time, oldest first."
+    )
+    mention_count: int
+    added_at: datetime
+    memory_id: str = Field(description="Of the memory that the place is.")
+    user_id: UUID | None = Field(description="Whose it is; null for shared knowledge.")
+    agent_id: UUID | None
+    status: Status
+    quoted: bool = Field(description="It reads like an instruction: no more than what was said.")
+
+
+class PlaceWritten(BaseModel):
+    """What became of a place that was sent, and where it was kept."""
+
+    outcome: Outcome
+    place: Place
+    scope: Scope
+    scope_source: ScopeSource | None
+    guard: list[GuardFinding] = []
