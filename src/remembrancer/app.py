@@ -22,8 +22,10 @@ from remembrancer.db.migrate import migrate
 from remembrancer.embeddings import CachedQueries, Embedder, create_embedder
 from remembrancer.erasure.export import Export
 from remembrancer.erasure.service import Erasure
+from remembrancer.extraction.keeping import Keeping
+from remembrancer.extraction.modelled import Modelled
 from remembrancer.extraction.summaries import Summaries
-from remembrancer.extraction.summariser import Verbatim
+from remembrancer.extraction.summariser import Summariser, Verbatim
 from remembrancer.graph.service import Graph
 from remembrancer.guard.guard import Guard
 from remembrancer.idempotency import forget_old_keys
@@ -34,6 +36,7 @@ from remembrancer.jobs.queue import SUMMARISE
 from remembrancer.jobs.service import Jobs
 from remembrancer.jobs.worker import Worker
 from remembrancer.keys.service import Keys
+from remembrancer.llm import create_language_model
 from remembrancer.memories.moving import Moving
 from remembrancer.memories.schemas import MemoryCreate, MemoryWritten
 from remembrancer.memories.service import Memories
@@ -83,10 +86,11 @@ class Remembrancer:
         self.policy = Policies(database)
         self.spaces = Spaces(database)
         self.keys = Keys(database)
+        writing = Writing(indexer, settings.recall.near_duplicate)
         self.memories = Memories(
             database,
             indexer,
-            Writing(indexer, settings.recall.near_duplicate),
+            writing,
             limits,
             self.reads,
             self.guard,
@@ -94,7 +98,15 @@ class Remembrancer:
         self.sharing = Sharing(database, self.memories, self.reads)
         self.moving = Moving(database)
         self.graph = Graph(database, self.reads, settings.recall.near_duplicate)
-        self.summaries = Summaries(database, indexer, Verbatim(), settings.summaries, self.reads)
+        self.language_model = create_language_model(settings.llm)
+        self.summaries = Summaries(
+            database,
+            indexer,
+            self._summariser(indexer),
+            settings.summaries,
+            self.reads,
+            Keeping(indexer, writing, confirm=settings.extraction.review == "confirm").keep,
+        )
         self.conversations = Conversations(
             database,
             Appending(database, indexer, limits, self.guard, self.summaries.after_append),
@@ -111,6 +123,14 @@ class Remembrancer:
         self.accesses = Accesses(database)
         self.recalls = Recall(
             database, embedder, self.accesses, self.reads, longest_query=limits.message_characters
+        )
+
+    def _summariser(self, indexer: Indexer) -> Summariser:
+        """Return what makes summaries: the language model if there is one, or no model at all."""
+        if self.language_model is None:
+            return Verbatim()
+        return Modelled(
+            self.database, self.language_model, indexer, self.guard, self.settings.extraction
         )
 
     @staticmethod
@@ -149,6 +169,8 @@ class Remembrancer:
             async with database.system() as connection:
                 await forget_old_keys(connection)
             memory = Remembrancer(chosen, database, embedder)
+            if memory.language_model is not None:
+                stack.push_async_callback(memory.language_model.close)
             await memory.retention.forget()
             for periodic in (
                 memory.accesses.writing,

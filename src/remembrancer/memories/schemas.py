@@ -64,6 +64,20 @@ class Status(StrEnum):
     INACTIVE = "inactive"
     EVICTED = "evicted"
     FORGOTTEN = "forgotten"
+    PENDING = "pending"
+    """Waits for its owner: neither recalled nor in any list that does not ask for it."""
+
+
+class Review(StrEnum):
+    """What its owner has said of a memory that somebody or something else wrote."""
+
+    NONE = "none"
+    """Nobody was asked."""
+    PENDING = "pending"
+    """They are to look at it. An instruction is in use meanwhile, for them alone."""
+    CONFIRMED = "confirmed"
+    REJECTED = "rejected"
+    """It is forgotten, and does not come back from the same messages."""
 
 
 class Outcome(StrEnum):
@@ -147,6 +161,9 @@ class MemoryCreate(BaseModel):
     allow_similar: bool = Field(
         False, description="Store it even if a memory on the same subject exists."
     )
+    pending: bool = Field(
+        False, description="Keep it out of recall and lists until its user confirms it."
+    )
     associations: list[AssociationCreate] = Field(
         [], max_length=50, description="Memories to associate it with."
     )
@@ -158,6 +175,8 @@ class MemoryCreate(BaseModel):
             raise ValueError("shared: shared knowledge lies in no space")
         if self.visibility is Visibility.SHARED and self.space_id is None:
             raise ValueError("visibility: only a memory in a space can be shared")
+        if self.pending and self.shared:
+            raise ValueError("pending: shared knowledge has nobody to confirm it")
         return self
 
 
@@ -213,6 +232,7 @@ class Memory(BaseModel):
     version: int
     importance: float
     status: Status
+    review: Review
     pinned: bool
     metadata: dict[str, Any]
     valid_from: datetime | None
@@ -311,6 +331,10 @@ class MemoryFilter(BaseModel):
     subject: Label | None = None
     space_id: UUID | None = None
     statuses: list[Status] = [Status.ACTIVE]
+    reviews: list[Review] = Field([], description="What was said of it in a review.")
+    sources: list[Key] = Field(
+        [], description="How it came in, such as `extraction` or `manual`.", max_length=20
+    )
     pinned: bool | None = None
     text: Label | None = Field(None, description="A part of the content, in any case.")
     sort: SortBy = SortBy.RECENT

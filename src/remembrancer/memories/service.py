@@ -36,6 +36,7 @@ from remembrancer.memories.schemas import (
     MemoryWritten,
     Mention,
     Outcome,
+    Review,
     Status,
 )
 from remembrancer.memories.versioning import new_version
@@ -179,9 +180,11 @@ class Memories:
         rules.check_id(memory_id)
         async with self._database.transaction(actor) as (connection, actor):
             row = await repository.find(connection, actor, memory_id)
-            if row is not None and row.status == Status.ACTIVE:
+            if row is not None and not _can_be_read(actor, row):
+                row = None
+            if row is not None:
                 versions, mentions = await repository.history(connection, row.owner_id, row.id)
-        if row is None or row.status != Status.ACTIVE:
+        if row is None:
             raise await self._refused(actor, "memory.read", memory_id)
         await self._reads.note(actor, "memory.read", [(row.owner_id, row.id)])
         return MemoryHistory(
@@ -261,6 +264,7 @@ class Memories:
             if row is not None:
                 _check_version(row, None, if_version)
                 if values.get("status") is Status.ACTIVE:
+                    values |= {"review": _review_of_restored(row)}
                     await leaving.check_may_add(connection, row.owner_id, [row.id])
                 changed = await _unless_same(
                     repository.change(connection, row.owner_id, row.id, values)
@@ -282,13 +286,26 @@ class Memories:
         # The owner's lock first, the row's second, as every write does.
         await repository.lock_owner(connection, row.owner_id)
         row = await repository.find(connection, actor, memory_id, lock=True)
-        usable = row is not None and (any_status or row.status == Status.ACTIVE)
+        usable = row is not None and (any_status or row.status in {Status.ACTIVE, Status.PENDING})
         return row if usable else None
 
     async def _refused(self, actor: Actor, action: str, memory_id: str) -> NotFound:
         async with self._database.transaction(actor) as (connection, actor):
             await audit.note(connection, actor, action, [memory_id], outcome="refused")
         return NotFound("no such memory", field="memory_id")
+
+
+def _can_be_read(actor: Actor, row: Row[Any]) -> bool:
+    """Say whether a visible memory is there for an actor: what waits is its owner's alone."""
+    waits = row.status == Status.PENDING and may_change(actor, row.owner_id)
+    return row.status == Status.ACTIVE or waits
+
+
+def _review_of_restored(row: Row[Any]) -> Review:
+    if row.status == Status.PENDING:
+        raise Conflict("waits for review; confirm it", field="memory_id")
+    review = Review(row.review)
+    return Review.CONFIRMED if review is Review.REJECTED else review
 
 
 def _of_the_only_one(error: InvalidInput | NotFound) -> InvalidInput | NotFound:

@@ -20,7 +20,7 @@ from remembrancer.indexing.index import Indexer, Searchable, Source
 from remembrancer.memories import guarding, repository, rules
 from remembrancer.memories.dedup import Candidate, Known, Verdict, judge
 from remembrancer.memories.rules import Resolved
-from remembrancer.memories.schemas import MemoryCreate, Outcome
+from remembrancer.memories.schemas import MemoryCreate, Outcome, Review, Status
 from remembrancer.preferences.scopes import scopes
 from remembrancer.spaces import repository as spaces
 from remembrancer.users import repository as users
@@ -123,7 +123,8 @@ class Writing:
         known = Known()
         for row in await repository.same_statements(connection, owner_id, hashes):
             if place := by_ground.get((row.agent_id, row.space_id)):
-                known.same[place, row.content_hash] = row.id
+                said = known.waiting if row.status == Status.PENDING else known.same
+                said[place, row.content_hash] = row.id
         for row in await repository.nearest(
             connection, owner_id, self.near_duplicate, _vector_columns(drafts)
         ):
@@ -191,6 +192,7 @@ def _candidate(draft: Draft) -> Candidate:
         vector=draft.text.vector,
         subject_key=draft.subject_key,
         insists=statement.allow_similar,
+        waits=statement.pending,
     )
 
 
@@ -219,7 +221,10 @@ def _memory_row(memory_id: str, draft: Draft, source: str, now: datetime) -> dic
         "subject_key": draft.subject_key,
         "content": statement.content,
         "content_hash": draft.hash,
-        "review": "pending" if guarding.is_quoted(statement) else "none",
+        "status": (Status.PENDING if statement.pending else Status.ACTIVE).value,
+        "review": (
+            Review.PENDING if statement.pending or guarding.is_quoted(statement) else Review.NONE
+        ).value,
         "version": 1,
         "importance": importance,
         "pinned": statement.pinned,
@@ -256,6 +261,7 @@ def source_of(memory: dict[str, Any], now: datetime) -> Source:
         kind=memory["kind"],
         category=memory["category"],
         importance=memory["importance"],
+        active=memory["status"] == Status.ACTIVE,
     )
 
 

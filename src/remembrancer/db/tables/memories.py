@@ -59,7 +59,9 @@ memories = Table(
     instant("updated_at", default="now"),
     instant("forgotten_at", null=True),
     CheckConstraint("visibility IN ('private', 'shared')", name="visibility"),
-    CheckConstraint("status IN ('active', 'inactive', 'evicted', 'forgotten')", name="status"),
+    CheckConstraint(
+        "status IN ('active', 'inactive', 'evicted', 'forgotten', 'pending')", name="status"
+    ),
     CheckConstraint("review IN ('none', 'pending', 'confirmed', 'rejected')", name="review"),
     CheckConstraint("importance BETWEEN 0 AND 1", name="importance"),
     # The same statement in the same place is one memory, whoever writes it at the same time.

@@ -124,7 +124,7 @@ CREATE TABLE memories (
     forgotten_at timestamptz,
     CONSTRAINT pk_memories PRIMARY KEY (owner_id, id),
     CONSTRAINT ck_memories_visibility CHECK (visibility IN ('private', 'shared')),
-    CONSTRAINT ck_memories_status CHECK (status IN ('active', 'inactive', 'evicted', 'forgotten')),
+    CONSTRAINT ck_memories_status CHECK (status IN ('active', 'inactive', 'evicted', 'forgotten', 'pending')),
     CONSTRAINT ck_memories_review CHECK (review IN ('none', 'pending', 'confirmed', 'rejected')),
     CONSTRAINT ck_memories_importance CHECK (importance BETWEEN 0 AND 1)
 );
