@@ -57,6 +57,8 @@ class Scripted:
     def __init__(self) -> None:
         self.requests: list[Json] = []
         self.said: Sequence[Reply] | Script = []
+        self.reached = threading.Event()
+        """Set with the first request."""
         self._stopped = threading.Event()
         endpoint = self
 
@@ -66,6 +68,7 @@ class Scripted:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 endpoint.requests.append(body)
+                endpoint.reached.set()
                 reply = endpoint._next(body)
                 if reply.delay and endpoint._stopped.wait(reply.delay):
                     return

@@ -16,7 +16,7 @@ from doors import Door, Json, Refused
 from scripted import Reply, Scripted, answer, fact, minded
 from support import person, rows
 
-from remembrancer import Agent, Remembrancer, SpaceCreate, User, as_actor
+from remembrancer import Agent, Remembrancer, User, as_actor
 from remembrancer.errors import LanguageModelUnavailable
 
 MARK = "Ada: first of all"
@@ -109,6 +109,7 @@ async def test_the_model_is_told_names_days_and_roles_and_no_prompt_or_tool_outp
     assert request["max_completion_tokens" if "max_completion_tokens" in request else "max_tokens"]
     schema = json.dumps(request["response_format"])
     assert '"maxItems": 20' in schema
+    assert '"enum": ["Ada", "everyone"]' in schema
     assert '"maxLength": 400' in schema
 
 
@@ -515,7 +516,7 @@ def cut_unless_short(body: Json) -> Reply:
 async def test_case_7_an_answer_that_is_cut_off_is_asked_for_with_fewer_messages(
     door: Door, model: Scripted, ada: User
 ) -> None:
-    """Half as many each time; nothing of the cut one is stored, and each message is in one chunk."""
+    """Half as many each time; each message is in one chunk, the cut answer in none."""
     model.said = cut_unless_short
     conversation = await talk(door, [{"content": f"line {n}"} for n in range(20)], user=ada)
     done = await door.summarize(conversation, user=ada)
@@ -633,8 +634,7 @@ async def test_case_17_a_message_erased_while_the_model_thinks_gives_no_fact(
 
     model.said = slow
     summarising = asyncio.ensure_future(door.summarize(conversation, user=ada))
-    while not model.requests:
-        await asyncio.sleep(0.01)
+    await asyncio.to_thread(model.reached.wait, 20)
     await door.erase_message(conversation, said, user=ada, dry_run=False)
     await summarising
     assert await contents(door, ada) == []

@@ -9,8 +9,8 @@ from remembrancer.db.engine import Database
 from remembrancer.extraction import facts, repository
 from remembrancer.extraction.facts import Background, Kept
 from remembrancer.extraction.prompts.extract import (
-    Extraction,
     KnownFact,
+    answer_about,
     instructions,
     request,
 )
@@ -59,7 +59,7 @@ class Modelled:
         answer = await self._model.ask(
             instructions(),
             request(transcript, known, facts.shown(transcript, background.zones)),
-            Extraction,
+            answer_about(transcript.people),
         )
         wanted = answer.facts if self._settings.facts else []
         found = await self._ready(facts.kept(wanted, transcript, background))

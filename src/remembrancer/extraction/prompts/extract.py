@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, create_model
 
 from remembrancer.extraction.transcript import Transcript
 from remembrancer.memories.schemas import Category, Kind
@@ -69,6 +69,19 @@ class Extraction(BaseModel):
     facts: Annotated[
         list[FactFound], Field(max_length=MOST_FACTS), BeforeValidator(_those_that_fit)
     ]
+
+
+def answer_about(names: Iterable[str]) -> type[Extraction]:
+    """Return the shape of an answer about these people: the schema offers no other name."""
+    offered = [*names, EVERYONE]
+    name = Annotated[str, Field(max_length=200, json_schema_extra={"enum": offered})]
+    fact = create_model("FactFound", __base__=FactFound, about=name)
+    facts = Annotated[
+        list[fact],
+        Field(max_length=MOST_FACTS),
+        BeforeValidator(_those_that_fit),
+    ]
+    return create_model("Extraction", __base__=Extraction, facts=facts)
 
 
 @dataclass(frozen=True, slots=True)
