@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from remembrancer import Remembrancer
-from remembrancer.settings import LanguageModelSettings, SummarySettings
+from remembrancer.settings import ExtractionSettings, LanguageModelSettings
 
 Json = dict[str, Any]
 
@@ -119,7 +119,11 @@ class Scripted:
 
 @asynccontextmanager
 async def minded(
-    memory: Remembrancer, base_url: str, *, summaries: SummarySettings | None = None, **llm: Any
+    memory: Remembrancer,
+    base_url: str,
+    *,
+    extraction: ExtractionSettings | None = None,
+    **llm: Any,
 ) -> AsyncIterator[Remembrancer]:
     """The services over the same store, with the model at an address behind them."""
     settings = memory.settings.model_copy(
@@ -127,7 +131,7 @@ async def minded(
             "llm": LanguageModelSettings(
                 **{"model": "openai:scripted", "base_url": base_url, "timeout": 5, **llm}
             ),
-            "summaries": summaries or memory.settings.summaries,
+            "extraction": extraction or memory.settings.extraction,
         }
     )
     minds = Remembrancer(settings, memory.database, memory.embedder)

@@ -31,6 +31,7 @@ from remembrancer.errors import (
     Forbidden,
     IdempotencyMismatch,
     InvalidInput,
+    LanguageModelUnavailable,
     NotFound,
     PreconditionFailed,
     RemembrancerError,
@@ -44,6 +45,7 @@ from remembrancer.guard.schemas import GuardFinding
 from remembrancer.identity.schemas import Linked, LinkedSince, Merge, MergeCounts
 from remembrancer.memories.facts import Fact, FactCreate, VisibilityUpdate
 from remembrancer.memories.moving import Moved, MoveRequest, MoveUndone
+from remembrancer.memories.reviewing import Decision, ReviewDecision, Reviewed, ReviewOutcome
 from remembrancer.memories.schemas import (
     AssociationCreate,
     Category,
@@ -58,6 +60,7 @@ from remembrancer.memories.schemas import (
     MemoryWritten,
     Outcome,
     Relation,
+    Review,
     Status,
     Suggestion,
 )
@@ -114,6 +117,7 @@ __all__ = [
     "ConversationCreate",
     "DatabaseSetupError",
     "DatabaseUnavailable",
+    "Decision",
     "EffectiveScope",
     "EmbeddingModelMismatch",
     "EmbeddingUnavailable",
@@ -127,6 +131,7 @@ __all__ = [
     "Kind",
     "KnownUser",
     "KnownUsers",
+    "LanguageModelUnavailable",
     "Linked",
     "LinkedSince",
     "Member",
@@ -169,6 +174,10 @@ __all__ = [
     "Remembrancer",
     "RemembrancerError",
     "ResolveUser",
+    "Review",
+    "ReviewDecision",
+    "ReviewOutcome",
+    "Reviewed",
     "Role",
     "Scope",
     "ScopeSource",

@@ -38,6 +38,7 @@ from remembrancer.jobs.worker import Worker
 from remembrancer.keys.service import Keys
 from remembrancer.llm import create_language_model
 from remembrancer.memories.moving import Moving
+from remembrancer.memories.reviewing import Reviewing
 from remembrancer.memories.schemas import MemoryCreate, MemoryWritten
 from remembrancer.memories.service import Memories
 from remembrancer.memories.sharing import Sharing
@@ -95,6 +96,7 @@ class Remembrancer:
             self.reads,
             self.guard,
         )
+        self.reviewing = Reviewing(database, indexer, self.memories)
         self.sharing = Sharing(database, self.memories, self.reads)
         self.moving = Moving(database)
         self.graph = Graph(database, self.reads, settings.recall.near_duplicate)

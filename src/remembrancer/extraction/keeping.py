@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import Row
 from sqlalchemy.exc import IntegrityError
@@ -13,6 +12,7 @@ from remembrancer.access import Actor, Role, Visibility
 from remembrancer.agents import repository as agents
 from remembrancer.conversations import repository as conversations
 from remembrancer.extraction import repository
+from remembrancer.extraction.facts import Kept
 from remembrancer.extraction.modelled import Found
 from remembrancer.extraction.transcript import Transcript
 from remembrancer.indexing.index import Indexer
@@ -48,15 +48,13 @@ class Keeping:
         agent_id = conversation.agent_id
         if agent_id is not None and await agents.find(connection, agent_id) is None:
             return 0
-        # Every right to say what is new before any memory, as all who write have it.
         owners = sorted({one.fact.owner_id for one in found})
+        if (space_id := conversation.space_id) is not None:
+            owners = [one for one in owners if await spaces.is_member(connection, space_id, one)]
+        # Every right to say what is new before any memory, as all who write have it.
         for owner_id in owners:
             await memories.lock_owner(connection, owner_id)
         found = await self._unsettled(connection, talk, found)
-        members: dict[UUID, Any] = {}
-        if conversation.space_id is not None:
-            members = await spaces.roles(connection, conversation.space_id)
-            found = [one for one in found if one.fact.owner_id in members]
         kept = 0
         for owner_id in owners:
             actor = Actor(Role.SERVICE, owner_id, agent_id, entry_point=SOURCE)
@@ -89,7 +87,7 @@ class Keeping:
             if one.fact.updates and not waits and await self._update(connection, actor, one):
                 kept += 1
             else:
-                new.append((_placed(one.fact.statement, conversation, waits=waits), one))
+                new.append((_placed(one.fact, conversation, waits=waits), one))
         if new:
             written = await self._writing.write(
                 connection,
@@ -125,21 +123,17 @@ class Keeping:
         return True
 
 
-def _placed(statement: MemoryCreate, conversation: Row[Any], *, waits: bool) -> MemoryCreate:
+def _placed(fact: Kept, conversation: Row[Any], *, waits: bool) -> MemoryCreate:
     """Return a fact as it lies: in the space of its conversation, an instruction never shared."""
+    statement = fact.statement
     visibility = Visibility(conversation.visibility)
     if conversation.space_id is None or guarding.is_quoted(statement):
         visibility = Visibility.PRIVATE
     where = {"space_id": conversation.space_id, "visibility": visibility, "pending": waits}
-    return statement.model_copy(update=where)
+    revises = {"revises": fact.updates if waits else None}
+    return statement.model_copy(update=where | revises)
 
 
 def _changes(statement: MemoryCreate) -> MemoryUpdate:
-    told = {
-        name: getattr(statement, name)
-        for name in ("content", "category", "valid_from", "valid_to", "platform")
-        if name in MemoryUpdate.model_fields
-    }
-    return MemoryUpdate(
-        **told, conversation_id=statement.conversation_id, message_id=statement.message_id
-    )
+    names = ("content", "category", "valid_from", "valid_to", "conversation_id", "message_id")
+    return MemoryUpdate.model_validate({name: getattr(statement, name) for name in names})

@@ -164,6 +164,10 @@ class MemoryCreate(BaseModel):
     pending: bool = Field(
         False, description="Keep it out of recall and lists until its user confirms it."
     )
+    revises: MemoryId | None = Field(
+        None,
+        description="With `pending`: the memory it becomes a new version of once confirmed.",
+    )
     associations: list[AssociationCreate] = Field(
         [], max_length=50, description="Memories to associate it with."
     )
@@ -177,6 +181,8 @@ class MemoryCreate(BaseModel):
             raise ValueError("visibility: only a memory in a space can be shared")
         if self.pending and self.shared:
             raise ValueError("pending: shared knowledge has nobody to confirm it")
+        if self.revises is not None and not self.pending:
+            raise ValueError("revises: is for what waits; update the memory instead")
         return self
 
 
@@ -233,6 +239,9 @@ class Memory(BaseModel):
     importance: float
     status: Status
     review: Review
+    revises: str | None = Field(
+        None, description="What it is to be a new version of, where it waits to be confirmed."
+    )
     pinned: bool
     metadata: dict[str, Any]
     valid_from: datetime | None

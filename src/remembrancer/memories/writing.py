@@ -225,6 +225,7 @@ def _memory_row(memory_id: str, draft: Draft, source: str, now: datetime) -> dic
         "review": (
             Review.PENDING if statement.pending or guarding.is_quoted(statement) else Review.NONE
         ).value,
+        "revises": statement.revises,
         "version": 1,
         "importance": importance,
         "pinned": statement.pinned,

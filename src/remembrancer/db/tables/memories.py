@@ -45,6 +45,8 @@ memories = Table(
     Column("importance", Float, nullable=False),
     Column("status", Text, nullable=False, server_default="active"),
     Column("review", Text, nullable=False, server_default="none"),
+    # The owner's memory of which a pending one becomes a version once it is confirmed.
+    Column("revises", Text),
     Column("pinned", Boolean, nullable=False, server_default="false"),
     Column("place_id", Text),
     Column("notes", Text),

@@ -106,6 +106,7 @@ CREATE TABLE memories (
     importance FLOAT NOT NULL,
     status TEXT DEFAULT 'active' NOT NULL,
     review TEXT DEFAULT 'none' NOT NULL,
+    revises TEXT,
     pinned BOOLEAN DEFAULT false NOT NULL,
     place_id TEXT,
     notes TEXT,
