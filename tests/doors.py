@@ -45,6 +45,7 @@ from remembrancer import (
     Remembrancer,
     RemembrancerError,
     ResolveUser,
+    ReviewDecision,
     Role,
     SpaceCreate,
     SpaceUpdate,
@@ -352,6 +353,13 @@ class Door(ABC):
         cursor: str | None = None,
         **wanted: Any,
     ) -> Json: ...
+
+    @abstractmethod
+    async def waiting(self, *, user: Any = None, agent: Any = None, **page: Any) -> Json: ...
+
+    @abstractmethod
+    async def review(self, decisions: Any, *, user: Any = None, agent: Any = None) -> list[Json]:
+        """``decisions`` are pairs of a memory's id and what is decided."""
 
     @abstractmethod
     async def recall(
@@ -853,6 +861,18 @@ class PythonDoor(Door):
             )
         )
 
+    async def waiting(self, *, user: Any = None, agent: Any = None, **page: Any) -> Json:
+        return await self._tried(
+            lambda: self.memory.reviewing.waiting(self._for(user, agent), **page)
+        )
+
+    async def review(self, decisions: Any, *, user: Any = None, agent: Any = None) -> list[Json]:
+        said = [{"memory_id": one, "decision": what} for one, what in decisions]
+        asked = _parsed(list[ReviewDecision], said, within="decisions.")
+        return await self._tried(
+            lambda: self.memory.reviewing.decide(self._for(user, agent), asked)
+        )
+
     async def recall(
         self, query: Any, *, user: Any = None, agent: Any = None, **wanted: Any
     ) -> Json:
@@ -1267,6 +1287,14 @@ class RestDoor(Door):
             "GET", "/api/memory/", limit=limit, cursor=cursor, **_whom(user, agent), **named
         )
 
+    async def waiting(self, *, user: Any = None, agent: Any = None, **page: Any) -> Json:
+        return await self._send("GET", "/api/memory/review", **_whom(user, agent), **page)
+
+    async def review(self, decisions: Any, *, user: Any = None, agent: Any = None) -> list[Json]:
+        said = [{"memory_id": one, "decision": what} for one, what in decisions]
+        body = {"decisions": said, **_whom(user, agent)}
+        return (await self._send("POST", "/api/memory/review", body))["results"]
+
     async def recall(
         self, query: Any, *, user: Any = None, agent: Any = None, **wanted: Any
     ) -> Json:
@@ -1312,7 +1340,13 @@ class RestDoor(Door):
 
 
 _JSON = {"Content-Type": "application/json"}
-_IN_QUERY = {"kinds": "kind", "categories": "category", "statuses": "status"}
+_IN_QUERY = {
+    "kinds": "kind",
+    "categories": "category",
+    "statuses": "status",
+    "reviews": "review",
+    "sources": "source",
+}
 
 
 def _path(memory_id: str) -> str:

@@ -39,6 +39,7 @@ from remembrancer.errors import (
     Forbidden,
     IdempotencyMismatch,
     InvalidInput,
+    LanguageModelUnavailable,
     NotFound,
     PreconditionFailed,
     RemembrancerError,
@@ -53,6 +54,7 @@ from remembrancer.identity.schemas import Linked, LinkedSince, Merge, MergeCount
 from remembrancer.memories.budget import BudgetPreview, Evictable
 from remembrancer.memories.facts import Fact, FactCreate, VisibilityUpdate
 from remembrancer.memories.moving import Moved, MoveRequest, MoveUndone
+from remembrancer.memories.reviewing import Decision, ReviewDecision, Reviewed, ReviewOutcome
 from remembrancer.memories.schemas import (
     AssociationCreate,
     Category,
@@ -67,6 +69,7 @@ from remembrancer.memories.schemas import (
     MemoryWritten,
     Outcome,
     Relation,
+    Review,
     Status,
     Suggestion,
 )
@@ -134,6 +137,7 @@ __all__ = [
     "ConversationCreate",
     "DatabaseSetupError",
     "DatabaseUnavailable",
+    "Decision",
     "DocumentImport",
     "DocumentImported",
     "EffectiveScope",
@@ -150,6 +154,7 @@ __all__ = [
     "Kind",
     "KnownUser",
     "KnownUsers",
+    "LanguageModelUnavailable",
     "Linked",
     "LinkedSince",
     "Member",
@@ -201,6 +206,10 @@ __all__ = [
     "Remembrancer",
     "RemembrancerError",
     "ResolveUser",
+    "Review",
+    "ReviewDecision",
+    "ReviewOutcome",
+    "Reviewed",
     "Role",
     "Scope",
     "ScopeSource",

@@ -23,8 +23,10 @@ from remembrancer.document.service import Documents
 from remembrancer.embeddings import CachedQueries, Embedder, create_embedder
 from remembrancer.erasure.export import Export
 from remembrancer.erasure.service import Erasure
+from remembrancer.extraction.keeping import Keeping
+from remembrancer.extraction.modelled import Modelled
 from remembrancer.extraction.summaries import Summaries
-from remembrancer.extraction.summariser import Verbatim
+from remembrancer.extraction.summariser import Summariser, Verbatim
 from remembrancer.graph.service import Graph
 from remembrancer.guard.guard import Guard
 from remembrancer.idempotency import forget_old_keys
@@ -35,8 +37,10 @@ from remembrancer.jobs.queue import SUMMARISE
 from remembrancer.jobs.service import Jobs
 from remembrancer.jobs.worker import Worker
 from remembrancer.keys.service import Keys
+from remembrancer.llm import create_language_model
 from remembrancer.memories.budget import Budget
 from remembrancer.memories.moving import Moving
+from remembrancer.memories.reviewing import Reviewing
 from remembrancer.memories.schemas import MemoryCreate, MemoryWritten
 from remembrancer.memories.service import Memories
 from remembrancer.memories.sharing import Sharing
@@ -100,10 +104,19 @@ class Remembrancer:
         )
         self.places = Places(database, self.memories, self.guard, self.reads)
         self.documents = Documents(database, indexer, writing, limits, self.guard, self.reads)
+        self.reviewing = Reviewing(database, indexer, budget, self.memories)
         self.sharing = Sharing(database, self.memories, self.reads)
         self.moving = Moving(database, budget)
         self.graph = Graph(database, self.reads, settings.recall.near_duplicate)
-        self.summaries = Summaries(database, indexer, Verbatim(), settings.summaries, self.reads)
+        self.language_model = create_language_model(settings.llm)
+        self.summaries = Summaries(
+            database,
+            indexer,
+            self._summariser(indexer),
+            settings.summaries,
+            self.reads,
+            Keeping(indexer, writing, budget, confirm=settings.extraction.review == "confirm").keep,
+        )
         self.conversations = Conversations(
             database,
             Appending(database, indexer, limits, self.guard, self.summaries.after_append),
@@ -124,6 +137,14 @@ class Remembrancer:
 
         self.tools = memory_tools(
             self.memories, self.recalls, self.places, self.documents, settings.tools
+        )
+
+    def _summariser(self, indexer: Indexer) -> Summariser:
+        """Return what makes summaries: the language model if there is one, or no model at all."""
+        if self.language_model is None:
+            return Verbatim()
+        return Modelled(
+            self.database, self.language_model, indexer, self.guard, self.settings.extraction
         )
 
     @staticmethod
@@ -162,6 +183,8 @@ class Remembrancer:
             async with database.system() as connection:
                 await forget_old_keys(connection)
             memory = Remembrancer(chosen, database, embedder)
+            if memory.language_model is not None:
+                stack.push_async_callback(memory.language_model.close)
             await memory.retention.forget()
             for periodic in (
                 memory.accesses.writing,

@@ -13,7 +13,10 @@ RemembrancerError
 ├── TooManyRequests              429  a key sends more than its share; carries retry_after
 └── Unavailable                  503  something this service needs is not there
     ├── DatabaseUnavailable      503
-    └── EmbeddingUnavailable     503
+    ├── EmbeddingUnavailable     503
+    └── LanguageModelUnavailable 503
+        ├── AnswerCutShort       503  the question or the answer is too long for it
+        └── UnusableAnswer       503  it answers, but not with what was asked for
 ConfigurationError                    the service cannot start as configured
 ├── DatabaseSetupError                the database cannot be started, reached or migrated
 └── EmbeddingModelMismatch            the store was filled by another embedding model
@@ -134,6 +137,18 @@ class DatabaseUnavailable(Unavailable):
 
 class EmbeddingUnavailable(Unavailable):
     """The embedding model or its endpoint does not answer."""
+
+
+class LanguageModelUnavailable(Unavailable):
+    """The language model does not answer."""
+
+
+class AnswerCutShort(LanguageModelUnavailable):
+    """What was asked, or its answer, is longer than the language model can take."""
+
+
+class UnusableAnswer(LanguageModelUnavailable):
+    """The language model answers, but not with what was asked for."""
 
 
 class ConfigurationError(Exception):

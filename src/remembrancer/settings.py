@@ -136,6 +136,34 @@ class SummarySettings(BaseModel):
     """Most messages in one summary."""
 
 
+class LanguageModelSettings(BaseModel):
+    """Which language model writes summaries and finds facts; without one, nobody does."""
+
+    model: str = ""
+    """Provider and model, such as ``openai:gpt-5-mini`` or ``ollama:qwen3``; empty for none."""
+    base_url: str | None = None
+    """Address of the provider, where it is not the usual one."""
+    api_key: SecretStr | None = None
+    """Key for the provider, where it wants one and its own environment variable is not set."""
+    max_tokens: int = Field(2000, ge=100, le=100_000)
+    """Most tokens of one answer; one that is cut off is asked for with fewer messages."""
+    timeout: float = Field(120.0, gt=0, le=3600)
+    """Seconds to wait for one answer."""
+    retries: int = Field(2, ge=0, le=10)
+    """Times a request is made again, be it that no answer came or that it did not fit."""
+
+
+class ExtractionSettings(BaseModel):
+    """What becomes of facts that a language model finds."""
+
+    facts: bool = True
+    """Whether facts are kept; else there are only summaries."""
+    review: Literal["automatic", "confirm"] = "automatic"
+    """``confirm``: a fact is recalled only once its user has confirmed it."""
+    known: int = Field(12, ge=0, le=100)
+    """Memories per person shown to the model, so that a change is an update of one."""
+
+
 class ServerSettings(BaseModel):
     """Where ``serve`` listens."""
 
@@ -169,6 +197,8 @@ class Settings(BaseSettings):
     guard: GuardSettings = GuardSettings()
     jobs: JobSettings = JobSettings()
     summaries: SummarySettings = SummarySettings()
+    llm: LanguageModelSettings = LanguageModelSettings()
+    extraction: ExtractionSettings = ExtractionSettings()
     server: ServerSettings = ServerSettings()
     audit: AuditSettings = AuditSettings()
     log_level: Literal["debug", "info", "warning", "error"] = "info"

@@ -30,11 +30,12 @@ from remembrancer.memories.schemas import (
     MemoryUpdated,
     MemoryWritten,
     Outcome,
+    Review,
     SortBy,
     Status,
 )
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery, Sort, SourceType
-from remembrancer.text import Label, Statement
+from remembrancer.text import Key, Label, Statement
 
 router = APIRouter(prefix="/api/memory", tags=["memory"])
 by_agent = APIRouter(prefix="/api/agents/memories", tags=["memory"])
@@ -84,6 +85,8 @@ def memory_filter(
     kind: Annotated[list[Kind], Query(description="May be repeated.")] = [],
     category: Annotated[list[Category], Query(description="May be repeated.")] = [],
     status: Annotated[list[Status], Query(description="May be repeated.")] = [Status.ACTIVE],
+    review: Annotated[list[Review], Query(description="May be repeated.")] = [],
+    source: Annotated[list[Key], Query(description="How it came in; may be repeated.")] = [],
     subject: Annotated[Label | None, Query()] = None,
     space_id: Annotated[UUID | None, Query()] = None,
     pinned: Annotated[bool | None, Query()] = None,
@@ -95,6 +98,8 @@ def memory_filter(
         kinds=kind,
         categories=category,
         statuses=status,
+        reviews=review,
+        sources=source,
         subject=subject,
         space_id=space_id,
         pinned=pinned,

@@ -21,6 +21,7 @@ from remembrancer.cli import (
     recall,
     reembed,
     remember,
+    review,
     serve,
     spaces,
     summarize,
@@ -75,6 +76,7 @@ app.command("demo")(demo.demo)
 app.command("import")(importing.import_)
 app.command("remember")(remember.remember)
 app.command("recall")(recall.recall)
+app.add_typer(review.app, name="review")
 app.add_typer(users.app, name="users")
 app.add_typer(agents.app, name="agents")
 app.add_typer(spaces.app, name="spaces")

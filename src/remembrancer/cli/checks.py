@@ -77,6 +77,7 @@ async def examine(memory: Remembrancer) -> list[Finding]:
         *await _server(memory),
         *await _row_security(memory),
         model,
+        _language_model(memory.settings),
         _guard(memory.settings),
         await _holdings(memory),
         # a question in another model's numbers cannot be asked
@@ -128,6 +129,17 @@ async def _model(memory: Remembrancer) -> Finding:
     if sizes not in ([], [mine.dimensions]):
         return Finding(False, "Embedding model", f"vectors of sizes {sizes} in the store")
     return Finding(True, "Embedding model", f"{mine.name}, {mine.dimensions} dimensions")
+
+
+def _language_model(settings: Settings) -> Finding:
+    if not settings.llm.model:
+        told = "none: summaries are transcripts, and no facts are found (REMEMBRANCER_LLM__MODEL)"
+    elif not settings.extraction.facts:
+        told = f"{settings.llm.model} writes summaries; no facts are found"
+    else:
+        waits = ", which wait to be confirmed" if settings.extraction.review == "confirm" else ""
+        told = f"{settings.llm.model} writes summaries and finds facts{waits}"
+    return Finding(True, "Language model", told)
 
 
 def _guard(settings: Settings) -> Finding:

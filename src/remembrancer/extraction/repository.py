@@ -1,6 +1,6 @@
 """Ranges, chunks and how far a conversation is summarised, in the database."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -8,7 +8,7 @@ from sqlalchemy import Row, bindparam, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.conversations.rules import WINDOW
-from remembrancer.db.tables import chunks, conversations, messages
+from remembrancer.db.tables import chunks, conversations, messages, users
 from remembrancer.extraction.triggers import BYTES_A_TOKEN
 from remembrancer.jobs.queue import SUMMARISE, enqueuing, runs
 
@@ -62,6 +62,65 @@ _PAGE: Final = text("""
      LIMIT :limit
 """).bindparams(bindparam("user_id"))
 
+# What people said is held against what is remembered of them in the place where they said it,
+# so nothing of another namespace shows up. The vectors are there already.
+_NEAR: Final = text("""
+    WITH said AS MATERIALIZED (
+        SELECT owner_id, agent_id, space_id, embedding
+          FROM recall_items
+         WHERE owner_id = ANY (CAST(:owners AS uuid[]))
+           AND source_type = 'message'
+           AND source_id = ANY (CAST(:messages AS uuid[]))
+    ),
+    near AS (
+        SELECT s.owner_id, i.memory_id, min(i.embedding <=> s.embedding) AS distance
+          FROM said AS s
+          JOIN recall_items AS i
+            ON i.owner_id = s.owner_id AND i.source_type = 'memory'
+           AND i.active AND i.superseded_at IS NULL
+           AND i.agent_id IS NOT DISTINCT FROM s.agent_id
+           AND i.space_id IS NOT DISTINCT FROM s.space_id
+         GROUP BY s.owner_id, i.memory_id
+    ),
+    ranked AS (
+        SELECT m.owner_id, m.id, m.content,
+               row_number() OVER (PARTITION BY n.owner_id ORDER BY n.distance, n.memory_id) AS place
+          FROM near AS n
+          JOIN memories AS m ON m.owner_id = n.owner_id AND m.id = n.memory_id
+         WHERE CAST(:within AS uuid) IS NULL OR m.conversation_id = :within
+    )
+    SELECT owner_id, id, content FROM ranked WHERE place <= :limit ORDER BY owner_id, place
+""")
+
+# A fact is settled if these messages have given it before: it is there, in the same words, or
+# its owner has put something like it away.
+_SETTLED: Final = text("""
+    WITH found AS MATERIALIZED (
+        SELECT owner_id, hash, CAST(vector AS halfvec) AS vector, n
+          FROM unnest(CAST(:owners AS uuid[]), CAST(:hashes AS bytea[]), CAST(:vectors AS text[]))
+               WITH ORDINALITY AS f (owner_id, hash, vector, n)
+    ),
+    given AS MATERIALIZED (
+        SELECT owner_id, memory_id FROM mentions
+         WHERE owner_id = ANY (CAST(:owners AS uuid[]))
+           AND message_id = ANY (CAST(:messages AS uuid[]))
+         UNION
+        SELECT owner_id, memory_id FROM memory_versions
+         WHERE owner_id = ANY (CAST(:owners AS uuid[]))
+           AND message_id = ANY (CAST(:messages AS uuid[]))
+    )
+    SELECT DISTINCT f.n - 1 AS n
+      FROM found AS f
+      JOIN given AS g ON g.owner_id = f.owner_id
+      JOIN memories AS m ON m.owner_id = g.owner_id AND m.id = g.memory_id
+      JOIN recall_items AS i ON i.owner_id = m.owner_id AND i.memory_id = m.id
+     WHERE i.content_hash = f.hash
+        OR (m.status = 'forgotten' AND 1 - (i.embedding <=> f.vector) >= :alike)
+""")
+
+ALIKE: Final = 0.75
+"""Cosine similarity from which a fact is taken for one that its owner put away."""
+
 
 async def enqueue_if_due(
     connection: AsyncConnection, conversation_id: UUID, *, messages: int, tokens: int
@@ -101,6 +160,47 @@ async def said(
         .order_by(messages.c.position)
     )
     return (await connection.execute(statement)).all()
+
+
+async def zones(connection: AsyncConnection, owners: Iterable[UUID]) -> dict[UUID, str]:
+    """Return the time zone of each user."""
+    statement = select(users.c.id, users.c.time_zone).where(users.c.id.in_(owners))
+    return {row.id: row.time_zone for row in await connection.execute(statement)}
+
+
+async def near(
+    connection: AsyncConnection,
+    messages: Sequence[UUID],
+    owners: Sequence[UUID],
+    *,
+    within: UUID | None,
+    limit: int,
+) -> Sequence[Row[Any]]:
+    """Return each owner's memories nearest to their messages, in the place where those lie.
+
+    ``within`` a conversation: only what is remembered of that one.
+    """
+    binds = {"messages": messages, "owners": owners, "within": within, "limit": limit}
+    return (await connection.execute(_NEAR, binds)).all()
+
+
+async def settled(
+    connection: AsyncConnection,
+    messages: Sequence[UUID],
+    *,
+    owners: Sequence[UUID],
+    hashes: Sequence[bytes],
+    vectors: Sequence[str],
+) -> set[int]:
+    """Return which facts, by index, these messages have given before, kept or put away."""
+    binds = {
+        "messages": messages,
+        "owners": owners,
+        "hashes": hashes,
+        "vectors": vectors,
+        "alike": ALIKE,
+    }
+    return set((await connection.execute(_SETTLED, binds)).scalars())
 
 
 async def lock(connection: AsyncConnection, conversation_id: UUID) -> Row[Any] | None:

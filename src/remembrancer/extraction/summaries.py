@@ -14,11 +14,11 @@ from remembrancer.audit.reads import Reads
 from remembrancer.conversations import repository as conversations
 from remembrancer.conversations.entering import entered
 from remembrancer.db.engine import Database
-from remembrancer.errors import InvalidInput
+from remembrancer.errors import AnswerCutShort, InvalidInput
 from remembrancer.extraction import repository, triggers
 from remembrancer.extraction.schemas import Chunk, Pending, Summarised
 from remembrancer.extraction.storing import Made, store
-from remembrancer.extraction.summariser import Summariser, Summary
+from remembrancer.extraction.summariser import Summariser, Summary, Verbatim
 from remembrancer.extraction.transcript import Transcript, transcript
 from remembrancer.indexing.index import Indexer, Searchable
 from remembrancer.jobs.failures import JobFailed, reason_of
@@ -151,20 +151,38 @@ class Summaries:
 
     async def _pass(self, conversation_id: UUID, done: Done, progress: Progress | None) -> bool:
         """Deal with the next range; return whether there was one."""
-        range_ = await self._next(conversation_id)
-        if range_ is None:
+        made = await self._make(conversation_id)
+        if made is None:
             return False
-        talk, messages = range_
-        summary, searchable = Summary(""), None
-        if talk.says_something:
-            summary = await self._summariser.summarise(talk)
-            if summary.words.strip():
-                [searchable] = await self._indexer.prepare([summary.words])
+        talk, messages, summary = made
+        searchable = None
+        if summary.words.strip():
+            [searchable] = await self._indexer.prepare([summary.words])
         if await self._store(talk, messages, summary, searchable, done) and progress:
             progress(len(messages))
         return True
 
-    async def _next(self, conversation_id: UUID) -> tuple[Transcript, Sequence[Row[Any]]] | None:
+    async def _make(
+        self, conversation_id: UUID
+    ) -> tuple[Transcript, Sequence[Row[Any]], Summary] | None:
+        """Summarise the next range: fewer messages each time that they are too much at once."""
+        most = self._settings.batch
+        while range_ := await self._next(conversation_id, most):
+            talk, messages = range_
+            if not talk.says_something:
+                return talk, messages, Summary("")
+            try:
+                return talk, messages, await self._summariser.summarise(talk)
+            except AnswerCutShort:
+                if len(messages) == 1:
+                    # Kept as it was said, so that it does not hold up all that comes after it.
+                    return talk, messages, await Verbatim().summarise(talk)
+                most = len(messages) // 2
+        return None
+
+    async def _next(
+        self, conversation_id: UUID, most: int
+    ) -> tuple[Transcript, Sequence[Row[Any]]] | None:
         settings = self._settings
         async with self._database.system() as connection:
             row = await conversations.find(connection, conversation_id)
@@ -173,12 +191,12 @@ class Summaries:
             waiting = triggers.beyond_window(row.message_count, row.summarised_to)
             if not waiting:
                 return None
-            count = min(waiting, settings.batch)
+            count = min(waiting, most)
             messages = await repository.said(connection, conversation_id, row.summarised_to, count)
         taken = messages[
             : triggers.batch_size(
                 [triggers.tokens_in(message.content) for message in messages],
-                messages=settings.batch,
+                messages=most,
                 tokens=settings.tokens,
             )
         ]
@@ -206,6 +224,8 @@ class Summaries:
             now = await repository.said(connection, row.id, talk.start - 1, count)
             taking_part = await conversations.participants_of(connection, row.id)
             if [one.id for one in now] != [one.id for one in messages] or not taking_part <= held:
+                return False
+            if summary.made_for not in {None, frozenset(taking_part)}:
                 return False
             facts = 0
             if searchable is not None:

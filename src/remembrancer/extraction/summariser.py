@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+from uuid import UUID
 
 from remembrancer.extraction.transcript import Transcript
 
@@ -13,14 +14,16 @@ class Summary:
 
     words: str
     facts: Sequence[Any] = field(default=())
-    """What a model found out besides; kept by whoever is given to ``Summarising`` for that."""
+    """What a model found out besides; kept by whoever is given to ``Summaries`` for that."""
+    made_for: frozenset[UUID] | None = None
+    """Who took part when it was made, if it may be told to nobody else."""
 
 
 class Summariser(Protocol):
     """Summarises a transcript that says something.
 
-    Whatever it raises leaves the range unsummarised, to be tried again; the error's text
-    goes nowhere.
+    ``AnswerCutShort`` asks for fewer messages. Whatever else it raises leaves the range
+    unsummarised, to be tried again; the error's text goes nowhere.
     """
 
     async def summarise(self, transcript: Transcript) -> Summary:

@@ -93,11 +93,11 @@ def transcript(conversation_id: UUID, start: int, end: int, messages: Iterable[S
     names: dict[Any, str] = {}
     lines = []
     for message in messages:
-        words = _one_line(message.content)
+        words = one_line(message.content)
         role = MessageRole(message.role)
         if role not in RECALLED or not words:
             continue
-        name = _one_line(message.sender_name.replace(":", " ")) or role.value
+        name = one_line(message.sender_name.replace(":", " ")) or role.value
         who = (role, message.owner_id if role is MessageRole.USER else None, name)
         if who not in names:
             names[who] = _unlike(name, set(names.values()))
@@ -105,7 +105,8 @@ def transcript(conversation_id: UUID, start: int, end: int, messages: Iterable[S
     return Transcript(conversation_id, start, end, lines)
 
 
-def _one_line(words: str) -> str:
+def one_line(words: str) -> str:
+    """Return words on one line: whatever could break out of it becomes a space."""
     return _BREAKS.sub(" ", words).strip()
 
 

@@ -54,6 +54,7 @@ class Source:
     kind: str | None = None
     category: str | None = None
     importance: float | None = None
+    active: bool = True
 
 
 def voiced(contents: Sequence[str], speakers: Sequence[str]) -> list[str]:

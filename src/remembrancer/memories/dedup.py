@@ -25,6 +25,8 @@ class Candidate:
     subject_key: str | None
     insists: bool
     place_id: str | None = None
+    waits: bool = False
+    """It waits for its owner, and until then is nothing that others could be a mention of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ class Known:
     """
 
     same: dict[tuple[Placement, bytes], str] = field(default_factory=dict)
+    waiting: dict[tuple[Placement, bytes], str] = field(default_factory=dict)
+    """Like ``same``, of memories that wait: only what waits as well repeats them."""
     near: dict[int, tuple[str, str]] = field(default_factory=dict)
     subjects: dict[tuple[Placement, str], str] = field(default_factory=dict)
     spots: dict[tuple[Placement, str], str] = field(default_factory=dict)
@@ -65,7 +69,7 @@ def judge(
     """
     spare = iter(new_ids)
     spots = dict(known.spots)
-    same, subjects = dict(known.same), dict(known.subjects)
+    same, subjects, waiting = dict(known.same), dict(known.subjects), dict(known.waiting)
     created: list[tuple[str, Candidate]] = []
     verdicts = []
     for index, candidate in enumerate(candidates):
@@ -77,7 +81,8 @@ def judge(
             verdicts.append(Verdict(outcome, spots[spot]))
             continue
         key = (candidate.place, candidate.hash)
-        found = same.get(key) or _near(candidate, known.near.get(index), created, threshold)
+        found = same.get(key) or (candidate.waits and waiting.get(key))
+        found = found or _near(candidate, known.near.get(index), created, threshold)
         subject = (candidate.place, candidate.subject_key or "")
         if found:
             verdicts.append(Verdict(Outcome.MENTIONED, found))
@@ -85,8 +90,11 @@ def judge(
             verdicts.append(Verdict(Outcome.SIMILAR, subjects[subject]))
         else:
             new_id = next(spare)
-            same[key] = new_id
-            subjects.setdefault(subject, new_id)
+            if candidate.waits:
+                waiting[key] = new_id
+            else:
+                same[key] = new_id
+                subjects.setdefault(subject, new_id)
             created.append((new_id, candidate))
             verdicts.append(Verdict(Outcome.CREATED, new_id))
     return verdicts
@@ -103,8 +111,8 @@ def _near(
     alike = (
         (new_id, other)
         for new_id, other in created
-        if (other.place, other.kind, other.interval)
-        == (candidate.place, candidate.kind, candidate.interval)
+        if (other.place, other.kind, other.interval, other.waits)
+        == (candidate.place, candidate.kind, candidate.interval, candidate.waits)
     )
     for new_id, other in alike:
         if float(candidate.vector @ other.vector) >= threshold and says_the_same(

@@ -84,13 +84,14 @@ async def lock_owner(connection: AsyncConnection, owner_id: UUID) -> None:
 async def same_statements(
     connection: AsyncConnection, owner_id: UUID, hashes: Sequence[bytes]
 ) -> Rows:
-    """Return active memories with one of these statement hashes."""
+    """Return memories in use, or waiting to be, with one of these statement hashes."""
+    column = memories.c
     statement = select(
-        memories.c.id, memories.c.content_hash, memories.c.agent_id, memories.c.space_id
+        column.id, column.content_hash, column.agent_id, column.space_id, column.status
     ).where(
-        memories.c.owner_id == owner_id,
-        memories.c.status == Status.ACTIVE,
-        memories.c.content_hash.in_(hashes),
+        column.owner_id == owner_id,
+        column.status.in_((Status.ACTIVE, Status.PENDING)),
+        column.content_hash.in_(hashes),
     )
     return (await connection.execute(statement)).all()
 
@@ -295,6 +296,8 @@ def _matching(actor: Actor, wanted: MemoryFilter, statement: Select[Any]) -> Sel
         (column.status, wanted.statuses),
         (column.kind, wanted.kinds),
         (column.category, wanted.categories),
+        (column.review, wanted.reviews),
+        (column.source, wanted.sources),
     ]
     for which, values in chosen:
         if values:

@@ -64,6 +64,20 @@ class Status(StrEnum):
     INACTIVE = "inactive"
     EVICTED = "evicted"
     FORGOTTEN = "forgotten"
+    PENDING = "pending"
+    """Waits for its owner: neither recalled nor in any list that does not ask for it."""
+
+
+class Review(StrEnum):
+    """What its owner has said of a memory that somebody or something else wrote."""
+
+    NONE = "none"
+    """Nobody was asked."""
+    PENDING = "pending"
+    """They are to look at it. An instruction is in use meanwhile, for them alone."""
+    CONFIRMED = "confirmed"
+    REJECTED = "rejected"
+    """It is forgotten, and does not come back from the same messages."""
 
 
 class Outcome(StrEnum):
@@ -150,6 +164,13 @@ class MemoryCreate(BaseModel):
     allow_similar: bool = Field(
         False, description="Store it even if a memory on the same subject exists."
     )
+    pending: bool = Field(
+        False, description="Keep it out of recall and lists until its user confirms it."
+    )
+    revises: MemoryId | None = Field(
+        None,
+        description="With `pending`: the memory it becomes a new version of once confirmed.",
+    )
     associations: list[AssociationCreate] = Field(
         [], max_length=50, description="Memories to associate it with."
     )
@@ -163,6 +184,10 @@ class MemoryCreate(BaseModel):
             raise ValueError("visibility: only a memory in a space can be shared")
         if self.place_id is not None and (self.kind is not Kind.PLACE or self.subject is None):
             raise ValueError("place_id: needs kind place, and the name of the place as subject")
+        if self.pending and self.shared:
+            raise ValueError("pending: shared knowledge has nobody to confirm it")
+        if self.revises is not None and not self.pending:
+            raise ValueError("revises: is for what waits; update the memory instead")
         return self
 
 
@@ -218,6 +243,10 @@ class Memory(BaseModel):
     version: int
     importance: float
     status: Status
+    review: Review
+    revises: str | None = Field(
+        None, description="What it is to be a new version of, where it waits to be confirmed."
+    )
     pinned: bool
     tokens: int = Field(description="Of the content, as a budget counts them (cl100k_base).")
     place_id: str | None = Field(description="Of a place: what tells it from every other.")
@@ -319,6 +348,10 @@ class MemoryFilter(BaseModel):
     subject: Label | None = None
     space_id: UUID | None = None
     statuses: list[Status] = [Status.ACTIVE]
+    reviews: list[Review] = Field([], description="What was said of it in a review.")
+    sources: list[Key] = Field(
+        [], description="How it came in, such as `extraction` or `manual`.", max_length=20
+    )
     pinned: bool | None = None
     text: Label | None = Field(None, description="A part of the content, in any case.")
     sort: SortBy = SortBy.RECENT

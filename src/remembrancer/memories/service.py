@@ -38,6 +38,7 @@ from remembrancer.memories.schemas import (
     MemoryWritten,
     Mention,
     Outcome,
+    Review,
     Status,
 )
 from remembrancer.memories.versioning import new_version
@@ -46,6 +47,8 @@ from remembrancer.settings import LimitSettings
 from remembrancer.text import LARGEST_PAGE, check_range
 from remembrancer.users import repository as users
 
+_IN_HAND: Final = frozenset({Status.ACTIVE, Status.PENDING})
+"""What its owner changes and forgets."""
 _SWITCHED: Final = frozenset({Status.ACTIVE, Status.INACTIVE})
 """What is activated and deactivated."""
 
@@ -185,7 +188,8 @@ class Memories:
     async def get(self, actor: Actor, memory_id: str) -> MemoryHistory:
         """Return a memory with its versions and mentions.
 
-        One that is inactive or evicted is there for its owner, one that is forgotten for nobody.
+        One that is inactive, evicted or waits for review is there for its owner, one that is
+        forgotten for nobody.
         """
         rules.check_id(memory_id)
         async with self._database.transaction(actor) as (connection, actor):
@@ -301,7 +305,7 @@ class Memories:
         memory_id: str,
         values: dict[str, Any],
         *,
-        among: Collection[Status] = (Status.ACTIVE,),
+        among: Collection[Status] = _IN_HAND,
         if_version: int | None = None,
     ) -> Memory:
         rules.check_id(memory_id)
@@ -312,6 +316,7 @@ class Memories:
                 if among is _SWITCHED and row.status == values["status"]:
                     return told.memory(row)
                 if values.get("status") is Status.ACTIVE:
+                    values |= {"review": _review_of_restored(row)}
                     await leaving.check_may_add(connection, row.owner_id, [row.id])
                 changed = await _unless_same(
                     repository.change(connection, row.owner_id, row.id, values)
@@ -331,7 +336,7 @@ class Memories:
         actor: Actor,
         memory_id: str,
         *,
-        among: Collection[Status] = (Status.ACTIVE,),
+        among: Collection[Status] = _IN_HAND,
     ) -> Row[Any] | None:
         row = await repository.find(connection, actor, memory_id)
         if row is None or not may_change(actor, row.owner_id):
@@ -358,8 +363,15 @@ class Memories:
 
 def _is_there(actor: Actor, row: Row[Any]) -> bool:
     """Say whether somebody who may see a memory may read it in the status it is in."""
-    aside = row.status in {Status.INACTIVE, Status.EVICTED}
+    aside = row.status in {Status.INACTIVE, Status.EVICTED, Status.PENDING}
     return row.status == Status.ACTIVE or (aside and may_change(actor, row.owner_id))
+
+
+def _review_of_restored(row: Row[Any]) -> Review:
+    if row.status == Status.PENDING:
+        raise Conflict("waits for review; confirm it", field="memory_id")
+    review = Review(row.review)
+    return Review.CONFIRMED if review is Review.REJECTED else review
 
 
 def _of_the_only_one(error: InvalidInput | NotFound) -> InvalidInput | NotFound:

@@ -1,5 +1,6 @@
 """Memories in a space: private to their author until they share them."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -10,7 +11,7 @@ from remembrancer import audit
 from remembrancer.access import Actor, Visibility, may_change
 from remembrancer.audit.reads import Reads
 from remembrancer.db.engine import Database
-from remembrancer.db.tables import postings, recall_items
+from remembrancer.db.tables import memories, postings, recall_items
 from remembrancer.errors import Conflict, InvalidInput, NotFound, PreconditionFailed
 from remembrancer.memories import associations, guarding, repository, told
 from remembrancer.memories.facts import Fact, FactCreate, in_order
@@ -115,10 +116,11 @@ class Sharing:
                 if row.visibility == visibility:
                     return told.memory(row)
                 if not sharing or await _among_members(connection, row):
-                    changed = await _show(connection, row, visibility)
+                    await show(connection, row.owner_id, [row.id], row.space_id, visibility)
+                    changed = await repository.by_ids(connection, row.owner_id, [row.id])
                     action = ACTION if sharing else "memory.unshare"
                     await audit.note(connection, actor, action, [row.id], owner_id=row.owner_id)
-                    return told.memory(changed)
+                    return told.memory(changed[row.id])
         await self._refused(actor, ACTION, memory_id)
         if row is None:
             raise NotFound("no such memory", field="memory_id")
@@ -175,23 +177,27 @@ def _check(row: Row[Any], visibility: Visibility, if_version: int | None) -> Non
         guarding.check_sharing(row)
 
 
-async def _show(connection: AsyncConnection, row: Row[Any], visibility: Visibility) -> Row[Any]:
-    """Set who sees a memory, with all that recall and the graph know of it."""
-    item = recall_items.c
-    with_whom = row.space_id if visibility is Visibility.SHARED else None
-    changed = await repository.change(
-        connection,
-        row.owner_id,
-        row.id,
-        {"visibility": visibility.value, "updated_at": func.now()},
+async def show(
+    connection: AsyncConnection,
+    owner_id: UUID,
+    ids: Sequence[str],
+    space_id: UUID,
+    visibility: Visibility,
+) -> None:
+    """Set who sees an owner's memories in a space, with all that recall and the graph know."""
+    memory, item = memories.c, recall_items.c
+    with_whom = space_id if visibility is Visibility.SHARED else None
+    await connection.execute(
+        update(memories)
+        .where(memory.owner_id == owner_id, memory.id.in_(ids))
+        .values(visibility=visibility.value, updated_at=func.now())
     )
-    mine = (item.owner_id == row.owner_id) & (item.memory_id == row.id)
-    await connection.execute(update(recall_items).where(mine).values(visibility=visibility.value))
+    theirs = (item.owner_id == owner_id) & item.memory_id.in_(ids)
+    await connection.execute(update(recall_items).where(theirs).values(visibility=visibility.value))
     await connection.execute(
         update(postings)
-        .where(postings.c.owner_id == row.owner_id)
-        .where(postings.c.item_id.in_(select(item.id).where(mine)))
+        .where(postings.c.owner_id == owner_id)
+        .where(postings.c.item_id.in_(select(item.id).where(theirs)))
         .values(shared_space_id=with_whom)
     )
-    await associations.share(connection, row.owner_id, [row.id], with_whom)
-    return changed
+    await associations.share(connection, owner_id, ids, with_whom)

@@ -22,7 +22,7 @@ from remembrancer.memories import guarding, repository, rules
 from remembrancer.memories.budget import Budget
 from remembrancer.memories.dedup import Candidate, Known, Verdict, judge
 from remembrancer.memories.rules import Resolved, Said
-from remembrancer.memories.schemas import MemoryCreate, Outcome, Status
+from remembrancer.memories.schemas import MemoryCreate, Outcome, Review, Status
 from remembrancer.preferences.scopes import scopes
 from remembrancer.spaces import repository as spaces
 from remembrancer.users import repository as users
@@ -206,7 +206,8 @@ class Writing:
         known = Known()
         same = await repository.same_statements(connection, owner_id, hashes)
         for place, row in _on(by_ground, same):
-            known.same[place, row.content_hash] = row.id
+            said = known.waiting if row.status == Status.PENDING else known.same
+            said[place, row.content_hash] = row.id
         for row in await repository.nearest(
             connection, owner_id, self.near_duplicate, _vector_columns(drafts)
         ):
@@ -289,6 +290,7 @@ def _candidate(draft: Draft) -> Candidate:
         subject_key=draft.subject_key,
         insists=statement.allow_similar,
         place_id=statement.place_id,
+        waits=statement.pending,
     )
 
 
@@ -319,7 +321,11 @@ def _memory_row(memory_id: str, draft: Draft, source: str, now: datetime) -> dic
         "content_hash": draft.hash,
         "tokens": tokens.count(statement.content),
         "place_id": statement.place_id,
-        "review": "pending" if guarding.is_quoted(statement) else "none",
+        "status": (Status.PENDING if statement.pending else Status.ACTIVE).value,
+        "review": (
+            Review.PENDING if statement.pending or guarding.is_quoted(statement) else Review.NONE
+        ).value,
+        "revises": statement.revises,
         "version": 1,
         "importance": importance,
         "pinned": statement.pinned,
@@ -356,6 +362,7 @@ def source_of(memory: dict[str, Any], now: datetime) -> Source:
         kind=memory["kind"],
         category=memory["category"],
         importance=memory["importance"],
+        active=memory["status"] == Status.ACTIVE,
     )
 
 

@@ -47,6 +47,8 @@ memories = Table(
     Column("importance", Float, nullable=False),
     Column("status", Text, nullable=False, server_default="active"),
     Column("review", Text, nullable=False, server_default="none"),
+    # The owner's memory of which a pending one becomes a version once it is confirmed.
+    Column("revises", Text),
     Column("pinned", Boolean, nullable=False, server_default="false"),
     Column("place_id", Text),
     Column("metadata", JSONB, nullable=False, server_default="{}"),
@@ -60,7 +62,9 @@ memories = Table(
     instant("updated_at", default="now"),
     instant("forgotten_at", null=True),
     CheckConstraint("visibility IN ('private', 'shared')", name="visibility"),
-    CheckConstraint("status IN ('active', 'inactive', 'evicted', 'forgotten')", name="status"),
+    CheckConstraint(
+        "status IN ('active', 'inactive', 'evicted', 'forgotten', 'pending')", name="status"
+    ),
     CheckConstraint("review IN ('none', 'pending', 'confirmed', 'rejected')", name="review"),
     CheckConstraint("importance BETWEEN 0 AND 1", name="importance"),
     # The same statement in the same place is one memory, whoever writes it at the same time.

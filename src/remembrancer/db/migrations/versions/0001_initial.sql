@@ -107,6 +107,7 @@ CREATE TABLE memories (
     importance FLOAT NOT NULL,
     status TEXT DEFAULT 'active' NOT NULL,
     review TEXT DEFAULT 'none' NOT NULL,
+    revises TEXT,
     pinned BOOLEAN DEFAULT false NOT NULL,
     place_id TEXT,
     metadata JSONB DEFAULT '{}' NOT NULL,
@@ -124,7 +125,7 @@ CREATE TABLE memories (
     forgotten_at timestamptz,
     CONSTRAINT pk_memories PRIMARY KEY (owner_id, id),
     CONSTRAINT ck_memories_visibility CHECK (visibility IN ('private', 'shared')),
-    CONSTRAINT ck_memories_status CHECK (status IN ('active', 'inactive', 'evicted', 'forgotten')),
+    CONSTRAINT ck_memories_status CHECK (status IN ('active', 'inactive', 'evicted', 'forgotten', 'pending')),
     CONSTRAINT ck_memories_review CHECK (review IN ('none', 'pending', 'confirmed', 'rejected')),
     CONSTRAINT ck_memories_importance CHECK (importance BETWEEN 0 AND 1)
 );

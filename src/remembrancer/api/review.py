@@ -1,0 +1,43 @@
+"""Review of what waits for somebody: /api/memory/review."""
+
+from uuid import UUID
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from remembrancer.api.dependencies import Acting, Authenticated, Cursor, Limit, Services
+from remembrancer.memories.reviewing import MOST_DECISIONS, ReviewDecision, Reviewed
+from remembrancer.memories.schemas import MemoryPage
+
+router = APIRouter(prefix="/api/memory/review", tags=["memory"])
+
+
+class ReviewRequest(BaseModel):
+    """Decisions about memories that wait, and for whom."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    user_id: UUID | None = Field(None, description="The user to act for.")
+    agent_id: UUID | None = Field(None, description="The agent to act through.")
+    decisions: list[ReviewDecision] = Field(max_length=MOST_DECISIONS)
+
+
+class ReviewAnswer(BaseModel):
+    """What became of each memory, in order."""
+
+    results: list[Reviewed]
+
+
+@router.get("")
+async def list_waiting(
+    memory: Services, actor: Acting, limit: Limit = 50, cursor: Cursor = None
+) -> MemoryPage:
+    """List what waits for a user to look at it, the newest first, each with its source message."""
+    return await memory.reviewing.waiting(actor, limit=limit, cursor=cursor)
+
+
+@router.post("")
+async def review(memory: Services, actor: Authenticated, request: ReviewRequest) -> ReviewAnswer:
+    """Confirm, reject or share memories that wait; says of each what became of it."""
+    actor = actor.acting_for(request.user_id, request.agent_id)
+    return ReviewAnswer(results=list(await memory.reviewing.decide(actor, request.decisions)))

@@ -1,0 +1,224 @@
+"""Words that say when, resolved: "last year", said in May 2023, is 2022. Pure.
+
+English, in the wordings people use most. Whatever is not known here stays as it was said.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import Final
+from zoneinfo import ZoneInfo
+
+_NUMBERS: Final = {
+    word: number
+    for number, words in enumerate(
+        "- a,an,one two,couple three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
+    )
+    for word in words.split(",")
+}
+_DAYS: Final = "monday tuesday wednesday thursday friday saturday sunday".split()  # noqa: SIM905
+_MONTHS: Final = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+
+_N = r"(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|a\ couple\ of)"
+_LEAD = r"(?:\b(since|from|until|till|before|by|in|on|during|for)\s+)?"
+_SAYING = re.compile(
+    rf"""{_LEAD}\b(?:
+        (?P<before_yesterday>(?:the\ )?day\ before\ yesterday)
+      | (?P<after_tomorrow>(?:the\ )?day\ after\ tomorrow)
+      | (?P<day>today|tonight|this\ (?:morning|afternoon|evening)
+          |yesterday(?:\ (?:morning|afternoon|evening))?|last\ night
+          |tomorrow(?:\ (?:morning|afternoon|evening|night))?)
+      | (?P<which>last|this|next)\ (?P<unit>week(?:end)?|month|year)
+      | (?P<which_day>last|next)\ (?P<weekday>{"|".join(_DAYS)})
+      | {_N}\ (?P<ago>day|week|month|year)s?\ ago
+      | in\ {_N}\ (?P<ahead>day|week|month|year)s?
+    )\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Days from ``first`` up to, but not with, ``end``, and how they are called."""
+
+    first: date
+    end: date
+    name: str
+    at: str
+    """The word before the name: "in" or "on"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A text without words that mean something else tomorrow, and the time it speaks of.
+
+    The times are null where it names none, or says only since or until when.
+    """
+
+    words: str
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+
+
+def resolve(words: str, said_at: datetime, zone: str) -> Resolved:
+    """Return ``words`` with the days they mean, as somebody in ``zone`` said them at ``said_at``.
+
+    The interval is that of the first such wording.
+    """
+    today = local(said_at, zone).date()
+    found: list[tuple[str, Span]] = []
+
+    def named(match: re.Match[str]) -> str:
+        span = _span(match, today)
+        if span is None:
+            return match[0]
+        lead = (match[1] or "").casefold()
+        found.append((lead, span))
+        kept = match[1] if lead not in {"", "in", "on", "during", "for"} else span.at
+        shown = f"{kept} {span.name}"
+        return shown[0].upper() + shown[1:] if match[0][0].isupper() else shown
+
+    resolved = _SAYING.sub(named, words)
+    if not found:
+        return Resolved(words)
+    lead, span = found[0]
+    first, end = midnight(span.first, zone), midnight(span.end, zone)
+    if lead in {"since", "from"}:
+        return Resolved(resolved, valid_from=first)
+    if lead in {"until", "till"}:
+        return Resolved(resolved, valid_to=end)
+    if lead in {"before", "by"}:
+        return Resolved(resolved, valid_to=first)
+    return Resolved(resolved, first, end)
+
+
+def interval(written: str | None, zone: str) -> tuple[datetime, datetime] | None:
+    """Return when a year, month or day as ``2023``, ``2023-05`` or ``2023-05-07`` is; else none."""
+    match = re.fullmatch(r"(\d{4})(?:-(\d\d?))?(?:-(\d\d?))?(?:T.*)?", (written or "").strip())
+    if match is None:
+        return None
+    year, month, day = (int(part) if part else None for part in match.groups())
+    try:
+        if year is None or not 2 < year < 9990:
+            return None
+        if month is None:
+            return midnight(date(year, 1, 1), zone), midnight(date(year + 1, 1, 1), zone)
+        first = date(year, month, day or 1)
+    except ValueError:
+        return None
+    end = first + timedelta(days=1) if day else _months(first, 1)
+    return midnight(first, zone), midnight(end, zone)
+
+
+def local(moment: datetime, zone: str) -> datetime:
+    """Return a moment as clocks in a zone show it."""
+    return moment.astimezone(ZoneInfo(zone))
+
+
+def midnight(day: date, zone: str) -> datetime:
+    """Return when a day begins in a zone."""
+    return datetime.combine(day, time(), ZoneInfo(zone))
+
+
+def _span(match: re.Match[str], today: date) -> Span | None:
+    try:
+        return next(made(match, today) for name, made in _KINDS.items() if match[name] is not None)
+    except (OverflowError, ValueError):
+        return None
+
+
+def _one_day(day: date) -> Span:
+    return Span(
+        day, day + timedelta(days=1), f"{day.day} {_MONTHS[day.month - 1]} {day.year}", "on"
+    )
+
+
+def _week(day: date) -> Span:
+    first = day - timedelta(days=day.weekday())
+    return Span(first, first + timedelta(days=7), f"the week of {_one_day(first).name}", "in")
+
+
+def _month(day: date) -> Span:
+    first = day.replace(day=1)
+    return Span(first, _months(first, 1), f"{_MONTHS[first.month - 1]} {first.year}", "in")
+
+
+def _year(year: int) -> Span:
+    return Span(date(year, 1, 1), date(year + 1, 1, 1), str(year), "in")
+
+
+def _months(day: date, count: int) -> date:
+    months = day.year * 12 + day.month - 1 + count
+    return date(months // 12, months % 12 + 1, 1)
+
+
+def _named_day(match: re.Match[str], today: date) -> Span:
+    said = match["day"].casefold()
+    ahead = -1 if said.startswith("yesterday") or said == "last night" else 0
+    return _one_day(today + timedelta(days=1 if said.startswith("tomorrow") else ahead))
+
+
+def _named_unit(match: re.Match[str], today: date) -> Span:
+    step = {"last": -1, "this": 0, "next": 1}[match["which"].casefold()]
+    return _away(match["unit"].casefold(), step, today)
+
+
+def _named_weekday(match: re.Match[str], today: date) -> Span:
+    weekday = _DAYS.index(match["weekday"].casefold())
+    if match["which_day"].casefold() == "last":
+        return _one_day(today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1))
+    return _one_day(today + timedelta(days=(weekday - today.weekday() - 1) % 7 + 1))
+
+
+def _count(word: str) -> int:
+    said = word.casefold()
+    if said.startswith("a couple"):
+        return 2
+    return int(said) if said.isdecimal() else _NUMBERS[said]
+
+
+def _ago(match: re.Match[str], today: date) -> Span:
+    return _away(match["ago"].casefold(), -_count(match[match.re.groupindex["ago"] - 1]), today)
+
+
+def _ahead(match: re.Match[str], today: date) -> Span:
+    return _away(match["ahead"].casefold(), _count(match[match.re.groupindex["ahead"] - 1]), today)
+
+
+def _away(unit: str, step: int, today: date) -> Span:
+    if unit == "day":
+        return _one_day(today + timedelta(days=step))
+    if unit == "week":
+        return _week(today + timedelta(weeks=step))
+    if unit == "weekend":
+        saturday = _week(today + timedelta(weeks=step)).first + timedelta(days=5)
+        name = f"the weekend of {_one_day(saturday).name}"
+        return Span(saturday, saturday + timedelta(days=2), name, "on")
+    if unit == "month":
+        return _month(_months(today, step))
+    return _year(today.year + step)
+
+
+_KINDS: Final[dict[str, Callable[[re.Match[str], date], Span]]] = {
+    "before_yesterday": lambda _, today: _one_day(today - timedelta(days=2)),
+    "after_tomorrow": lambda _, today: _one_day(today + timedelta(days=2)),
+    "day": _named_day,
+    "which": _named_unit,
+    "which_day": _named_weekday,
+    "ago": _ago,
+    "ahead": _ahead,
+}

@@ -1,0 +1,1 @@
+"""What a model is asked: Jinja files, with the shape of the answer beside them."""

@@ -1,0 +1,6 @@
+"""Language models, whichever provider they are of: one question, one structured answer."""
+
+from remembrancer.llm.asking import LanguageModel
+from remembrancer.llm.providers import create_language_model
+
+__all__ = ["LanguageModel", "create_language_model"]

@@ -1,0 +1,75 @@
+"""From settings to a model: which provider speaks for it, where and with which key."""
+
+from typing import Any
+
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.models import Model, infer_model
+from pydantic_ai.providers import Provider, infer_provider_class
+
+from remembrancer.errors import ConfigurationError
+from remembrancer.llm.asking import LanguageModel
+from remembrancer.settings import LanguageModelSettings
+
+OLLAMA = "http://127.0.0.1:11434/v1"
+"""Where Ollama listens unless it is told otherwise."""
+
+
+def create_language_model(settings: LanguageModelSettings) -> LanguageModel | None:
+    """Return the configured model; none if there is none. Nothing is asked of it yet.
+
+    Raises ``ConfigurationError`` for a provider that is not known, not installed or lacks a key.
+    """
+    if not settings.model:
+        return None
+    return LanguageModel(
+        _model(settings),
+        name=settings.model,
+        max_tokens=settings.max_tokens,
+        timeout=settings.timeout,
+        retries=settings.retries,
+    )
+
+
+def _model(settings: LanguageModelSettings) -> Model:
+    provider, _, name = settings.model.partition(":")
+    if not name:
+        raise ConfigurationError(
+            "REMEMBRANCER_LLM__MODEL must name provider and model, such as openai:gpt-5-mini"
+        )
+    try:
+        if provider == "openai" and settings.base_url:
+            return _compatible(name, settings)
+        return infer_model(settings.model, lambda kind: _provider(kind, settings))
+    except ImportError:
+        raise ConfigurationError(
+            f"the provider {provider} is not installed: pip install 'remembrancer[{provider}]'"
+        ) from None
+    except (UserError, ValueError, TypeError):
+        raise ConfigurationError(
+            f"the language model {settings.model} cannot be used: the provider is not known, "
+            "or REMEMBRANCER_LLM__API_KEY or REMEMBRANCER_LLM__BASE_URL is missing"
+        ) from None
+
+
+def _compatible(name: str, settings: LanguageModelSettings) -> Model:
+    from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415
+
+    assert settings.base_url is not None
+    provider = OpenAICompatibleProvider(
+        "openai-compatible", base_url=settings.base_url, api_key=_key(settings)
+    )
+    return OpenAIChatModel(name, provider=provider)
+
+
+def _provider(kind: str, settings: LanguageModelSettings) -> Provider[Any]:
+    given: dict[str, Any] = {"api_key": _key(settings), "base_url": settings.base_url}
+    if kind == "ollama" and not settings.base_url:
+        given["base_url"] = OLLAMA
+    return infer_provider_class(kind)(
+        **{name: value for name, value in given.items() if value is not None}
+    )
+
+
+def _key(settings: LanguageModelSettings) -> str | None:
+    return settings.api_key.get_secret_value() if settings.api_key else None
