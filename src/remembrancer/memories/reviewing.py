@@ -183,7 +183,7 @@ class Reviewing:
         if plan.repeats:
             await repeating.repeat(connection, owner_id, plan.repeats)
         await _set(connection, owner_id, plan.confirmed, Status.ACTIVE, Review.CONFIRMED)
-        await _set(connection, owner_id, plan.settled, Status.INACTIVE, Review.CONFIRMED)
+        await _set(connection, owner_id, plan.settled, Status.FORGOTTEN, Review.CONFIRMED)
         await _set(connection, owner_id, plan.rejected, Status.FORGOTTEN, Review.REJECTED)
         for space_id, ids in plan.shared.items():
             await sharing.show(connection, owner_id, ids, space_id, Visibility.SHARED)
