@@ -18,6 +18,7 @@ from remembrancer import (
     MemoryCreate,
     MessageCreate,
     MoveRequest,
+    PlaceCreate,
     PreferenceUpdate,
     Remembrancer,
     Role,
@@ -176,6 +177,14 @@ class Rest:
             "/api/memory/{memory_id}/visibility": {"visibility": "private"},
             "/api/ai/legacies/{legacy_id}/facts": {"content": "A fact"},
             "/api/ai/facts/{fact_id}/visibility": {"visibility": "shared"},
+            "/api/users/{user_id}/places": {"place_id": "home", "place_name": "Home"},
+            "/api/users/{user_id}/memory-document": {
+                "facts": [{"id": "a", "content": "A fact", "added_at": "2026-01-01T00:00:00Z"}]
+            },
+            "/api/tools/{name}": {
+                "arguments": {"content": "Ada sings.", "category": "other"},
+                **own,
+            },
             **self._good_preferences(),
         }.get(operation.path, {})
 
@@ -229,7 +238,11 @@ async def rest(api: Api, ada: User, agent: Agent) -> Rest:
         as_actor(ada), SpaceCreate(name="Gran", member_ids=[eve.id])
     )
     fact = await api.memory.remember("Gran likes tea.", user=ada, space_id=space.id)
+    home = PlaceCreate(place_id="home", place_name="Home")
+    await api.memory.places.add(as_actor(ada), home)
     ids = {
+        "place_id": home.place_id,
+        "name": "add_to_memory",
         "space_id": str(space.id),
         "legacy_id": str(space.id),
         "member_id": str(eve.id),
@@ -470,7 +483,8 @@ async def test_every_query_parameter_refuses_what_it_cannot_be(rest: Rest) -> No
         for name, schema in operation.parameters("query"):
             kinds = operation.kinds(schema) - {"null"}
             for value in wrong[kinds.pop()]:
-                if (name == "q" and value != "\x00") or (name, value) == ("offset", "0"):
+                counts = name in {"offset", "adding"}
+                if (name == "q" and value != "\x00") or (counts and value == "0"):
                     continue
                 response = await rest.send(operation, query={name: value}, **body)
                 assert response.status_code == 422, (operation.path, name, value, response.text)
