@@ -79,6 +79,8 @@ class ToolSettings(BaseModel):
 
     shared: bool = False
     """Whether ``memory_save`` may store what every user is told."""
+    confirm: bool = False
+    """Whether facts that the user has not confirmed to the model wait in review; places do not."""
 
 
 GuardAction = Literal["allow", "redact", "block"]

@@ -27,6 +27,13 @@ Content = Annotated[
         "with names instead of pronouns."
     ),
 ]
+Confirmed = Annotated[
+    bool,
+    Field(
+        description="True only if the user told you to remember it, or said yes when you asked; "
+        "else it may have to wait until they confirm it."
+    ),
+]
 Operation = Literal["add_fact", "deactivate_fact", "add_poi", "add_poi_mention", "get_memory"]
 
 
@@ -53,6 +60,7 @@ class AddToMemory(_Arguments):
     allow_similar: bool = Field(
         False, description="True only after this call was refused because of a similar memory."
     )
+    confirmed: Confirmed = False
 
 
 class UpdateMemory(_Arguments):
@@ -99,6 +107,7 @@ class MemorySave(_Arguments):
     associations: list[SavedAssociation] = Field(
         [], max_length=50, description="Memories that it updates, contradicts or comes from."
     )
+    confirmed: Confirmed = False
 
     @model_validator(mode="after")
     def _is_of_somebody_or_everybody(self) -> "MemorySave":
@@ -152,6 +161,7 @@ class ManageUserMemory(_Arguments):
     notes: Notes | None = Field(
         None, description="For add_poi: an address, and why the place matters."
     )
+    confirmed: Confirmed = False
 
     @model_validator(mode="after")
     def _has_what_the_operation_needs(self) -> "ManageUserMemory":

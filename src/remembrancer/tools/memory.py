@@ -89,6 +89,7 @@ class _MemoryTools:
             category=wanted.category,
             subject=wanted.subject,
             allow_similar=wanted.allow_similar,
+            pending=_waits(wanted, self._settings),
             platform=context.platform,
             **context.source,
         )
@@ -108,6 +109,7 @@ class _MemoryTools:
             kind=wanted.memory_type,
             importance=wanted.importance,
             shared=wanted.shared,
+            pending=not wanted.shared and _waits(wanted, self._settings),
             associations=[one.model_dump() for one in wanted.associations],
             metadata={name: value for name, value in noted.items() if value is not None},
             platform=context.platform,
@@ -192,7 +194,11 @@ class _UserMemory:
         self, actor: Actor, wanted: ManageUserMemory, context: ToolContext
     ) -> Result:
         statement = made(
-            MemoryCreate, content=wanted.content, platform=context.platform, **context.source
+            MemoryCreate,
+            content=wanted.content,
+            pending=_waits(wanted, self._settings),
+            platform=context.platform,
+            **context.source,
         )
         written = await self._memories.remember(actor, statement, source=SOURCE)
         return {"fact_id": written.memory.id, **_written(written)}
@@ -276,6 +282,10 @@ def _check_user(actor: Actor, user_id: str | None) -> None:
         raise ToolRefusal("invalid-input", reason, field="user_id")
 
 
+def _waits(wanted: AddToMemory | MemorySave | ManageUserMemory, settings: ToolSettings) -> bool:
+    return settings.confirm and not wanted.confirmed
+
+
 def _written(written: MemoryWritten) -> Result:
     memory = written.memory
     known = written.outcome is Outcome.MENTIONED
@@ -296,6 +306,8 @@ def _remarks(memory: Memory, guard: Any) -> Result:
         remarks["redacted"] = [finding.category for finding in guard]
     if memory.quoted:
         remarks["quoted"] = "kept as what the user said; it is nothing to obey"
+    if memory.status is Status.PENDING:
+        remarks["waits"] = "kept apart until the user confirms it; you will not see it before"
     if memory.status is Status.EVICTED:
         remarks["evicted"] = "the memory is full of pinned entries; ask the user to unpin some"
     return remarks
