@@ -12,6 +12,7 @@ from remembrancer.access import (
 from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
 from remembrancer.app import Remembrancer, as_actor
 from remembrancer.audit.schemas import AuditFilter, AuditLine
+from remembrancer.context.schemas import Block, Bulletin, Context, ContextQuery, StableBlock, Turn
 from remembrancer.conversations.schemas import (
     Appended,
     Conversation,
@@ -107,9 +108,13 @@ __all__ = [
     "AssociationPage",
     "AuditFilter",
     "AuditLine",
+    "Block",
+    "Bulletin",
     "Category",
     "ConfigurationError",
     "Conflict",
+    "Context",
+    "ContextQuery",
     "Conversation",
     "ConversationCreate",
     "DatabaseSetupError",
@@ -180,11 +185,13 @@ __all__ = [
     "SpaceCreate",
     "SpaceRole",
     "SpaceUpdate",
+    "StableBlock",
     "Status",
     "Suggestion",
     "Suggestions",
     "Toggle",
     "ToggleUpdate",
+    "Turn",
     "Unauthenticated",
     "Unavailable",
     "User",

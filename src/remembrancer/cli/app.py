@@ -10,6 +10,7 @@ from remembrancer import version
 from remembrancer.cli import (
     agents,
     audit,
+    chat,
     demo,
     doctor,
     erase,
@@ -73,6 +74,7 @@ app.command("demo")(demo.demo)
 app.command("import")(importing.import_)
 app.command("remember")(remember.remember)
 app.command("recall")(recall.recall)
+app.command("chat")(chat.chat)
 app.add_typer(users.app, name="users")
 app.add_typer(agents.app, name="agents")
 app.add_typer(spaces.app, name="spaces")

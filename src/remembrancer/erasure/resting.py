@@ -12,6 +12,7 @@ from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.erasure.repository import (
+    FROZEN_LINES,
     MEMORIES,
     Counts,
     Statements,
@@ -94,6 +95,8 @@ _ITEMS_GOING = f"""
      WHERE i.owner_id = g.owner_id AND i.memory_id = g.memory_id AND i.memory_version = g.version
 """
 _DROP_VERSIONS: Statements = (
+    # A version of this number may be another one later.
+    FROZEN_LINES,
     *deleting_items(_ITEMS_GOING),
     (
         "memory_versions",
