@@ -1,6 +1,7 @@
 """``/memory`` on Discord, by discord.py: ``pip install 'remembrancer[discord]'``."""
 
 import io
+import re
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +12,8 @@ from remembrancer.app import Remembrancer
 from remembrancer.chat.replies import File, Piece
 from remembrancer.chat.serving import ChatCommands, Typed
 
+# The library's own escaping leaves whatever stands between the first bracket and the last.
+_MARKUP = re.compile(r"([\\*_~`|>#\[\]()<:-])")
 _MARKS = {"plain": "", "bold": "**", "code": ""}
 
 
@@ -28,7 +31,7 @@ class DiscordMessenger:
         if piece.style == "code":
             # Nothing closes a code span of two marks that holds none itself.
             return f"`` {piece.text.replace('`', chr(39)).strip()} `` "
-        text = discord.utils.escape_mentions(discord.utils.escape_markdown(piece.text))
+        text = _MARKUP.sub(r"\\\1", discord.utils.escape_mentions(piece.text))
         return f"{_MARKS[piece.style]}{text}{_MARKS[piece.style]}"
 
     def length(self, text: str) -> int:
