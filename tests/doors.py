@@ -55,6 +55,7 @@ from remembrancer import (
     UserUpdate,
     VisibilityUpdate,
 )
+from remembrancer.context.schemas import ContextQuery
 from remembrancer.preferences.files import from_csv, to_csv
 from remembrancer.tools.schema import parameters
 
@@ -380,6 +381,27 @@ class Door(ABC):
     async def window(
         self, conversation_id: Any, *, user: Any = None, last: int = 20, before: int | None = None
     ) -> list[Json]: ...
+
+    @abstractmethod
+    async def context(self, *, user: Any = None, agent: Any = None, **wanted: Any) -> Json: ...
+
+    @abstractmethod
+    async def turn(
+        self, conversation_id: Any, message: Json, *, user: Any = None, key: Any = None, **how: Any
+    ) -> Json: ...
+
+    @abstractmethod
+    async def answer(
+        self, conversation_id: Any, content: Any, *, user: Any = None, key: Any = None
+    ) -> Json: ...
+
+    @abstractmethod
+    async def bulletin(self, agent_id: Any, **how: Any) -> Json: ...
+
+    @abstractmethod
+    async def pause(
+        self, conversation_id: Any, *, user: Any = None, paused: bool = True
+    ) -> Json: ...
 
     @abstractmethod
     async def summarize(self, conversation_id: Any, *, user: Any = None) -> Json: ...
@@ -908,6 +930,45 @@ class PythonDoor(Door):
             )
         )
 
+    async def context(self, *, user: Any = None, agent: Any = None, **wanted: Any) -> Json:
+        asked = _parsed(ContextQuery, wanted)
+        return await self._tried(
+            lambda: self.memory.contexts.context(self._for(user, agent), asked)
+        )
+
+    async def turn(
+        self, conversation_id: Any, message: Json, *, user: Any = None, key: Any = None, **how: Any
+    ) -> Json:
+        which, said = _parsed(UUID, conversation_id), _parsed(MessageCreate, message)
+        wanted = _parsed(ContextQuery, how)
+        return await self._tried(
+            lambda: self.memory.turns.begin(
+                self._for(user), which, said, wanted=wanted, idempotency_key=key
+            )
+        )
+
+    async def answer(
+        self, conversation_id: Any, content: Any, *, user: Any = None, key: Any = None
+    ) -> Json:
+        which, said = _parsed(UUID, conversation_id), _parsed(MessageCreate, {"content": content})
+        return await self._tried(
+            lambda: self.memory.turns.finish(
+                self._for(user), which, said.content, idempotency_key=key
+            )
+        )
+
+    async def bulletin(self, agent_id: Any, **how: Any) -> Json:
+        which = _parsed(UUID, agent_id)
+        return await self._tried(
+            lambda: self.memory.bulletins.bulletin(self.actor, which, budget=how.get("tokens"))
+        )
+
+    async def pause(self, conversation_id: Any, *, user: Any = None, paused: bool = True) -> Json:
+        which = _parsed(UUID, conversation_id)
+        return await self._tried(
+            lambda: self.memory.conversations.pause(self._for(user), which, paused=paused)
+        )
+
     async def summarize(self, conversation_id: Any, *, user: Any = None) -> Json:
         where = _parsed(UUID, conversation_id)
         return await self._tried(lambda: self.memory.summaries.summarise(self._for(user), where))
@@ -1326,6 +1387,35 @@ class RestDoor(Door):
         path = f"/api/conversations/{conversation_id}/messages"
         answer = await self._send("GET", path, last=last, before=before, **_whom(user))
         return answer["messages"]
+
+    async def context(self, *, user: Any = None, agent: Any = None, **wanted: Any) -> Json:
+        return await self._send("POST", "/api/memory/context", {**wanted, **_whom(user, agent)})
+
+    async def turn(
+        self, conversation_id: Any, message: Json, *, user: Any = None, key: Any = None, **how: Any
+    ) -> Json:
+        path = f"/api/conversations/{conversation_id}/turn"
+        return await self._send(
+            "POST",
+            path,
+            {"message": message, **how, **_whom(user)},
+            headers={"Idempotency-Key": key},
+        )
+
+    async def answer(
+        self, conversation_id: Any, content: Any, *, user: Any = None, key: Any = None
+    ) -> Json:
+        path = f"/api/conversations/{conversation_id}/answer"
+        return await self._send(
+            "POST", path, {"content": content, **_whom(user)}, headers={"Idempotency-Key": key}
+        )
+
+    async def bulletin(self, agent_id: Any, **how: Any) -> Json:
+        return await self._send("GET", f"/api/agents/{agent_id}/bulletin", **how)
+
+    async def pause(self, conversation_id: Any, *, user: Any = None, paused: bool = True) -> Json:
+        path = f"/api/conversations/{conversation_id}/pause"
+        return await self._send("PUT" if paused else "DELETE", path, **_whom(user))
 
     async def summarize(self, conversation_id: Any, *, user: Any = None) -> Json:
         path = f"/api/conversations/{conversation_id}/summarize"

@@ -17,6 +17,7 @@ from remembrancer import (
     AgentCreate,
     AssociationCreate,
     Conflict,
+    ContextQuery,
     ConversationCreate,
     MemberAdd,
     MemoryCreate,
@@ -442,6 +443,9 @@ class Store(RuleBasedStateMachine):
         found = await self.memory.recalls.recall(actor, wanted)
         self.agree({hit.id for hit in found.hits}, set(seen), found, seen)
 
+        if number % 3 == 0:
+            await self.told(user, agent, seen, memories)
+
         own = self.world.now[user] if user else None
         for offset in range(2):
             every = self.memories() + self.memories(active=False)
@@ -464,6 +468,26 @@ class Store(RuleBasedStateMachine):
         around = await self.memory.graph.neighbours(actor, id_, depth=2, limit=200)
         expected = self.world.around(id_, memories)
         self.agree({node.id for node in around.nodes}, expected, around, seen)
+
+    async def told(
+        self, user: UUID | None, agent: UUID | None, seen: dict[str, Item], memories: set[str]
+    ) -> None:
+        """Read what an agent is told: all that is seen fits into these budgets."""
+        plenty = {"stable_tokens": 50_000, "dynamic_tokens": 50_000}
+        wanted = ContextQuery(message="What was said here?", **plenty)
+        context = await self.memory.contexts.context(as_actor(user, agent), wanted)
+        self.agree(set(context.stable.ids), memories, context, seen)
+        assert set(context.dynamic.ids) <= set(seen)
+        talks = [
+            talk
+            for talk, with_agent in self.world.conversations.items()
+            if user and with_agent == agent and self.world.now[user] in self.world.takes_part[talk]
+        ]
+        for talk in talks[:2]:
+            # Frozen whenever it was first read; since then anything may have happened.
+            wanted = ContextQuery(conversation_id=talk, message="What was said here?", **plenty)
+            context = await self.memory.contexts.context(as_actor(user, agent), wanted)
+            self.agree({*context.stable.ids} - memories, set(), context, seen)
 
     async def talks(self, user: UUID, number: int) -> None:
         """Read a conversation: for those who take part."""

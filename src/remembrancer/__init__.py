@@ -12,6 +12,7 @@ from remembrancer.access import (
 from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
 from remembrancer.app import Remembrancer, as_actor
 from remembrancer.audit.schemas import AuditFilter, AuditLine
+from remembrancer.context.schemas import Block, Bulletin, Context, ContextQuery, StableBlock, Turn
 from remembrancer.conversations.schemas import (
     Appended,
     Conversation,
@@ -129,10 +130,14 @@ __all__ = [
     "AssociationPage",
     "AuditFilter",
     "AuditLine",
+    "Block",
     "BudgetPreview",
+    "Bulletin",
     "Category",
     "ConfigurationError",
     "Conflict",
+    "Context",
+    "ContextQuery",
     "Conversation",
     "ConversationCreate",
     "DatabaseSetupError",
@@ -221,6 +226,7 @@ __all__ = [
     "SpaceCreate",
     "SpaceRole",
     "SpaceUpdate",
+    "StableBlock",
     "Status",
     "Suggestion",
     "Suggestions",
@@ -230,6 +236,7 @@ __all__ = [
     "ToolAnswer",
     "ToolContext",
     "ToolError",
+    "Turn",
     "Unauthenticated",
     "Unavailable",
     "User",

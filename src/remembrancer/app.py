@@ -14,6 +14,11 @@ from remembrancer.access import Actor, Role
 from remembrancer.agents.service import Agents
 from remembrancer.audit.log import AuditLog
 from remembrancer.audit.reads import Reads, Retention
+from remembrancer.context.bulletin import Bulletins
+from remembrancer.context.rendering import Renderer
+from remembrancer.context.service import Contexts
+from remembrancer.context.templating import Templates
+from remembrancer.context.turns import Turns
 from remembrancer.conversations.appending import Appending
 from remembrancer.conversations.service import Conversations
 from remembrancer.db.embedded import EmbeddedPostgres
@@ -66,8 +71,8 @@ class Remembrancer:
 
     Open one with :meth:`open`. ``remember`` and ``recall`` are the short way; the services
     (``users``, ``agents``, ``preferences``, ``policy``, ``spaces``, ``memories``, ``moving``,
-    ``conversations``, ``recalls``, ``keys``) have all the rest, each method taking the
-    :class:`Actor` it answers.
+    ``conversations``, ``recalls``, ``contexts``, ``bulletins``, ``turns``, ``keys``) have all the
+    rest, each method taking the :class:`Actor` it answers.
     """
 
     def __init__(self, settings: Settings, database: Database, embedder: Embedder) -> None:
@@ -134,6 +139,10 @@ class Remembrancer:
         self.recalls = Recall(
             database, embedder, self.accesses, self.reads, longest_query=limits.message_characters
         )
+        renderer = Renderer(Templates(settings.context.templates))
+        self.contexts = Contexts(database, self.recalls, self.reads, renderer, settings.context)
+        self.bulletins = Bulletins(database, self.reads, renderer, settings.context)
+        self.turns = Turns(self.conversations, self.contexts)
 
         self.tools = memory_tools(
             self.memories, self.recalls, self.places, self.documents, settings.tools

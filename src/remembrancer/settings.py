@@ -166,6 +166,25 @@ class ExtractionSettings(BaseModel):
     """Memories per person shown to the model, so that a change is an update of one."""
 
 
+class ContextSettings(BaseModel):
+    """What an agent is told, in tokens of ``cl100k_base``."""
+
+    stable_tokens: int = Field(2000, ge=0, le=100_000)
+    """Budget of the block that is frozen when a conversation starts."""
+    dynamic_tokens: int = Field(1500, ge=0, le=100_000)
+    """Budget of the block that is made anew for each message."""
+    bulletin_tokens: int = Field(800, ge=0, le=100_000)
+    """Budget of the bulletin of an agent."""
+    recalled: int = Field(12, ge=0, le=50)
+    """Most memories and messages recalled for a message."""
+    summaries: int = Field(3, ge=0, le=20)
+    """Most summaries recalled for a message."""
+    high_importance: float = Field(0.7, ge=0, le=1)
+    """Decayed importance from which a memory of the current speaker is told in a group."""
+    templates: Path | None = None
+    """Directory of templates that are used instead of the built-in ones of the same name."""
+
+
 class ServerSettings(BaseModel):
     """Where ``serve`` listens."""
 
@@ -201,6 +220,7 @@ class Settings(BaseSettings):
     summaries: SummarySettings = SummarySettings()
     llm: LanguageModelSettings = LanguageModelSettings()
     extraction: ExtractionSettings = ExtractionSettings()
+    context: ContextSettings = ContextSettings()
     server: ServerSettings = ServerSettings()
     audit: AuditSettings = AuditSettings()
     log_level: Literal["debug", "info", "warning", "error"] = "info"

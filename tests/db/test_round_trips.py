@@ -15,6 +15,7 @@ from sqlalchemy import event
 
 from remembrancer import (
     Agent,
+    ContextQuery,
     ConversationCreate,
     MemoryCreate,
     MemoryFilter,
@@ -26,6 +27,9 @@ from remembrancer import (
     as_actor,
 )
 from remembrancer.audit.reads import Reads
+from remembrancer.context.rendering import Renderer
+from remembrancer.context.service import Contexts
+from remembrancer.context.templating import Templates
 from remembrancer.db.engine import Database
 from remembrancer.recall.accesses import Accesses
 from remembrancer.recall.service import Recall
@@ -89,6 +93,28 @@ async def test_recall_waits_for_the_database_once(
         assert (await recall.recall(as_actor(ada, agent), wanted)).hits
 
     for _ in range(4):  # until the statement is prepared
+        await ask()
+    traffic = await _traced(alone, ask)
+    assert traffic.sent("Sync") == 1
+    assert traffic.round_trips == 1, traffic.lines
+
+
+async def test_a_context_waits_for_the_database_once(
+    memory: Remembrancer, alone: Database, ada: User, agent: Agent
+) -> None:
+    """The frozen block, what changed and what is recalled travel together."""
+    for content in ("Ada lives in Lisbon.", "Ada plays the cello.", "Ada likes tea."):
+        await memory.remember(content, user=ada, agent=agent)
+    talk = await memory.conversations.create(as_actor(ada), ConversationCreate(agent_id=agent.id))
+    reads = Reads(alone, whose="all")
+    recall = Recall(alone, memory.embedder, Accesses(alone), reads, longest_query=1000)
+    contexts = Contexts(alone, recall, reads, Renderer(Templates()), memory.settings.context)
+    wanted = ContextQuery(conversation_id=talk.id, message="Where does Ada live?")
+
+    async def ask() -> None:
+        assert (await contexts.context(as_actor(ada, agent), wanted)).stable.ids
+
+    for _ in range(4):  # until the statements are prepared
         await ask()
     traffic = await _traced(alone, ask)
     assert traffic.sent("Sync") == 1

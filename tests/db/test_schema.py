@@ -134,6 +134,8 @@ OWNER = {
             "associations",
             "messages",
             "chunks",
+            "frozen_contexts",
+            "frozen_lines",
             "recall_items",
             "postings",
             "reembeddings",

@@ -182,6 +182,7 @@ async def test_many_admins_read_at_once(api: Api, ada: User) -> None:
 OF_NOBODY = {
     "/api/agents",
     "/api/agents/{agent_id}",
+    "/api/agents/{agent_id}/bulletin",
     "/api/audit",
     "/health",
     "/api/jobs",

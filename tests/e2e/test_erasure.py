@@ -10,6 +10,7 @@ from support import ADMIN, Api, audit_lines, person, rows
 from remembrancer import (
     Agent,
     AssociationCreate,
+    ContextQuery,
     ConversationCreate,
     MemoryUpdate,
     MessageCreate,
@@ -60,6 +61,7 @@ async def _lived_in(memory: Remembrancer, user: User, agent: Agent, word: str) -
         me, talk.id, [MessageCreate(content=f"I saw the {word}."), MessageCreate(content="Yes.")]
     )
     _chunk(user, talk.id, f"They talk of the {word}.")
+    await memory.contexts.context(me, ContextQuery(conversation_id=talk.id))
     rows(
         "INSERT INTO memory_preferences (user_id, agent_id, id, allow_agent_specific_memory) "
         "VALUES (%s, %s, %s, true)", user.id, agent.id, uuid4())  # fmt: skip
@@ -423,5 +425,5 @@ async def test_an_export_is_complete_and_of_nobody_else(
     assert not [line for line in lines if "hash" in line]
     # A new table is exported, or it is said why not.
     assert _owned() == (tables.keys() & _owned()) | DERIVED.keys()
-    assert len(DERIVED) == 6
+    assert len(DERIVED) == 8
     assert await door.exported(await person(memory, "Cleo"))

@@ -88,6 +88,22 @@ async def get_conversation(memory: Services, actor: Acting, conversation_id: UUI
     return await memory.conversations.get(actor, conversation_id)
 
 
+@router.put("/{conversation_id}/pause")
+async def pause_conversation(
+    memory: Services, actor: Acting, conversation_id: UUID
+) -> Conversation:
+    """Pause remembering: what is said is read here, and never recalled or learnt from."""
+    return await memory.conversations.pause(actor, conversation_id)
+
+
+@router.delete("/{conversation_id}/pause")
+async def resume_conversation(
+    memory: Services, actor: Acting, conversation_id: UUID
+) -> Conversation:
+    """Resume remembering. What was said while it was paused stays off the record."""
+    return await memory.conversations.pause(actor, conversation_id, paused=False)
+
+
 @router.post("/{conversation_id}/messages", status_code=201)
 async def append_messages(
     memory: Services,

@@ -10,6 +10,7 @@ from remembrancer import version
 from remembrancer.cli import (
     agents,
     audit,
+    chat,
     demo,
     doctor,
     document,
@@ -77,6 +78,7 @@ app.command("import")(importing.import_)
 app.command("remember")(remember.remember)
 app.command("recall")(recall.recall)
 app.add_typer(review.app, name="review")
+app.command("chat")(chat.chat)
 app.add_typer(users.app, name="users")
 app.add_typer(agents.app, name="agents")
 app.add_typer(spaces.app, name="spaces")

@@ -129,21 +129,25 @@ class Appending:
         searchable: dict[UUID, Searchable],
     ) -> Appended:
         places = await places_of(connection, conversation, {draft.owner_id for draft in drafts})
-        before = await repository.reserve(connection, conversation.id, len(drafts))
-        if before is None:
+        reserved = await repository.reserve(connection, conversation.id, len(drafts))
+        if reserved is None:
             raise NotFound("the conversation is gone", field="conversation_id")
+        before, paused = reserved
         placed = list(enumerate(drafts, before + 1))
         await repository.join(connection, conversation.id, places)
         await repository.add_messages(
             connection,
-            [_row(conversation, draft, places[draft.owner_id], at) for at, draft in placed],
+            [
+                _row(conversation, draft, places[draft.owner_id], at) | {"off_record": paused}
+                for at, draft in placed
+            ],
         )
         await self._indexer.store(
             connection,
             [
                 (places[draft.owner_id], _source(conversation, draft, at), searchable[draft.id])
                 for at, draft in placed
-                if draft.id in searchable
+                if draft.id in searchable and not paused
             ],
         )
         if self._afterwards is not None:
@@ -152,6 +156,7 @@ class Appending:
             conversation_id=conversation.id,
             messages=[AppendedMessage(id=draft.id, position=at) for at, draft in placed],
             message_count=before + len(drafts),
+            off_record=paused,
         )
 
 

@@ -47,11 +47,13 @@ async def join(
         await connection.execute(upsert(participants).on_conflict_do_nothing(), rows)
 
 
-async def reserve(connection: AsyncConnection, conversation_id: UUID, count: int) -> int | None:
-    """Take the next ``count`` positions; return the last one before them, null if it is gone.
+async def reserve(
+    connection: AsyncConnection, conversation_id: UUID, count: int
+) -> tuple[int, bool] | None:
+    """Take the next ``count`` positions; return the last one before them and if it is paused.
 
-    The row stays locked until the transaction ends, so positions follow the order of
-    commits and a rolled-back append leaves no gap.
+    Null if the conversation is gone. The row stays locked until the transaction ends, so
+    positions follow the order of commits and a rolled-back append leaves no gap.
     """
     statement = (
         update(conversations)
@@ -60,10 +62,22 @@ async def reserve(connection: AsyncConnection, conversation_id: UUID, count: int
             message_count=conversations.c.message_count + count,
             updated_at=func.now(),
         )
-        .returning(conversations.c.message_count)
+        .returning(conversations.c.message_count, conversations.c.paused_at)
     )
-    last: int | None = (await connection.execute(statement)).scalar_one_or_none()
-    return None if last is None else last - count
+    row = (await connection.execute(statement)).first()
+    return None if row is None else (row.message_count - count, row.paused_at is not None)
+
+
+async def pause(
+    connection: AsyncConnection, conversation_id: UUID, *, paused: bool
+) -> Row[Any] | None:
+    """Pause remembering in a conversation, or resume it; paused again it keeps its moment."""
+    column = conversations.c
+    moment = func.coalesce(column.paused_at, func.now()) if paused else None
+    statement = update(conversations).where(column.id == conversation_id)
+    changed = statement.values(paused_at=moment).returning(conversations)
+    row: Row[Any] | None = (await connection.execute(changed)).first()
+    return row
 
 
 async def last_sender(connection: AsyncConnection, conversation_id: UUID) -> UUID | None:

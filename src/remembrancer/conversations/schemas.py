@@ -64,6 +64,9 @@ class Conversation(BaseModel):
     space_id: UUID | None
     visibility: Visibility
     message_count: int
+    paused_at: datetime | None = Field(
+        None, description="Since when nothing that is said here is remembered; null while it is."
+    )
     metadata: dict[str, Any]
     created_at: datetime
     updated_at: datetime
@@ -103,6 +106,9 @@ class Message(BaseModel):
     sender_name: str
     content: str
     sent_at: datetime
+    off_record: bool = Field(
+        False, description="Said while remembering was paused: never recalled or summarised."
+    )
     platform_message_id: str | None
     metadata: dict[str, Any]
 
@@ -120,6 +126,9 @@ class Appended(BaseModel):
     conversation_id: UUID
     messages: list[AppendedMessage]
     message_count: int
+    off_record: bool = Field(
+        False, description="Remembering is paused here: read, but never recalled or summarised."
+    )
     guard: list[GuardFinding] = Field(
         [], description="What was found in the messages; what policy blocks is redacted."
     )

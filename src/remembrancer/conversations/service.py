@@ -121,6 +121,22 @@ class Conversations:
     async def _note(self, actor: Actor, action: str, ids: Sequence[str]) -> None:
         await self._reads.note(actor, action, ((actor.user_id, one) for one in ids))
 
+    async def pause(
+        self, actor: Actor, conversation_id: UUID, *, paused: bool = True
+    ) -> Conversation:
+        """Pause remembering in a conversation the actor takes part in, or resume it.
+
+        What is said meanwhile can be read with the conversation. It is never recalled,
+        summarised or learnt from, afterwards neither. Raises ``NotFound`` for others.
+        """
+        action = "conversations.pause" if paused else "conversations.resume"
+        async with entered(self._database, actor, conversation_id, action) as (connection, actor):
+            row = await repository.pause(connection, conversation_id, paused=paused)
+            if row is None:
+                raise NotFound("the conversation is gone", field="conversation_id")
+            await audit.note(connection, actor, action, [str(conversation_id)])
+            return Conversation.model_validate(row)
+
     async def append(
         self,
         actor: Actor,

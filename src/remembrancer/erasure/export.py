@@ -77,6 +77,8 @@ DERIVED: Final = {
     "reembeddings": "made from memories, messages and chunks",
     "participants": "the conversations are there",
     "idempotency_keys": "answers kept for a day, made of ids",
+    "frozen_contexts": "made from memories, which are there",
+    "frozen_lines": "made from memories, which are there",
     "audit_log": "read it with the audit log's own filters",
 }
 """Tables with a user's rows that an export leaves out, and why."""

@@ -61,6 +61,15 @@ _CHUNKS = """
 """
 
 MEMORIES = "unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[])) AS s (owner_id, id)"
+# After the memories themselves: who freezes one at this moment holds it.
+FROZEN_LINES = (
+    "frozen_lines",
+    f"""
+    DELETE FROM frozen_lines AS l USING {MEMORIES}
+     WHERE l.memory_owner_id = s.owner_id AND l.memory_id = s.id
+    """,
+)
+"""What conversations were told of memories at their start."""
 _ITEMS_OF_MEMORIES = (
     f"SELECT i.owner_id, i.id FROM recall_items AS i, {MEMORIES}"
     " WHERE i.owner_id = s.owner_id AND i.memory_id = s.id"
@@ -95,6 +104,7 @@ _OF_MEMORIES: Statements = (
         "memories",
         f"DELETE FROM memories AS m USING {MEMORIES} WHERE m.owner_id = s.owner_id AND m.id = s.id",
     ),
+    FROZEN_LINES,
 )
 """Memories, with all that hangs on them."""
 
@@ -115,6 +125,11 @@ _REMEMBERED: Statements = (
         )
     ),
     ("associations", "DELETE FROM associations WHERE target_owner_id = :user_id"),
+    (
+        "frozen_lines",
+        "DELETE FROM frozen_lines WHERE owner_id = :user_id OR memory_owner_id = :user_id",
+    ),
+    ("frozen_contexts", "DELETE FROM frozen_contexts WHERE owner_id = :user_id"),
     # A merge that was taken back is remembered with the other one, and names both.
     (
         "undo_records",
@@ -142,6 +157,12 @@ _PROFILE: Statements = (
 """What makes somebody a user."""
 
 _LEAVE = text("DELETE FROM participants WHERE user_id = :user_id RETURNING conversation_id")
+# What a group was told is nobody's; its lines go with it.
+_EMPTY_FROZEN = """
+    DELETE FROM frozen_contexts AS f
+     WHERE f.conversation_id = ANY (CAST(:ids AS uuid[]))
+       AND NOT EXISTS (SELECT FROM conversations AS c WHERE c.id = f.conversation_id)
+"""
 _EMPTY_CONVERSATIONS = """
     DELETE FROM conversations AS c
      WHERE c.id = ANY (CAST(:ids AS uuid[]))
@@ -187,7 +208,8 @@ async def erase_user(
     counts += await delete(connection, _REMEMBERED, binds)
     left = list((await connection.execute(_LEAVE, binds)).scalars())
     counts["participants"] += len(left)
-    counts += await delete(connection, [("conversations", _EMPTY_CONVERSATIONS)], {"ids": left})
+    gone = [("conversations", _EMPTY_CONVERSATIONS), ("frozen_contexts", _EMPTY_FROZEN)]
+    counts += await delete(connection, gone, {"ids": left})
     counts += await delete(connection, [("jobs", _JOBS)], {"ids": [str(one) for one in left]})
     if profile:
         counts += await delete(connection, _PROFILE, binds)

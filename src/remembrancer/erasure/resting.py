@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import tokens
 from remembrancer.erasure.repository import (
+    FROZEN_LINES,
     MEMORIES,
     Counts,
     Statements,
@@ -95,6 +96,8 @@ _ITEMS_GOING = f"""
      WHERE i.owner_id = g.owner_id AND i.memory_id = g.memory_id AND i.memory_version = g.version
 """
 _DROP_VERSIONS: Statements = (
+    # A version of this number may be another one later.
+    FROZEN_LINES,
     *deleting_items(_ITEMS_GOING),
     (
         "memory_versions",

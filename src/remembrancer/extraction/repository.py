@@ -156,7 +156,7 @@ async def said(
     statement = (
         select(messages)
         .where(messages.c.conversation_id == conversation_id, messages.c.position > after)
-        .where(messages.c.position <= after + count)
+        .where(messages.c.position <= after + count, ~messages.c.off_record)
         .order_by(messages.c.position)
     )
     return (await connection.execute(statement)).all()

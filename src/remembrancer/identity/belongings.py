@@ -136,6 +136,26 @@ async def drop_same_chunks(connection: AsyncConnection, giver: UUID, taker: UUID
     return dropped
 
 
+# Conversations of both are told anew, and nothing is told under an owner who has it no more.
+_THAW = (
+    text("DELETE FROM frozen_contexts WHERE owner_id = :giver"),
+    text("""
+    DELETE FROM frozen_lines AS l
+     WHERE l.memory_owner_id IN (:giver, :taker)
+       AND NOT EXISTS (SELECT FROM memories AS m
+                        WHERE m.owner_id = l.memory_owner_id AND m.id = l.memory_id)
+"""),
+)
+
+
+async def thaw(connection: AsyncConnection, giver: UUID, taker: UUID) -> None:
+    """Drop what conversations were told at their start of memories that have moved."""
+    for statement in _THAW:
+        used = statement.compile().params.keys()
+        binds = {"giver": giver, "taker": taker}
+        await connection.execute(statement, {name: binds[name] for name in used})
+
+
 async def take_part(connection: AsyncConnection, giver: UUID, taker: UUID) -> Json:
     """Let the taker take part wherever the giver does; messages can follow then."""
     joined = await _ids(connection, _TAKE_PART, giver=giver, taker=taker)

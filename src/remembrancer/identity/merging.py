@@ -59,6 +59,7 @@ async def merge(connection: AsyncConnection, survivor: UUID, merged: UUID) -> Me
     )
     parts = await belongings.take_part(connection, merged, survivor)
     await repository.hand_over(connection, what)
+    await belongings.thaw(connection, merged, survivor)
     repeated = {renamed.get(twin, twin): original for twin, original in twins.items()}
     record = {
         "merged": str(merged),
@@ -105,6 +106,7 @@ async def take_back(connection: AsyncConnection, survivor: UUID, undo_id: UUID) 
             statuses=dict.fromkeys(waiting, Status.ACTIVE.value),
         ),
     )
+    await belongings.thaw(connection, survivor, merged)
     await belongings.hand_back(connection, merged, survivor, record)
     return record
 

@@ -1,8 +1,10 @@
 """Recall: the ranked answer to "what do we know that helps here"."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, get_args
+from uuid import UUID
 
 from remembrancer.access import Actor, EffectiveScope
 from remembrancer.analysis import named, query_terms
@@ -42,6 +44,35 @@ _ORDER_OF_MODE = {
 }
 
 
+Answers = Sequence[Sequence[Any]]
+"""The rows of each of several statements."""
+Beside = Callable[[Actor], Sequence[Statement]]
+"""Statements to ask in the same round trip, for who the actor turns out to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The last messages of a conversation, which a prompt has anyway."""
+
+    conversation_id: UUID
+    messages: int
+
+
+def _nothing_beside(_actor: Actor) -> Sequence[Statement]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found for whom, before it is told."""
+
+    actor: Actor
+    """Who asked: the survivor, if their user was merged into another."""
+    scope: EffectiveScope | None
+    hits: Sequence[Hit]
+    beside: Answers
+
+
 class Recall:
     """Searches memories, messages and chunks together, without an LLM."""
 
@@ -67,21 +98,48 @@ class Recall:
         One database round trip after the query is embedded. The same query over the same
         store gives the same hits in the same order.
         """
-        find = self._search if wanted.mode is Mode.HYBRID else self._in_order
-        try:
-            facts, hits = await find(actor, wanted)
-        except UserMerged as merged:
-            return await self.recall(actor.now(merged.survivor), wanted)
-        scope = _scope(facts, actor)
-        self._accesses.note([hit for hit in hits if hit.type == "memory"])
-        await self._reads.note(actor, "recall", ((hit.user_id, hit.id) for hit in hits))
+        found = await self.find(actor, wanted)
+        self.count(found.hits)
+        read = ((hit.user_id, hit.id) for hit in found.hits)
+        await self._reads.note(found.actor, "recall", read)
         return RecallAnswer(
-            hits=hits,
-            scope=scope.scope if scope else None,
-            scope_source=scope.source if scope else None,
+            hits=list(found.hits),
+            scope=found.scope.scope if found.scope else None,
+            scope_source=found.scope.source if found.scope else None,
         )
 
-    async def _search(self, actor: Actor, wanted: RecallQuery) -> tuple[Any, list[Hit]]:
+    async def find(
+        self,
+        actor: Actor,
+        wanted: RecallQuery | None,
+        beside: Beside = _nothing_beside,
+        window: Window | None = None,
+    ) -> Found:
+        """Return what :meth:`recall` does, and the answers to statements asked in the same trip.
+
+        Nothing is noted as read or counted: that is for the caller, who may tell less than all
+        of it. Without ``wanted`` only the statements are asked. What is said in ``window`` is not
+        looked for in hybrid mode.
+        """
+        try:
+            if wanted is None:
+                facts, _, others = await self._ask(actor, None, beside)
+                hits: list[Hit] = []
+            elif wanted.mode is Mode.HYBRID:
+                facts, hits, others = await self._search(actor, wanted, beside, window)
+            else:
+                facts, hits, others = await self._in_order(actor, wanted, beside)
+        except UserMerged as merged:
+            return await self.find(actor.now(merged.survivor), wanted, beside, window)
+        return Found(actor, _scope(facts, actor), hits, others)
+
+    def count(self, hits: Sequence[Hit]) -> None:
+        """Count the memories among ``hits`` as recalled once more."""
+        self._accesses.note([hit for hit in hits if hit.type == "memory"])
+
+    async def _search(
+        self, actor: Actor, wanted: RecallQuery, beside: Beside, window: Window | None
+    ) -> tuple[Any, list[Hit], Answers]:
         query = wanted.query or ""
         if len(query) > self._longest_query:
             raise InvalidInput(
@@ -90,6 +148,8 @@ class Recall:
         terms = query_terms(query)
         vector = await self._embedder.embed_query(query)
         filters = _filters(wanted)
+        if window is not None and window.messages:
+            filters |= {"window_of": window.conversation_id, "window": window.messages}
         binds = filters | {
             "user_id": actor.user_id,
             "agent_id": actor.agent_id,
@@ -105,7 +165,7 @@ class Recall:
             **WALK,
         }
         candidates = Statement(statement("candidates", filters), binds, PLANNER)
-        facts, rows = await self._ask(actor, candidates)
+        facts, rows, others = await self._ask(actor, candidates, beside)
         ranked = fuse(
             rows,
             wanted.limit,
@@ -116,9 +176,12 @@ class Recall:
         )
         found = {row.id: row for row in rows}
         labels = explain.word_labels(terms)
-        return facts, _sorted([explain.hit(found[r.id], r, labels) for r in ranked], wanted.sort)
+        hits = [explain.hit(found[one.id], one, labels) for one in ranked]
+        return facts, _sorted(hits, wanted.sort), others
 
-    async def _in_order(self, actor: Actor, wanted: RecallQuery) -> tuple[Any, list[Hit]]:
+    async def _in_order(
+        self, actor: Actor, wanted: RecallQuery, beside: Beside
+    ) -> tuple[Any, list[Hit], Answers]:
         filters = _filters(wanted.model_copy(update={"sources": ["memory"]}))
         binds = filters | {
             "user_id": actor.user_id,
@@ -127,14 +190,19 @@ class Recall:
             "count": wanted.limit,
         }
         listed = Statement(statement("memories_in_order", filters), binds)
-        facts, rows = await self._ask(actor, listed)
-        return facts, [explain.hit(row, None, {}) for row in rows]
+        facts, rows, others = await self._ask(actor, listed, beside)
+        return facts, [explain.hit(row, None, {}) for row in rows], others
 
-    async def _ask(self, actor: Actor, asked: Statement) -> tuple[Any, Sequence[Any]]:
+    async def _ask(
+        self, actor: Actor, asked: Statement | None, beside: Beside
+    ) -> tuple[Any, Sequence[Any], Answers]:
         """Return what must be known of the asker, checked, and the rows ``asked`` for."""
         who = {"user_id": actor.user_id, "agent_id": actor.agent_id}
         about = Statement(statement("facts"), who)
-        [facts], rows = await self._database.one_round_trip(actor, about, asked)
+        # What else is asked comes first: the settings of the search hold until the trip ends.
+        others = beside(actor)
+        statements = [about, *others, *([asked] if asked else [])]
+        [facts], *answers = await self._database.one_round_trip(actor, *statements)
         if not facts.user_known:
             raise NotFound("no such user", field="user_id")
         if actor.agent_id is not None and facts.agent_default is None:
@@ -143,7 +211,8 @@ class Recall:
             raise EmbeddingUnavailable(
                 f"the store now holds vectors of {facts.model}; restart with that model"
             )
-        return facts, rows
+        rows = answers.pop() if asked else []
+        return facts, rows, answers
 
 
 def _filters(wanted: RecallQuery) -> dict[str, Any]:

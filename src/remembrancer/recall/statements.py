@@ -18,6 +18,10 @@ _FILTERS = {
     "space_id": "i.space_id = :space_id",
     "since": "i.at >= :since",
     "until": "i.at < :until",
+    "window_of": (
+        "(i.conversation_id IS DISTINCT FROM :window_of OR coalesce(i.position, 0) <= "
+        "(SELECT message_count - :window FROM conversations WHERE id = :window_of))"
+    ),
 }
 
 # The words of a memory: those of its current version, or of the version asked about.

@@ -2,7 +2,14 @@
 
 from remembrancer.db.tables.agents import agents, memory_policy, memory_preferences
 from remembrancer.db.tables.base import metadata
-from remembrancer.db.tables.conversations import chunks, conversations, messages, participants
+from remembrancer.db.tables.conversations import (
+    chunks,
+    conversations,
+    frozen_contexts,
+    frozen_lines,
+    messages,
+    participants,
+)
 from remembrancer.db.tables.memories import associations, memories, memory_versions, mentions
 from remembrancer.db.tables.operations import api_keys, audit_log, idempotency_keys, undo_records
 from remembrancer.db.tables.people import platform_links, space_members, spaces, users
@@ -16,6 +23,8 @@ __all__ = [
     "chunks",
     "conversations",
     "embedding_model",
+    "frozen_contexts",
+    "frozen_lines",
     "idempotency_keys",
     "memories",
     "memory_policy",

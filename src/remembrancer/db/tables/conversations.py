@@ -1,11 +1,13 @@
 """Conversations, who takes part, what was said, and summaries of it."""
 
 from sqlalchemy import (
+    Boolean,
     CheckConstraint,
     Column,
     ForeignKeyConstraint,
     Index,
     Integer,
+    LargeBinary,
     Table,
     Text,
     Uuid,
@@ -31,6 +33,8 @@ conversations = Table(
     Column("message_count", Integer, nullable=False, server_default="0"),
     # Every message up to this position has been summarised, or holds nothing to summarise.
     Column("summarised_to", Integer, nullable=False, server_default="0"),
+    # Set while nothing that is said here is to be remembered.
+    instant("paused_at", null=True),
     Column("metadata", JSONB, nullable=False, server_default="{}"),
     instant("created_at", default="now"),
     instant("updated_at", default="now"),
@@ -73,6 +77,9 @@ messages = Table(
     Column("content", Text, nullable=False),
     Column("platform", Text),
     Column("platform_message_id", Text),
+    # Said while remembering was paused: read with the conversation, and neither recalled,
+    # summarised nor learnt from.
+    Column("off_record", Boolean, nullable=False, server_default="false"),
     Column("metadata", JSONB, nullable=False, server_default="{}"),
     instant("sent_at"),
     instant("created_at", default="now"),
@@ -100,4 +107,48 @@ chunks = Table(
     Index(
         "uq_chunks_range", "owner_id", "conversation_id", "range_start", "range_end", unique=True
     ),
+)
+
+# Which memories a conversation was told of at its start, in which version. `agent_id` is that
+# of shared knowledge's owner where there is no agent.
+frozen_contexts = Table(
+    "frozen_contexts",
+    metadata,
+    owner(),
+    Column("conversation_id", Uuid, primary_key=True),
+    Column("agent_id", Uuid, primary_key=True),
+    Column("time_zone", Text, nullable=False),
+    Column("budget", Integer, nullable=False),
+    # Of the text as it was: as long as it is that, its tokens need not be counted again.
+    Column("tokens", Integer, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("left_out", Integer, nullable=False),
+    instant("frozen_at"),
+)
+
+_frozen = ("owner_id", "conversation_id", "agent_id")
+
+frozen_lines = Table(
+    "frozen_lines",
+    metadata,
+    owner(),
+    Column("conversation_id", Uuid, primary_key=True),
+    Column("agent_id", Uuid, primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("memory_owner_id", Uuid, nullable=False),
+    Column("memory_id", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("category", Text, nullable=False),
+    Column("subject", Text),
+    Column("notes", Text),
+    Column("shared", Boolean, nullable=False),
+    Column("quoted", Boolean, nullable=False),
+    Column("mentions", Integer, nullable=False),
+    Column("mentioned_in", Integer, nullable=False),
+    instant("created_at"),
+    ForeignKeyConstraint(
+        _frozen, [f"frozen_contexts.{name}" for name in _frozen], ondelete="CASCADE"
+    ),
+    Index("ix_frozen_lines_memory", "memory_owner_id", "memory_id"),
 )

@@ -216,6 +216,7 @@ CREATE TABLE conversations (
     opened_by UUID NOT NULL,
     message_count INTEGER DEFAULT 0 NOT NULL,
     summarised_to INTEGER DEFAULT 0 NOT NULL,
+    paused_at timestamptz,
     metadata JSONB DEFAULT '{}' NOT NULL,
     created_at timestamptz DEFAULT now() NOT NULL,
     updated_at timestamptz DEFAULT now() NOT NULL,
@@ -247,6 +248,7 @@ CREATE TABLE messages (
     content TEXT NOT NULL,
     platform TEXT,
     platform_message_id TEXT,
+    off_record BOOLEAN DEFAULT false NOT NULL,
     metadata JSONB DEFAULT '{}' NOT NULL,
     sent_at timestamptz NOT NULL,
     created_at timestamptz DEFAULT now() NOT NULL,
@@ -276,6 +278,44 @@ CREATE TABLE chunks (
 );
 CREATE UNIQUE INDEX uq_chunks_range
     ON chunks (owner_id, conversation_id, range_start, range_end);
+
+-- What a conversation was told of memory at its start: which memories, in which version. Their
+-- words stay where they are (docs/decisions/0020-context.md).
+
+CREATE TABLE frozen_contexts (
+    owner_id UUID NOT NULL,
+    conversation_id UUID NOT NULL,
+    agent_id UUID NOT NULL,
+    time_zone TEXT NOT NULL,
+    budget INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    digest BYTEA NOT NULL,
+    left_out INTEGER NOT NULL,
+    frozen_at timestamptz NOT NULL,
+    CONSTRAINT pk_frozen_contexts PRIMARY KEY (owner_id, conversation_id, agent_id)
+);
+
+CREATE TABLE frozen_lines (
+    owner_id UUID NOT NULL,
+    conversation_id UUID NOT NULL,
+    agent_id UUID NOT NULL,
+    position INTEGER NOT NULL,
+    memory_owner_id UUID NOT NULL,
+    memory_id TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    category TEXT NOT NULL,
+    subject TEXT,
+    notes TEXT,
+    shared BOOLEAN NOT NULL,
+    quoted BOOLEAN NOT NULL,
+    mentions INTEGER NOT NULL,
+    mentioned_in INTEGER NOT NULL,
+    created_at timestamptz NOT NULL,
+    CONSTRAINT pk_frozen_lines PRIMARY KEY (owner_id, conversation_id, agent_id, position),
+    CONSTRAINT fk_frozen_lines_owner_id_conversation_id_agent_id FOREIGN KEY(owner_id, conversation_id, agent_id) REFERENCES frozen_contexts (owner_id, conversation_id, agent_id) ON DELETE CASCADE
+);
+CREATE INDEX ix_frozen_lines_memory ON frozen_lines (memory_owner_id, memory_id);
 
 -- Recall ----------------------------------------------------------------------
 
@@ -446,6 +486,28 @@ $$;
 CREATE FUNCTION app_spaces() RETURNS uuid[] LANGUAGE sql STABLE PARALLEL SAFE
     RETURN ARRAY(SELECT space_id FROM space_members WHERE user_id = app_user_id());
 
+-- Who takes part in a conversation and through which agent: for those who do, and for an agent's
+-- backend that names nobody. Null for everybody else.
+CREATE FUNCTION app_conversation(
+    which uuid, OUT participants uuid[], OUT agent_id uuid, OUT message_count int
+) LANGUAGE plpgsql AS $$
+DECLARE
+    asking constant text := app_role();
+    me     constant uuid := app_user_id();
+BEGIN
+    PERFORM set_config('app.role', 'system', true);
+    SELECT ARRAY(SELECT p.user_id FROM participants AS p WHERE p.conversation_id = c.id),
+           c.agent_id, c.message_count
+      INTO participants, agent_id, message_count
+      FROM conversations AS c
+     WHERE c.id = which;
+    PERFORM set_config('app.role', asking, true);
+    IF NOT (me = ANY (participants) OR (me IS NULL AND asking IN ('service', 'admin'))) THEN
+        participants := NULL; agent_id := NULL; message_count := NULL;
+    END IF;
+END
+$$;
+
 DO $$
 DECLARE
     -- A scalar sub-select is evaluated once a statement, a bare call once a row.
@@ -504,6 +566,10 @@ BEGIN
     EXECUTE 'CREATE POLICY taking_part ON conversations USING (' || system
             || ' OR EXISTS (SELECT FROM participants AS p WHERE p.user_id = ' || me
             || ' AND p.conversation_id = conversations.id))';
+    FOREACH tab IN ARRAY ARRAY['frozen_contexts', 'frozen_lines'] LOOP
+        EXECUTE format('CREATE POLICY own ON %I USING (owner_id = %s OR owner_id = %s OR %s)'
+                       || ' WITH CHECK (%s)', tab, me, shared, system, system);
+    END LOOP;
     EXECUTE 'CREATE POLICY bookkeeping ON api_keys USING (' || system || ')';
     EXECUTE 'CREATE POLICY noting ON audit_log FOR INSERT WITH CHECK (true)';
     EXECUTE 'CREATE POLICY reading ON audit_log FOR SELECT USING (owner_id = ' || me || ' OR ' || system || ')';
@@ -513,7 +579,7 @@ BEGIN
     FOREACH tab IN ARRAY ARRAY[
         'users', 'platform_links', 'spaces', 'space_members', 'memory_preferences',
         'memories', 'memory_versions', 'mentions', 'associations',
-        'conversations', 'participants', 'messages', 'chunks',
+        'conversations', 'participants', 'messages', 'chunks', 'frozen_contexts', 'frozen_lines',
         'recall_items', 'postings', 'reembeddings',
         'api_keys', 'audit_log', 'idempotency_keys', 'undo_records'
     ] LOOP

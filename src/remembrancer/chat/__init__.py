@@ -1,0 +1,1 @@
+"""``/memory`` in a chat: people look after their own memory, without the agent."""

@@ -1,0 +1,80 @@
+"""A conversation in a terminal: commands are answered, all else goes to a model with memory."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from uuid import UUID
+
+from remembrancer.access import Actor
+from remembrancer.app import Remembrancer
+from remembrancer.chat.handler import Commands, Place
+from remembrancer.chat.replies import File, Piece
+from remembrancer.chat.replies import messages as written
+from remembrancer.context.schemas import Turn
+from remembrancer.conversations.schemas import MessageCreate
+
+Prompt = Sequence[Mapping[str, str]]
+"""Messages as chat models take them: ``role`` and ``content``."""
+Ask = Callable[[Prompt], Awaitable[str]]
+"""Asks a model for an answer."""
+
+
+class Console:
+    """One conversation of one person with one agent."""
+
+    def __init__(
+        self,
+        memory: Remembrancer,
+        actor: Actor,
+        conversation_id: UUID,
+        *,
+        ask: Ask | None = None,
+        directory: Path = Path(),
+    ) -> None:
+        self._memory = memory
+        self._place = Place(actor, conversation_id)
+        self._ask = ask
+        self._directory = directory
+        self._commands = Commands(memory)
+
+    async def typed(self, text: str) -> str:
+        """Return what is said to ``text``; without a model, what an agent would be told."""
+        reply = await self._commands.answer(self._place, text)
+        if reply is not None:
+            lines = written(reply, _plain, 1_000_000)
+            if reply.file is not None:
+                lines.append(self._kept(reply.file))
+            return "\n".join(lines)
+        conversation_id = self._place.conversation_id
+        assert conversation_id is not None
+        # The agent is the conversation's.
+        turn = await self._memory.turns.begin(
+            self._place.actor, conversation_id, MessageCreate(content=text)
+        )
+        if self._ask is None:
+            return f"{turn.context.stable.text}\n{turn.context.dynamic.text}".rstrip()
+        answer = await self._ask(prompt(turn))
+        await self._memory.turns.finish(self._place.actor, conversation_id, answer)
+        return answer
+
+    def _kept(self, file: File) -> str:
+        path = self._directory / file.name
+        # Never over a file that is there.
+        with path.open("xb") as out:
+            out.write(file.content)
+        path.chmod(0o600)
+        return f"Written to {path}"
+
+
+def prompt(turn: Turn) -> Prompt:
+    """Return what a model is asked: the stable block first, the dynamic one with the message."""
+    *before, last = turn.messages
+    return [
+        {"role": "system", "content": turn.context.stable.text},
+        *({"role": one.role.value, "content": one.content} for one in before),
+        {"role": "user", "content": f"{turn.context.dynamic.text}\n{last.content}"},
+    ]
+
+
+def _plain(piece: Piece) -> str:
+    """Return a piece without anything a terminal would act on."""
+    return "".join(c if c.isprintable() else " " for c in piece.text)

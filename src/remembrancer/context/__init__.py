@@ -1,0 +1,1 @@
+"""What an agent is told: memory as text for a prompt, within a budget of tokens."""

@@ -1,0 +1,89 @@
+"""What fits into a budget of tokens. Pure."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from remembrancer import tokens
+
+MOST_MISSES: Final = 20
+"""Entries in a row that may be too long for what is left, until no shorter one is looked for."""
+SHORTEST: Final = 8
+"""Tokens that no line can do with fewer of."""
+
+
+FEW: Final = 50
+"""Entries that are tried all at once before they are counted one by one."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One line that may be told: its text, and under which heading it would stand."""
+
+    line: str
+    section: Hashable
+    heading: str = ""
+    ids: tuple[str, ...] = ()
+
+
+Chosen = TypeVar("Chosen", bound=Entry)
+
+
+@dataclass(frozen=True, slots=True)
+class Filled(Generic[Chosen]):
+    """A text within its budget, and the entries in it in the order of choice."""
+
+    text: str
+    tokens: int
+    entries: Sequence[Chosen]
+
+
+def fill(
+    entries: Iterable[Chosen], budget: int, render: Callable[[Sequence[Chosen]], str]
+) -> Filled[Chosen]:
+    """Return the text of as many ``entries``, the first ones first, as ``budget`` tokens hold.
+
+    They are asked for one by one, and no more of them than are needed. ``render`` makes a text
+    of those chosen. One that is too long is passed over for shorter
+    ones after it. Nothing at all is told where not even the frame of the text fits.
+    """
+    if isinstance(entries, Sequence) and len(entries) <= FEW:
+        # Most often all of them fit, which takes one count to see.
+        text = render(entries)
+        total = tokens.count(text)
+        if total <= budget:
+            return Filled(text, total, entries)
+    bare = tokens.count(render([]))
+    if bare > budget:
+        return Filled("", 0, [])
+    chosen = _choose(entries, budget - bare)
+    while True:
+        text = render(chosen)
+        total = tokens.count(text)
+        if total <= budget:
+            return Filled(text, total, chosen)
+        # A template may add what no line says; the last to be chosen makes room.
+        if not chosen:
+            return Filled("", 0, [])
+        chosen = chosen[:-1]
+
+
+def _choose(entries: Iterable[Chosen], left: int) -> list[Chosen]:
+    chosen: list[Chosen] = []
+    sections: set[Hashable] = set()
+    misses = 0
+    for entry in entries:
+        # Lines end in a line break and begin with a mark, so their counts add up.
+        price = tokens.count(entry.line + "\n")
+        if entry.section not in sections:
+            price += tokens.count(f"{entry.heading}\n\n")
+        if price <= left:
+            chosen.append(entry)
+            sections.add(entry.section)
+            left -= price
+            misses = 0
+        else:
+            misses += 1
+        if left < SHORTEST or misses > MOST_MISSES:
+            break
+    return chosen

@@ -1,0 +1,85 @@
+"""Frozen blocks in the database."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import text
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from remembrancer.db.tables import frozen_contexts
+
+# Only memories that are there still, and each held until the lines are: an erasure then either
+# finds a line or leaves no memory to make one of.
+_ADD_LINES = text("""
+    INSERT INTO frozen_lines (owner_id, conversation_id, agent_id, position, memory_owner_id,
+                              memory_id, version, kind, category, subject, notes, shared,
+                              quoted, mentions, mentioned_in, created_at)
+    SELECT :owner_id, :conversation_id, :agent_id, l.position, l.memory_owner_id,
+           l.memory_id, l.version, l.kind, l.category, l.subject, l.notes, l.shared,
+           l.quoted, l.mentions, l.mentioned_in, l.created_at
+      FROM (
+           SELECT l.*
+             FROM unnest(CAST(:memory_owner_id AS uuid[]), CAST(:memory_id AS text[]),
+                         CAST(:version AS int[]), CAST(:kind AS text[]),
+                         CAST(:category AS text[]), CAST(:subject AS text[]),
+                         CAST(:notes AS text[]), CAST(:shared AS boolean[]),
+                         CAST(:quoted AS boolean[]), CAST(:mentions AS int[]),
+                         CAST(:mentioned_in AS int[]),
+                         CAST(:created_at AS timestamptz[]))
+                  WITH ORDINALITY
+                  AS l (memory_owner_id, memory_id, version, kind, category, subject, notes,
+                        shared, quoted, mentions, mentioned_in, created_at, position)
+             JOIN memories AS m ON m.owner_id = l.memory_owner_id AND m.id = l.memory_id
+            ORDER BY m.owner_id, m.id
+              FOR KEY SHARE OF m
+           ) AS l
+""")
+_COLUMNS = (
+    "memory_owner_id",
+    "memory_id",
+    "version",
+    "kind",
+    "category",
+    "subject",
+    "notes",
+    "shared",
+    "mentions",
+    "mentioned_in",
+    "created_at",
+)
+
+
+async def freeze(
+    connection: AsyncConnection,
+    key: dict[str, UUID],
+    entries: Sequence[Any],
+    *,
+    time_zone: str,
+    budget: int,
+    tokens: int,
+    digest: bytes,
+    left_out: int,
+    frozen_at: datetime,
+) -> bool:
+    """Store which memories a block is made of; return false if it was frozen already."""
+    values = {
+        **key,
+        "time_zone": time_zone,
+        "budget": budget,
+        "tokens": tokens,
+        "digest": digest,
+        "left_out": left_out,
+        "frozen_at": frozen_at,
+    }
+    statement = upsert(frozen_contexts).values(values).on_conflict_do_nothing()
+    first = (await connection.execute(statement.returning(frozen_contexts.c.owner_id))).first()
+    if first is None:
+        return False
+    if entries:
+        columns = {name: [getattr(one.row, name) for one in entries] for name in _COLUMNS}
+        columns["quoted"] = [one.quoted for one in entries]
+        await connection.execute(_ADD_LINES, {**key, **columns})
+    return True

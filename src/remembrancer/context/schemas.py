@@ -1,0 +1,81 @@
+"""Context as a client asks for it and gets it."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from remembrancer.access import Scope, ScopeSource
+from remembrancer.conversations.schemas import Appended, Message
+from remembrancer.text import Statement
+
+MOST_TOKENS = 100_000
+Tokens = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
+
+
+class ContextQuery(BaseModel):
+    """What to put into the next prompt."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    conversation_id: UUID | None = Field(
+        None, description="Where it is said. Its first context freezes the stable block."
+    )
+    message: Statement | None = Field(
+        None,
+        description="What was just said, to recall by; null at the start.",
+        examples=["Could you write to Alec about Friday?"],
+    )
+    joined: bool = Field(
+        False, description="The user has just joined a group: tell what to greet them with."
+    )
+    window: int = Field(
+        0,
+        ge=0,
+        le=200,
+        description="Last messages of the conversation that the prompt has anyway: not recalled.",
+    )
+    stable_tokens: Tokens | None = Field(None, description="Budget; from the settings if null.")
+    dynamic_tokens: Tokens | None = Field(None, description="Budget; from the settings if null.")
+
+
+class Block(BaseModel):
+    """A part of a prompt."""
+
+    text: str
+    tokens: int = Field(description="Tokens of the text, in cl100k_base.")
+    ids: list[str] = Field(description="Memories, messages and chunks in it, in order.")
+    left_out: int = Field(0, description="Memories that are known and did not fit.")
+
+
+class StableBlock(Block):
+    """The part that stays the same for a conversation, byte by byte."""
+
+    frozen_at: datetime | None = Field(
+        None, description="When it was frozen; null without a conversation."
+    )
+
+
+class Context(BaseModel):
+    """What an agent is told before it answers: the stable block first, the dynamic one last."""
+
+    stable: StableBlock
+    dynamic: Block
+    group: bool = Field(False, description="Others take part in the conversation as well.")
+    scope: Scope | None = Field(description="In effect for user and agent; null without an agent.")
+    scope_source: ScopeSource | None
+
+
+class Bulletin(Block):
+    """A digest of shared knowledge for one agent, by kind."""
+
+    agent_id: UUID
+
+
+class Turn(BaseModel):
+    """A message that was stored, and what the agent is told before it answers."""
+
+    stored: Appended
+    context: Context
+    messages: list[Message] = Field(description="The window: the last messages, this one included.")

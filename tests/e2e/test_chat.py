@@ -1,0 +1,289 @@
+"""/memory in a chat, from what is typed to what comes back, beside what an agent does."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doors import Door
+from support import audit_lines, rows
+
+from remembrancer import Agent, Remembrancer, User, as_actor
+from remembrancer.chat.console import Console, Prompt
+from remembrancer.chat.serving import ChatCommands
+from remembrancer.testing import FakePlatform
+
+
+@pytest.fixture
+def chat(memory: Remembrancer, agent: Agent) -> FakePlatform:
+    """A platform where people type to the agent's bot; Ada and Bob are known there."""
+    return FakePlatform(ChatCommands(memory, agent.id), platform="discord", limit=2000)
+
+
+async def typed(platform: FakePlatform, text: str, **where: Any) -> str:
+    return "\n".join(await platform.type(text, user="Ada-1", name="Ada", **where))
+
+
+def ids(answer: str) -> list[str]:
+    return re.findall(r"\[(\w+)\]", answer)
+
+
+# Seed 004's scenarios, through the doors an agent uses and the command its user has ------------
+
+
+async def test_scenario_1_a_fact_that_was_confirmed_is_stored(
+    door: Door, chat: FakePlatform, ada: User, agent: Agent
+) -> None:
+    """By the agent or by hand it is one memory, in the next conversation's prompt."""
+    fields = {"category": "person", "subject": "Alec"}
+    made = await door.remember("Alec is the user's boss", user=ada, agent=agent, **fields)
+    answer = await typed(chat, "/memory add person: Alec is the user's boss")
+    assert ids(answer) == [made["memory"]["id"]]
+    assert "I knew that already" in answer
+
+
+async def test_scenario_2_a_new_session_starts_with_what_is_known(
+    door: Door, chat: FakePlatform, ada: User, agent: Agent
+) -> None:
+    """The line has the id, and the words for whom they are."""
+    [made] = ids(await typed(chat, "/memory add person: Alec is the user's boss"))
+    where = await door.open(user=ada, agent_id=str(agent.id))
+    turn = await door.turn(where["id"], {"content": "Make a task to update Alec"}, user=ada)
+    assert f"[id:{made}] Alec is the user's boss" in turn["context"]["stable"]["text"]
+
+
+async def test_scenario_3_what_has_changed_is_a_new_version(
+    door: Door, chat: FakePlatform, ada: User, agent: Agent
+) -> None:
+    """The id stays; both ways of changing it are in one history."""
+    made = await door.remember("Sarah works on the Platform team", user=ada, agent=agent)
+    id_ = made["memory"]["id"]
+    await door.update(id_, content="Sarah works on the Design team", user=ada)
+    assert "version 3" in await typed(chat, f"/memory edit {id_} Sarah leads the Design team")
+    shown = await typed(chat, f"/memory show {id_}")
+    assert shown.index("v3") < shown.index("v2") < shown.index("v1")
+    assert "Platform team" in shown
+
+
+async def test_scenario_4_what_the_user_declines_is_nowhere(
+    door: Door, chat: FakePlatform, ada: User, agent: Agent
+) -> None:
+    """Nothing was called, so nothing is listed or told."""
+    assert "No memories yet" in await typed(chat, "/memory")
+    assert (await door.context(user=ada, agent=agent))["stable"]["ids"] == []
+
+
+async def test_scenario_5_the_list_comes_without_the_agent(
+    door: Door, chat: FakePlatform, memory: Remembrancer, ada: User, agent: Agent
+) -> None:
+    """Grouped by category, with ids; no message is stored, and nobody is asked."""
+    for content, category in (
+        ("Alec is the user's boss", "person"),
+        ("User prefers Thursday due dates", "preference"),
+        ("Sarah works on the Design team", "person"),
+    ):
+        await door.remember(content, category=category, user=ada, agent=agent)
+    answer = await typed(chat, "/memory list")
+    assert answer.index("*Person*") < answer.index("Alec") < answer.index("Sarah")
+    assert answer.index("Sarah") < answer.index("*Preference*") < answer.index("Thursday")
+    assert "Thursday" not in await typed(chat, "/memory list person")
+    assert rows("SELECT count(*) FROM messages") == [(0,)]
+    await memory.reads.flush()
+    lines = [line for line in audit_lines() if line.action == "memory.list"]
+    assert {line.entry_point for line in lines} == {"discord"}
+    assert {line.actor_user_id for line in lines} == {ada.id}
+
+
+async def test_scenario_6_a_memory_is_deleted_without_the_agent(
+    door: Door, chat: FakePlatform, ada: User, agent: Agent
+) -> None:
+    """It is out of the list, the recall and the prompt; a second time it is not there."""
+    made = await door.remember("User prefers Thursday due dates", user=ada, agent=agent)
+    id_ = made["memory"]["id"]
+    where = await door.open(user=ada, agent_id=str(agent.id))
+    await door.context(user=ada, conversation_id=where["id"])
+    assert await typed(chat, f"/memory delete {id_}") == (
+        "Deleted: 'User prefers Thursday due dates'"
+    )
+    assert "no such memory" in await typed(chat, f"/memory delete {id_}")
+    told = await door.context(user=ada, conversation_id=where["id"], message="Due dates?")
+    assert "Thursday" not in told["stable"]["text"] + told["dynamic"]["text"]
+
+
+# The other commands ---------------------------------------------------------------------------
+
+
+async def test_lists_have_pages(chat: FakePlatform, door: Door, ada: User, agent: Agent) -> None:
+    """Each memory is on one of them; past the last there is nothing."""
+    facts = [{"content": f"Fact number {n} is so."} for n in range(45)]
+    await door.remember_many(facts, user=ada, agent=agent)
+    pages = [ids(await typed(chat, f"/memory list {n}")) for n in (1, 2, 3)]
+    assert [len(page) for page in pages] == [20, 20, 5]
+    assert len({one for page in pages for one in page}) == 45
+    assert "/memory list 2" in await typed(chat, "/memory list")
+    assert "No memories there" in await typed(chat, "/memory list 9")
+
+
+async def test_search_and_places(chat: FakePlatform, door: Door, ada: User, agent: Agent) -> None:
+    """Search finds by meaning; places say how often they came up."""
+    await door.remember("Ada's sister lives in Porto.", user=ada, agent=agent)
+    await door.remember("Home: 5 Elm St", kind="place", user=ada, agent=agent)
+    await door.remember("Home: 5 Elm St", kind="place", user=ada, agent=agent)
+    assert "Porto" in await typed(chat, "/memory search where is my sister")
+    places = await typed(chat, "/memory places")
+    assert "Elm St (mentioned 2x)" in places
+    assert "Porto" not in places
+
+
+async def test_delete_all_needs_the_code_of_what_is_there_now(
+    memory: Remembrancer, chat: FakePlatform, door: Door, ada: User, bob: User, agent: Agent
+) -> None:
+    """CASE 16: a wrong or an old code erases nothing; the right one everything of this person."""
+    await door.remember("Ada likes tea.", user=ada, agent=agent)
+    kept = await door.remember("Bob likes gin.", user=bob, agent=agent)
+    asked = await typed(chat, "/memory delete all")
+    assert "1 memories" in asked
+    old = asked.rsplit(" ", 1)[1]
+    await door.remember("Ada likes rum.", user=ada, agent=agent)
+    again = await typed(chat, f"/memory delete all {old}")
+    assert "not the code" in again
+    assert rows("SELECT count(*) FROM memories WHERE owner_id = %s", ada.id) == [(2,)]
+    code = again.rsplit(" ", 1)[1]
+    assert "Erased: 2 memories" in await typed(chat, f"/memory delete all {code.lower()}")
+    assert rows("SELECT id FROM memories") == [(kept["memory"]["id"],)]
+    assert "Nothing is remembered" in await typed(chat, "/memory delete all")
+
+
+async def test_scope_for_this_agent(
+    chat: FakePlatform, door: Door, ada: User, agent: Agent
+) -> None:
+    """It says what holds and why, sets it, and takes it back."""
+    assert "Scope: agent" in await typed(chat, "/memory scope")
+    answer = await typed(chat, "/memory scope global")
+    assert "Scope: global" in answer
+    assert "user preference" in answer
+    assert (await door.scope(ada, agent))["effective_scope"] == "global"
+    assert "agent default" in await typed(chat, "/memory scope reset")
+
+
+async def test_pause_and_resume_are_of_the_conversation_they_are_typed_in(
+    chat: FakePlatform, door: Door, ada: User, agent: Agent
+) -> None:
+    """What is said between them is not recalled; other conversations go on."""
+    where = await door.open(
+        user=ada, agent_id=str(agent.id), platform="discord", platform_conversation_id="room"
+    )
+    assert "Paused" in await typed(chat, "/memory pause", chat="room")
+    assert (await door.say(where["id"], [{"content": "My herring is shy."}], user=ada))[
+        "off_record"
+    ]
+    assert "Resumed" in await typed(chat, "/memory resume", chat="room")
+    said = await door.say(where["id"], [{"content": "My cat is bold."}], user=ada)
+    assert not said["off_record"]
+    found = str(await door.recall("Who is shy or bold?", user=ada, agent=agent))
+    assert "cat is bold" in found
+    assert "herring" not in found
+
+
+async def test_export_is_ones_own(
+    chat: FakePlatform, door: Door, ada: User, bob: User, agent: Agent
+) -> None:
+    """A file with all that is kept of this person, and of nobody else."""
+    await door.remember("Ada likes tea.", user=ada, agent=agent)
+    await door.remember("Bob likes gin.", user=bob, agent=agent)
+    await typed(chat, "/memory export")
+    [file] = chat.files["Ada-1"]
+    lines = [json.loads(line) for line in file.content.decode().splitlines()]
+    assert "Ada likes tea." in {line.get("content") for line in lines}
+    assert "gin" not in str(lines)
+
+
+async def test_help_names_every_command_and_a_typo_gets_the_nearest(chat: FakePlatform) -> None:
+    """Nothing is guessed and done."""
+    assert "/memory delete all" in await typed(chat, "/memory help")
+    assert "Try: /memory list" in await typed(chat, "/memory lits")
+    assert await typed(chat, "hello") == ""
+
+
+async def test_in_a_group_the_answer_is_private(
+    chat: FakePlatform, door: Door, ada: User, agent: Agent
+) -> None:
+    """The group sees that there was one; and who cannot be written to is told how."""
+    await door.remember("Ada likes tea.", user=ada, agent=agent)
+    assert "tea" in await typed(chat, "/memory list", chat="group")
+    assert chat.public == {"group": ["I have answered you privately."]}
+    chat.unreachable = {"Ada-1"}
+    assert await typed(chat, "/memory list", chat="group") == ""
+    assert "tea" not in str(chat.public)
+    assert "write to me privately" in chat.public["group"][-1]
+
+
+async def test_commands_reach_nobody_elses_memory(
+    chat: FakePlatform, door: Door, ada: User, bob: User, agent: Agent
+) -> None:
+    """CASE 14: another person's id is no memory, to show, edit or delete."""
+    made = await door.remember("Bob likes gin.", user=bob, agent=agent)
+    id_ = made["memory"]["id"]
+    for command in (f"show {id_}", f"edit {id_} Bob likes rum.", f"delete {id_}", "list"):
+        assert "gin" not in await typed(chat, f"/memory {command}")
+    assert (await door.read(id_, user=bob))["version"] == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "<|endoftext|>",
+        "nul \x00 here",
+        "a \ud800 b",
+        "a" * 2001,
+        "*_~`<b>@everyone",
+        "\u202e",
+    ],
+    ids=range(6),
+)
+async def test_hostile_text_is_stored_or_refused_with_a_reason(
+    chat: FakePlatform, words: str
+) -> None:
+    """CASES 21 and 23: by command as by any other way in."""
+    answer = await typed(chat, f"/memory add {words}")
+    assert "Remembered" in answer or "did not work: content" in answer
+    for command in ("edit a1b2c3d4", "search", "show", "list", "delete"):
+        await typed(chat, f"/memory {command} {words}")
+
+
+async def test_a_secret_is_refused_by_command_too(chat: FakePlatform) -> None:
+    """CASE 26: with the reason, without the words."""
+    answer = await typed(chat, "/memory add my card is 4111 1111 1111 1111")
+    assert "card number" in answer
+    assert "4111" not in answer
+    assert rows("SELECT count(*) FROM memories") == [(0,)]
+
+
+async def test_the_console_answers_commands_and_gives_the_rest_to_a_model(
+    memory: Remembrancer, door: Door, ada: User, agent: Agent, tmp_path: Path
+) -> None:
+    """With memory in the prompt, the same beginning each time; commands never reach the model."""
+    await door.remember("Ada prefers tea.", user=ada, agent=agent)
+    where = await door.open(user=ada, agent_id=str(agent.id))
+    asked: list[Prompt] = []
+
+    async def ask(prompt: Prompt) -> str:
+        asked.append(prompt)
+        return "Of course."
+
+    from uuid import UUID
+
+    actor = as_actor(ada, agent)
+    console = Console(memory, actor, UUID(where["id"]), ask=ask, directory=tmp_path)
+    assert await console.typed("A hot drink, please.") == "Of course."
+    assert "Ada prefers tea." in await console.typed("/memory")
+    assert await console.typed("Thanks.") == "Of course."
+    assert len(asked) == 2
+    assert asked[0][0] == asked[1][0]
+    assert "Ada prefers tea." in asked[0][0]["content"]
+    assert [one["role"] for one in asked[1]] == ["system", "user", "assistant", "user"]
+    assert "Written to" in await console.typed("/memory export")
+    assert (tmp_path / "memory.jsonl").read_text()
+    silent = Console(memory, actor, UUID(where["id"]))
+    assert "Ada prefers tea." in await silent.typed("And now?")
