@@ -25,6 +25,7 @@ from remembrancer.idempotency import once
 from remembrancer.indexing.index import Indexer, Searchable
 from remembrancer.memories import guarding, leaving, linking, listing, repository, rules, told
 from remembrancer.memories.budget import Budget, BudgetPreview
+from remembrancer.memories.pausing import check_not_paused
 from remembrancer.memories.schemas import (
     Memory,
     MemoryCreate,
@@ -160,6 +161,7 @@ class Memories:
         ):
             if answer.earlier is not None:
                 return await told.again(connection, answer.earlier)
+            await check_not_paused(connection, [s.conversation_id for s in statements])
             results = await self._writing.write(connection, actor, statements, texts, source)
             await linking.link_new(connection, actor, statements, results)
             suggestions = await linking.suggest_new(

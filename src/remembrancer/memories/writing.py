@@ -9,13 +9,12 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, select
+from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit, tokens
 from remembrancer.access import Actor, EffectiveScope, Placement, Role
 from remembrancer.agents import repository as agents
-from remembrancer.db.tables import conversations
 from remembrancer.errors import Conflict, NotFound
 from remembrancer.ids import new_uuid
 from remembrancer.indexing.index import Indexer, Searchable, Source
@@ -87,7 +86,6 @@ class Writing:
         What is over an owner's budget then is evicted.
         """
         effective = await _scope_in_effect(connection, actor)
-        await _check_not_paused(connection, statements)
         drafts = []
         for statement, text in zip(statements, texts, strict=True):
             await _check_place(connection, actor, statement)
@@ -259,20 +257,6 @@ async def _scope_in_effect(connection: AsyncConnection, actor: Actor) -> Effecti
     if actor.user_id is None:
         return None
     return (await scopes(connection, actor.agent_id, [actor.user_id]))[actor.user_id]
-
-
-async def _check_not_paused(
-    connection: AsyncConnection, statements: Sequence[MemoryCreate]
-) -> None:
-    """Raise ``Conflict`` for what comes from a conversation in which remembering is paused."""
-    cited = {one.conversation_id for one in statements if one.conversation_id is not None}
-    if not cited:
-        return
-    paused = select(conversations.c.id).where(
-        conversations.c.id.in_(cited), conversations.c.paused_at.is_not(None)
-    )
-    if (await connection.execute(paused.limit(1))).first() is not None:
-        raise Conflict("remembering is paused in this conversation", field="conversation_id")
 
 
 async def _check_place(connection: AsyncConnection, actor: Actor, statement: MemoryCreate) -> None:

@@ -19,6 +19,7 @@ from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid, public_owner
 from remembrancer.memories import guarding
 from remembrancer.memories import repository as memories
+from remembrancer.memories.pausing import check_not_paused
 from remembrancer.memories.service import Memories
 from remembrancer.places import repository, rules
 from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceWritten
@@ -101,6 +102,7 @@ class Places:
         ):
             row = await self._held(connection, actor, place_id)
             if row is not None and answer.earlier is None:
+                await check_not_paused(connection, [where.conversation_id])
                 said = _mention_row(actor, row, where, source)
                 await memories.add_mentions(connection, row.owner_id, [said], [row.id])
                 await audit.note(connection, actor, ACTION, [row.id], owner_id=row.owner_id)
