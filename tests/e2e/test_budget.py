@@ -283,3 +283,18 @@ async def test_setting_aside_and_taking_into_use_again(door: Door, ada: User, bo
     for user, active in ((ada, True), (ada, False), (bob, False)):
         with pytest.raises(Exception, match="404"):
             await door.activate(made, user=user, active=active)
+
+
+async def test_what_waits_for_review_takes_room_once_it_is_confirmed(
+    tight: Door, ada: User
+) -> None:
+    """Until then it pushes nothing out; then what is weakest makes room for it."""
+    weak = await _remember(tight, ada, "Yew", kind="observation")
+    while _used(ada) + 2 * tokens.count(SAID.format("Yew")) <= 100:
+        await _remember(tight, ada, f"Word{_used(ada)}", kind="fact")
+    waiting = await _remember(tight, ada, "Pine " * 8, kind="fact", pending=True)
+    assert _evicted(ada) == []
+    [done] = await tight.review([(waiting, "confirm")], user=ada)
+    assert done["outcome"] == "confirmed"
+    assert weak in _evicted(ada)
+    assert _used(ada) <= 100

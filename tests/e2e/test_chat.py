@@ -4,13 +4,15 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from doors import Door
+from scripted import Reply, Scripted, minded
 from support import audit_lines, rows
 
 from remembrancer import Agent, Remembrancer, User, as_actor
-from remembrancer.chat.console import Console, Prompt
+from remembrancer.chat.console import Console
 from remembrancer.chat.serving import ChatCommands
 from remembrancer.testing import FakePlatform
 
@@ -266,23 +268,21 @@ async def test_the_console_answers_commands_and_gives_the_rest_to_a_model(
     """With memory in the prompt, the same beginning each time; commands never reach the model."""
     await door.remember("Ada prefers tea.", user=ada, agent=agent)
     where = await door.open(user=ada, agent_id=str(agent.id))
-    asked: list[Prompt] = []
-
-    async def ask(prompt: Prompt) -> str:
-        asked.append(prompt)
-        return "Of course."
-
-    from uuid import UUID
-
+    model = Scripted()
+    model.said = [Reply("Of course.")]
     actor = as_actor(ada, agent)
-    console = Console(memory, actor, UUID(where["id"]), ask=ask, directory=tmp_path)
-    assert await console.typed("A hot drink, please.") == "Of course."
-    assert "Ada prefers tea." in await console.typed("/memory")
-    assert await console.typed("Thanks.") == "Of course."
-    assert len(asked) == 2
-    assert asked[0][0] == asked[1][0]
-    assert "Ada prefers tea." in asked[0][0]["content"]
-    assert [one["role"] for one in asked[1]] == ["system", "user", "assistant", "user"]
+    try:
+        async with minded(memory, model.base_url) as minds:
+            console = Console(minds, actor, UUID(where["id"]), directory=tmp_path)
+            assert await console.typed("A hot drink, please.") == "Of course."
+            assert "Ada prefers tea." in await console.typed("/memory")
+            assert await console.typed("Thanks.") == "Of course."
+    finally:
+        model.close()
+    first, second = (request["messages"] for request in model.requests)
+    assert first[0] == second[0]
+    assert "Ada prefers tea." in first[0]["content"]
+    assert [one["role"] for one in second] == ["system", "user", "assistant", "user"]
     assert "Written to" in await console.typed("/memory export")
     assert (tmp_path / "memory.jsonl").read_text()
     silent = Console(memory, actor, UUID(where["id"]))

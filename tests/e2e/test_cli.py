@@ -186,6 +186,7 @@ def test_an_import_that_was_killed_goes_on(
     """After kill -9 in the middle, the same command stores the rest and doubles nothing."""
     texts = [f"Note {number} is about crate {number * 7}." for number in range(220)]
     file = locomo(tmp_path / "long.json", "conv-long", ("Wyn", "Xia"), texts)
+    assert cli("users", "list").code == 0  # the database is migrated
     before, spaces = count("messages"), count("spaces")
     running = subprocess.Popen(
         [*COMMAND, "--data-dir", server[0], "import", file], stderr=subprocess.PIPE

@@ -57,6 +57,17 @@ async def contents(door: Door, user: User, **wanted: Any) -> list[str]:
 # Facts ------------------------------------------------------------------------------------
 
 
+async def test_what_was_said_before_a_pause_is_learnt_from(
+    door: Door, model: Scripted, ada: User
+) -> None:
+    """The summary that comes due meanwhile is made, with its facts."""
+    model.said = [answer("Nuts.", fact("Ada is allergic to nuts.", "Ada", 1))]
+    conversation = await talk(door, [{"content": "I am allergic to nuts"}], user=ada)
+    await door.pause(conversation, user=ada)
+    done = await door.summarize(conversation, user=ada)
+    assert (done["chunks"], done["facts"]) == (1, 1)
+
+
 async def test_a_fact_is_remembered_with_the_message_it_comes_from(
     door: Door, model: Scripted, ada: User
 ) -> None:

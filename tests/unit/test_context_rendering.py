@@ -43,7 +43,6 @@ class Row:
     category: str = "other"
     kind: str = "fact"
     shared: bool = False
-    notes: str | None = None
     mentions: int = 1
     mentioned_in: int = 0
     created_at: datetime = START
@@ -139,14 +138,12 @@ def test_shared_and_personal_places_and_mentions_are_marked() -> None:
         [
             Row("aaaaaaaa", "Alec is the boss.", subject="Alec"),
             Row("bbbbbbbb", "The office closes at six.", shared=True),
-            Row("cccccccc", "Home", kind="place", notes="5 Elm St", mentions=4, mentioned_in=3),
+            Row("cccccccc", "Home: 5 Elm St", kind="place", mentions=4, mentioned_in=3),
         ]
     ).text
     assert "- [id:aaaaaaaa] [Alec] Alec is the boss. (personal, 2026-01-05)" in text
     assert "- [id:bbbbbbbb] The office closes at six. (shared, 2026-01-05)" in text
-    assert (
-        "- [id:cccccccc] Home (5 Elm St) (personal, mentioned 4 times in 3 conversations)" in text
-    )
+    assert "- [id:cccccccc] Home: 5 Elm St (personal, mentioned 4 times in 3 conversations)" in text
 
 
 def test_the_budget_is_filled_in_the_order_given_and_the_rest_is_counted() -> None:
@@ -224,7 +221,7 @@ def test_templates_in_a_directory_are_used_before_ours(tmp_path: Path) -> None:
     (tmp_path / "lines.j2").write_text(
         "{% macro memory(id, subject, content, shared, quoted, date) %}"
         "* {{ id }}\n = {{ content }}{% endmacro %}"
-        "{% macro place(id, content, notes, shared, quoted, mentions, mentioned_in) %}"
+        "{% macro place(id, content, shared, quoted, mentions, mentioned_in) %}"
         "{{ content }}{% endmacro %}"
         "{% macro said(content, date, sender) %}{{ content }}{% endmacro %}"
         "{% macro gone(id) %}{{ id }}{% endmacro %}"

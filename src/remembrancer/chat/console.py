@@ -1,6 +1,5 @@
 """A conversation in a terminal: commands are answered, all else goes to a model with memory."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from uuid import UUID
 
@@ -10,12 +9,8 @@ from remembrancer.chat.handler import Commands, Place
 from remembrancer.chat.replies import File, Piece
 from remembrancer.chat.replies import messages as written
 from remembrancer.context.schemas import Turn
-from remembrancer.conversations.schemas import MessageCreate
-
-Prompt = Sequence[Mapping[str, str]]
-"""Messages as chat models take them: ``role`` and ``content``."""
-Ask = Callable[[Prompt], Awaitable[str]]
-"""Asks a model for an answer."""
+from remembrancer.conversations.schemas import MessageCreate, MessageRole
+from remembrancer.llm.asking import Said
 
 
 class Console:
@@ -27,12 +22,10 @@ class Console:
         actor: Actor,
         conversation_id: UUID,
         *,
-        ask: Ask | None = None,
         directory: Path = Path(),
     ) -> None:
         self._memory = memory
         self._place = Place(actor, conversation_id)
-        self._ask = ask
         self._directory = directory
         self._commands = Commands(memory)
 
@@ -50,9 +43,10 @@ class Console:
         turn = await self._memory.turns.begin(
             self._place.actor, conversation_id, MessageCreate(content=text)
         )
-        if self._ask is None:
+        model = self._memory.language_model
+        if model is None:
             return f"{turn.context.stable.text}\n{turn.context.dynamic.text}".rstrip()
-        answer = await self._ask(prompt(turn))
+        answer = await model.reply(*prompt(turn))
         await self._memory.turns.finish(self._place.actor, conversation_id, answer)
         return answer
 
@@ -65,14 +59,16 @@ class Console:
         return f"Written to {path}"
 
 
-def prompt(turn: Turn) -> Prompt:
-    """Return what a model is asked: the stable block first, the dynamic one with the message."""
+def prompt(turn: Turn) -> tuple[str, list[Said], str]:
+    """Return what a model is asked: instructions, what was said, and the question.
+
+    The stable block comes first, so that providers can cache it; the dynamic one with the
+    message it was made for.
+    """
     *before, last = turn.messages
-    return [
-        {"role": "system", "content": turn.context.stable.text},
-        *({"role": one.role.value, "content": one.content} for one in before),
-        {"role": "user", "content": f"{turn.context.dynamic.text}\n{last.content}"},
-    ]
+    spoken = {MessageRole.USER, MessageRole.ASSISTANT}
+    said = [(one.role.value, one.content) for one in before if one.role in spoken]
+    return turn.context.stable.text, said, f"{turn.context.dynamic.text}\n{last.content}"
 
 
 def _plain(piece: Piece) -> str:

@@ -29,7 +29,6 @@ class MemoryLine:
     quoted: bool
     """It reads like an instruction; its content stands between quotation marks."""
     date: str
-    notes: str | None = None
     mentions: int = 1
     mentioned_in: int = 0
 
@@ -48,7 +47,6 @@ def memory_line(row: Any, zone: tzinfo) -> MemoryLine:
     """Return a row of a memory as a line."""
     quoted = is_quoted(row)
     say = quotation if quoted else one_line
-    notes = getattr(row, "notes", None)
     return MemoryLine(
         id=row.memory_id,
         content=say(row.content),
@@ -58,7 +56,6 @@ def memory_line(row: Any, zone: tzinfo) -> MemoryLine:
         shared=row.shared,
         quoted=quoted,
         date=day(row.created_at, zone),
-        notes=(quotation if quoted else one_line)(notes) if notes else None,
         mentions=getattr(row, "mentions", 1),
         mentioned_in=getattr(row, "mentioned_in", 0),
     )

@@ -54,7 +54,7 @@ class Renderer:
         m = memory
         if m.kind == Kind.PLACE:
             whose = (m.shared, m.quoted, m.mentions, m.mentioned_in)
-            return self._templates.line("place", m.id, m.content, m.notes, *whose)
+            return self._templates.line("place", m.id, m.content, *whose)
         return self._templates.line(
             "memory", m.id, m.subject, m.content, m.shared, m.quoted, m.date
         )

@@ -15,22 +15,22 @@ from remembrancer.db.tables import frozen_contexts
 # finds a line or leaves no memory to make one of.
 _ADD_LINES = text("""
     INSERT INTO frozen_lines (owner_id, conversation_id, agent_id, position, memory_owner_id,
-                              memory_id, version, kind, category, subject, notes, shared,
+                              memory_id, version, kind, category, subject, shared,
                               quoted, mentions, mentioned_in, created_at)
     SELECT :owner_id, :conversation_id, :agent_id, l.position, l.memory_owner_id,
-           l.memory_id, l.version, l.kind, l.category, l.subject, l.notes, l.shared,
+           l.memory_id, l.version, l.kind, l.category, l.subject, l.shared,
            l.quoted, l.mentions, l.mentioned_in, l.created_at
       FROM (
            SELECT l.*
              FROM unnest(CAST(:memory_owner_id AS uuid[]), CAST(:memory_id AS text[]),
                          CAST(:version AS int[]), CAST(:kind AS text[]),
                          CAST(:category AS text[]), CAST(:subject AS text[]),
-                         CAST(:notes AS text[]), CAST(:shared AS boolean[]),
+                         CAST(:shared AS boolean[]),
                          CAST(:quoted AS boolean[]), CAST(:mentions AS int[]),
                          CAST(:mentioned_in AS int[]),
                          CAST(:created_at AS timestamptz[]))
                   WITH ORDINALITY
-                  AS l (memory_owner_id, memory_id, version, kind, category, subject, notes,
+                  AS l (memory_owner_id, memory_id, version, kind, category, subject,
                         shared, quoted, mentions, mentioned_in, created_at, position)
              JOIN memories AS m ON m.owner_id = l.memory_owner_id AND m.id = l.memory_id
             ORDER BY m.owner_id, m.id
@@ -44,7 +44,6 @@ _COLUMNS = (
     "kind",
     "category",
     "subject",
-    "notes",
     "shared",
     "mentions",
     "mentioned_in",

@@ -1,4 +1,4 @@
-"""Language models, whichever provider they are of: one question, one structured answer."""
+"""Language models, whichever provider they are of: one question, one answer."""
 
 from remembrancer.llm.asking import LanguageModel
 from remembrancer.llm.providers import create_language_model

@@ -4,6 +4,8 @@ What goes wrong is told by its kind. The text of a provider's errors goes nowher
 what people said.
 """
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -21,7 +23,13 @@ from pydantic_ai.exceptions import (
     OutputTokenLimitExceeded,
     UnexpectedModelBehavior,
 )
-from pydantic_ai.messages import ModelResponse, TextPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    UserPromptPart,
+)
 from pydantic_ai.models import Model
 from pydantic_ai.output import OutputSpec
 from pydantic_ai.profiles import ModelProfile, merge_profile
@@ -31,6 +39,8 @@ from remembrancer.errors import AnswerCutShort, LanguageModelUnavailable, Unusab
 from remembrancer.llm.finding import json_object
 
 Answer = TypeVar("Answer", bound=BaseModel)
+Said = tuple[str, str]
+"""A message of a conversation: ``user`` or ``assistant``, and the words."""
 
 
 class LanguageModel:
@@ -68,6 +78,21 @@ class LanguageModel:
                 self._native = False
         return await self._ask(_plain(self._model), PromptedOutput(answer), instructions, question)
 
+    async def reply(self, instructions: str, said: Sequence[Said], question: str) -> str:
+        """Return what the model answers in a conversation: ``said`` so far, and the question.
+
+        Raises what :meth:`ask` does.
+        """
+        agent: Agent[None, str] = Agent(
+            self._model,
+            instructions=instructions,
+            deps_type=type(None),
+            model_settings=ModelSettings(**{**self._settings, "temperature": 0.7}),
+        )
+        with _told_by_kind():
+            history = [_message(one) for one in said]
+            return (await agent.run(question, deps=None, message_history=history)).output
+
     async def close(self) -> None:
         """Close the connections to the provider."""
         async with self._model:
@@ -85,22 +110,38 @@ class LanguageModel:
             retries={"output": self._retries},
             capabilities=[Hooks(after_model_request=_unwrap)],
         )
-        try:
-            return (await agent.run(question, deps=None)).output
-        except (OutputTokenLimitExceeded, ModelContextWindowExceededError):
-            raise AnswerCutShort("this is more than the language model can answer") from None
-        except UnexpectedModelBehavior:
-            raise UnusableAnswer("the language model gave no usable answer") from None
-        except AgentRunError as error:
-            if self._native and _refuses_schema(error):
-                raise _SchemaRefused from None
-            raise LanguageModelUnavailable(
-                f"the language model did not answer: {_kind(error)}"
-            ) from None
+        with _told_by_kind():
+            try:
+                return (await agent.run(question, deps=None)).output
+            except AgentRunError as error:
+                if self._native and _refuses_schema(error):
+                    raise _SchemaRefused from None
+                raise
 
 
 class _SchemaRefused(Exception):
     """The endpoint does not take a schema."""
+
+
+@contextmanager
+def _told_by_kind() -> Iterator[None]:
+    try:
+        yield
+    except (OutputTokenLimitExceeded, ModelContextWindowExceededError):
+        raise AnswerCutShort("this is more than the language model can answer") from None
+    except UnexpectedModelBehavior:
+        raise UnusableAnswer("the language model gave no usable answer") from None
+    except AgentRunError as error:
+        raise LanguageModelUnavailable(
+            f"the language model did not answer: {_kind(error)}"
+        ) from None
+
+
+def _message(said: Said) -> ModelMessage:
+    role, content = said
+    if role == "assistant":
+        return ModelResponse(parts=[TextPart(content)])
+    return ModelRequest(parts=[UserPromptPart(content)])
 
 
 def _refuses_schema(error: AgentRunError) -> bool:

@@ -4,7 +4,7 @@
 -- Binds: user_id (null), agent_id, count. {visible} comes from access.py.
 
 SELECT m.owner_id AS memory_owner_id, m.id AS memory_id, m.version, m.kind, m.category,
-       m.subject, m.content, m.notes, true AS shared, m.mention_count AS mentions,
+       m.subject, m.content, true AS shared, m.mention_count AS mentions,
        0 AS mentioned_in, m.created_at, count(*) OVER () AS total
   FROM memories AS m
  WHERE m.owner_id = '{nobody}'

@@ -14,7 +14,7 @@ frozen AS MATERIALIZED (
                                AND c.agent_id = {through}
 )
 
-SELECT m.id AS memory_id, m.kind, m.category, m.subject, m.content, m.notes, {shared} AS shared,
+SELECT m.id AS memory_id, m.kind, m.category, m.subject, m.content, {shared} AS shared,
        m.mention_count AS mentions, 0 AS mentioned_in, m.updated_at AS created_at
   FROM memories AS m
  WHERE {visible}

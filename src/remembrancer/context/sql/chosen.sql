@@ -8,7 +8,7 @@ WITH talk AS MATERIALIZED ({talk}),
 
 best AS MATERIALIZED (
     SELECT m.owner_id AS memory_owner_id, m.id AS memory_id, m.version, m.kind, m.category,
-           m.subject, m.content, m.notes, {shared} AS shared, m.mention_count AS mentions,
+           m.subject, m.content, {shared} AS shared, m.mention_count AS mentions,
            m.created_at, m.pinned, {weight} AS weight, count(*) OVER () AS total
       FROM memories AS m
      WHERE {visible}

@@ -7,7 +7,7 @@
 
 WITH talk AS MATERIALIZED ({talk})
 SELECT c.frozen_at, c.time_zone, c.budget, c.left_out, c.tokens, c.digest,
-       l.memory_owner_id, l.memory_id, l.version, l.kind, l.category, l.subject, l.notes, l.shared,
+       l.memory_owner_id, l.memory_id, l.version, l.kind, l.category, l.subject, l.shared,
        l.quoted, l.mentions, l.mentioned_in, l.created_at, v.content,
        m.id IS NOT NULL AND v.content IS NOT NULL AS told
   FROM talk AS t

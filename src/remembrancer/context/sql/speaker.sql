@@ -4,7 +4,7 @@
 -- {weight} from decay.py, the other blanks from statements.py.
 
 WITH talk AS MATERIALIZED ({talk})
-SELECT m.id AS memory_id, m.kind, m.category, m.subject, m.content, m.notes, {shared} AS shared,
+SELECT m.id AS memory_id, m.kind, m.category, m.subject, m.content, {shared} AS shared,
        m.mention_count AS mentions, 0 AS mentioned_in, m.created_at
   FROM memories AS m
  WHERE m.owner_id = :user_id

@@ -141,7 +141,6 @@ frozen_lines = Table(
     Column("kind", Text, nullable=False),
     Column("category", Text, nullable=False),
     Column("subject", Text),
-    Column("notes", Text),
     Column("shared", Boolean, nullable=False),
     Column("quoted", Boolean, nullable=False),
     Column("mentions", Integer, nullable=False),

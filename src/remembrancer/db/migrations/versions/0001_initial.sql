@@ -306,7 +306,6 @@ CREATE TABLE frozen_lines (
     kind TEXT NOT NULL,
     category TEXT NOT NULL,
     subject TEXT,
-    notes TEXT,
     shared BOOLEAN NOT NULL,
     quoted BOOLEAN NOT NULL,
     mentions INTEGER NOT NULL,
