@@ -1196,7 +1196,6 @@ _IN_QUERY = {
     "categories": "category",
     "statuses": "status",
     "reviews": "review",
-    "sources": "source",
 }
 
 
