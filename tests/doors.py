@@ -1435,7 +1435,6 @@ _IN_QUERY = {
     "categories": "category",
     "statuses": "status",
     "reviews": "review",
-    "sources": "source",
 }
 
 

@@ -150,6 +150,10 @@ class Rest:
             "/api/memory/": {"content": "A fact", **own},
             "/api/memory/bulk": {"memories": [{"content": "A fact"}], **own},
             "/api/memory/recall": {"query": "tea", **own},
+            "/api/memory/review": {
+                "decisions": [{"memory_id": "nothere1", "decision": "confirm"}],
+                **own,
+            },
             "/api/users/{user_id}/recall": {"query": "tea"},
             "/api/memory/{memory_id}": {"content": f"Changed {uuid4()}"},
             "/api/memory/{memory_id}/associations": {"target_id": self.ids["target_id"]},

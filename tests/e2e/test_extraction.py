@@ -83,7 +83,8 @@ async def test_a_fact_is_remembered_with_the_message_it_comes_from(
     )
     done = await door.summarize(conversation, user=ada)
     assert (done["chunks"], done["facts"]) == (1, 1)
-    [found] = (await door.listed(user=ada))["memories"]
+    [found] = (await door.listed(user=ada, source="extraction"))["memories"]
+    assert (await door.listed(user=ada, source="manual"))["memories"] == []
     assert found["content"] == "Ada is allergic to nuts."
     assert (found["kind"], found["category"]) == ("identity", "person")
     assert (found["source"], found["status"]) == ("extraction", "active")

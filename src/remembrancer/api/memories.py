@@ -86,7 +86,9 @@ def memory_filter(
     category: Annotated[list[Category], Query(description="May be repeated.")] = [],
     status: Annotated[list[Status], Query(description="May be repeated.")] = [Status.ACTIVE],
     review: Annotated[list[Review], Query(description="May be repeated.")] = [],
-    source: Annotated[list[Key], Query(description="How it came in; may be repeated.")] = [],
+    source: Annotated[
+        Key | None, Query(description="How it came in, such as `extraction`.")
+    ] = None,
     subject: Annotated[Label | None, Query()] = None,
     space_id: Annotated[UUID | None, Query()] = None,
     pinned: Annotated[bool | None, Query()] = None,
@@ -99,7 +101,7 @@ def memory_filter(
         categories=category,
         statuses=status,
         reviews=review,
-        sources=source,
+        source=source,
         subject=subject,
         space_id=space_id,
         pinned=pinned,

@@ -297,7 +297,6 @@ def _matching(actor: Actor, wanted: MemoryFilter, statement: Select[Any]) -> Sel
         (column.kind, wanted.kinds),
         (column.category, wanted.categories),
         (column.review, wanted.reviews),
-        (column.source, wanted.sources),
     ]
     for which, values in chosen:
         if values:
@@ -308,10 +307,14 @@ def _matching(actor: Actor, wanted: MemoryFilter, statement: Select[Any]) -> Sel
         statement = statement.where(or_(own, column.status == Status.ACTIVE))
     if wanted.subject is not None:
         statement = statement.where(column.subject_key == subject_key(wanted.subject))
-    if wanted.space_id is not None:
-        statement = statement.where(column.space_id == wanted.space_id)
-    if wanted.pinned is not None:
-        statement = statement.where(column.pinned == wanted.pinned)
+    same = {
+        column.space_id: wanted.space_id,
+        column.pinned: wanted.pinned,
+        column.source: wanted.source,
+    }
+    for which, value in same.items():
+        if value is not None:
+            statement = statement.where(which == value)
     if wanted.text is not None:
         statement = statement.where(column.content.icontains(wanted.text, autoescape=True))
     return statement

@@ -349,9 +349,7 @@ class MemoryFilter(BaseModel):
     space_id: UUID | None = None
     statuses: list[Status] = [Status.ACTIVE]
     reviews: list[Review] = Field([], description="What was said of it in a review.")
-    sources: list[Key] = Field(
-        [], description="How it came in, such as `extraction` or `manual`.", max_length=20
-    )
+    source: Key | None = Field(None, description="How it came in, such as `extraction`.")
     pinned: bool | None = None
     text: Label | None = Field(None, description="A part of the content, in any case.")
     sort: SortBy = SortBy.RECENT
