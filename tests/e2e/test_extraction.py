@@ -657,10 +657,8 @@ async def test_case_17_a_message_erased_while_the_model_thinks_gives_no_fact(
 async def test_case_16_erasing_somebody_takes_their_facts_and_leaves_other_peoples(
     door: Door, model: Scripted, ada: User, bob: User
 ) -> None:
-    """Also while the model thinks about what both of them said."""
-    model.said = [
-        answer("Both.", fact("Ada rows.", "Ada", 1), fact("Bob dives.", "Bob", 2), delay=0.5)
-    ]
+    """Nothing of theirs is left in any table; what others said of themselves stays."""
+    model.said = [answer("Both.", fact("Ada rows.", "Ada", 1), fact("Bob dives.", "Bob", 2))]
     conversation = await group(
         door,
         [
@@ -676,6 +674,37 @@ async def test_case_16_erasing_somebody_takes_their_facts_and_leaves_other_peopl
     for table in ("memories", "chunks", "messages", "mentions", "memory_versions", "recall_items"):
         assert rows(f"SELECT 1 FROM {table} WHERE owner_id = %s", ada.id) == []
     assert await contents(door, bob) == ["Bob dives."]
+
+
+async def test_case_16_whoever_is_erased_while_the_model_thinks_is_in_nothing_it_says(
+    door: Door, model: Scripted, ada: User, bob: User
+) -> None:
+    """Its answer is thrown away; asked again, it is told only what is left."""
+
+    def said(body: Json) -> Reply:
+        asked = json.dumps(body["messages"])
+        if "I row" in asked:
+            return answer("Both.", fact("Ada rows.", "Ada", 1), delay=1.0)
+        return answer("One.", fact("Bob dives.", "Bob", 1))
+
+    model.said = said
+    conversation = await group(
+        door,
+        [
+            {"content": "I row", "user_id": str(ada.id)},
+            {"content": "I dive", "user_id": str(bob.id)},
+        ],
+        [bob, ada],
+    )
+    thinking = asyncio.create_task(door.summarize(conversation, user=bob))
+    assert await asyncio.to_thread(model.reached.wait, 30)
+    await (await door.as_admin()).erase_user(ada, dry_run=False)
+    await thinking
+    await door.summarize(conversation, user=bob)
+    for table in ("memories", "chunks", "messages", "mentions", "memory_versions", "recall_items"):
+        assert rows(f"SELECT 1 FROM {table} WHERE owner_id = %s", ada.id) == []
+    assert await contents(door, bob) == ["Bob dives."]
+    assert rows("SELECT DISTINCT content FROM chunks") == [("One.",)]
 
 
 async def test_case_2_facts_with_names_that_join_alike_stay_apart(

@@ -1,0 +1,80 @@
+"""Words for a time, as they are meant where and when they were said."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from remembrancer.extraction.moments import interval, resolve
+from remembrancer.llm.finding import json_object
+
+# A Sunday; in Auckland it is Monday already.
+SAID = datetime(2023, 5, 7, 13, 56, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("words", "resolved", "begins", "ends"),
+    [
+        ("Ada moved last year.", "Ada moved in 2022.", "2022-01-01", "2023-01-01"),
+        ("Ada swam yesterday.", "Ada swam on 6 May 2023.", "2023-05-06", "2023-05-07"),
+        ("Ada sings since last month.", "Ada sings since April 2023.", "2023-04-01", None),
+        ("Ada is away until tomorrow.", "Ada is away until 8 May 2023.", None, "2023-05-09"),
+        ("Ada sailed two weeks ago.", None, "2023-04-17", "2023-04-24"),
+        ("Ada ran last Friday.", "Ada ran on 5 May 2023.", "2023-05-05", "2023-05-06"),
+        ("Ada flies next month.", "Ada flies in June 2023.", "2023-06-01", "2023-07-01"),
+        ("Ada likes tea.", "Ada likes tea.", None, None),
+        ("The last yearbook is lost.", "The last yearbook is lost.", None, None),
+    ],
+)
+def test_words_for_a_time_become_the_time_they_mean(
+    words: str, resolved: str | None, begins: str | None, ends: str | None
+) -> None:
+    """In the text and as an interval; what happened ends with its day, "since" stays open."""
+    found = resolve(words, SAID, "UTC")
+    if resolved is not None:
+        assert found.words == resolved
+    days = [day and day.date().isoformat() for day in (found.valid_from, found.valid_to)]
+    assert days == [begins, ends]
+
+
+@pytest.mark.parametrize(
+    ("zone", "day"),
+    [
+        ("Pacific/Auckland", "8 May 2023"),
+        ("UTC", "7 May 2023"),
+        ("Pacific/Pago_Pago", "7 May 2023"),
+    ],
+)
+def test_a_day_is_that_of_the_speakers_zone(zone: str, day: str) -> None:
+    """One instant, two days; the interval begins when the day does there."""
+    found = resolve("today", SAID, zone)
+    assert found.words == f"on {day}"
+    assert found.valid_from is not None
+    assert found.valid_from <= SAID
+
+
+def test_a_written_year_month_or_day_is_an_interval_and_nothing_else_is() -> None:
+    """Half-open, in the zone that was named."""
+
+    def days(written: str) -> list[str] | None:
+        found = interval(written, "UTC")
+        return found and [one.date().isoformat() for one in found]
+
+    assert days("2023") == ["2023-01-01", "2024-01-01"]
+    assert days("2023-12") == ["2023-12-01", "2024-01-01"]
+    assert days("2024-02-29") == ["2024-02-29", "2024-03-01"]
+    assert [days(w) for w in ("2023-02-30", "0000", "soon", "", "2023-13")] == [None] * 5
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        ('{"a": 1}', '{"a": 1}'),
+        ('```json\n{"a": "``` in it"}\n```', '{"a": "``` in it"}'),
+        ('Here you are: {"a": {"b": 2}} I hope it helps {:', '{"a": {"b": 2}}'),
+        ('Sure. {"a": [{"b": 1}, {"b": ', '{"a": [{"b": 1}, {"b": '),
+        ("no object", "no object"),
+    ],
+)
+def test_the_object_is_found_in_whatever_is_around_it(written: str, found: str) -> None:
+    """One that is cut off is seen to be cut off, not taken for one of its parts."""
+    assert json_object(written) == found
