@@ -70,7 +70,7 @@ def sessions(conversation: dict[str, Any]) -> Iterator[tuple[datetime, list[dict
         yield at, conversation[f"session_{number}"]
 
 
-async def fill(memory: Remembrancer, sample: dict[str, Any], run: str) -> Talk:
+async def fill(memory: Remembrancer, sample: dict[str, Any], run: str, *, summaries: bool) -> Talk:
     """Store one conversation."""
     conversation = sample["conversation"]
     people = {}
@@ -100,6 +100,8 @@ async def fill(memory: Remembrancer, sample: dict[str, Any], run: str) -> Talk:
         for at, turn in turns
     ]
     appended = await memory.conversations.append(actor, opened.id, messages)
+    if summaries:
+        await memory.summaries.summarise(actor, opened.id)
     places = [message.position for message in appended.messages]
     return Talk(first, dict(zip(places, (turn["dia_id"] for _, turn in turns), strict=True)))
 
@@ -161,7 +163,9 @@ def grouped(scores: Sequence[Score]) -> dict[str, dict[str, Any]]:
     return {name: summary(group) for name, group in groups.items()}
 
 
-async def measure(samples: Sequence[dict[str, Any]], database_url: str | None) -> dict[str, Any]:
+async def measure(
+    samples: Sequence[dict[str, Any]], database_url: str | None, *, summaries: bool
+) -> dict[str, Any]:
     """Fill a store, ask everything, and return the result."""
     run = uuid.uuid4().hex
     scores: list[Score] = []
@@ -171,7 +175,7 @@ async def measure(samples: Sequence[dict[str, Any]], database_url: str | None) -
             model, stored, filling = memory.embedder.name, 0, 0.0
             for sample in samples:
                 began = time.perf_counter()
-                talk = await fill(memory, sample, run)
+                talk = await fill(memory, sample, run, summaries=summaries)
                 filling += time.perf_counter() - began
                 stored += len(talk.turn_at)
                 scores += await ask(memory, sample, talk)
@@ -180,6 +184,7 @@ async def measure(samples: Sequence[dict[str, Any]], database_url: str | None) -
     return {
         "benchmark": "locomo",
         "model": model,
+        "summaries": summaries,
         "messages": stored,
         "messages_per_second": stored / filling,
         "recall_ms": {
@@ -193,6 +198,9 @@ async def measure(samples: Sequence[dict[str, Any]], database_url: str | None) -
 def main(
     path: Annotated[Path, typer.Argument(help="LoCoMo as JSON.", exists=True, dir_okay=False)],
     database_url: Annotated[str | None, typer.Option(help=DATABASE_URL_HELP)] = None,
+    summaries: Annotated[
+        bool, typer.Option("--summaries", help="Summarise each conversation before asking.")
+    ] = False,
 ) -> None:
     """Measure recall on LoCoMo: the share of evidence turns among the first 1, 5 and 10.
 
@@ -200,7 +208,7 @@ def main(
     "audited" takes the corrected evidence where the file has it.
     """
     samples = json.loads(path.read_text(encoding="utf-8"))
-    result = asyncio.run(measure(samples, database_url))
+    result = asyncio.run(measure(samples, database_url, summaries=summaries))
     show(
         f"LoCoMo, {result['model']}, {result['messages']} messages",
         ["questions", "n"]
