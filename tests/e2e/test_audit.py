@@ -12,8 +12,10 @@ from remembrancer import (
     Agent,
     AuditFilter,
     ConversationCreate,
+    MemoryCreate,
     MemoryFilter,
     MessageCreate,
+    PlaceCreate,
     PreferenceUpdate,
     Remembrancer,
     Role,
@@ -201,6 +203,10 @@ async def test_whatever_an_admin_reads_of_somebody_is_noted_before_the_answer(
     me = as_actor(ada, agent)
     space = await memory.spaces.create(as_actor(ada), SpaceCreate(name="S"))
     fact = await memory.remember("Ada keeps bees.", user=ada, space_id=space.id)
+    waiting = MemoryCreate(content="Ada keeps wasps.", pending=True)
+    await memory.memories.remember(as_actor(ada), waiting)
+    home = PlaceCreate(place_id="home", place_name="Home")
+    await memory.places.add(as_actor(ada), home)
     talk = await memory.conversations.create(me, ConversationCreate(agent_id=agent.id))
     said = [MessageCreate(content=f"Message {n}.") for n in range(50)]
     await memory.conversations.append(me, talk.id, said)
@@ -214,6 +220,7 @@ async def test_whatever_an_admin_reads_of_somebody_is_noted_before_the_answer(
         "space_id": space.id,
         "legacy_id": space.id,
         "conversation_id": talk.id,
+        "place_id": home.place_id,
     }
     asked = {"platform": "discord", "platform_user_id": "Ada-1", "q": "bees"}
     described = (await api.client.get("/openapi.json")).json()["paths"]

@@ -21,6 +21,8 @@ HALF_LIFE_DAYS: Final[dict[Kind, float | None]] = {
     Kind.OBSERVATION: 30.0,
 }
 """Days after which half of a memory's importance is left, by kind; None never fades."""
+LONGEST_DAYS: Final = 30_000.0
+"""From here on nothing fades further. Postgres takes a number that is too small for an error."""
 
 
 def decayed(importance: float, kind: Kind, since: datetime, now: datetime) -> float:
@@ -30,7 +32,7 @@ def decayed(importance: float, kind: Kind, since: datetime, now: datetime) -> fl
     after the half-life of its kind, a quarter after two. Identity never fades.
     """
     half_life = HALF_LIFE_DAYS[kind]
-    days = (now - since).total_seconds() / 86_400
+    days = min((now - since).total_seconds() / 86_400, LONGEST_DAYS)
     if half_life is None or days <= 0:
         return importance
     return float(importance * 0.5 ** (days / half_life))
@@ -38,7 +40,7 @@ def decayed(importance: float, kind: Kind, since: datetime, now: datetime) -> fl
 
 def decayed_sql(importance: str, kind: str, since: str, now: str) -> str:
     """Return the SQL twin of :func:`decayed` over SQL expressions."""
-    days = f"greatest(extract(epoch FROM {now} - {since}), 0) / 86400.0"
+    days = f"least(greatest(extract(epoch FROM {now} - {since}), 0) / 86400.0, {LONGEST_DAYS})"
     cases = " ".join(
         f"WHEN '{name}' THEN {half_life}"
         for name, half_life in HALF_LIFE_DAYS.items()
