@@ -192,6 +192,7 @@ OF_NOBODY = {
     "/api/memory/policy",
     "/api/memory/statistics",
     "/api/memory/preferences/export",
+    "/api/tools",
 }
 """Ways to read nothing of anybody's, or all of everybody's with one line for the whole."""
 

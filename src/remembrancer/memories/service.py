@@ -296,7 +296,7 @@ class Memories:
             if await users.find(connection, owner_id) is None:
                 raise NotFound("no such user", field="user_id")
             preview = await self._budget.preview(connection, owner_id, adding)
-        going = [(owner_id, memory.id) for memory in preview.would_go]
+        going = [(owner_id, one) for one in (str(owner_id), *(m.id for m in preview.would_go))]
         await self._reads.note(actor, "memory.budget", going)
         return preview
 
