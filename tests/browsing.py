@@ -17,7 +17,7 @@ from remembrancer import Remembrancer, User
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 SHOTS = Path(
     os.environ.get("REMEMBRANCER_TEST_SCREENSHOTS")
-    or Path(__file__).parents[2] / "build" / "screenshots"
+    or Path(__file__).parents[1] / "build" / "screenshots"
 )
 
 

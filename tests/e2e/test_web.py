@@ -346,11 +346,14 @@ async def test_a_flipped_switch_changes_the_next_recall(world: World, ada_there:
     page = await ada_there.get(f"{base(world)}/agents")
     assert "Using agent default: agent" in page
 
+    key = {"Authorization": f"Bearer {await secret_of(world.memory, world.ada)}"}
+
     async def recalled() -> str:
-        answer = await world.memory.recall(
-            "a job offer in the harbour", user=world.ada, agent=quiet, sources=["memory"]
+        asked = {"query": "a job offer in the harbour", "sources": ["memory"]}
+        answer = await ada_there.client.post(
+            "/api/memory/recall", json={**asked, "agent_id": str(quiet.id)}, headers=key
         )
-        return " ".join(hit.content for hit in answer.hits)
+        return " ".join(hit["content"] for hit in answer.json()["hits"])
 
     assert "harbour" in await recalled()
     page = await ada_there.post(f"{base(world)}/agents/{quiet.id}/scope", scope="global")

@@ -9,8 +9,8 @@ from remembrancer.graph.schemas import Association, Neighbourhood, Node
 
 WIDTH: Final = 800
 HEIGHT: Final = 560
-_RINGS: Final = {0: 0.0, 1: 0.5, 2: 0.88}
-"""Distance from the middle, by steps away, as a share of what there is."""
+_RINGS: Final = {0: (0.0,), 1: (0.0, 0.8), 2: (0.0, 0.48, 0.94)}
+"""Distances from the middle, as shares of what there is, by how many steps away the farthest is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,12 @@ class Dot:
     x: float
     y: float
     radius: float
+
+    @property
+    def label_y(self) -> float:
+        """Where its words stand: away from the middle, where the lines are."""
+        above = self.y < HEIGHT / 2
+        return round(self.y - self.radius - 7 if above else self.y + self.radius + 16, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,8 @@ def picture(around: Neighbourhood) -> Picture:
     neighbourhood always looks the same.
     """
     angles = _angles(around)
-    dots = {_key(node): _dot(node, angles[_key(node)]) for node in around.nodes}
+    rings = _RINGS[max(node.depth for node in around.nodes)]
+    dots = {_key(node): _dot(node, rings, angles[_key(node)]) for node in around.nodes}
     lines = [
         _line(edge, dots[start], dots[end])
         for edge in around.edges
@@ -100,12 +107,12 @@ def _angles(around: Neighbourhood) -> dict[tuple[object, str], float]:
     return angles
 
 
-def _dot(node: Node, angle: float) -> Dot:
-    away = _RINGS.get(node.depth, 1.0)
+def _dot(node: Node, rings: Sequence[float], angle: float) -> Dot:
+    away = rings[node.depth]
     return Dot(
         node,
         x=round(WIDTH / 2 + (WIDTH / 2 - 90) * away * math.cos(angle), 1),
-        y=round(HEIGHT / 2 + (HEIGHT / 2 - 40) * away * math.sin(angle), 1),
+        y=round(HEIGHT / 2 + (HEIGHT / 2 - 45) * away * math.sin(angle), 1),
         radius=round(7 + 9 * node.importance, 1),
     )
 

@@ -48,6 +48,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
         finalize=_printable,
+        auto_reload=False,
     )
     made.filters["when"] = _when
     made.filters["number"] = "{:,}".format
@@ -58,6 +59,9 @@ def _environment() -> Environment:
         "say": wording,
         "version": version.__version__,
     }
+    # Before there is somebody who would wait for it.
+    for name in made.list_templates():
+        made.get_template(name)
     return made
 
 

@@ -18,6 +18,7 @@ from remembrancer.errors import Forbidden, Unauthenticated
 COOKIE: Final = "remembrancer_session"
 LINK_SECONDS: Final = 15 * 60
 SESSION_SECONDS: Final = 12 * 3600
+_MOST_NOTICES: Final = 5
 LOCAL: Final = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -54,6 +55,10 @@ class Session:
         """Raise ``Forbidden`` unless a form came from one of this session's pages."""
         if not compare_digest(token.encode(), self.token.encode()):
             raise Forbidden("this form is not from a page of your session; load the page again")
+
+    def say(self, notice: Notice) -> None:
+        """Keep something to be said, and of what nobody came to read the latest alone."""
+        self.notices = [*self.notices[1 - _MOST_NOTICES :], notice]
 
     def told(self) -> list[Notice]:
         """Return what is to be said, and forget it."""

@@ -24,6 +24,12 @@ SOURCES: Final = {
     ScopeSource.USER_TOGGLE: "Former setting",
     ScopeSource.AGENT_DEFAULT: "Agent default",
 }
+_BY: Final = {"manual": "by hand", "web": "on these pages", "api": "by a program"}
+
+
+def by(source: str) -> str:
+    """Say how something came to be remembered."""
+    return _BY.get(source, f"by {source}")
 
 
 def source(config: AgentMemoryConfig) -> str:

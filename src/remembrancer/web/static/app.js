@@ -24,6 +24,15 @@ document.addEventListener("click", async (event) => {
   setTimeout(() => { said.textContent = before; }, 2000);
 });
 
+// What is wider than the screen is shown from where one is.
+for (const place of document.querySelectorAll("nav [aria-current]")) {
+  const bar = place.parentElement;
+  bar.scrollLeft = place.offsetLeft - (bar.clientWidth - place.offsetWidth) / 2;
+}
+for (const picture of document.querySelectorAll(".graph")) {
+  picture.scrollLeft = (picture.scrollWidth - picture.clientWidth) / 2;
+}
+
 // In a list, j and k go down and up, as in a mail program; / goes to the search field.
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
