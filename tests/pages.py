@@ -254,3 +254,25 @@ async def _memories(
         MemoryCreate(content=f"Ada was offered a job in the harbour. {words}", kind="goal"),
     )
     return tea.memory.id
+
+
+async def visitor(app: Any) -> httpx2.AsyncClient:
+    """A browser of nobody in particular."""
+    transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
+    return httpx2.AsyncClient(
+        transport=transport, base_url="http://localhost", headers={"Accept": "text/html"}
+    )
+
+
+async def signed_in(app: Any, secret: str) -> Browser:
+    """A browser of who has a key."""
+    browser = Browser(await visitor(app))
+    await browser.get("/signin")
+    response = await browser.client.post("/signin", data={"key": secret})
+    assert response.status_code == 303, response.text
+    return browser
+
+
+def base(world: World) -> str:
+    """Where the pages about Ada begin."""
+    return f"/people/{world.ada.id}"

@@ -15,7 +15,7 @@ from remembrancer.access import Actor, Role
 from remembrancer.users.schemas import User
 from remembrancer.web import assets, difference, drawing, wording
 from remembrancer.web.navigation import tabs
-from remembrancer.web.sessions import Notice, Session, is_local
+from remembrancer.web.sessions import NOT_SIGNED_IN, Notice, Session, is_local
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -122,6 +122,12 @@ async def error_page(request: Request, status: int, title: str, detail: str) -> 
     """Return what a person is shown when something is wrong."""
     state = request.app.state
     session = state.sessions.find(request)
+    if status == 401:
+        answer = signed_out(request, "" if detail == NOT_SIGNED_IN else detail)
+        if is_partial(request):
+            # In place of the page, not in a part of it.
+            answer.headers["HX-Refresh"] = "true"
+        return answer
     if is_partial(request):
         notice = Notice(wording.sentence(detail) or title, bad=True)
         told = {"HX-Retarget": "#notices", "HX-Reswap": "innerHTML"}
@@ -130,8 +136,6 @@ async def error_page(request: Request, status: int, title: str, detail: str) -> 
             request, "part_notices.html", alone, session=session, notices=[notice], status=status,
             headers=told,
         )  # fmt: skip
-    if status == 401:
-        return signed_out(request, detail)
     actor = await state.sessions.actor(request, state.memory)
     values: dict[str, Any] = {
         "status": status,

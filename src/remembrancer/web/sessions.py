@@ -19,6 +19,7 @@ COOKIE: Final = "remembrancer_session"
 LINK_SECONDS: Final = 15 * 60
 SESSION_SECONDS: Final = 12 * 3600
 _MOST_NOTICES: Final = 5
+NOT_SIGNED_IN: Final = "sign in first"
 LOCAL: Final = {"localhost", "127.0.0.1", "::1"}
 
 

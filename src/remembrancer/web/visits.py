@@ -14,7 +14,7 @@ from remembrancer.app import Remembrancer
 from remembrancer.errors import Forbidden, InvalidInput, Unauthenticated
 from remembrancer.users.schemas import User
 from remembrancer.web.pages import is_partial, render
-from remembrancer.web.sessions import Notice, Session, Undo
+from remembrancer.web.sessions import NOT_SIGNED_IN, Notice, Session, Undo
 
 _MOST_FIELDS = 1500
 
@@ -102,7 +102,7 @@ async def visit(request: Request) -> Visit:
     session = state.sessions.find(request)
     actor = await state.sessions.actor(request, state.memory)
     if session is None or actor is None:
-        raise Unauthenticated("")
+        raise Unauthenticated(NOT_SIGNED_IN)
     state.rate_limit.count(session.id)
     return Visit(request, state.memory, session, actor)
 
