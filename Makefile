@@ -18,6 +18,8 @@ demo: .venv/app  ## Play the sample through a server on throw-away data
 	@exec $(BIN)/remembrancer demo
 
 test: .venv/dev  ## Run the whole test suite
+	@command -v chromium || command -v chromium-browser || command -v google-chrome || \
+		echo "No Chromium is installed: the tests that look at pages will be skipped."
 	$(BIN)/pytest -n 2 --dist loadscope
 
 check: .venv/dev  ## Check format, lint, types and import contracts

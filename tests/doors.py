@@ -113,6 +113,9 @@ class Door(ABC):
     async def unmerge(self, user: Any, undo_id: Any) -> Json: ...
 
     @abstractmethod
+    async def preview_merge(self, user: Any, other: Any) -> Json: ...
+
+    @abstractmethod
     async def as_admin(self) -> "Door":
         """This door for an admin."""
 
@@ -485,6 +488,11 @@ class PythonDoor(Door):
     async def merge(self, user: Any, other: Any) -> Json:
         return await self._tried(
             lambda: self.memory.identity.merge(self.actor, _id(user), _id(other))
+        )
+
+    async def preview_merge(self, user: Any, other: Any) -> Json:
+        return await self._tried(
+            lambda: self.memory.identity.preview_merge(self.actor, _id(user), _id(other))
         )
 
     async def unmerge(self, user: Any, undo_id: Any) -> Json:
@@ -1032,6 +1040,10 @@ class RestDoor(Door):
     async def merge(self, user: Any, other: Any) -> Json:
         body = {"user_id": str(_id(other))}
         return await self._send("POST", f"/api/users/{_id(user)}/merges", body)
+
+    async def preview_merge(self, user: Any, other: Any) -> Json:
+        body = {"user_id": str(_id(other))}
+        return await self._send("POST", f"/api/users/{_id(user)}/merges/preview", body)
 
     async def unmerge(self, user: Any, undo_id: Any) -> Json:
         return await self._send("POST", f"/api/users/{_id(user)}/merges/{undo_id}/undo")

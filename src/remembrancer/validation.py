@@ -23,7 +23,7 @@ def wrong_field(error: Mapping[str, Any]) -> tuple[list[str], str]:
     return path, reason
 
 
-def made(model: type[Model], **values: Any) -> Model:
+def made(model: type[Model], /, **values: Any) -> Model:
     """Return ``model(**values)``; raise ``InvalidInput`` for the first field that is wrong."""
     try:
         return model(**values)

@@ -16,7 +16,7 @@ from uuid import UUID
 import psycopg
 import pytest
 from procrastinate.schema import SchemaManager
-from support import ADMIN, rows
+from support import ADMIN, audit_lines, rows
 
 from remembrancer import (
     ConversationCreate,
@@ -26,6 +26,7 @@ from remembrancer import (
     User,
     as_actor,
 )
+from remembrancer.errors import Conflict, Forbidden, NotFound
 from remembrancer.extraction.summaries import Summaries
 from remembrancer.extraction.summariser import Summary, Verbatim
 from remembrancer.extraction.transcript import Transcript
@@ -243,6 +244,29 @@ async def test_a_job_that_failed_waits_longer_each_time(memory: Remembrancer, ad
     assert job.ended_at is not None
     assert 95 < (job.next_try_at - job.ended_at).total_seconds() < 105
     assert (await memory.jobs.counts(ADMIN)).retrying == 1
+
+
+async def test_a_retried_job_runs_without_waiting(memory: Remembrancer, ada: User) -> None:
+    """One that waits for its next try runs now; one that failed is done by a new one."""
+    await opened(memory, ada, 31)
+    await worker_of(memory, Failing(), first_wait=100).run(once=True)
+    [waiting] = await listed(memory)
+    await memory.jobs.retry(ADMIN, waiting.id)
+    await worker_of(memory, Failing(), tries=2, sweep=60).run(once=True)
+    [failed] = await listed(memory)
+    assert (failed.id, failed.status) == (waiting.id, JobStatus.FAILED)
+    await memory.jobs.retry(ADMIN, failed.id)
+    with pytest.raises(Conflict):
+        await memory.jobs.retry(ADMIN, failed.id)
+    await worker_of(memory).run(once=True)
+    assert ranges() == [(1, 11)]
+    for job_id in (0, -1, 2**63, 10**9):
+        with pytest.raises(NotFound):
+            await memory.jobs.retry(ADMIN, job_id)
+    with pytest.raises(Forbidden):
+        await memory.jobs.retry(as_actor(ada), failed.id)
+    told = [line.target_ids for line in audit_lines() if line.action == "job.retry"]
+    assert told == [[str(waiting.id)], [str(failed.id)]]
 
 
 async def test_while_a_job_waits_for_its_next_try_no_other_piles_up(

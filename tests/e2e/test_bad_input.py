@@ -165,6 +165,7 @@ class Rest:
             "/api/users/{user_id}": {"display_name": "Ada"},
             "/api/users/{user_id}/links": {"platform": "x", "platform_user_id": str(uuid4())},
             "/api/users/{user_id}/merges": {"user_id": self.ids["other_user_id"]},
+            "/api/users/{user_id}/merges/preview": {"user_id": self.ids["other_user_id"]},
             "/api/agents": {"name": "Helper"},
             "/api/agents/{agent_id}": {"name": "Helper"},
             "/api/conversations": own,
@@ -264,6 +265,7 @@ async def rest(api: Api, ada: User, agent: Agent) -> Rest:
         "move_id": str(move.undo_id),
         "other_user_id": str((await person(api.memory, "Dan")).id),
         "key_id": str((await api.memory.keys.list(ADMIN))[0].id),
+        "job_id": str(rows("SELECT jobs.enqueue('none', 'none', 'none:1', '{}')")[0][0]),
     }
     return Rest(api, api.client, _operations(api.memory), ids)
 
@@ -617,6 +619,7 @@ STAFF_ONLY = {
     ("POST", "/api/users/{user_id}/links"): "user",
     ("DELETE", "/api/users/{user_id}/links"): "user",
     ("POST", "/api/users/{user_id}/merges"): "user",
+    ("POST", "/api/users/{user_id}/merges/preview"): "user",
     ("GET", "/api/users/{user_id}/merges"): "user",
     ("POST", "/api/users/{user_id}/merges/{undo_id}/undo"): "user",
     ("POST", "/api/agents"): "user",
@@ -626,6 +629,7 @@ STAFF_ONLY = {
     ("GET", "/api/memory/statistics"): "user service",
     ("GET", "/api/memory/preferences/export"): "user service",
     ("POST", "/api/memory/preferences/import"): "user service",
+    ("POST", "/api/jobs/{job_id}/retry"): "user service",
     ("POST", "/api/keys"): "user service",
     ("GET", "/api/keys"): "user service",
     ("DELETE", "/api/keys/{key_id}"): "user service",
@@ -667,7 +671,7 @@ async def test_a_browser_session_only_looks(rest: Rest) -> None:
     """A cookie travels with requests other sites cause, so it never changes anything."""
     app = create_app(rest.api.memory)
     transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
-    async with httpx2.AsyncClient(transport=transport, base_url="http://test") as browser:
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as browser:
         link = app.state.sessions.new_link()
         assert (await browser.get(link)).status_code == 303
         refused(await browser.get(link), None, 401)

@@ -326,3 +326,17 @@ async def test_a_thousand_first_messages_make_one_user(door: Door) -> None:
     found = await asyncio.gather(*(door.resolve(**who) for _ in range(1000)))
     assert len({one["id"] for one in found}) == 1
     assert rows("SELECT count(*) FROM users WHERE display_name = 'Eve'") == [(1,)]
+
+
+async def test_a_preview_of_a_merge_counts_what_it_moves(
+    door: Door, memory: Remembrancer, ada: User, bob: User, agent: Agent
+) -> None:
+    """The counts are those of the merge that follows, and the preview itself moves nothing."""
+    await _live(memory, ada, bob, agent)
+    before = (_everything(ada), _everything(bob), len(audit_lines()))
+    counts = await door.preview_merge(ada, bob)
+    assert (_everything(ada), _everything(bob), len(audit_lines())) == before
+    assert counts["memories"] > 0
+    assert (await door.merge(ada, bob))["counts"] == counts
+    unknown, same = await refusals(door.preview_merge(ada, uuid4()), door.preview_merge(ada, ada))
+    assert (unknown.status, same.status) == (404, 422)

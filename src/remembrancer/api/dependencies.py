@@ -35,9 +35,10 @@ async def authenticated(
         request.app.state.rate_limit.count(str(caller.key_id))
         return caller
     # A cookie travels with requests that other sites cause, so it never changes anything.
-    actor: Actor | None = request.app.state.sessions.actor(request)
-    if actor is not None and request.method in {"GET", "HEAD"}:
-        return actor
+    if request.method in {"GET", "HEAD"}:
+        actor: Actor | None = await request.app.state.sessions.actor(request, memory)
+        if actor is not None:
+            return actor
     raise Unauthenticated("send an API key: Authorization: Bearer …")
 
 

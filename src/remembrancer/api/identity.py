@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from remembrancer.api.dependencies import Authenticated, Services
-from remembrancer.identity.schemas import Linked, LinkedSince, Merge, MergeRequest
+from remembrancer.identity.schemas import Linked, LinkedSince, Merge, MergeCounts, MergeRequest
 from remembrancer.text import Key
 from remembrancer.users.schemas import PlatformLink
 
@@ -63,6 +63,14 @@ async def merge_users(
 ) -> Merge:
     """Merge another user into this one: they are one person."""
     return await memory.identity.merge(actor, user_id, other.user_id)
+
+
+@router.post("/merges/preview")
+async def preview_merge(
+    memory: Services, actor: Authenticated, user_id: UUID, other: MergeRequest
+) -> MergeCounts:
+    """Say what merging another user into this one would move; nothing is done."""
+    return await memory.identity.preview_merge(actor, user_id, other.user_id)
 
 
 @router.get("/merges")

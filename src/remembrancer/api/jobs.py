@@ -30,3 +30,9 @@ async def list_jobs(
     page = await memory.jobs.list(actor, status=status, limit=limit, cursor=cursor)
     counts = await memory.jobs.counts(actor)
     return JobPage(items=page.items, next_cursor=page.next_cursor, counts=counts)
+
+
+@router.post("/{job_id}/retry", status_code=204)
+async def retry_job(memory: Services, actor: Authenticated, job_id: int) -> None:
+    """Queue the work of a failed job anew, or run one now that waits for its next try."""
+    await memory.jobs.retry(actor, job_id)

@@ -6,6 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from remembrancer.access import Scope
 from remembrancer.api.dependencies import (
     Acting,
     Authenticated,
@@ -92,6 +93,8 @@ def memory_filter(
     subject: Annotated[Label | None, Query()] = None,
     space_id: Annotated[UUID | None, Query()] = None,
     pinned: Annotated[bool | None, Query()] = None,
+    scope: Annotated[Scope | None, Query(description="One agent's, or every agent's.")] = None,
+    kept_for: Annotated[UUID | None, Query(description="Specific to this agent.")] = None,
     text: Annotated[Label | None, Query(description="A part of the content.")] = None,
     sort: Annotated[SortBy, Query()] = SortBy.RECENT,
 ) -> MemoryFilter:
@@ -105,6 +108,8 @@ def memory_filter(
         subject=subject,
         space_id=space_id,
         pinned=pinned,
+        scope=scope,
+        kept_for=kept_for,
         text=text,
         sort=sort,
     )

@@ -10,10 +10,16 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
-from remembrancer.errors import RemembrancerError, TooManyRequests, Unauthenticated
+from remembrancer.errors import (
+    InvalidInput,
+    RemembrancerError,
+    TooManyRequests,
+    Unauthenticated,
+)
 from remembrancer.validation import wrong_field
+from remembrancer.web.pages import error_page, wants_page
 
 log = logging.getLogger(__name__)
 
@@ -65,15 +71,18 @@ def problem(
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error of ``app`` with a problem document."""
+    """Answer every error of ``app`` with a problem document, or a page where one is wanted."""
     app.add_exception_handler(RemembrancerError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _unexpected)
 
 
-async def _ours(_request: Request, error: Exception) -> JSONResponse:
+async def _ours(request: Request, error: Exception) -> Response:
     assert isinstance(error, RemembrancerError)
+    if wants_page(request):
+        told = str(error) if isinstance(error, InvalidInput) else error.reason
+        return await error_page(request, error.status, error.title, told)
     errors = [FieldError(field=error.field, reason=error.reason)] if error.field else []
     return problem(
         error.status,
@@ -94,10 +103,15 @@ def _headers(error: RemembrancerError) -> dict[str, str]:
     return {}
 
 
-async def _invalid(_request: Request, error: Exception) -> JSONResponse:
+async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     errors = [_field_error(e) for e in error.errors()]
     detail = "; ".join(f"{e.field}: {e.reason}" for e in errors[:5])
+    if wants_page(request):
+        # A page's own links are right, so somebody has changed what is in the address.
+        wrong_path = any(e["loc"][0] == "path" for e in error.errors())
+        status, title = (404, "Not found") if wrong_path else (422, "Invalid input")
+        return await error_page(request, status, title, detail)
     return problem(422, "Invalid input", detail, slug="invalid-input", errors=errors[:100])
 
 
@@ -109,8 +123,11 @@ def _field_error(error: Mapping[str, Any]) -> FieldError:
     return FieldError(field=".".join(named) or path[0], reason=reason)
 
 
-async def _http(_request: Request, error: Exception) -> JSONResponse:
+async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if wants_page(request):
+        title = HTTPStatus(error.status_code).phrase
+        return await error_page(request, error.status_code, title, "")
     if error.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return too_large(error.detail)
     if error.status_code == HTTPStatus.BAD_REQUEST:
@@ -134,10 +151,11 @@ def unreadable_body() -> JSONResponse:
     )
 
 
-async def _unexpected(_request: Request, error: Exception) -> JSONResponse:
+async def _unexpected(request: Request, error: Exception) -> Response:
     # Where it happened and what kind it was: an error's message may quote what people said.
     trace = "".join(traceback.format_tb(error.__traceback__))
     log.error("unexpected %s\n%s", type(error).__name__, trace)
-    return problem(
-        500, "Internal error", "something went wrong; the log says where", slug="internal-error"
-    )
+    said = "something went wrong; the log says where"
+    if wants_page(request):
+        return await error_page(request, 500, "Internal error", said)
+    return problem(500, "Internal error", said, slug="internal-error")

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter, FastAPI, Request
 from pydantic import BaseModel, Field
 
-from remembrancer import version
+from remembrancer import version, web
 from remembrancer.api import (
     agent_users,
     agents,
@@ -24,7 +24,6 @@ from remembrancer.api import (
     preferences,
     problems,
     review,
-    sessions,
     spaces,
     summaries,
     tools,
@@ -34,7 +33,7 @@ from remembrancer.api.headers import CarefulHeaders
 from remembrancer.api.limits import BodyLimit, RateLimit
 from remembrancer.api.problems import Problem
 from remembrancer.app import Remembrancer
-from remembrancer.web import home
+from remembrancer.web.sessions import Sessions
 
 _DESCRIPTION = """
 Memory for AI agents: who said what, recalled only for whom it may be.
@@ -87,12 +86,11 @@ def create_app(memory: Remembrancer) -> FastAPI:
         responses=_REFUSALS,
     )
     app.state.memory = memory
-    app.state.sessions = sessions.Sessions()
+    app.state.sessions = Sessions()
     app.state.rate_limit = RateLimit(limits.requests_per_minute)
     problems.install(app)
     for part in (
         system,
-        sessions.router,
         users.router,
         identity.router,
         erasure.router,
@@ -119,7 +117,7 @@ def create_app(memory: Remembrancer) -> FastAPI:
         summaries.router,
         jobs.router,
         keys.router,
-        home.router,
+        web.router,
     ):
         app.include_router(part)
     app.add_middleware(BodyLimit, limit=limits.body_bytes)

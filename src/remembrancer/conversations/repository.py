@@ -132,3 +132,12 @@ async def window(
     if before is not None:
         statement = statement.where(messages.c.position < before)
     return list(reversed((await connection.execute(statement)).all()))
+
+
+async def position(
+    connection: AsyncConnection, conversation_id: UUID, message_id: UUID
+) -> int | None:
+    """Return the position of a message in a conversation; null if it is not there."""
+    wanted = select(messages.c.position).filter_by(conversation_id=conversation_id, id=message_id)
+    found: int | None = (await connection.execute(wanted)).scalar_one_or_none()
+    return found

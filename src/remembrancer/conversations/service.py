@@ -118,6 +118,15 @@ class Conversations:
         await self._reads.note(actor, "message.read", ((row.owner_id, row.id) for row in rows))
         return [_message(row) for row in rows]
 
+    async def position(self, actor: Actor, conversation_id: UUID, message_id: UUID) -> int:
+        """Return where in a conversation a message stands, counted from 1, or ``NotFound``."""
+        async with entered(self._database, actor, conversation_id, "message.read") as inside:
+            connection, _ = inside
+            position = await repository.position(connection, conversation_id, message_id)
+        if position is None:
+            raise NotFound("no such message", field="message_id")
+        return position
+
     async def _note(self, actor: Actor, action: str, ids: Sequence[str]) -> None:
         await self._reads.note(actor, action, ((actor.user_id, one) for one in ids))
 

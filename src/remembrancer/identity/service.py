@@ -13,12 +13,16 @@ from remembrancer.db.engine import Database
 from remembrancer.db.tables import platform_links, undo_records
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.identity import merging, repository
-from remembrancer.identity.schemas import Linked, LinkedSince, Merge
+from remembrancer.identity.schemas import Linked, LinkedSince, Merge, MergeCounts
 from remembrancer.users import repository as users
 from remembrancer.users.schemas import PlatformLink
 from remembrancer.users.service import with_links
 
 STAFF = (Role.ADMIN, Role.SERVICE)
+
+
+class _TakenBackError(Exception):
+    """Ends the transaction of a preview."""
 
 
 class Identity:
@@ -96,6 +100,18 @@ class Identity:
         actor.require(*STAFF)
         async with self._database.system_for(actor) as (connection, actor):
             return await _merge(connection, actor, user_id, other_id)
+
+    async def preview_merge(self, actor: Actor, user_id: UUID, other_id: UUID) -> MergeCounts:
+        """Return what :meth:`merge` would move, which is done and taken back to know it."""
+        actor.require(*STAFF)
+        counts = None
+        try:
+            async with self._database.system_for(actor) as (connection, actor):
+                counts = (await _merge(connection, actor, user_id, other_id)).counts
+                raise _TakenBackError
+        except _TakenBackError:
+            assert counts is not None
+            return counts
 
     async def undo_merge(self, actor: Actor, user_id: UUID, undo_id: UUID) -> Merge:
         """Make two people of one again, as they were; what came since stays with ``user_id``.

@@ -89,6 +89,20 @@ _PAGE = """
      ORDER BY j.id DESC
 """
 
+_FIND = text("""
+    SELECT id, CAST(status AS text) AS status FROM jobs.procrastinate_jobs WHERE id = :id
+""")
+
+# What waits for its next try, now.
+_HASTEN = text("""
+    UPDATE jobs.procrastinate_jobs SET scheduled_at = NULL WHERE id = :id AND status = 'todo'
+""")
+
+_AGAIN = text("""
+    SELECT jobs.enqueue(CAST(queue_name AS text), CAST(task_name AS text), lock, args)
+      FROM jobs.procrastinate_jobs WHERE id = :id
+""")
+
 
 async def recover(connection: AsyncConnection, silent: float) -> Sequence[int]:
     """Put jobs back whose worker is gone, or has been silent for so many seconds."""
@@ -127,3 +141,19 @@ async def page(
     used = {name: value for name, value in binds.items() if value not in (None, [])}
     statement = text(_PAGE.format(conditions=" AND ".join(conditions)))
     return (await connection.execute(statement, used)).all()
+
+
+async def find(connection: AsyncConnection, job_id: int) -> Row[Any] | None:
+    """Return a job by its id."""
+    return (await connection.execute(_FIND, {"id": job_id})).first()
+
+
+async def hasten(connection: AsyncConnection, job_id: int) -> None:
+    """Let a job that waits for its next try be run at once."""
+    await connection.execute(_HASTEN, {"id": job_id})
+
+
+async def again(connection: AsyncConnection, job_id: int) -> int | None:
+    """Queue the work of a job anew; return the new job, null if its work waits already."""
+    new: int | None = (await connection.execute(_AGAIN, {"id": job_id})).scalar_one()
+    return new

@@ -1,8 +1,10 @@
 """Look at the queue. For admins."""
 
+from remembrancer import audit
 from remembrancer.access import Actor, Role
 from remembrancer.db.engine import Database
-from remembrancer.errors import InvalidInput
+from remembrancer.errors import Conflict, InvalidInput, NotFound
+from remembrancer.ids import SHARED_OWNER
 from remembrancer.jobs import queue
 from remembrancer.jobs.schemas import Job, JobCounts, JobStatus
 from remembrancer.text import LARGEST_PAGE, Page, check_range, from_cursor, to_cursor
@@ -47,6 +49,26 @@ class Jobs:
         ]
         more = len(rows) > limit
         return Page(items=items, next_cursor=to_cursor(str(items[-1].id)) if more else None)
+
+    async def retry(self, actor: Actor, job_id: int) -> None:
+        """Queue the work of a failed job anew, or let one that waits for its next try run now.
+
+        Raises ``NotFound`` for an unknown job, and ``Conflict`` for one that neither failed nor
+        waits, or whose work is queued already.
+        """
+        actor.require(Role.ADMIN)
+        async with self._database.system_for(actor) as (connection, actor):
+            row = await queue.find(connection, job_id) if 0 < job_id < 2**63 else None
+            if row is None:
+                raise NotFound("no such job", field="job_id")
+            status = queue.STATUSES[row.status]
+            if status == JobStatus.QUEUED:
+                await queue.hasten(connection, job_id)
+            elif status != JobStatus.FAILED:
+                raise Conflict("the job neither failed nor waits", field="job_id")
+            elif await queue.again(connection, job_id) is None:
+                raise Conflict("its work is queued already", field="job_id")
+            await audit.note(connection, actor, "job.retry", [str(job_id)], owner_id=SHARED_OWNER)
 
 
 def _before(cursor: str | None) -> int | None:

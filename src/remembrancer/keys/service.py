@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import func, insert, or_, select, update
+from sqlalchemy import ColumnElement, func, insert, or_, select, update
 
 from remembrancer import audit
 from remembrancer.access import Actor, Role
@@ -77,6 +77,15 @@ class Keys:
 
     async def authenticate(self, secret: str, *, entry_point: str) -> Actor:
         """Return who ``secret`` stands for; raise ``Unauthenticated`` if nobody."""
+        # The secret has 256 random bits: a plain hash cannot be guessed, and a look-up by it
+        # leaks nothing through its timing.
+        return await self._holder(api_keys.c.hash == _hashed(secret), entry_point)
+
+    async def standing(self, key_id: UUID, *, entry_point: str) -> Actor:
+        """Return who a key stands for that was shown before; ``Unauthenticated`` once revoked."""
+        return await self._holder(api_keys.c.id == key_id, entry_point)
+
+    async def _holder(self, which: ColumnElement[bool], entry_point: str) -> Actor:
         person, former = users.alias(), users.alias()
         survivor = func.coalesce(person.c.merged_into, person.c.id)
         merged_ids = func.array(
@@ -86,9 +95,7 @@ class Keys:
             select(api_keys, person.c.merged_into, merged_ids.label("merged_ids"))
             .outerjoin(person, person.c.id == api_keys.c.user_id)
             .where(
-                # The secret has 256 random bits: a plain hash cannot be guessed, and a look-up
-                # by it leaks nothing through its timing.
-                api_keys.c.hash == _hashed(secret),
+                which,
                 api_keys.c.revoked_at.is_(None),
                 or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > func.now()),
             )

@@ -9,7 +9,7 @@ from sqlalchemy import Row, Select, func, insert, or_, select, text, tuple_, upd
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.access import Actor, viewer_binds, visible
+from remembrancer.access import Actor, Scope, viewer_binds, visible
 from remembrancer.db.tables import memories, memory_versions, mentions, recall_items
 from remembrancer.ids import short_id
 from remembrancer.memories.rules import subject_key
@@ -221,6 +221,25 @@ async def count(connection: AsyncConnection, actor: Actor, wanted: MemoryFilter)
     return int((await connection.execute(statement)).scalar_one())
 
 
+async def told_in(
+    connection: AsyncConnection, actor: Actor, conversation_id: UUID, limit: int
+) -> Rows:
+    """Return visible active memories by the messages they came up in, in that order."""
+    statement = (
+        select(memories, mentions.c.message_id.label("told_by"))
+        .join(
+            mentions,
+            (mentions.c.owner_id == memories.c.owner_id) & (mentions.c.memory_id == memories.c.id),
+        )
+        .where(mentions.c.conversation_id == conversation_id)
+        .where(memories.c.status == Status.ACTIVE, _visible_to(actor))
+        .order_by(mentions.c.id)
+        .limit(limit)
+    )
+    rows: Rows = (await connection.execute(statement)).all()
+    return rows
+
+
 async def history(connection: AsyncConnection, owner_id: UUID, memory_id: str) -> tuple[Rows, Rows]:
     """Return all versions, oldest first, and the latest 100 mentions, newest first."""
     versions = select(memory_versions).filter_by(owner_id=owner_id, memory_id=memory_id)
@@ -305,16 +324,27 @@ def _matching(actor: Actor, wanted: MemoryFilter, statement: Select[Any]) -> Sel
         # Others see what is active; the rest is the owner's own business.
         own = column.owner_id == actor.user_id
         statement = statement.where(or_(own, column.status == Status.ACTIVE))
-    if wanted.subject is not None:
-        statement = statement.where(column.subject_key == subject_key(wanted.subject))
-    same = {
+    same: dict[Any, Any] = {
         column.space_id: wanted.space_id,
         column.pinned: wanted.pinned,
-        column.source: wanted.source,
+        column.agent_id: wanted.kept_for,
     }
     for which, value in same.items():
         if value is not None:
             statement = statement.where(which == value)
+    return statement.where(*_worded(wanted))
+
+
+def _worded(wanted: MemoryFilter) -> list[Any]:
+    column = memories.c
+    conditions: list[Any] = []
+    if wanted.scope is not None:
+        one_agents = column.agent_id.is_not(None)
+        conditions.append(one_agents if wanted.scope is Scope.AGENT else ~one_agents)
+    if wanted.subject is not None:
+        conditions.append(column.subject_key == subject_key(wanted.subject))
+    if wanted.source is not None:
+        conditions.append(column.source == wanted.source)
     if wanted.text is not None:
-        statement = statement.where(column.content.icontains(wanted.text, autoescape=True))
-    return statement
+        conditions.append(column.content.icontains(wanted.text, autoescape=True))
+    return conditions

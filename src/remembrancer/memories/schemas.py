@@ -338,6 +338,13 @@ class MemoryRefused(BaseModel):
     guard: list[GuardFinding]
 
 
+class Told(BaseModel):
+    """A memory that came up in a conversation, and the message it came up in, if that is known."""
+
+    memory: Memory
+    message_id: UUID | None
+
+
 class MemoryFilter(BaseModel):
     """Which memories to list."""
 
@@ -351,6 +358,10 @@ class MemoryFilter(BaseModel):
     reviews: list[Review] = Field([], description="What was said of it in a review.")
     source: Key | None = Field(None, description="How it came in, such as `extraction`.")
     pinned: bool | None = None
+    scope: Scope | None = Field(
+        None, description="`agent`: specific to one agent; `global`: usable by every agent."
+    )
+    kept_for: UUID | None = Field(None, description="Specific to this agent.")
     text: Label | None = Field(None, description="A part of the content, in any case.")
     sort: SortBy = SortBy.RECENT
 

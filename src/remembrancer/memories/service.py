@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Final
+from uuid import UUID
 
 from sqlalchemy import Row, func
 from sqlalchemy.exc import IntegrityError
@@ -41,6 +42,7 @@ from remembrancer.memories.schemas import (
     Outcome,
     Review,
     Status,
+    Told,
 )
 from remembrancer.memories.versioning import new_version
 from remembrancer.memories.writing import Writing
@@ -186,6 +188,21 @@ class Memories:
             )
         await self._reads.note(actor, "memory.list", ((m.user_id, m.id) for m in page.memories))
         return page
+
+    async def told_in(
+        self, actor: Actor, conversation_id: UUID, *, limit: int = LARGEST_PAGE
+    ) -> Sequence[Told]:
+        """Return the memories that came up in a conversation, in the order they did.
+
+        Those the actor sees; whether they may read the conversation is not asked here.
+        """
+        check_range(limit, 1, LARGEST_PAGE, field="limit")
+        async with self._database.transaction(actor) as (connection, actor):
+            rows = await repository.told_in(connection, actor, conversation_id, limit)
+        found = [Told(memory=told.memory(row), message_id=row.told_by) for row in rows]
+        mine = {(one.memory.user_id, one.memory.id) for one in found}
+        await self._reads.note(actor, "memory.list", sorted(mine, key=str))
+        return found
 
     async def get(self, actor: Actor, memory_id: str) -> MemoryHistory:
         """Return a memory with its versions and mentions.

@@ -20,6 +20,11 @@ def _known_zone(value: str) -> str:
     return value
 
 
+def zones() -> list[str]:
+    """Return the names of the time zones a user may have, in order."""
+    return sorted(_zones())
+
+
 TimeZone = Annotated[str, AfterValidator(_known_zone)]
 
 

@@ -1,1 +1,5 @@
-"""Pages for a person: server-rendered, no script."""
+"""Pages for a person: server-rendered, useful without a script."""
+
+from remembrancer.web.routes import router
+
+__all__ = ["router"]

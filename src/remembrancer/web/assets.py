@@ -1,0 +1,42 @@
+"""The files that pages load, each under an address that changes with its content."""
+
+import hashlib
+from importlib.resources import files
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from remembrancer.errors import NotFound
+
+router = APIRouter()
+
+_OURS = files("remembrancer.web") / "static"
+_FILES: Final = {
+    "style.css": ("text/css", (_OURS / "style.css").read_bytes()),
+    "app.js": ("text/javascript", (_OURS / "app.js").read_bytes()),
+    "icon.svg": ("image/svg+xml", (_OURS / "icon.svg").read_bytes()),
+    "htmx.js": (
+        "text/javascript",
+        (files("js_lib_htmx") / "static" / "htmx" / "htmx.min.js").read_bytes(),
+    ),
+}
+_MARKS: Final = {
+    name: hashlib.sha256(content).hexdigest()[:12] for name, (_, content) in _FILES.items()
+}
+
+
+def address(name: str) -> str:
+    """Return where a file is to be loaded from."""
+    return f"/static/{name}?v={_MARKS[name]}"
+
+
+@router.get("/static/{name}")
+async def static(name: str) -> Response:
+    """Return a file, to be kept by the browser: another content has another address."""
+    if name not in _FILES:
+        raise NotFound("no such file", field="name")
+    kind, content = _FILES[name]
+    return Response(
+        content, media_type=kind, headers={"Cache-Control": "public, max-age=31536000, immutable"}
+    )

@@ -1,0 +1,40 @@
+"""What lies around a memory, as a picture and as a table."""
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from remembrancer.errors import InvalidInput
+from remembrancer.memories.schemas import MemoryFilter, SortBy
+from remembrancer.web.drawing import HEIGHT, WIDTH, picture
+from remembrancer.web.visits import About
+
+router = APIRouter(prefix="/people/{user_id}/graph")
+
+_MOST = 24
+"""More memories than these are no picture that can be read."""
+
+
+@router.get("")
+async def choose(here: About) -> Response:
+    """Show memories to begin at: the most important ones."""
+    wanted = MemoryFilter(sort=SortBy.IMPORTANCE)
+    page = await here.memory.memories.list(here.acting, wanted, limit=30)
+    return here.page("graph/choose.html", memories=page.memories)
+
+
+@router.get("/{memory_id}")
+async def show(here: About, memory_id: str, depth: int = 2) -> Response:
+    """Draw what lies around a memory."""
+    if depth not in {1, 2}:
+        raise InvalidInput("must be 1 or 2", field="depth")
+    around = await here.memory.graph.neighbours(here.acting, memory_id, depth=depth, limit=_MOST)
+    return here.page(
+        "graph/one.html",
+        around=around,
+        drawn=picture(around),
+        width=WIDTH,
+        height=HEIGHT,
+        depth=depth,
+        middle=around.nodes[0],
+        contents={(node.user_id, node.id): node.content for node in around.nodes},
+    )

@@ -1,0 +1,155 @@
+"""Templates to answers: what every page carries, and what is shown when something is wrong."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from fastapi import Request
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import HTMLResponse
+
+from remembrancer import version
+from remembrancer.access import Actor, Role
+from remembrancer.users.schemas import User
+from remembrancer.web import assets, difference, drawing, wording
+from remembrancer.web.navigation import tabs
+from remembrancer.web.sessions import NOT_SIGNED_IN, Notice, Session, is_local
+
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+_CONTROL: Final = [*range(9), 11, *range(14, 32), *range(127, 160), *range(0xFDD0, 0xFDF0)]
+_NO_CHARACTERS: Final = [plane * 0x10000 + last for plane in range(17) for last in (0xFFFE, 0xFFFF)]
+_INSTEAD: Final = dict.fromkeys([*_CONTROL, *_NO_CHARACTERS], "\ufffd")
+_NO_TEXT: Final = re.compile("[" + "".join(map(chr, _INSTEAD)).replace("\\", "") + "]")
+NOT_PAGES: Final = ("/api", "/openapi.json", "/health", "/guides", "/static")
+
+
+def _when(value: datetime, zone: str = "UTC") -> str:
+    local = value.astimezone(ZoneInfo(zone))
+    return f"{local.day} {local:%b %Y, %H:%M}"
+
+
+def _printable(value: Any) -> Any:
+    """Return what is put into a page without the characters that no page may hold."""
+    if isinstance(value, str) and _NO_TEXT.search(value):
+        return value.translate(_INSTEAD)
+    return value
+
+
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("remembrancer.web"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        finalize=_printable,
+        auto_reload=False,
+    )
+    made.filters["when"] = _when
+    made.filters["number"] = "{:,}".format
+    made.globals |= {
+        "asset": assets.address,
+        "word_difference": difference.words,
+        "bars": drawing.bars,
+        "say": wording,
+        "version": version.__version__,
+    }
+    # Before there is somebody who would wait for it.
+    for name in made.list_templates():
+        made.get_template(name)
+    return made
+
+
+_templates = _environment()
+
+
+def is_partial(request: Request) -> bool:
+    """Say whether a script asks for a part of a page."""
+    return request.headers.get("hx-request") == "true"
+
+
+def wants_page(request: Request) -> bool:
+    """Say whether an answer, an error too, is for a person's eyes."""
+    if request.url.path.startswith(NOT_PAGES):
+        return False
+    return is_partial(request) or "text/html" in request.headers.get("accept", "")
+
+
+def render(
+    request: Request,
+    template: str,
+    values: Mapping[str, Any],
+    *,
+    actor: Actor | None = None,
+    session: Session | None = None,
+    person: User | None = None,
+    notices: list[Notice] | None = None,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> HTMLResponse:
+    """Return a page, or a part of one, with the headers that all of them have."""
+    if notices is None:
+        notices = session.told() if session is not None else []
+    text = _templates.get_template(template).render(
+        {
+            "path": request.url.path,
+            "actor": actor,
+            "is_admin": actor is not None and actor.role is Role.ADMIN,
+            "session": session,
+            "person": person,
+            "base": f"/people/{person.id}" if person is not None else "",
+            "zone": person.time_zone if person is not None else "UTC",
+            "tabs": tabs(person.id) if person is not None else [],
+            "notices": notices,
+            "partial": is_partial(request),
+            "now": datetime.now(UTC),
+            **values,
+        }
+    )
+    return HTMLResponse(
+        text,
+        status,
+        headers={"Content-Security-Policy": POLICY, "Vary": "HX-Request", **(headers or {})},
+    )
+
+
+async def error_page(request: Request, status: int, title: str, detail: str) -> HTMLResponse:
+    """Return what a person is shown when something is wrong."""
+    state = request.app.state
+    session = state.sessions.find(request)
+    if status == 401:
+        answer = signed_out(request, "" if detail == NOT_SIGNED_IN else detail)
+        if is_partial(request):
+            # In place of the page, not in a part of it.
+            answer.headers["HX-Refresh"] = "true"
+        return answer
+    if is_partial(request):
+        notice = Notice(wording.sentence(detail) or title, bad=True)
+        told = {"HX-Retarget": "#notices", "HX-Reswap": "innerHTML"}
+        alone = {"list_only": True}
+        return render(
+            request, "part_notices.html", alone, session=session, notices=[notice], status=status,
+            headers=told,
+        )  # fmt: skip
+    actor = await state.sessions.actor(request, state.memory)
+    values: dict[str, Any] = {
+        "status": status,
+        "title": title,
+        "detail": wording.sentence(detail),
+    }
+    return render(request, "error.html", values, actor=actor, session=session, status=status)
+
+
+def signed_out(request: Request, detail: str = "", *, status: int = 401) -> HTMLResponse:
+    """Return the page that says how to sign in."""
+    values = {
+        "detail": wording.sentence(detail) if detail else "",
+        "lost": not is_local(request) and request.url.scheme != "https",
+        "next": request.url.path if request.method == "GET" and status == 401 else "/",
+    }
+    return render(request, "sign_in.html", values, status=status)

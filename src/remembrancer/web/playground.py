@@ -1,0 +1,73 @@
+"""Ask as a person, through an agent, at a time: what would be recalled, and why."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from remembrancer.errors import InvalidInput, RemembrancerError
+from remembrancer.memories.schemas import Kind
+from remembrancer.recall.schemas import Mode, RecallAnswer, RecallQuery, Sort
+from remembrancer.validation import made
+from remembrancer.web.memories import names
+from remembrancer.web.visits import About, Visit, wanted
+
+router = APIRouter(prefix="/people/{user_id}/playground")
+
+SOURCES = ("memory", "message", "chunk")
+
+
+@router.get("")
+async def playground(here: About) -> Response:
+    """Show the form, and the answer if something was asked."""
+    query = here.request.query_params
+    answer: RecallAnswer | None = None
+    error: RemembrancerError | None = None
+    if "query" in query:
+        try:
+            answer = await _asked(here)
+        except RemembrancerError as failed:
+            error = failed
+    known = await names(here)
+    alone = here.partial and here.request.headers.get("hx-target") == "answer"
+    return here.page(
+        "playground/answer.html" if alone else "playground/page.html",
+        status=error.status if error else 200,
+        answer=answer,
+        error=error,
+        query=query,
+        modes=list(Mode),
+        kinds=list(Kind),
+        sorts=list(Sort),
+        sources=SOURCES,
+        chosen=query.getlist("source") or ["memory", "message"],
+        **known,
+    )
+
+
+async def _asked(here: Visit) -> RecallAnswer:
+    query = here.request.query_params
+    given: dict[str, Any] = dict(wanted(query, "query", "mode", "sort", "limit"))
+    for field, name in (("kinds", "kind"), ("sources", "source")):
+        if chosen := [value for value in query.getlist(name) if value]:
+            given[field] = chosen
+    if query.get("as_of"):
+        given["as_of"] = _instant(query["as_of"], here.user.time_zone)
+    agent_id = query.get("agent") or None
+    try:
+        agent = UUID(agent_id) if agent_id else None
+    except ValueError:
+        raise InvalidInput("is not the id of an agent", field="agent") from None
+    actor = here.actor.acting_for(here.user.id, agent)
+    return await here.memory.recalls.recall(actor, made(RecallQuery, **given))
+
+
+def _instant(value: str, zone: str) -> datetime:
+    """Return the time that a field for local times holds."""
+    try:
+        return datetime.fromisoformat(value).replace(tzinfo=ZoneInfo(zone))
+    except ValueError:
+        raise InvalidInput("is not a date with a time", field="as_of") from None

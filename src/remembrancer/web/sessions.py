@@ -1,0 +1,141 @@
+"""Who is signed in: one-time links, sessions in this process, and the cookie that names one."""
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hmac import compare_digest
+from typing import Final
+from uuid import UUID
+
+from fastapi import Request
+from starlette.responses import Response
+
+from remembrancer.access import Actor, Role
+from remembrancer.app import Remembrancer
+from remembrancer.errors import Forbidden, Unauthenticated
+
+COOKIE: Final = "remembrancer_session"
+LINK_SECONDS: Final = 15 * 60
+SESSION_SECONDS: Final = 12 * 3600
+_MOST_NOTICES: Final = 5
+NOT_SIGNED_IN: Final = "sign in first"
+LOCAL: Final = {"localhost", "127.0.0.1", "::1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """What takes a change back: where to post to."""
+
+    action: str
+    label: str = "Undo"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What is said once, on the next page: what was done, and how to take it back."""
+
+    text: str
+    undo: Undo | None = None
+    bad: bool = False
+
+
+@dataclass(slots=True)
+class Session:
+    """One signed-in browser. ``key_id`` is null for who came by the one-time link."""
+
+    id: str
+    key_id: UUID | None
+    ends: float
+    token: str
+    """What every form sends back, which another site cannot know."""
+    theme: str = "auto"
+    notices: list[Notice] = field(default_factory=list)
+
+    def check(self, token: str) -> None:
+        """Raise ``Forbidden`` unless a form came from one of this session's pages."""
+        if not compare_digest(token.encode(), self.token.encode()):
+            raise Forbidden("this form is not from a page of your session; load the page again")
+
+    def say(self, notice: Notice) -> None:
+        """Keep something to be said, and of what nobody came to read the latest alone."""
+        self.notices = [*self.notices[1 - _MOST_NOTICES :], notice]
+
+    def told(self) -> list[Notice]:
+        """Return what is to be said, and forget it."""
+        said, self.notices = self.notices, []
+        return said
+
+
+class Sessions:
+    """Sign-in links that wait to be used, and sessions.
+
+    They live in this process alone: a restart signs everybody out.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._links: dict[str, float] = {}
+        self._sessions: dict[str, Session] = {}
+
+    def new_link(self) -> str:
+        """Return the path of a link that signs one admin in, once, within 15 minutes."""
+        token = secrets.token_urlsafe(24)
+        self._links[token] = self._clock() + LINK_SECONDS
+        return f"/login?token={token}"
+
+    def redeem(self, token: str) -> Session:
+        """Use up a link; return a new session or raise ``Unauthenticated``."""
+        if self._links.pop(token, 0.0) < self._clock():
+            raise Unauthenticated("this sign-in link was used already or is too old")
+        return self.start(None)
+
+    def start(self, key_id: UUID | None) -> Session:
+        """Return a new session of the admin of this machine, or of who has an API key."""
+        now = self._clock()
+        self._sessions = {s: one for s, one in self._sessions.items() if one.ends > now}
+        session = Session(
+            secrets.token_urlsafe(32), key_id, now + SESSION_SECONDS, secrets.token_urlsafe(32)
+        )
+        self._sessions[session.id] = session
+        return session
+
+    def end(self, session: Session) -> None:
+        """Sign a browser out."""
+        self._sessions.pop(session.id, None)
+
+    def find(self, request: Request) -> Session | None:
+        """Return the session whose cookie came with a request."""
+        session = self._sessions.get(request.cookies.get(COOKIE, ""))
+        return session if session is not None and session.ends > self._clock() else None
+
+    async def actor(self, request: Request, memory: Remembrancer) -> Actor | None:
+        """Return who is signed in, or nothing. A key that was revoked signs nobody in."""
+        session = self.find(request)
+        if session is None:
+            return None
+        if session.key_id is None:
+            return Actor(Role.ADMIN, entry_point="web")
+        try:
+            return await memory.keys.standing(session.key_id, entry_point="web")
+        except Unauthenticated:
+            self.end(session)
+            return None
+
+
+def is_local(request: Request) -> bool:
+    """Say whether the browser runs on this machine, or says so."""
+    host = request.url.hostname or ""
+    return host in LOCAL or host.endswith(".localhost")
+
+
+def set_cookie(request: Request, response: Response, session: Session) -> None:
+    """Hand a browser its session; off this machine over HTTPS alone."""
+    response.set_cookie(
+        COOKIE,
+        session.id,
+        max_age=SESSION_SECONDS,
+        httponly=True,
+        samesite="strict",
+        secure=not is_local(request),
+    )

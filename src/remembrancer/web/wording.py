@@ -1,0 +1,68 @@
+"""The words of pages that depend on what is shown."""
+
+from typing import Final
+
+from remembrancer.access import Scope, ScopeSource
+from remembrancer.memories.schemas import Kind, Relation, Status
+from remembrancer.preferences.schemas import AgentMemoryConfig
+
+SCOPES: Final = {Scope.AGENT: "Private", Scope.GLOBAL: "Global"}
+SCOPE_MEANINGS: Final = {
+    Scope.AGENT: "This agent keeps its own memories of you; no other agent reads them.",
+    Scope.GLOBAL: "This agent shares memories of you with all your other global agents.",
+}
+STATUSES: Final = {
+    Status.ACTIVE: "Active",
+    Status.INACTIVE: "Inactive",
+    Status.EVICTED: "Evicted",
+    Status.FORGOTTEN: "Forgotten",
+}
+RELATIONS: Final = {relation: relation.replace("_", " ") for relation in Relation}
+SOURCES: Final = {
+    ScopeSource.ADMIN_OVERRIDE: "Admin policy",
+    ScopeSource.USER_PREFERENCE: "Preference",
+    ScopeSource.USER_TOGGLE: "Former setting",
+    ScopeSource.AGENT_DEFAULT: "Agent default",
+}
+_BY: Final = {"manual": "by hand", "web": "on these pages", "api": "by a program"}
+
+
+def by(source: str) -> str:
+    """Say how something came to be remembered."""
+    return _BY.get(source, f"by {source}")
+
+
+def source(config: AgentMemoryConfig) -> str:
+    """Say what decided the scope in effect."""
+    return {
+        ScopeSource.ADMIN_OVERRIDE: "Admin has disabled agent-specific memory globally",
+        ScopeSource.USER_PREFERENCE: "You customized memory scope for this agent",
+        ScopeSource.USER_TOGGLE: "Your former setting for all agents makes this agent global",
+        ScopeSource.AGENT_DEFAULT: f"Using agent default: {config.agent.memory_scope}",
+    }[config.source]
+
+
+def kind(value: Kind) -> str:
+    """Return a kind as a label."""
+    return "To-do" if value is Kind.TODO else value.capitalize()
+
+
+def sentence(text: str) -> str:
+    """Return an error's words as a sentence."""
+    text = text.strip()
+    return (
+        f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}"
+        if text
+        else ""
+    )
+
+
+def shortened(text: str, length: int = 80) -> str:
+    """Return the beginning of a text, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """Return a number with its noun."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,92 @@
+"""A real browser before a real server: what the tests of pages are made with."""
+
+import os
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pages import secret_of
+from playwright.async_api import Browser, ConsoleMessage, Page
+
+from remembrancer import Remembrancer, User
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+SHOTS = Path(
+    os.environ.get("REMEMBRANCER_TEST_SCREENSHOTS")
+    or Path(__file__).parents[1] / "build" / "screenshots"
+)
+
+
+def chromium() -> str:
+    """The browser to use; without one, these tests are skipped, or fail where it must be there."""
+    named = os.environ.get("REMEMBRANCER_TEST_CHROMIUM")
+    found = named or next(filter(None, map(shutil.which, NAMES)), None)
+    if found:
+        return found
+    missing = "no Chromium is installed, so the pages were not looked at"
+    if os.environ.get("CI"):
+        pytest.fail(missing)
+    pytest.skip(missing)
+
+
+@dataclass
+class Watch:
+    """What a page must never do, and did."""
+
+    wrong: list[str] = field(default_factory=list)
+
+    def over(self, page: Page) -> None:
+        """Watch a page."""
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
+        page.on("dialog", self._dialog)
+
+    def _console(self, message: ConsoleMessage) -> None:
+        # An answer of 4xx is written there, too; whether it was wanted is for the test to say.
+        if message.type in {"error", "warning"} and "Failed to load resource" not in message.text:
+            self.wrong.append(f"console: {message.text}")
+
+    async def _dialog(self, dialog: Any) -> None:
+        self.wrong.append(f"dialog: {dialog.message}")
+        await dialog.dismiss()
+
+
+@dataclass(frozen=True)
+class Site:
+    """A server and a browser that can be at it as anybody."""
+
+    address: str
+    memory: Remembrancer
+    browser: Browser
+    watch: Watch
+
+    @asynccontextmanager
+    async def visited(self, who: User | None, **context: Any) -> AsyncIterator[Page]:
+        """A page of somebody who has signed in, an admin if nobody is named."""
+        secret = await secret_of(self.memory, who)
+        async with self.opened(**context) as page:
+            await page.goto("/signin")
+            await page.get_by_label("API key").fill(secret)
+            await page.get_by_role("button", name="Sign in").click()
+            await page.get_by_role("button", name="Sign out").wait_for()
+            yield page
+
+    @asynccontextmanager
+    async def opened(self, **context: Any) -> AsyncIterator[Page]:
+        """A page of nobody in particular; what it must never do fails the test."""
+        self.watch.wrong.clear()
+        made = await self.browser.new_context(
+            base_url=self.address, reduced_motion="reduce", **context
+        )
+        made.set_default_timeout(15_000)
+        page = await made.new_page()
+        self.watch.over(page)
+        try:
+            yield page
+        finally:
+            await made.close()
+        assert not self.watch.wrong, self.watch.wrong

@@ -1,0 +1,290 @@
+"""The pages over HTTP: who may see them, what they change, and what they are made of."""
+
+import re
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+import markup
+import pytest
+from pages import Browser, World, base, peopled, secret_of, signed_in, visitor
+from support import ADMIN, audit_lines, rows
+
+from remembrancer import Remembrancer
+from remembrancer.access import Role
+from remembrancer.keys.schemas import KeyCreate
+from remembrancer.web.pages import POLICY
+
+XSS = (
+    "<script>alert(1)</script><img src=x onerror=alert(1)>\"'><svg onload=alert(1)>"
+    "</textarea></title></style>{{ 7*7 }}${7*7} javascript:alert(1) &lt;b&gt; \u202e"
+)
+
+
+# Signing in ----------------------------------------------------------------------------
+
+
+async def test_a_person_signs_in_with_their_key_and_out_again(app: Any, world: World) -> None:
+    """The cookie is for this site alone and no script's; after signing out it opens nothing."""
+    client = await visitor(app)
+    async with client:
+        assert (await client.get("/")).status_code == 401
+        wrong = await client.post("/signin", data={"key": "rmb_nobody"})
+        assert wrong.status_code == 401
+        assert "unknown, expired or revoked" in wrong.text
+        secret = await secret_of(world.memory, world.ada)
+        inside = await client.post("/signin", data={"key": secret, "next": "/"})
+        cookie = inside.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "samesite=strict" in cookie.lower()
+        assert "secure" not in cookie.lower()
+        home = await client.get("/", follow_redirects=True)
+        assert home.url.path == f"{base(world)}/memories"
+        token = re.search(r'name="token" value="([^"]+)"', home.text)
+        assert token
+        assert (await client.post("/signout", data={"token": "x"})).status_code == 403
+        kept = client.cookies["remembrancer_session"]
+        assert (await client.post("/signout", data={"token": token[1]})).status_code == 303
+        client.cookies.set("remembrancer_session", kept)
+        assert (await client.get(f"{base(world)}/memories")).status_code == 401
+
+
+async def test_off_this_machine_the_cookie_is_for_https_alone(app: Any, world: World) -> None:
+    """Served under another name, the cookie is Secure, and plain HTTP is explained."""
+    secret = await secret_of(world.memory, world.ada)
+    transport = httpx2.ASGITransport(app=app)
+    async with httpx2.AsyncClient(
+        transport=transport, base_url="http://memory.example", headers={"Accept": "text/html"}
+    ) as client:
+        assert "will not keep a session" in (await client.get("/signin")).text
+        answer = await client.post("/signin", data={"key": secret})
+        assert "secure" in answer.headers["set-cookie"].lower()
+
+
+@pytest.mark.parametrize(
+    "to", ["//evil.example", "https://evil.example", "/\\evil.example", "evil", "/\t/evil.example"]
+)
+async def test_signing_in_leads_to_no_other_site(app: Any, world: World, to: str) -> None:
+    """Where to go afterwards is a path of this server, whatever was asked for."""
+    async with await visitor(app) as client:
+        form = {"key": await secret_of(world.memory, world.ada), "next": to}
+        assert (await client.post("/signin", data=form)).headers["location"] == "/"
+
+
+async def test_a_service_key_signs_nobody_in(app: Any, world: World) -> None:
+    """A service acts for everybody, and is no person."""
+    key = KeyCreate(name="bot", role=Role.SERVICE)
+    secret = (await world.memory.keys.create(ADMIN, key)).secret
+    async with await visitor(app) as client:
+        assert (await client.post("/signin", data={"key": secret})).status_code == 403
+
+
+async def test_a_revoked_key_ends_its_sessions(
+    app: Any, world: World, ada_there: Browser, admin_there: Browser
+) -> None:
+    """From the next request on, without waiting for the session to end."""
+    keys = await world.memory.keys.list(ADMIN)
+    [own] = [key for key in keys if key.user_id == world.ada.id]
+    await admin_there.get("/admin/keys")
+    await admin_there.post(f"/admin/keys/{own.id}/revoke")
+    await ada_there.get(f"{base(world)}/memories", 401)
+
+
+async def test_another_site_signs_nobody_in(app: Any, world: World) -> None:
+    """A form that the browser says comes from elsewhere is refused."""
+    async with await visitor(app) as client:
+        form = {"key": await secret_of(world.memory, world.ada)}
+        answer = await client.post("/signin", data=form, headers={"Sec-Fetch-Site": "cross-site"})
+        assert answer.status_code == 403
+        assert "set-cookie" not in answer.headers
+
+
+# Who may see what ----------------------------------------------------------------------
+
+
+async def test_every_page_is_valid_and_carries_the_policy(
+    world: World, ada_there: Browser, admin_there: Browser
+) -> None:
+    """HTML without errors, labels, ids and references that fit, nothing inline that runs."""
+    for browser, paths in (
+        (ada_there, world.pages_of_ada),
+        (admin_there, [*world.pages_of_ada, *world.pages_of_admins]),
+    ):
+        for path in paths:
+            status = 422 if path.endswith("?query=") else 200
+            response = await browser.client.get(path)
+            assert response.status_code == status, (path, response.text[:1000])
+            assert response.headers["content-security-policy"] == POLICY
+            assert response.headers["cache-control"] == "no-store"
+            try:
+                markup.check(response.text)
+            except AssertionError as error:
+                raise AssertionError(path) from error
+    assert "unsafe" not in POLICY
+
+
+async def test_pages_for_admins_are_for_nobody_else(world: World, ada_there: Browser) -> None:
+    """A user who knows the address is refused, and has no link there."""
+    page = await ada_there.get(f"{base(world)}/memories")
+    assert "/admin" not in page
+    for path in world.pages_of_admins:
+        await ada_there.get(path, 403)
+
+
+async def test_a_changed_id_in_an_address_finds_nothing(world: World, ada_there: Browser) -> None:
+    """Another person, their memory or conversation under one's own, what is nobody's: 404."""
+    mine, bobs = base(world), f"/people/{world.bob.id}"
+    for path in world.pages_of_ada:
+        await ada_there.get(path.replace(mine, bobs), 404)
+        await ada_there.get(path.replace(mine, f"/people/{uuid4()}"), 404)
+        await ada_there.get(path.replace(mine, "/people/x"), 404)
+    for path in (
+        f"{mine}/memories/{world.bobs}",
+        f"{mine}/memories/{world.bobs}/edit",
+        f"{mine}/memories/{world.bobs}/erase",
+        f"{mine}/memories/zzzzzzzz",
+        f"{mine}/graph/{world.bobs}",
+        f"{mine}/conversations/{world.bobs_talk}",
+        f"{mine}/conversations/{uuid4()}",
+        f"{mine}/conversations/{world.talk}?message={uuid4()}",
+        f"{mine}/agents/{uuid4()}/move",
+        f"{mine}/playground?query=x&agent={uuid4()}",
+        f"{mine}/memories?kept_for=x",
+        "/nothing/here",
+    ):
+        page = await ada_there.get(path, 422 if path.endswith("=x") else 404)
+        assert "geese" not in page
+        markup.check(page if "<svg" not in page else ada_there.page)
+
+
+def changes(app: Any) -> list[str]:
+    """The addresses of all forms."""
+    return [
+        route.path
+        for route in _routes(app.router)
+        if "POST" in (route.methods or ()) and not route.path.startswith("/api")
+    ]
+
+
+def _routes(router: Any) -> list[Any]:
+    found = []
+    for route in router.routes:
+        inner = getattr(route, "original_router", None) or getattr(route, "routes", None)
+        found += [route] if hasattr(route, "methods") and hasattr(route, "path") else []
+        if not hasattr(route, "methods") and inner is not None:
+            found += _routes(inner if hasattr(inner, "routes") else route)
+    return found
+
+
+def _filled(path: str, **ids: Any) -> str:
+    return re.sub(r"\{(\w+)\}", lambda match: str(ids[match[1]]), path)
+
+
+async def test_no_form_changes_anything_without_its_token(
+    app: Any, world: World, ada_there: Browser, admin_there: Browser
+) -> None:
+    """Every address that takes a form refuses one without the session's token, and foreign ones."""
+    ids = {
+        "user_id": world.ada.id, "memory_id": world.tea, "agent_id": world.agents["Pantry"].id,
+        "undo_id": uuid4(), "key_id": uuid4(), "job_id": 1,
+    }  # fmt: skip
+    before = rows("SELECT count(*), max(updated_at) FROM memories")
+    paths = [path for path in changes(app) if path != "/signin"]
+    assert len(paths) >= 25
+    for path in paths:
+        for browser, other in ((ada_there, admin_there), (admin_there, ada_there)):
+            for token in ({}, {"token": ""}, {"token": "é"}, {"token": other.token}):
+                where = _filled(path, **ids)
+                answer = await browser.client.post(where, data=token)
+                assert answer.status_code == 403, (path, token, answer.status_code, answer.text)
+            crossing = {"Sec-Fetch-Site": "cross-site"}
+            right = {"token": browser.token}
+            answer = await browser.client.post(where, data=right, headers=crossing)
+            assert answer.status_code == 403, path
+            answer = await browser.client.post(where, content=b"token=%ff%fe")
+            assert answer.status_code == 422, path
+    assert rows("SELECT count(*), max(updated_at) FROM memories") == before
+    nobody = await visitor(app)
+    async with nobody:
+        for path in paths:
+            assert (await nobody.post(_filled(path, **ids))).status_code in {401, 403}, path
+
+
+async def test_no_form_reaches_another_persons_data(
+    app: Any, world: World, ada_there: Browser
+) -> None:
+    """With the right token and a changed id, every form finds nothing, and nothing changes."""
+    before = rows("SELECT id, content, status, pinned FROM memories ORDER BY id")
+    ids = {"agent_id": world.agents["Pantry"].id, "undo_id": uuid4()}
+    filled = {
+        "content": "Mine", "scope": "agent", "to": "global", "what": "everything",
+        "confirmation": "erase everything", "platform": "x", "platform_user_id": "1",
+        "display_name": "Eve", "other": str(world.ada.id),
+    }  # fmt: skip
+    for path in changes(app):
+        if not path.startswith("/people"):
+            continue
+        foreign = _filled(path, user_id=world.bob.id, memory_id=world.bobs, **ids)
+        await ada_there.post(foreign, 404, **filled)
+        if "{memory_id}" in path:
+            crossed = _filled(path, user_id=world.ada.id, memory_id=world.bobs, **ids)
+            await ada_there.post(crossed, 404, **filled)
+    assert rows("SELECT id, content, status, pinned FROM memories ORDER BY id") == before
+    assert any(line.outcome == "refused" and line.entry_point == "web" for line in audit_lines())
+
+
+async def test_a_user_cannot_do_what_is_for_admins(
+    app: Any, world: World, ada_there: Browser
+) -> None:
+    """Links and merges of oneself, keys, policy, agents, jobs: refused."""
+    ids = {"user_id": world.ada.id, "agent_id": world.agents["Pantry"].id, "key_id": uuid4()}
+    filled = {"platform": "x", "platform_user_id": "1", "other": str(world.bob.id), "allow": "true"}
+    filled |= {"name": "x", "role": "admin", "display_name": "x"}
+    for path in changes(app):
+        if path.startswith("/admin") or "/links" in path or "/merge" in path:
+            where = _filled(path, undo_id=uuid4(), job_id=1, **ids)
+            await ada_there.post(where, 403, **filled)
+
+
+async def test_hostile_text_is_shown_and_never_runs(app: Any, memory: Remembrancer) -> None:
+    """Markup in every text field stays text on every page, for the person and for an admin."""
+    world = await peopled(memory, XSS)
+    key = KeyCreate(name=XSS[:190].replace("\u202e", ""), role=Role.ADMIN)
+    await memory.keys.create(ADMIN, key)
+    ada = await signed_in(app, await secret_of(memory, world.ada))
+    admin = await signed_in(app, await secret_of(memory))
+    shown = 0
+    for browser, paths in (
+        (ada, world.pages_of_ada),
+        (admin, [*world.pages_of_ada, *world.pages_of_admins]),
+    ):
+        for path in paths:
+            response = await browser.client.get(path)
+            parsed = markup.check(response.text)
+            text = "".join(parsed.itertext())
+            shown += "<script>alert(1)</script>" in text
+            assert "49" not in re.findall(r"\{\{ 7\*7 \}\}|\b49\b", text)
+    assert shown > 20
+    await ada.client.aclose()
+    await admin.client.aclose()
+
+
+async def test_hostile_text_in_an_address_or_form_comes_back_as_text(
+    world: World, ada_there: Browser
+) -> None:
+    """What was typed is in the form again, and runs nowhere."""
+    for path in (
+        f"{base(world)}/memories?text={XSS[:150]}",
+        f"{base(world)}/playground?query={XSS}",
+        f"{base(world)}/memories?kind={XSS}",
+        f"{base(world)}/memories?cursor={XSS}",
+        f"{base(world)}/{XSS}",
+    ):
+        markup.check((await ada_there.client.get(path)).text)
+    answer = await ada_there.client.post(
+        f"{base(world)}/memories",
+        data={"token": ada_there.token, "content": XSS, "importance": "1000", "subject": XSS},
+    )
+    assert answer.status_code == 422
+    parsed = markup.check(answer.text)
+    assert "<script>alert(1)" in parsed.find(".//textarea").text

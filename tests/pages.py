@@ -1,0 +1,278 @@
+"""A browser without a screen: signs in, loads pages, sends forms. And people to look at."""
+
+import re
+from dataclasses import dataclass, field
+from html import unescape
+from typing import Any
+from uuid import UUID
+
+import httpx2
+from support import ADMIN
+
+from remembrancer import (
+    Agent,
+    AgentCreate,
+    ConversationCreate,
+    MemoryCreate,
+    MemoryUpdate,
+    MessageCreate,
+    Remembrancer,
+    ResolveUser,
+    Role,
+    SpaceCreate,
+    User,
+    as_actor,
+)
+from remembrancer.access import Scope, Visibility
+from remembrancer.keys.schemas import KeyCreate
+from remembrancer.memories.schemas import AssociationCreate, Relation
+
+
+@dataclass
+class Browser:
+    """A browser as a person without scripts has it."""
+
+    client: httpx2.AsyncClient
+    page: str = ""
+    sent: dict[str, str] = field(default_factory=dict)
+
+    async def get(self, path: str, status: int = 200, **headers: str) -> str:
+        """Load a page and keep it."""
+        response = await self.client.get(path, headers=headers)
+        assert response.status_code == status, (path, response.status_code, response.text[:2000])
+        self.page = response.text
+        return unescape(self.page)
+
+    @property
+    def token(self) -> str:
+        """The token that the forms of the page carry."""
+        found = re.search(r'name="token" value="([^"]+)"', self.page)
+        assert found
+        return found[1]
+
+    async def post(self, path: str, status: int = 200, **fields: Any) -> str:
+        """Send a form, follow where it leads, and return the page."""
+        response = await self.client.post(
+            path, data={"token": self.token, **fields}, follow_redirects=True
+        )
+        assert response.status_code == status, (path, response.status_code, response.text[:2000])
+        self.page = response.text if "token" in response.text else self.page
+        return unescape(response.text)
+
+    async def part(self, path: str, target: str = "", **fields: Any) -> httpx2.Response:
+        """Send a form as the script does, which gets a part of a page."""
+        headers = {"HX-Request": "true", "HX-Target": target}
+        return await self.client.post(path, data={"token": self.token, **fields}, headers=headers)
+
+
+async def secret_of(memory: Remembrancer, user: User | None = None) -> str:
+    """A key of a user, or of an admin."""
+    role = Role.USER if user else Role.ADMIN
+    key = KeyCreate(name=f"{role} key", role=role, user_id=user.id if user else None)
+    return (await memory.keys.create(ADMIN, key)).secret
+
+
+@dataclass(frozen=True)
+class World:
+    """People with something to look at."""
+
+    memory: Remembrancer
+    ada: User
+    bob: User
+    agents: dict[str, Agent]
+    tea: str
+    """A memory of Ada's with two versions, and associations around it."""
+    fact: str
+    """A memory of Ada's in the space."""
+    space: UUID
+    talk: UUID
+    """A conversation of Ada's with summaries."""
+    bobs: str
+    """A memory of Bob's."""
+    bobs_talk: UUID
+
+    @property
+    def pages_of_ada(self) -> list[str]:
+        """All pages about Ada."""
+        base, pantry = f"/people/{self.ada.id}", self.agents["Pantry"].id
+        return [
+            f"{base}/memories",
+            f"{base}/memories?status=forgotten",
+            f"{base}/memories?text=nothing-like-it",
+            f"{base}/memories/new",
+            f"{base}/memories/{self.tea}",
+            f"{base}/memories/{self.tea}/edit",
+            f"{base}/memories/{self.tea}/erase",
+            f"{base}/memories/{self.fact}",
+            f"{base}/agents",
+            f"{base}/agents/{pantry}/move",
+            f"{base}/conversations",
+            f"{base}/conversations/{self.talk}",
+            f"{base}/graph",
+            f"{base}/graph/{self.tea}",
+            f"{base}/graph/{self.fact}",
+            f"{base}/playground",
+            f"{base}/playground?query=What+does+Ada+drink%3F&agent={pantry}&source=memory"
+            "&source=message&source=chunk",
+            f"{base}/playground?query=",
+            f"{base}/profile",
+            f"{base}/erase",
+        ]
+
+    @property
+    def pages_of_admins(self) -> list[str]:
+        """All pages for admins alone."""
+        return [
+            "/admin",
+            "/admin/people",
+            "/admin/people?name=Ada",
+            "/admin/people?name=Zoltan",
+            "/admin/agents",
+            "/admin/agents/new",
+            f"/admin/agents/{self.agents['Pantry'].id}",
+            "/admin/keys",
+            "/admin/audit",
+            "/admin/audit?action=nothing",
+            "/admin/jobs",
+            "/admin/jobs?status=failed",
+            f"/people/{self.ada.id}/merge?other={self.bob.id}",
+        ]
+
+
+async def peopled(memory: Remembrancer, words: str = "") -> World:
+    """A world; ``words`` are in every text of it."""
+    staff = as_actor()
+    ada = await memory.users.resolve(
+        staff,
+        ResolveUser(
+            platform="discord",
+            platform_user_id=f"184405{words}"[:255],
+            display_name=f"Ada {words}"[:200].strip(),
+            time_zone="Europe/Riga",
+        ),
+    )
+    bob = await memory.users.resolve(
+        staff, ResolveUser(platform="telegram", platform_user_id="7", display_name="Bob")
+    )
+    agents = {
+        name: await memory.agents.create(
+            staff,
+            AgentCreate(
+                name=f"{name} {words}"[:200].strip(),
+                description=f"{about} {words}",
+                system_prompt=words,
+                memory_scope=scope,
+            ),
+        )
+        for name, about, scope in [
+            ("Pantry", "Helps with cooking and shopping.", Scope.GLOBAL),
+            ("Quiet Hour", "A journal that keeps what it hears to itself.", Scope.AGENT),
+        ]
+    }
+    space = await memory.spaces.create(
+        as_actor(ada), SpaceCreate(name=f"Gran {words}"[:200].strip(), member_ids=[bob.id])
+    )
+    talk, said = await _talk(memory, ada, agents["Pantry"], words)
+    tea = await _memories(memory, ada, agents, words, talk, said)
+    fact = await memory.memories.remember(
+        as_actor(ada),
+        MemoryCreate(
+            content=f"Gran was born in 1931. {words}", space_id=space.id,
+            visibility=Visibility.SHARED,
+        ),
+    )  # fmt: skip
+    gone = await memory.memories.remember(
+        as_actor(ada), MemoryCreate(content=f"Ada wants a parrot. {words}", allow_similar=True)
+    )
+    await memory.memories.forget(as_actor(ada), gone.memory.id)
+    bobs = await memory.remember("Bob is afraid of geese.", user=bob)
+    bobs_talk, _ = await _talk(memory, bob, agents["Pantry"], "", 2)
+    return World(
+        memory, ada, bob, agents, tea, fact.memory.id, space.id, talk, bobs.memory.id, bobs_talk
+    )
+
+
+async def _talk(
+    memory: Remembrancer, user: User, agent: Agent, words: str, count: int = 24
+) -> tuple[UUID, list[UUID]]:
+    actor = as_actor(user, agent)
+    opened = await memory.conversations.create(
+        actor, ConversationCreate(agent_id=agent.id, title=f"Dinner for six {words}"[:200])
+    )
+    said = await memory.conversations.append(
+        actor,
+        opened.id,
+        [
+            MessageCreate(
+                content=f"Message {n}: what shall we cook on day {n}? {words}",
+                role="user" if n % 2 else "assistant",
+            )
+            for n in range(1, count + 1)
+        ],
+    )
+    await memory.summaries.summarise(actor, opened.id)
+    return opened.id, [one.id for one in said.messages]
+
+
+async def _memories(
+    memory: Remembrancer,
+    ada: User,
+    agents: dict[str, Agent],
+    words: str,
+    talk: UUID,
+    said: list[UUID],
+) -> str:
+    """Store memories of Ada's; return the id of the one about tea."""
+    actor = as_actor(ada, agents["Pantry"])
+    tea = await memory.memories.remember(
+        actor,
+        MemoryCreate(
+            content=f"Ada prefers coffee over tea. {words}",
+            kind="preference",
+            subject=f"Ada's drink {words}"[:200].strip(),
+            conversation_id=talk,
+            message_id=said[20],
+            importance=0.8,
+        ),
+    )
+    for text, relation in [
+        ("The doctor told Ada to drink less coffee.", Relation.CAUSED_BY),
+        ("Ada bought a teapot in Riga.", Relation.RESULT_OF),
+        ("Ada drinks three espressos before noon.", Relation.CONTRADICTS),
+        ("Breakfast at Ada's is at seven.", Relation.PART_OF),
+    ]:
+        link = AssociationCreate(target_id=tea.memory.id, relation=relation, weight=0.7)
+        await memory.memories.remember(
+            actor,
+            MemoryCreate(content=f"{text} {words}", associations=[link], allow_similar=True),
+        )
+    await memory.memories.update(
+        actor, tea.memory.id, MemoryUpdate(content=f"Ada prefers green tea over coffee. {words}")
+    )
+    await memory.memories.remember(
+        as_actor(ada, agents["Quiet Hour"]),
+        MemoryCreate(content=f"Ada was offered a job in the harbour. {words}", kind="goal"),
+    )
+    return tea.memory.id
+
+
+async def visitor(app: Any) -> httpx2.AsyncClient:
+    """A browser of nobody in particular."""
+    transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
+    return httpx2.AsyncClient(
+        transport=transport, base_url="http://localhost", headers={"Accept": "text/html"}
+    )
+
+
+async def signed_in(app: Any, secret: str) -> Browser:
+    """A browser of who has a key."""
+    browser = Browser(await visitor(app))
+    await browser.get("/signin")
+    response = await browser.client.post("/signin", data={"key": secret})
+    assert response.status_code == 303, response.text
+    return browser
+
+
+def base(world: World) -> str:
+    """Where the pages about Ada begin."""
+    return f"/people/{world.ada.id}"
