@@ -61,6 +61,9 @@ async def opened(
 async def memory(opened: Remembrancer, database_url: str) -> Remembrancer:
     """An open store with nothing in it."""
     Store.url = database_url
+    # What the test before has read is not to be written into this one.
+    await opened.reads.flush()
+    await opened.accesses.flush()
     # Beside the event loop: what it still has open must be able to end.
     await asyncio.to_thread(empty, database_url)
     return opened
