@@ -15,6 +15,7 @@ STATUSES: Final = {
     Status.ACTIVE: "Active",
     Status.INACTIVE: "Inactive",
     Status.EVICTED: "Evicted",
+    Status.PENDING: "Waiting",
     Status.FORGOTTEN: "Forgotten",
 }
 RELATIONS: Final = {relation: relation.replace("_", " ") for relation in Relation}
