@@ -21,27 +21,40 @@ class Periodic:
         self._every = every
         self._what = what
         self._task: asyncio.Task[None] | None = None
+        self._stopped = asyncio.Event()
 
     def start(self) -> None:
         """Begin; the first call comes after one interval."""
         self._task = asyncio.create_task(self._run())
 
+    async def stop(self) -> None:
+        """Let a call that is under way come to its end, and make no other.
+
+        It is not cancelled: half of its work would be lost, and whoever waited for it could wait
+        for ever if an error took the place of the cancellation.
+        """
+        self._stopped.set()
+        if self._task is not None:
+            await self._task
+
     async def close(self) -> None:
         """Stop, and do the rest."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        await self.stop()
         with suppress(Unavailable):
             await self._work()
 
     async def _run(self) -> None:
-        while True:
-            await asyncio.sleep(self._every)
+        while not await self._stops_within(self._every):
             try:
                 await self._work()
             except Unavailable:
-                log.warning("%s: not written, the database does not answer", self._what)
+                log.warning("%s: not done, the database does not answer", self._what)
             except Exception as error:
                 # A loop that ended would be missed by nobody. The text of an error may quote data.
-                log.warning("%s: not written (%s)", self._what, type(error).__name__)
+                log.warning("%s: not done (%s)", self._what, type(error).__name__)
+
+    async def _stops_within(self, seconds: float) -> bool:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._stopped.wait()
+        return self._stopped.is_set()

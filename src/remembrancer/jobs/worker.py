@@ -17,6 +17,7 @@ from remembrancer.db.engine import APP_ROLE, Database
 from remembrancer.errors import DatabaseUnavailable
 from remembrancer.jobs import queue
 from remembrancer.jobs.failures import JobFailed, reason_of
+from remembrancer.periodic import Periodic
 from remembrancer.settings import JobSettings
 
 log = logging.getLogger(__name__)
@@ -71,6 +72,7 @@ class Worker:
         self._settings = settings
         self._tasks = tasks
         self._sweeps = sweeps
+        self._swept = 0.0
 
     async def run(self, *, once: bool = False) -> None:
         """Work until cancelled, or with ``once`` until nothing is left that could be done now.
@@ -82,6 +84,10 @@ class Worker:
             try:
                 await self._run(once=once)
             except (ConnectorException, DatabaseUnavailable, psycopg.OperationalError) as error:
+                task = asyncio.current_task()
+                if task is not None and task.cancelling():
+                    # The connection went as the worker was told to stop: that is no reason to stay.
+                    raise asyncio.CancelledError from error
                 if once:
                     raise DatabaseUnavailable("the database does not answer") from error
                 log.warning("the worker lost the database (%s)", reason_of(error))
@@ -101,10 +107,14 @@ class Worker:
                 await task
 
     async def _run(self, *, once: bool) -> None:
+        self._swept = time.monotonic()
         await self._tend(first=True)
         app = self._app()
         async with app.open_async():
-            tending = asyncio.create_task(self._keep_tending(), name="tending the queue")
+            tending = Periodic(
+                self._tend_again, every=self._settings.heartbeat, what="tending of the queue"
+            )
+            tending.start()
             try:
                 await app.run_worker_async(
                     name="remembrancer",
@@ -117,25 +127,17 @@ class Worker:
                     stalled_worker_timeout=self._silent,
                 )
             finally:
-                tending.cancel()
-                with suppress(asyncio.CancelledError):
-                    await tending
+                await tending.stop()
 
     @property
     def _silent(self) -> float:
         return self._settings.heartbeat * SILENT_BEATS
 
-    async def _keep_tending(self) -> None:
-        swept = time.monotonic()
-        while True:
-            await asyncio.sleep(self._settings.heartbeat)
-            due = time.monotonic() - swept >= self._settings.sweep
-            try:
-                await self._tend(first=due)
-            except Exception as error:
-                log.warning("the queue could not be tended (%s)", reason_of(error))
-            if due:
-                swept = time.monotonic()
+    async def _tend_again(self) -> None:
+        due = time.monotonic() - self._swept >= self._settings.sweep
+        if due:
+            self._swept = time.monotonic()
+        await self._tend(first=due)
 
     async def _tend(self, *, first: bool) -> None:
         async with self._database.system() as connection:
