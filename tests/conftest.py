@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import httpx2
 import pytest
 from doors import Door, PythonDoor, RestDoor
+from scripted import Scripted
 from support import Api, Store, careless, database_beside, empty, headers_of, person
 
 from remembrancer import (
@@ -82,6 +83,14 @@ async def bob(memory: Remembrancer) -> User:
 @pytest.fixture
 async def agent(memory: Remembrancer) -> Agent:
     return await memory.agents.create(as_actor(), AgentCreate(name="Helper"))
+
+
+@pytest.fixture
+def model() -> Iterator[Scripted]:
+    """A language model that says what the test wants it to."""
+    endpoint = Scripted()
+    yield endpoint
+    endpoint.close()
 
 
 @pytest.fixture

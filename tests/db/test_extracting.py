@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
 
@@ -27,13 +27,6 @@ from remembrancer.jobs.worker import Worker
 from remembrancer.settings import JobSettings
 
 _LINE = re.compile(r"^\[(\d+)\] \S+ \w+ (\w+): (word \S+)$", re.MULTILINE)
-
-
-@pytest.fixture
-def model() -> Iterator[Scripted]:
-    endpoint = Scripted()
-    yield endpoint
-    endpoint.close()
 
 
 @pytest.fixture

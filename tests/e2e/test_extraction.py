@@ -6,7 +6,7 @@ The model is scripted: an endpoint on loopback that speaks the OpenAI API.
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -20,13 +20,6 @@ from remembrancer import Agent, Remembrancer, User, as_actor
 from remembrancer.errors import LanguageModelUnavailable
 
 MARK = "Ada: first of all"
-
-
-@pytest.fixture
-def model() -> Iterator[Scripted]:
-    endpoint = Scripted()
-    yield endpoint
-    endpoint.close()
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Review: what waits for somebody is in no answer until they say that it is right."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -10,13 +10,6 @@ from support import audit_lines, rows
 
 from remembrancer import Remembrancer, User
 from remembrancer.settings import ExtractionSettings
-
-
-@pytest.fixture
-def model() -> Iterator[Scripted]:
-    endpoint = Scripted()
-    yield endpoint
-    endpoint.close()
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
-"""Places, the memory document and the budget of a user: /api/users/{user_id}/…."""
+"""Places of a user: /api/users/{user_id}/places."""
 
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Path, Response
 
 from remembrancer.api.dependencies import (
     Authenticated,
@@ -13,8 +13,6 @@ from remembrancer.api.dependencies import (
     Services,
 )
 from remembrancer.api.memories import AgentId
-from remembrancer.document.schemas import DocumentImport, DocumentImported, MemoryDocument
-from remembrancer.memories.budget import BudgetPreview
 from remembrancer.memories.schemas import Outcome
 from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceWritten
 from remembrancer.text import Page
@@ -87,36 +85,3 @@ async def get_place(
 ) -> Place:
     """Return a place with its latest 100 mentions."""
     return await memory.places.get(actor.acting_for(user_id, agent_id), place_id)
-
-
-@router.get("/memory-document")
-async def read_document(
-    memory: Services, actor: Authenticated, user_id: UUID, agent_id: AgentId = None
-) -> MemoryDocument:
-    """Return a user's memory as one document: all of it, or what an agent reads."""
-    return await memory.documents.read(actor.acting_for(user_id, agent_id))
-
-
-@router.post("/memory-document")
-async def import_document(
-    memory: Services,
-    actor: Authenticated,
-    user_id: UUID,
-    document: DocumentImport,
-    agent_id: AgentId = None,
-) -> DocumentImported:
-    """Add what a document has and the user has not; doing it again changes nothing."""
-    return await memory.documents.import_(actor.acting_for(user_id, agent_id), document)
-
-
-@router.get("/memory-budget")
-async def preview_budget(
-    memory: Services,
-    actor: Authenticated,
-    user_id: UUID,
-    adding: Annotated[
-        int, Query(ge=0, le=1_000_000, description="Tokens that would be written.")
-    ] = 0,
-) -> BudgetPreview:
-    """Say how much of a user's budget is used, and what would be evicted for more."""
-    return await memory.memories.budget(actor.acting_for(user_id), adding=adding)

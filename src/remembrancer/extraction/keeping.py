@@ -19,8 +19,8 @@ from remembrancer.indexing.index import Indexer
 from remembrancer.memories import guarding
 from remembrancer.memories import repository as memories
 from remembrancer.memories.budget import Budget
-from remembrancer.memories.schemas import MemoryCreate, MemoryUpdate, Outcome, Status
-from remembrancer.memories.versioning import new_version
+from remembrancer.memories.schemas import MemoryCreate, Outcome, Status
+from remembrancer.memories.versioning import as_changes, new_version
 from remembrancer.memories.writing import Writing
 from remembrancer.spaces import repository as spaces
 
@@ -112,7 +112,7 @@ class Keeping:
         row = await memories.find(connection, actor, one.fact.updates, lock=True)
         if row is None or row.owner_id != one.fact.owner_id or row.status != Status.ACTIVE:
             return False
-        changes = _changes(one.fact.statement)
+        changes = as_changes(one.fact.statement)
         if row.visibility == Visibility.SHARED and guarding.is_quoted(changes):
             return False
         try:
@@ -137,8 +137,3 @@ def _placed(fact: Kept, conversation: Row[Any], *, waits: bool) -> MemoryCreate:
     where = {"space_id": conversation.space_id, "visibility": visibility, "pending": waits}
     revises = {"revises": fact.updates if waits else None}
     return statement.model_copy(update=where | revises)
-
-
-def _changes(statement: MemoryCreate) -> MemoryUpdate:
-    names = ("content", "category", "valid_from", "valid_to", "conversation_id", "message_id")
-    return MemoryUpdate.model_validate({name: getattr(statement, name) for name in names})

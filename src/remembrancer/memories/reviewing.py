@@ -26,12 +26,11 @@ from remembrancer.memories.schemas import (
     MemoryFilter,
     MemoryId,
     MemoryPage,
-    MemoryUpdate,
     Review,
     Status,
 )
 from remembrancer.memories.service import Memories
-from remembrancer.memories.versioning import new_version
+from remembrancer.memories.versioning import as_changes, new_version
 from remembrancer.spaces import repository as spaces
 from remembrancer.users import repository as users
 
@@ -146,8 +145,8 @@ class Reviewing:
             held = await users.hold(connection, [owner_id])
             if owner_id not in held:
                 raise NotFound("no such user", field="user_id")
-            places = sorted({row.space_id for row in before.values() if row.space_id})
-            mine = {one for one in places if await spaces.is_member(connection, one, owner_id)}
+            places = {row.space_id for row in before.values() if row.space_id}
+            mine = await spaces.joined(connection, owner_id, places)
             await repository.lock_owner(connection, owner_id)
             rows = await _rows(connection, actor, wanted, lock=True)
             plan = await _plan(connection, owner_id, wanted, rows, mine)
@@ -175,7 +174,7 @@ class Reviewing:
                 connection,
                 self._indexer,
                 target,
-                _changes(row),
+                as_changes(row),
                 text=searchable,
                 source=row.source,
             )
@@ -283,11 +282,6 @@ def _confirm(
 
 def _what(row: Row[Any]) -> tuple[Any, ...]:
     return row.agent_id, row.space_id, bytes(row.content_hash)
-
-
-def _changes(row: Row[Any]) -> MemoryUpdate:
-    names = ("content", "category", "valid_from", "valid_to", "conversation_id", "message_id")
-    return MemoryUpdate.model_validate({name: getattr(row, name) for name in names})
 
 
 async def _set(

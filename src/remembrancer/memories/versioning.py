@@ -46,6 +46,12 @@ async def new_version(
     return changed
 
 
+def as_changes(told: Any) -> MemoryUpdate:
+    """Return what a statement, or a memory that waits (its row), makes of the one it changes."""
+    names = ("content", "category", "valid_from", "valid_to", "conversation_id", "message_id")
+    return MemoryUpdate.model_validate({name: getattr(told, name) for name in names})
+
+
 def _values(memory: Row[Any], changes: MemoryUpdate, source: str, now: datetime) -> dict[str, Any]:
     """Return the columns that change."""
     given = changes.model_dump(exclude_unset=True, exclude={"expected_version"})

@@ -86,9 +86,9 @@ class Writing:
         What is over an owner's budget then is evicted.
         """
         effective = await _scope_in_effect(connection, actor)
+        await _check_places(connection, actor, statements)
         drafts = []
         for statement, text in zip(statements, texts, strict=True):
-            await _check_place(connection, actor, statement)
             goes = rules.resolve(
                 statement,
                 user_id=actor.user_id,
@@ -259,13 +259,13 @@ async def _scope_in_effect(connection: AsyncConnection, actor: Actor) -> Effecti
     return (await scopes(connection, actor.agent_id, [actor.user_id]))[actor.user_id]
 
 
-async def _check_place(connection: AsyncConnection, actor: Actor, statement: MemoryCreate) -> None:
-    if statement.shared:
+async def _check_places(
+    connection: AsyncConnection, actor: Actor, statements: Sequence[MemoryCreate]
+) -> None:
+    if any(statement.shared for statement in statements):
         actor.require(Role.ADMIN, Role.SERVICE)
-    space_id = statement.space_id
-    if space_id is not None and not await spaces.is_member(
-        connection, space_id, actor.require_user()
-    ):
+    wanted = {one.space_id for one in statements if one.space_id is not None}
+    if wanted and wanted != await spaces.joined(connection, actor.require_user(), wanted):
         raise NotFound("no such space", field="space_id")
 
 

@@ -1,6 +1,6 @@
 """Spaces and their members in the database."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -34,12 +34,23 @@ _PUT_BACK = text("""
 
 async def is_member(connection: AsyncConnection, space_id: UUID, user_id: UUID) -> bool:
     """Say whether a user is a member of a space; if so they stay one until the transaction ends."""
+    return space_id in await joined(connection, user_id, [space_id])
+
+
+async def joined(
+    connection: AsyncConnection, user_id: UUID, space_ids: Iterable[UUID]
+) -> frozenset[UUID]:
+    """Return of which spaces a user is a member; they stay one until the transaction ends."""
+    wanted = set(space_ids)
+    if not wanted:
+        return frozenset()
     statement = (
-        select(space_members.c.user_id)
-        .filter_by(space_id=space_id, user_id=user_id)
+        select(space_members.c.space_id)
+        .where(space_members.c.user_id == user_id, space_members.c.space_id.in_(wanted))
+        .order_by(space_members.c.space_id)
         .with_for_update(read=True, key_share=True)
     )
-    return (await connection.execute(statement)).first() is not None
+    return frozenset((await connection.execute(statement)).scalars())
 
 
 async def find(
