@@ -201,7 +201,7 @@ async def test_a_worker_summarises_until_nothing_is_due(memory: Remembrancer, ad
     assert ranges() == [(1, 20), (21, 40), (41, 55)]
     [job] = await listed(memory)
     assert (job.status, job.tries, job.reason) == (JobStatus.SUCCEEDED, 1, None)
-    assert job.counts == {"messages": 55, "chunks": 3, "facts": 0}
+    assert job.counts == {"messages": 55, "chunks": 3, "facts": 0, "refused": 0}
     assert job.queued_at <= job.started_at <= job.ended_at  # type: ignore[operator]
     before = rows("SELECT * FROM chunks ORDER BY id"), rows("SELECT * FROM conversations")
     await memory.worker.run(once=True)
@@ -219,7 +219,7 @@ async def test_a_failing_job_ends_as_failed_and_the_backlog_drains_once_it_can(
     assert [job.status for job in jobs] == [JobStatus.FAILED] * 3
     assert [job.tries for job in jobs] == [3] * 3
     assert {job.reason for job in jobs} == {"RuntimeError"}
-    assert jobs[0].counts == {"messages": 0, "chunks": 0, "facts": 0}
+    assert jobs[0].counts == {"messages": 0, "chunks": 0, "facts": 0, "refused": 0}
     assert ill.calls == 9
     counts = await memory.jobs.counts(ADMIN)
     assert (counts.failed, counts.queued, counts.running) == (3, 0, 0)

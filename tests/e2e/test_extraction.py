@@ -421,11 +421,24 @@ async def test_case_26_a_fact_or_summary_with_a_secret_is_not_stored(
             f"Ada pays with {card}.",
             fact(f"Ada's card is {card}.", "Ada", 1),
             fact("Ada likes tea.", "Ada", 1),
+            fact("Ada's social security number is 536-90-4399.", "Ada", 2),
         )
     ]
-    conversation = await talk(door, [{"content": "I like tea and pay by card"}], user=ada)
-    assert (await door.summarize(conversation, user=ada))["facts"] == 1
-    assert await contents(door, ada) == ["Ada likes tea."]
+    conversation = await talk(
+        door,
+        [{"content": "I like tea and pay by card"}, {"content": "You know my number"}],
+        user=ada,
+    )
+    done = await door.summarize(conversation, user=ada)
+    assert done["facts"] == 2
+    told = [(one["refused"], [f["category"] for f in one["guard"]]) for one in done["guarded"]]
+    assert told == [(True, ["card"]), (False, ["national_id"])]
+    assert "4111" not in str(done)
+    assert len({one["message_id"] for one in done["guarded"]}) == 2
+    kept = await contents(door, ada)
+    assert len(kept) == 2
+    assert "Ada likes tea." in kept
+    assert "536" not in " ".join(kept)
     [chunk] = (await door.chunks(conversation, user=ada))["items"]
     assert "4111" not in chunk["content"]
     for table in ("memories", "memory_versions", "mentions", "chunks", "postings"):

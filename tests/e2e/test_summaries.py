@@ -71,6 +71,7 @@ async def test_all_but_the_window_is_summarised_once(door: Door, ada: User) -> N
         "facts": 0,
         "summarised_to": 55,
         "message_count": 75,
+        "guarded": [],
     }
     assert await ranges(door, conversation, user=ada) == [(1, 20), (21, 40), (41, 55)]
     stored = rows("SELECT * FROM chunks ORDER BY id"), rows("SELECT * FROM recall_items")

@@ -37,6 +37,7 @@ def summarize(
                 done["conversations"] += summarised.messages > 0
                 for name in ("messages", "chunks", "facts"):
                     done[name] += getattr(summarised, name)
+                done["refused"] += sum(one.refused for one in summarised.guarded)
         return done
 
     done = with_store(context, work)
@@ -47,3 +48,5 @@ def summarize(
         f"{done['messages']:,} messages of {done['conversations']:,} conversations summarised: "
         f"{done['chunks']:,} summaries, {done['facts']:,} facts."
     )
+    if done["refused"]:
+        console().print(f"The guard refused {done['refused']:,} more facts.")

@@ -54,7 +54,7 @@ class Keeping:
             return 0
         owners = sorted({one.fact.owner_id for one in found})
         if (space_id := conversation.space_id) is not None:
-            owners = [one for one in owners if await spaces.is_member(connection, space_id, one)]
+            owners = sorted(await spaces.members_among(connection, space_id, owners))
         # Every right to say what is new before any memory, as all who write have it.
         for owner_id in owners:
             await memories.lock_owner(connection, owner_id)

@@ -1,7 +1,7 @@
 """Summaries and facts by a language model: what it is asked, and what is taken of its answer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from remembrancer.conversations import repository as conversations
@@ -14,6 +14,7 @@ from remembrancer.extraction.prompts.extract import (
     instructions,
     request,
 )
+from remembrancer.extraction.schemas import GuardedFact
 from remembrancer.extraction.summariser import Summary
 from remembrancer.extraction.transcript import Transcript, one_line
 from remembrancer.guard.guard import Guard
@@ -62,9 +63,9 @@ class Modelled:
             answer_about(transcript.people),
         )
         wanted = answer.facts if self._settings.facts else []
-        found = await self._ready(facts.kept(wanted, transcript, background))
+        allowed, guarded = self._screen(facts.kept(wanted, transcript, background))
         words = self._guard.text(one_line(answer.summary))
-        return Summary(words, found, made_for=taking_part)
+        return Summary(words, await self._ready(allowed), guarded, made_for=taking_part)
 
     async def _look_up(
         self, talk: Transcript
@@ -86,15 +87,25 @@ class Modelled:
         whose = {row.id: row.owner_id for row in rows}
         return taking_part, Background(zones, whose, platform), known
 
-    async def _ready(self, found: Sequence[Kept]) -> list[Found]:
-        """Return facts as they may be stored: without those that the guard refuses."""
-        allowed = []
+    def _screen(self, found: Sequence[Kept]) -> tuple[list[Kept], list[GuardedFact]]:
+        """Return facts as they may be stored, and what the guard did to them and to others."""
+        allowed, guarded = [], []
         for one in found:
             screened = guarding.statement(self._guard, one.statement)
             if screened.refusal is None:
-                allowed.append(
-                    Kept(one.owner_id, screened.kept, updates=one.updates, hearsay=one.hearsay)
+                allowed.append(replace(one, statement=screened.kept))
+            if screened.findings:
+                assert one.statement.message_id is not None
+                guarded.append(
+                    GuardedFact(
+                        message_id=one.statement.message_id,
+                        refused=screened.refusal is not None,
+                        guard=screened.findings,
+                    )
                 )
+        return allowed, guarded
+
+    async def _ready(self, allowed: Sequence[Kept]) -> list[Found]:
         if not allowed:
             return []
         texts = await self._indexer.prepare([one.statement.content for one in allowed])

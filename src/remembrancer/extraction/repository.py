@@ -203,6 +203,13 @@ async def settled(
     return set((await connection.execute(_SETTLED, binds)).scalars())
 
 
+async def space_of(connection: AsyncConnection, conversation_id: UUID) -> UUID | None:
+    """Return the space a conversation lies in, which never changes."""
+    statement = select(conversations.c.space_id).where(conversations.c.id == conversation_id)
+    found: UUID | None = (await connection.execute(statement)).scalar_one_or_none()
+    return found
+
+
 async def lock(connection: AsyncConnection, conversation_id: UUID) -> Row[Any] | None:
     """Return a conversation, which nobody adds to or summarises until the transaction ends."""
     statement = select(conversations).where(conversations.c.id == conversation_id)

@@ -6,6 +6,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from remembrancer.access import Visibility
+from remembrancer.guard.schemas import GuardFinding
 
 
 class Chunk(BaseModel):
@@ -22,6 +23,14 @@ class Chunk(BaseModel):
     created_at: datetime
 
 
+class GuardedFact(BaseModel):
+    """A fact of a model's in which the guard found something; never its words."""
+
+    message_id: UUID = Field(description="The message that it rests on.")
+    refused: bool = Field(description="Whether it was not kept at all.")
+    guard: list[GuardFinding]
+
+
 class Summarised(BaseModel):
     """What was done, and how far a conversation is summarised now."""
 
@@ -31,6 +40,9 @@ class Summarised(BaseModel):
     facts: int = Field(description="Facts found in them.")
     summarised_to: int = Field(description="Position of the last message that is dealt with.")
     message_count: int
+    guarded: list[GuardedFact] = Field(
+        description="Facts that the guard refused or changed, in the order they were found."
+    )
 
 
 class Pending(BaseModel):

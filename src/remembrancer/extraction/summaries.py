@@ -1,7 +1,7 @@
 """Summarise what has left the window, range after range, each once."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +16,7 @@ from remembrancer.conversations.entering import entered
 from remembrancer.db.engine import Database
 from remembrancer.errors import AnswerCutShort, InvalidInput
 from remembrancer.extraction import repository, triggers
-from remembrancer.extraction.schemas import Chunk, Pending, Summarised
+from remembrancer.extraction.schemas import Chunk, GuardedFact, Pending, Summarised
 from remembrancer.extraction.storing import Made, store
 from remembrancer.extraction.summariser import Summariser, Summary, Verbatim
 from remembrancer.extraction.transcript import Transcript, transcript
@@ -24,6 +24,7 @@ from remembrancer.indexing.index import Indexer, Searchable
 from remembrancer.jobs.failures import JobFailed, reason_of
 from remembrancer.settings import SummarySettings
 from remembrancer.text import LARGEST_PAGE, Page, check_range, from_cursor, to_cursor
+from remembrancer.spaces import repository as spaces
 from remembrancer.users import repository as users
 
 KeepFacts = Callable[[AsyncConnection, Transcript, Sequence[Any]], Awaitable[int]]
@@ -38,10 +39,16 @@ class Done:
     messages: int = 0
     chunks: int = 0
     facts: int = 0
+    guarded: list[GuardedFact] = field(default_factory=list)
 
     def as_counts(self) -> dict[str, int]:
         """Return it as a job tells it."""
-        return {"messages": self.messages, "chunks": self.chunks, "facts": self.facts}
+        return {
+            "messages": self.messages,
+            "chunks": self.chunks,
+            "facts": self.facts,
+            "refused": sum(one.refused for one in self.guarded),
+        }
 
 
 class Summaries:
@@ -92,7 +99,10 @@ class Summaries:
                 conversation_id=conversation_id,
                 summarised_to=row.summarised_to,
                 message_count=row.message_count,
-                **done.as_counts(),
+                messages=done.messages,
+                chunks=done.chunks,
+                facts=done.facts,
+                guarded=done.guarded,
             )
 
     async def pending(self, actor: Actor) -> Sequence[Pending]:
@@ -218,6 +228,9 @@ class Summaries:
         async with self._database.system() as connection:
             held = await conversations.participants_of(connection, talk.conversation_id)
             held |= set((await users.hold(connection, held)).values())
+            space_id = await repository.space_of(connection, talk.conversation_id)
+            if space_id is not None:
+                await spaces.members_among(connection, space_id, held)
             row = await repository.lock(connection, talk.conversation_id)
             if row is None or row.summarised_to != talk.start - 1:
                 return False
@@ -237,6 +250,7 @@ class Summaries:
         done.messages += len(messages)
         done.chunks += searchable is not None
         done.facts += facts
+        done.guarded += summary.guarded
         return True
 
 

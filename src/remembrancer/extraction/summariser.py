@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID
 
+from remembrancer.extraction.schemas import GuardedFact
 from remembrancer.extraction.transcript import Transcript
 
 
@@ -15,6 +16,8 @@ class Summary:
     words: str
     facts: Sequence[Any] = field(default=())
     """What a model found out besides; kept by whoever is given to ``Summaries`` for that."""
+    guarded: Sequence[GuardedFact] = field(default=())
+    """What the guard did to facts."""
     made_for: frozenset[UUID] | None = None
     """Who took part when it was made, if it may be told to nobody else."""
 

@@ -53,6 +53,19 @@ async def joined(
     return frozenset((await connection.execute(statement)).scalars())
 
 
+async def members_among(
+    connection: AsyncConnection, space_id: UUID, user_ids: Iterable[UUID]
+) -> frozenset[UUID]:
+    """Return which users are members of a space; they stay so until the transaction ends."""
+    statement = (
+        select(space_members.c.user_id)
+        .where(space_members.c.space_id == space_id, space_members.c.user_id.in_(set(user_ids)))
+        .order_by(space_members.c.user_id)
+        .with_for_update(read=True, key_share=True)
+    )
+    return frozenset((await connection.execute(statement)).scalars())
+
+
 async def find(
     connection: AsyncConnection, space_id: UUID, *, lock: bool = False
 ) -> Row[Any] | None:
