@@ -23,8 +23,8 @@ from remembrancer.extraction.transcript import Transcript, transcript
 from remembrancer.indexing.index import Indexer, Searchable
 from remembrancer.jobs.failures import JobFailed, reason_of
 from remembrancer.settings import SummarySettings
-from remembrancer.text import LARGEST_PAGE, Page, check_range, from_cursor, to_cursor
 from remembrancer.spaces import repository as spaces
+from remembrancer.text import LARGEST_PAGE, Page, check_range, from_cursor, to_cursor
 from remembrancer.users import repository as users
 
 KeepFacts = Callable[[AsyncConnection, Transcript, Sequence[Any]], Awaitable[int]]
