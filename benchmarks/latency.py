@@ -264,18 +264,27 @@ async def measure(
 def report(result: dict[str, Any]) -> None:
     """Print the result."""
     measured = ("recall", "append", "remember")
-    columns = ["own / all items"]
-    columns += [f"{name} {p}" for name in measured for p in ("p50", "p95")]
-    columns += [f"{name} +emb p50" for name in measured] + ["planning", "executing"]
-    rows = [
-        [f"{row['own_items']:,} / {row['all_items']:,}"]
-        + [f"{row[name][p]:.1f}" for name in measured for p in ("p50", "p95")]
-        + [f"{row[f'{name}_embedding']['p50']:.1f}" for name in measured]
-        + [f"{row['planning_ms']:.1f}", f"{row['executing_ms']:.1f}"]
-        for part in ("growing", "among_others")
-        for row in result[part]
-    ]
-    show("Milliseconds; +emb: embedding included; planning, executing: of recall", columns, rows)
+    runs = [run for part in ("growing", "among_others") for run in result[part]]
+    show(
+        "Milliseconds, with so many items of the user's own / of all",
+        ["", *(f"{run['own_items']:,} / {run['all_items']:,}" for run in runs)],
+        [
+            [f"{name} {p}", *(f"{run[name][p]:.1f}" for run in runs)]
+            for name in measured
+            for p in ("p50", "p95")
+        ]
+        + [
+            [
+                f"{name} with embedding p50",
+                *(f"{run[f'{name}_embedding']['p50']:.1f}" for run in runs),
+            ]
+            for name in measured
+        ]
+        + [
+            [f"recall: {phase}", *(f"{run[f'{phase}_ms']:.1f}" for run in runs)]
+            for phase in ("planning", "executing")
+        ],
+    )
     ratio = result["ratio"]
     after = result["among_others"][1]
     console.print(

@@ -139,7 +139,12 @@ async def embed(memory: Remembrancer, said: Sequence[tuple[str, str]]) -> None:
 
 
 async def fill(
-    memory: Remembrancer, data: dict[str, Any], question: dict[str, Any], run: str
+    memory: Remembrancer,
+    data: dict[str, Any],
+    question: dict[str, Any],
+    run: str,
+    *,
+    summaries: bool,
 ) -> tuple[Any, dict[uuid.UUID, str]]:
     """Give a new user the haystack of a question; return them, and which session is where."""
     who = ResolveUser(
@@ -162,6 +167,8 @@ async def fill(
             continue
         opened = await memory.conversations.create(actor, ConversationCreate())
         await memory.conversations.append(actor, opened.id, said)
+        if summaries:
+            await memory.summaries.summarise(actor, opened.id)
         sessions[opened.id] = session
     return user, sessions
 
@@ -205,7 +212,12 @@ def grouped(scores: Sequence[Score]) -> dict[str, dict[str, Any]]:
 
 
 async def measure(
-    data: dict[str, Any], questions: Sequence[dict[str, Any]], cache: Path, url: str | None
+    data: dict[str, Any],
+    questions: Sequence[dict[str, Any]],
+    cache: Path,
+    url: str | None,
+    *,
+    summaries: bool,
 ) -> dict[str, Any]:
     """Fill a store question by question, ask, and return the result."""
     run = uuid.uuid4().hex
@@ -223,13 +235,14 @@ async def measure(
         await embed(memory, list(dict.fromkeys(said)))
         with progress() as bar:
             for question in bar.track(questions, description="questions"):
-                user, sessions = await fill(memory, data, question, run)
+                user, sessions = await fill(memory, data, question, run, summaries=summaries)
                 stored += sum(len(data["sessions"][session]) for session in sessions.values())
                 scores.append(await ask(memory, question, user, sessions))
     seconds = [score.seconds for score in scores]
     return {
         "benchmark": "longmemeval",
         "model": memory.embedder.name,
+        "summaries": summaries,
         "messages": stored,
         "recall_ms": {
             "p50": percentile(seconds, 0.5) * 1e3,
@@ -249,17 +262,22 @@ def main(
     questions: Annotated[
         int | None, typer.Option(min=1, help="Ask only the first N questions.")
     ] = None,
+    summaries: Annotated[
+        bool, typer.Option("--summaries", help="Summarise each session before asking.")
+    ] = False,
     database_url: Annotated[str | None, typer.Option(help=DATABASE_URL_HELP)] = None,
 ) -> None:
     """Measure recall on LongMemEval-S: are answer sessions among the first 1, 5 and 10?
 
-    The file holds {"sessions": {id: [[role, content, has_answer], …]}, "questions": […]}.
+    The file holds {"sessions": {id: turns}, "questions": list}, a turn being the
+    list of its role, its content and whether it has the answer.
     "any" counts a question if one of its answer sessions is found, "all" if every one is.
     """
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8") as file:
         data = json.load(file)
-    result = asyncio.run(measure(data, data["questions"][:questions], cache, database_url))
+    asked = data["questions"][:questions]
+    result = asyncio.run(measure(data, asked, cache, database_url, summaries=summaries))
     show(
         f"LongMemEval-S, {result['model']}, {result['messages']} messages",
         ["questions", "n", *(f"{kind}@{k}" for kind in ("any", "all") for k in DEPTHS), "ndcg@10"],
