@@ -20,6 +20,7 @@ from remembrancer.api import (
     jobs,
     keys,
     memories,
+    metrics,
     places,
     policy,
     preferences,
@@ -88,10 +89,12 @@ def create_app(memory: Remembrancer) -> FastAPI:
     )
     app.state.memory = memory
     app.state.sessions = Sessions()
+    app.state.metrics = metrics.Metrics()
     app.state.rate_limit = RateLimit(limits.requests_per_minute)
     problems.install(app)
     for part in (
         system,
+        metrics.router,
         users.router,
         identity.router,
         erasure.router,
@@ -124,4 +127,5 @@ def create_app(memory: Remembrancer) -> FastAPI:
         app.include_router(part)
     app.add_middleware(BodyLimit, limit=limits.body_bytes)
     app.add_middleware(CarefulHeaders)
+    app.add_middleware(metrics.Measured, metrics=app.state.metrics)
     return app

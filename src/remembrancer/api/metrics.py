@@ -1,0 +1,84 @@
+"""Figures for Prometheus: /metrics. Counts and seconds, never who or what."""
+
+import time
+from typing import Final
+
+from fastapi import APIRouter, Request
+from fastapi.responses import PlainTextResponse
+from prometheus_client import CollectorRegistry, Gauge, Histogram, Info, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.process_collector import ProcessCollector
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from remembrancer.api.dependencies import Authenticated, Services
+from remembrancer.version import __version__
+
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+
+class Metrics:
+    """The figures of one server. Labels are routes as they are documented, never real paths."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        Info("remembrancer", "The server.", registry=self.registry).info({"version": __version__})
+        self.requests = Histogram(
+            "remembrancer_request_seconds",
+            "Requests by route, method and status, and how long they took.",
+            ["route", "method", "status"],
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.jobs = Gauge(
+            "remembrancer_jobs",
+            "Background jobs by state; retrying ones are among the queued.",
+            ["state"],
+            registry=self.registry,
+        )
+
+
+class Measured:
+    """Times every request."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._requests = metrics.requests
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and note how long its answer took."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 500
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        finally:
+            # A path that is no route would make a series of every guess.
+            route = getattr(scope.get("route"), "path", "none")
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            seconds = time.perf_counter() - began
+            self._requests.labels(route, method, str(status)).observe(seconds)
+
+
+router = APIRouter(tags=["system"])
+
+
+@router.get("/metrics", response_class=PlainTextResponse)
+async def metrics(request: Request, memory: Services, actor: Authenticated) -> PlainTextResponse:
+    """Return figures in the text format of Prometheus. Admin."""
+    figures: Metrics = request.app.state.metrics
+    counts = await memory.jobs.counts(actor)
+    for state, count in counts:
+        figures.jobs.labels(state).set(count)
+    return PlainTextResponse(
+        generate_latest(figures.registry), media_type=CONTENT_TYPE_PLAIN_0_0_4
+    )
