@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import httpx2
 import pytest
 from doors import Door, PythonDoor, RestDoor
+from fastapi import FastAPI
 from scripted import Scripted
 from support import Api, Store, careless, database_beside, empty, headers_of, person
 
@@ -23,6 +24,7 @@ from remembrancer.api import create_app
 from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.settings import EmbeddingSettings
+from remembrancer.web.sessions import Sessions
 
 
 @pytest.fixture(scope="session")
@@ -93,9 +95,23 @@ def model() -> Iterator[Scripted]:
     endpoint.close()
 
 
+@pytest.fixture(scope="session")
+async def application(opened: Remembrancer) -> FastAPI:
+    """One for all tests: its first request builds its routes, which takes most of a second."""
+    return create_app(opened)
+
+
 @pytest.fixture
-async def api(memory: Remembrancer) -> AsyncIterator[Api]:
-    transport = httpx2.ASGITransport(app=create_app(memory), raise_app_exceptions=False)
+async def app(memory: Remembrancer, application: FastAPI) -> FastAPI:
+    """The server over the store of this test, where nobody has signed in."""
+    application.state.memory = memory
+    application.state.sessions = Sessions()
+    return application
+
+
+@pytest.fixture
+async def api(memory: Remembrancer, app: FastAPI) -> AsyncIterator[Api]:
+    transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
         yield Api(
             client,

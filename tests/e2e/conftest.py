@@ -7,12 +7,6 @@ import pytest
 from pages import Browser, World, peopled, secret_of, signed_in
 
 from remembrancer import Remembrancer
-from remembrancer.api import create_app
-
-
-@pytest.fixture
-async def app(memory: Remembrancer) -> Any:
-    return create_app(memory)
 
 
 @pytest.fixture
