@@ -256,7 +256,7 @@ async def database_server(settings: Settings) -> AsyncIterator[str]:
     if settings.database_url is not None:
         yield settings.database_url.get_secret_value()
         return
-    server = _embedded(settings)
+    server = embedded_server(settings)
     url = await asyncio.to_thread(server.start)
     try:
         yield url
@@ -264,7 +264,8 @@ async def database_server(settings: Settings) -> AsyncIterator[str]:
         await asyncio.to_thread(server.stop)
 
 
-def _embedded(settings: Settings) -> EmbeddedPostgres:
+def embedded_server(settings: Settings) -> EmbeddedPostgres:
+    """Return the embedded server of these settings, not started."""
     return EmbeddedPostgres(
         settings.data_dir.expanduser(),
         shared_buffers=settings.database.shared_buffers,

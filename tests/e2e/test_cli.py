@@ -210,6 +210,30 @@ def test_an_import_that_was_killed_goes_on(
     assert count("spaces") == spaces + 1
 
 
+def test_an_export_of_another_system(cli: Cli, count: Any, tmp_path: Path) -> None:
+    """Tried first, then stored, with what was left out; what it does not say is asked for."""
+    file = tmp_path / "WhatsApp Chat with Ole.txt"
+    file.write_text(
+        "13/05/2024, 12:00 - Messages are end-to-end encrypted.\n"
+        "13/05/2024, 12:01 - Ole: The ferry leaves at noon\n"
+        "13/05/2024, 12:02 - Siv P: I packed the thermos\n"
+    )
+    cli("users", "resolve", "web", "siv", "--name", "Siv")
+    assert "--time-zone" in refused(cli("import", file, "--user", "Siv"))
+    assert "IANA" in refused(cli("import", file, "--user", "Siv", "--time-zone", "Mars"))
+    call = ("import", file, "--user", "Siv", "--time-zone", "Europe/Oslo")
+    before = count("messages")
+    tried = cli(*call, "--dry-run")
+    assert tried.code == 0, tried.err
+    assert tried.out.splitlines()[1].split() == ["2", "messages", "would", "be", "imported"]
+    assert count("messages") == before
+    done = cli(*call)
+    assert "1  left out: line of the application" in done.out
+    assert "conversations, 2024-05-13 to 2024-05-13" in done.out
+    [hit, *_] = cli("recall", "thermos", "--user", "Siv", "--json").json["hits"]
+    assert (hit["sender_name"], hit["at"]) == ("Siv P", "2024-05-13T10:02:00Z")
+
+
 def test_remember_says_what_became_of_it(cli: Cli) -> None:
     """New, known and similar statements are told apart."""
     cli("users", "resolve", "web", "quin", "--name", "Quin")

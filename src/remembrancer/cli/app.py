@@ -10,6 +10,7 @@ from remembrancer import version
 from remembrancer.cli import (
     agents,
     audit,
+    backup,
     chat,
     demo,
     doctor,
@@ -91,6 +92,8 @@ app.command("budget")(document.budget)
 app.add_typer(tools.app, name="tools")
 app.command("doctor")(doctor.doctor)
 app.command("reembed")(reembed.reembed)
+app.command("backup")(backup.backup)
+app.command("restore")(backup.restore)
 app.command("worker")(worker.worker)
 app.command("jobs")(jobs.jobs)
 app.command("summarize")(summarize.summarize)

@@ -32,6 +32,22 @@ async def find(connection: AsyncConnection, conversation_id: UUID) -> Row[Any] |
     return (await connection.execute(statement)).first()
 
 
+async def on_platform(
+    connection: AsyncConnection,
+    platform: str,
+    platform_conversation_id: str,
+    agent_id: UUID | None,
+) -> Row[Any] | None:
+    """Return the conversation that a platform and an agent know by this id."""
+    column = conversations.c
+    statement = select(conversations).where(
+        column.platform == platform,
+        column.platform_conversation_id == platform_conversation_id,
+        column.agent_id.is_not_distinct_from(agent_id),
+    )
+    return (await connection.execute(statement)).first()
+
+
 async def participants_of(connection: AsyncConnection, conversation_id: UUID) -> frozenset[UUID]:
     """Return who takes part in a conversation."""
     statement = select(participants.c.user_id).filter_by(conversation_id=conversation_id)

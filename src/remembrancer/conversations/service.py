@@ -88,6 +88,25 @@ class Conversations:
         await self._note(actor, "conversation.read", [str(conversation_id)])
         return Conversation.model_validate(row)
 
+    async def on_platform(
+        self, actor: Actor, platform: str, platform_conversation_id: str
+    ) -> Conversation | None:
+        """Return the conversation of the actor's agent that a platform knows by this id.
+
+        Null if there is none that the actor takes part in.
+        """
+        async with self._database.system_for(actor) as (connection, actor):
+            row = await repository.on_platform(
+                connection, platform, platform_conversation_id, actor.agent_id
+            )
+            if row is not None:
+                participants = await repository.participants_of(connection, row.id)
+                row = row if may_take_part(actor, participants) else None
+        if row is None:
+            return None
+        await self._note(actor, "conversation.read", [str(row.id)])
+        return Conversation.model_validate(row)
+
     async def list(
         self, actor: Actor, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Conversation]:

@@ -47,6 +47,11 @@ def driver_url(url: str) -> str:
     return make_url(url).set(drivername="postgresql+psycopg").render_as_string(False)
 
 
+def libpq_url(url: str) -> str:
+    """Return ``url`` as libpq and its tools take it, whichever way it was written."""
+    return make_url(url).set(drivername="postgresql").render_as_string(False)
+
+
 @dataclass(frozen=True, slots=True)
 class Template:
     """SQL with Postgres' own ``$1`` placeholders, and the name of the value for each.

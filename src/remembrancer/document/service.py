@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -16,7 +17,7 @@ from remembrancer.document.schemas import DocumentImport, DocumentImported, Memo
 from remembrancer.errors import Conflict, InvalidInput, NotFound
 from remembrancer.guard.guard import Guard
 from remembrancer.indexing.index import Indexer, Searchable
-from remembrancer.memories import guarding
+from remembrancer.memories import associations, guarding, linking
 from remembrancer.memories import repository as memories
 from remembrancer.memories.rules import Resolved, Said, check_length
 from remembrancer.memories.schemas import Kind
@@ -71,8 +72,17 @@ class Documents:
         it is, so importing an export, or anything twice, changes nothing. Raises
         ``InvalidInput`` that names the fact or place which is too long or may not be stored.
         """
+        return await self.bring(actor, rules.items(sent, datetime.now(UTC)), source=source)
+
+    async def bring(
+        self, actor: Actor, items: Sequence[Item], *, source: str = "import"
+    ) -> DocumentImported:
+        """Add memories from elsewhere that the actor's user has not, as :meth:`import_` does.
+
+        Each is made with the associations of its statement, to memories that are there then.
+        """
         actor.require_user()
-        wanted = self._screened(rules.items(sent, datetime.now(UTC)))
+        wanted = self._screened(items)
         async with self._database.transaction(actor) as (connection, now):
             planned = await _plan(connection, now, wanted)
         missing = sorted(planned.missing)
@@ -83,6 +93,11 @@ class Documents:
             if not planned.missing <= texts.keys():
                 raise Conflict("the memory changed at the same moment; try again")
             return await self._carry_out(connection, actor, goes, planned, texts, source)
+
+    async def count_new(self, actor: Actor, items: Sequence[Item]) -> int:
+        """Return how many of these memories :meth:`bring` would add."""
+        async with self._database.transaction(actor) as (connection, actor):
+            return len((await _plan(connection, actor, items)).adding)
 
     def _screened(self, wanted: Sequence[Item]) -> list[Item]:
         """Return what may be stored of each; raise ``InvalidInput`` for one that may not be."""
@@ -138,6 +153,7 @@ class Documents:
                 connection, actor, "memory.mention", sorted(set(ids)), owner_id=owner_id
             )
         evicted = await self._writing.bring(connection, actor, goes, brought, source)
+        await _link(connection, actor, owner_id, brought)
         added = [item.statement.kind is Kind.PLACE for _, item in planned.adding]
         return DocumentImported(
             facts_added=added.count(False),
@@ -152,6 +168,19 @@ class Documents:
             },
             evicted=evicted,
         )
+
+
+async def _link(
+    connection: AsyncConnection, actor: Actor, owner_id: UUID, brought: Sequence[Brought]
+) -> None:
+    wanted = [(one.memory_id, to) for one in brought for to in one.statement.associations]
+    there = await associations.owners(connection, actor, {to.target_id for _, to in wanted})
+    links = [
+        linking.Link(owner_id, memory_id, to, "associations")
+        for memory_id, to in wanted
+        if to.target_id in there and to.target_id != memory_id
+    ]
+    await linking.link(connection, actor, links)
 
 
 async def _plan(connection: AsyncConnection, actor: Actor, wanted: Sequence[Item]) -> Plan:

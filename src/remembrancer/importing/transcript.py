@@ -34,7 +34,11 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """One conversation. In one that is ``together``, everybody recalls what all have said."""
+    """One conversation. In one that is ``together``, everybody recalls what all have said.
+
+    In one that is ``personal``, its id and those of the people in it are names that only whom
+    the import is for uses, such as those of their address book.
+    """
 
     platform: str
     conversation: str
@@ -43,6 +47,7 @@ class Transcript:
     together: bool = False
     people: dict[str, str] = field(default_factory=dict)
     """Name by platform user id, in the order they first spoke."""
+    personal: bool = False
 
     def messages(self) -> list[MessageCreate]:
         """Return the turns as they are stored, each with an id that is always the same."""
@@ -67,6 +72,7 @@ def transcript(
     *,
     title: str = "",
     together: bool = False,
+    personal: bool = False,
 ) -> Transcript:
     """Return a conversation with the people who speak in it."""
     said = list(turns)
@@ -74,7 +80,7 @@ def transcript(
     for turn in said:
         if turn.platform_user_id is not None:
             people.setdefault(turn.platform_user_id, turn.sender or turn.platform_user_id)
-    return Transcript(platform, conversation, said, title[:200], together, people)
+    return Transcript(platform, conversation, said, title[:200], together, people, personal)
 
 
 def _message(turn: Turn, message_id: str) -> MessageCreate:
@@ -85,7 +91,13 @@ def _message(turn: Turn, message_id: str) -> MessageCreate:
         sender_name=turn.sender,
         sent_at=turn.sent_at,
         platform_message_id=message_id,
+        metadata=_as_written(turn.sent_at),
     )
+
+
+def _as_written(at: datetime | None) -> dict[str, str]:
+    # Stored times are instants; what the clock of those who spoke said would be lost.
+    return {"sent_at": at.isoformat()} if at is not None and at.utcoffset() else {}
 
 
 def digest(parts: Iterable[str]) -> str:

@@ -2,13 +2,11 @@
 
 from alembic import context
 
+from remembrancer.db.migrate import lock
 from remembrancer.db.tables import metadata
-
-# Two processes may start on an empty database; one migrates, the other waits.
-MIGRATION_LOCK = 6_148_914_691
 
 connection = context.config.attributes["connection"]
 context.configure(connection=connection, target_metadata=metadata)
 with context.begin_transaction():
-    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
+    lock(connection)
     context.run_migrations()

@@ -1,0 +1,1 @@
+"""One module per format of other people's exports. Pure: text in, conversations out."""

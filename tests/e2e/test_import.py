@@ -1,0 +1,386 @@
+"""Exports on their way in: parsed, stored, and recalled by whom they may be."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import exports
+import pytest
+from exports import saved, zipped
+from support import audit_lines, person, rows
+
+from remembrancer import InvalidInput, Remembrancer, User, as_actor
+from remembrancer.importing import Imported, Importer, Options, open_export
+from remembrancer.recall.schemas import RecallQuery
+
+TABLES = (
+    "users",
+    "platform_links",
+    "conversations",
+    "participants",
+    "messages",
+    "recall_items",
+    "postings",
+    "spaces",
+    "memories",
+    "memory_versions",
+    "mentions",
+    "associations",
+)
+
+
+async def bring(
+    memory: Remembrancer,
+    file: Path,
+    user: User | None = None,
+    *,
+    together: bool = False,
+    **options: Any,
+) -> Imported:
+    """Import a file as the command does."""
+    reading = open_export(file, options=Options(**options))
+    importer = Importer(memory, as_actor(user), lambda _: None, together=together)
+    await importer.check(reading)
+    await importer.import_(reading)
+    return importer.imported
+
+
+def kept() -> dict[str, list[Any]]:
+    """Every row of what an import writes."""
+    return {table: sorted(map(str, rows(f"SELECT * FROM {table}"))) for table in TABLES}
+
+
+async def best(memory: Remembrancer, question: str, user: Any) -> Any:
+    answer = await memory.recalls.recall(as_actor(user), RecallQuery(query=question, limit=3))
+    return answer.hits[0] if answer.hits else None
+
+
+async def by_platform(memory: Remembrancer, platform: str, key: str) -> User:
+    return await memory.users.find(as_actor(), platform, key)
+
+
+@dataclass(frozen=True)
+class Case:
+    """An export, whom it is for, and what its people are told afterwards."""
+
+    name: str
+    content: Any
+    platform: str
+    whose: str | None
+    question: str
+    told: str
+    sender: str
+    at: str
+    options: dict[str, Any]
+    for_ada: bool = False
+
+
+CASES = [
+    Case(
+        "chatgpt.zip",
+        {"conversations.json": exports.chatgpt(), "user.json": exports.CHATGPT_USER},
+        "chatgpt",
+        "user-Qx7",
+        "Which glaze is used?",
+        "[photo: vase.jpg]\nI glaze pots in celadon green.",
+        "ada",
+        "2024-05-08T09:21:00.500000+00:00",
+        {},
+    ),
+    Case(
+        "conversations.json",
+        exports.claude(),
+        "claude",
+        "99999999-0000-4000-8000-000000000001",
+        "Where do I hike?",
+        "[file: route.gpx]\nI hike the Vercors in June.",
+        "Ada",
+        "2025-03-01T08:00:00+00:00",
+        {},
+        for_ada=True,
+    ),
+    Case(
+        "slack.zip",
+        exports.slack(),
+        "slack",
+        "U2",
+        "At which cone do you fire?",
+        "[photo: cones.png]\nI fire at cone six.",
+        "Bob Chen",
+        "2024-05-09T07:33:20.000300+00:00",
+        {},
+    ),
+    Case(
+        "general.json",
+        exports.discord(),
+        "discord",
+        "18Ada",
+        "Which potter's wheel?",
+        "My wheel is a Brent.",
+        "Ada",
+        "2024-05-08T12:01:00.500000+00:00",
+        {},
+    ),
+    Case(
+        "package.zip",
+        exports.discord_package(),
+        "discord",
+        "18Ada",
+        "Which potter's wheel?",
+        "My wheel is a Brent.",
+        "Ada",
+        "2024-05-08T12:01:00+00:00",
+        {},
+    ),
+    Case(
+        "result.json",
+        exports.telegram(),
+        "telegram",
+        "22",
+        "What do you weave with?",
+        "[sticker: 🧶]\nI weave with alpaca.",
+        "Bob",
+        "2024-05-08T12:02:00+00:00",
+        {},
+    ),
+    Case(
+        "WhatsApp Chat with Bob.txt",
+        exports.ANDROID,
+        "whatsapp",
+        None,
+        "What is in the oven?",
+        "The goose is in the oven\nand the plums: too",
+        "Ada",
+        "2023-12-25T20:06:00+00:00",
+        {"time_zone": ZoneInfo("Europe/Paris"), "me": "Ada"},
+        for_ada=True,
+    ),
+]
+
+
+def written(folder: Path, case: Case) -> Path:
+    write = zipped if case.name.endswith(".zip") else saved
+    return write(folder / case.name, case.content)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+async def test_what_was_said_is_recalled_with_sender_and_time(
+    memory: Remembrancer, ada: User, tmp_path: Path, case: Case
+) -> None:
+    """By whose it is and nobody else; the same export again changes no row at all."""
+    file = written(tmp_path, case)
+    user = ada if case.for_ada else None
+    done = await bring(memory, file, user, **case.options)
+    assert done.added
+    whose = await by_platform(memory, case.platform, case.whose) if case.whose else ada
+    assert not case.for_ada or whose.id == ada.id
+    hit = await best(memory, case.question, whose)
+    assert hit.content == case.told
+    assert hit.sender_name == case.sender
+    assert hit.at.isoformat() == case.at
+    stranger = await person(memory, "Stranger")
+    assert await best(memory, case.question, stranger) is None
+    before = kept()
+    again = await bring(memory, file, user, **case.options)
+    assert (again.added, again.skipped) == (0, done.added)
+    assert kept() == before
+
+
+async def test_an_account_is_linked_to_whom_the_import_is_for(
+    memory: Remembrancer, ada: User, bob: User, tmp_path: Path
+) -> None:
+    """--user is the account of the export; one that is somebody else's stops the import."""
+    file = saved(tmp_path / "result.json", exports.telegram_account())
+    await bring(memory, file, ada)
+    assert (await by_platform(memory, "telegram", "11")).id == ada.id
+    before = kept()
+    with pytest.raises(InvalidInput, match="telegram:11: is linked to another user"):
+        await bring(memory, file, bob)
+    assert kept() == before
+
+
+@pytest.mark.parametrize("me", ["U2", "bob chen"])
+async def test_as_says_who_in_a_file_the_user_is(
+    memory: Remembrancer, bob: User, tmp_path: Path, me: str
+) -> None:
+    """By platform id or name; a name that nobody has is refused before anything is written."""
+    file = zipped(tmp_path / "slack.zip", exports.slack())
+    before = kept()
+    for wrong, user, told in (
+        ("Eve", bob, "nobody has the id or name"),
+        ("Ada", None, "needs --user"),
+    ):
+        with pytest.raises(InvalidInput, match=told):
+            await bring(memory, file, user, me=wrong)
+    assert kept() == before
+    await bring(memory, file, bob, me=me)
+    assert (await by_platform(memory, "slack", "U2")).id == bob.id
+    assert (await best(memory, "At which cone do you fire?", bob)).sender_name == "Bob Chen"
+
+
+async def test_whom_an_import_is_for_joins_no_conversation_of_others(
+    memory: Remembrancer, tmp_path: Path
+) -> None:
+    """--user with an archive of a workspace makes them no participant where they never spoke."""
+    eve = await person(memory, "Eve")
+    await bring(memory, zipped(tmp_path / "slack.zip", exports.slack()), eve)
+    assert rows("SELECT 1 FROM participants WHERE user_id = %s", eve.id) == []
+    assert await best(memory, "At which cone do you fire?", eve) is None
+
+
+async def test_together_all_recall_what_anybody_said(memory: Remembrancer, tmp_path: Path) -> None:
+    """With --together a chat lies in a space of those who speak in it; without, each has theirs."""
+    alone = saved(tmp_path / "general.json", exports.discord())
+    await bring(memory, alone)
+    bob = await by_platform(memory, "discord", "18Bob")
+    assert (await best(memory, "Brent", bob)).content != "My wheel is a Brent."
+    shared = exports.discord()
+    shared["channel"]["id"] = "79"
+    await bring(memory, saved(tmp_path / "shared.json", shared), together=True)
+    assert (await best(memory, "Whose wheel is a Brent?", bob)).content == "My wheel is a Brent."
+
+
+async def test_the_same_name_in_two_address_books_is_two_people(
+    memory: Remembrancer, ada: User, tmp_path: Path
+) -> None:
+    """Ada's Bob and Cid's Bob are not one; a telephone number is the same everywhere."""
+    cid = await person(memory, "Cid")
+    text = exports.ANDROID
+    options = {"time_zone": ZoneInfo("UTC")}
+    file = saved(tmp_path / "WhatsApp Chat with Bob.txt", text)
+    await bring(memory, file, ada, me="Ada", **options)
+    other = saved(tmp_path / "2" / file.name, text.replace("Ada:", "Cid:").replace("goose", "duck"))
+    await bring(memory, other, cid, me="Cid", **options)
+    bobs = rows("SELECT id FROM users WHERE display_name = 'Bob'")
+    assert len(bobs) == 2
+    assert "goose" in (await best(memory, "What is in the oven?", ada)).content
+    assert "duck" in (await best(memory, "What is in the oven?", cid)).content
+    numbers = rows("SELECT user_id FROM platform_links WHERE platform_user_id = '+447700900123'")
+    assert len(numbers) == 1
+
+
+async def test_a_longer_export_adds_what_is_new(memory: Remembrancer, tmp_path: Path) -> None:
+    """The next export of the same chat adds its new messages at the end, in their order."""
+    content = exports.telegram()
+    file = saved(tmp_path / "result.json", content)
+    await bring(memory, file)
+    more = content["messages"][1] | {"id": 9, "text": "The loom is a Glimåkra.", "photo": None}
+    content["messages"].append(more)
+    assert (await bring(memory, saved(file, content))).added == 1
+    found = rows("SELECT position, platform_message_id FROM messages ORDER BY position")
+    assert found == [(1, "2"), (2, "3"), (3, "9")]
+
+
+async def test_a_dry_run_counts_and_writes_nothing(memory: Remembrancer, tmp_path: Path) -> None:
+    """What is new and what is there is told apart, for messages and memories."""
+    messages = saved(tmp_path / "result.json", exports.telegram())
+    memories = saved(tmp_path / "m.json", exports.mem0())
+    for stored in (0, 2):
+        for file in (messages, memories):
+            before, lines = kept(), len(audit_lines())
+            reading = open_export(file)
+            importer = Importer(memory, as_actor(), lambda _: None)
+            await importer.check(reading)
+            await importer.survey(reading)
+            done = importer.imported
+            assert (done.skipped + done.known, done.added + done.remembered) == (stored, 2 - stored)
+            assert kept() == before
+            if stored == 0:
+                assert len(audit_lines()) == lines
+                await bring(memory, file)
+
+
+# Memories -------------------------------------------------------------------------------
+
+
+async def test_memories_of_mem0(memory: Remembrancer, tmp_path: Path) -> None:
+    """They belong to the platform's user, keep their times, and come once."""
+    file = saved(tmp_path / "m.json", exports.mem0())
+    done = await bring(memory, file)
+    assert (done.remembered, done.known) == (2, 0)
+    whose = await by_platform(memory, "mem0", "ada-m")
+    hit = await best(memory, "Which instrument?", whose)
+    assert hit.content == "Plays the viola on Thursdays"
+    held = await memory.memories.get(as_actor(whose), "bf4d4092cf914181bfebb6fa2ed3061b")
+    assert held.created_at.isoformat() == "2025-01-05T17:00:00+00:00"
+    assert (held.source, held.platform, held.category) == ("import", "mem0", "hobby")
+    await memory.accesses.flush()
+    before = kept()
+    again = await bring(memory, file)
+    assert (again.remembered, again.known) == (0, 2)
+    assert kept() == before
+
+
+async def test_what_was_forgotten_does_not_come_back(
+    memory: Remembrancer, ada: User, tmp_path: Path
+) -> None:
+    """An import again neither restores a forgotten memory nor takes an update back."""
+    file = saved(tmp_path / "m.json", exports.mem0())
+    await bring(memory, file, ada)
+    await memory.memories.forget(as_actor(ada), "bf4d4092cf914181bfebb6fa2ed3061b")
+    assert (await bring(memory, file, ada)).remembered == 0
+    assert (await by_platform(memory, "mem0", "ada-m")).id == ada.id
+
+
+async def test_memories_of_several_users(memory: Remembrancer, ada: User, tmp_path: Path) -> None:
+    """Each is known by their own id; --user with all of them needs to say which they are."""
+    content = exports.mem0()
+    content["results"][1]["user_id"] = "bob-m"
+    file = saved(tmp_path / "m.json", content)
+    with pytest.raises(InvalidInput, match="memories of 2 users; say with --as"):
+        await bring(memory, file, ada)
+    await bring(memory, file, ada, me="ada-m")
+    bob = await by_platform(memory, "mem0", "bob-m")
+    assert (await best(memory, "Work?", bob)).content == "Works as a luthier in Cremona"
+    assert (await best(memory, "Instrument?", ada)).content == "Plays the viola on Thursdays"
+
+
+async def test_memories_of_the_mcp_server_keep_their_links(
+    memory: Remembrancer, ada: User, tmp_path: Path
+) -> None:
+    """Observations are part of their entity, relations related to both ends; once."""
+    file = saved(tmp_path / "memory.jsonl", exports.MCP)
+    with pytest.raises(InvalidInput, match="says not whose its memories are"):
+        await bring(memory, file)
+    done = await bring(memory, file, ada)
+    assert (done.remembered, done.known) == (5, 0)
+    assert (await best(memory, "Who bakes bread?", ada)).content == "Ada_Berg bakes rye bread"
+    links = rows(
+        "SELECT s.content, a.relation, t.content FROM associations AS a "
+        "JOIN memories AS s ON s.id = a.memory_id JOIN memories AS t ON t.id = a.target_id "
+        "ORDER BY 1, 3"
+    )
+    assert links == [
+        ("Ada Berg works at Fjord.", "related_to", "Ada Berg is of type person."),
+        ("Ada Berg works at Fjord.", "related_to", "Fjord is of type project."),
+        ("Ada Berg: Speaks fluent Catalan", "part_of", "Ada Berg is of type person."),
+        ("Ada_Berg bakes rye bread", "part_of", "Ada Berg is of type person."),
+    ]
+    await memory.accesses.flush()
+    before = kept()
+    assert (await bring(memory, file, ada)).known == 5
+    assert kept() == before
+
+
+async def test_what_may_not_be_stored_is_counted(
+    memory: Remembrancer, ada: User, tmp_path: Path
+) -> None:
+    """A memory with a secret in it is left out, and the others come over."""
+    content = exports.mem0()
+    content["results"][0]["memory"] = "Card number is 4111 1111 1111 1111"
+    content["results"].append({"id": "x" * 40, "memory": "y" * 3000, "user_id": "ada-m"})
+    done = await bring(memory, saved(tmp_path / "m.json", content), ada)
+    assert (done.remembered, done.refused) == (1, 2)
+    assert len(rows("SELECT 1 FROM memories")) == 1
+
+
+async def test_with_one_wrong_file_nothing_is_written(memory: Remembrancer, tmp_path: Path) -> None:
+    """An error late in an export comes before its first write."""
+    content = exports.slack()
+    content["team/D1/2024-05-09.json"][0]["ts"] = "yesterday"
+    file = zipped(tmp_path / "slack.zip", content)
+    before = kept()
+    with pytest.raises(InvalidInput, match=r"slack\.zip, team/D1/2024-05-09\.json, 1, ts: is not"):
+        await bring(memory, file)
+    assert kept() == before

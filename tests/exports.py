@@ -1,0 +1,356 @@
+"""Exports as other systems write them, small and of our own words."""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+
+def saved(path: Path, content: Any) -> Path:
+    """A file with a text, or with JSON."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def zipped(path: Path, files: dict[str, Any]) -> Path:
+    """An archive of files by name, each a text or JSON."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def _node(
+    key: str, parent: str | None, role: str, parts: list[Any], at: float | None, **more: Any
+) -> dict[str, Any]:
+    message = {
+        "id": key,
+        "author": {"role": role, "name": None, "metadata": {}},
+        "create_time": at,
+        "content": {"content_type": "text", "parts": parts},
+        "status": "finished_successfully",
+        "weight": 1.0,
+        "recipient": "all",
+        "metadata": {},
+    } | more
+    return {"id": key, "parent": parent, "children": [], "message": message}
+
+
+def chatgpt() -> list[dict[str, Any]]:
+    """One conversation in which a question was edited: two branches, the second is open."""
+    photo = {"attachments": [{"id": "f1", "name": "vase.jpg", "mime_type": "image/jpeg"}]}
+    nodes = [
+        {"id": "root", "parent": None, "children": ["sys"], "message": None},
+        _node("sys", "root", "system", [""], None),
+        _node("old", "sys", "user", ["I glaze pots in blue."], 1715160000.0),
+        _node("old-answer", "old", "assistant", ["Blue it is."], 1715160005.0),
+        _node(
+            "new",
+            "sys",
+            "user",
+            [
+                {"content_type": "image_asset_pointer", "asset_pointer": "file-service://f1"},
+                "I glaze pots in celadon green.",
+            ],
+            1715160060.5,
+            content={
+                "content_type": "multimodal_text",
+                "parts": [
+                    {"content_type": "image_asset_pointer", "asset_pointer": "file-service://f1"},
+                    "I glaze pots in celadon green.",
+                ],
+            },
+            metadata=photo,
+        ),
+        _node(
+            "thinks",
+            "new",
+            "assistant",
+            [],
+            1715160061.0,
+            content={"content_type": "thoughts", "thoughts": []},
+        ),
+        _node("answer", "thinks", "assistant", ["Celadon suits a vase."], 1715160065.0),
+    ]
+    return [
+        {
+            "title": "Glazing",
+            "create_time": 1715160000.0,
+            "update_time": 1715160065.0,
+            "mapping": {node["id"]: node for node in nodes},
+            "current_node": "answer",
+            "conversation_id": "c0ffee00-0000-4000-8000-000000000001",
+            "brand_new_field": {"secret": 1},
+        }
+    ]
+
+
+CHATGPT_USER = {"id": "user-Qx7", "email": "ada@example.org", "chatgpt_plus_user": False}
+
+
+def claude() -> list[dict[str, Any]]:
+    return [
+        {
+            "uuid": "aaaaaaaa-0000-4000-8000-000000000001",
+            "name": "A trip",
+            "created_at": "2025-03-01T08:00:00.000000Z",
+            "updated_at": "2025-03-01T08:01:00.000000Z",
+            "account": {"uuid": "99999999-0000-4000-8000-000000000001"},
+            "chat_messages": [
+                {
+                    "uuid": "bbbbbbbb-0000-4000-8000-000000000001",
+                    "text": "I hike the Vercors in June.",
+                    "content": [{"type": "text", "text": "I hike the Vercors in June."}],
+                    "sender": "human",
+                    "created_at": "2025-03-01T10:00:00+02:00",
+                    "attachments": [{"file_name": "route.gpx", "file_type": "txt"}],
+                    "files": [],
+                },
+                {
+                    "uuid": "bbbbbbbb-0000-4000-8000-000000000002",
+                    "text": "",
+                    "content": [
+                        {"type": "thinking", "thinking": "hm"},
+                        {"type": "hologram", "x": 1},
+                        {"type": "text", "text": "Take the Grande Traversée."},
+                    ],
+                    "sender": "assistant",
+                    "created_at": "2025-03-01T08:00:30Z",
+                    "attachments": [],
+                    "files": [],
+                },
+            ],
+        }
+    ]
+
+
+CLAUDE_USERS = [{"uuid": "99999999-0000-4000-8000-000000000001", "full_name": "Ada Berg"}]
+
+
+def slack() -> dict[str, Any]:
+    return {
+        "team/users.json": [
+            {"id": "U1", "name": "ada", "profile": {"display_name": "Ada", "real_name": "Ada B"}},
+            {"id": "U2", "name": "bob", "real_name": "Bob Chen", "profile": {}},
+        ],
+        "team/channels.json": [{"id": "C1", "name": "workshop"}],
+        "team/dms.json": [{"id": "D1", "members": ["U1", "U2"]}],
+        "team/workshop/2024-05-08.json": [
+            {"type": "message", "subtype": "channel_join", "user": "U2", "ts": "1715150000.000100"},
+            {
+                "type": "message",
+                "user": "U1",
+                "text": "<@U2> the kiln &amp; the <#C1|workshop> are booked, "
+                "see <https://k.example|the plan>",
+                "ts": "1715160000.000100",
+                "thread_ts": "1715160000.000100",
+                "surprise": 1,
+            },
+            {
+                "type": "message",
+                "user": "U1",
+                "text": "Unrelated: my apron is linen.",
+                "ts": "1715160100.000200",
+            },
+        ],
+        "team/workshop/2024-05-09.json": [
+            {
+                "type": "message",
+                "user": "U2",
+                "text": "I fire at cone six.",
+                "ts": "1715240000.000300",
+                "thread_ts": "1715160000.000100",
+                "files": [{"name": "cones.png", "mimetype": "image/png"}],
+            },
+            {
+                "type": "message",
+                "subtype": "bot_message",
+                "bot_id": "B1",
+                "username": "Kilnbot",
+                "text": "Noted.",
+                "ts": "1715240001.000300",
+            },
+        ],
+        "team/D1/2024-05-09.json": [
+            {"type": "message", "user": "U2", "text": "Just us two.", "ts": "1715250000.000100"}
+        ],
+    }
+
+
+def discord() -> dict[str, Any]:
+    """A file of DiscordChatExporter."""
+
+    def said(number: int, author: str, text: str, **more: Any) -> dict[str, Any]:
+        return {
+            "id": f"90{number}",
+            "type": "Default",
+            "timestamp": f"2024-05-08T14:0{number}:00.5+02:00",
+            "timestampEdited": None,
+            "isPinned": False,
+            "content": text,
+            "author": {
+                "id": f"18{author}",
+                "name": author.lower(),
+                "nickname": author,
+                "isBot": author == "Bot",
+            },
+            "attachments": [],
+            "embeds": [],
+            "mentions": [],
+        } | more
+
+    return {
+        "guild": {"id": "1", "name": "Pottery"},
+        "channel": {"id": "77", "type": "GuildTextChat", "name": "general"},
+        "dateRange": {"after": None, "before": None},
+        "messages": [
+            said(1, "Ada", "My wheel is a Brent."),
+            said(2, "Bob", "", type="GuildMemberJoin"),
+            said(
+                3,
+                "Bob",
+                "<@18Ada> mine is a Shimpo".replace("18Ada", "184"),
+                mentions=[{"id": "184", "name": "ada", "nickname": "Ada"}],
+                attachments=[{"id": "1", "url": "https://x/y", "fileName": "wheel.png"}],
+            ),
+            said(4, "Bot", "Two wheels noted."),
+        ],
+        "messageCount": 4,
+    }
+
+
+def discord_package() -> dict[str, Any]:
+    return {
+        "package/account/user.json": {"id": "18Ada", "username": "ada", "global_name": "Ada"},
+        "package/messages/c77/channel.json": {"id": "77", "type": 0, "name": "general"},
+        "package/messages/c77/messages.json": [
+            {
+                "ID": 905,
+                "Timestamp": "2024-05-09 07:00:00",
+                "Contents": "I sold it.",
+                "Attachments": "",
+            },
+            {"ID": 901, "Timestamp": "2024-05-08 12:01:00", "Contents": "My wheel is a Brent."},
+        ],
+        "package/messages/c78/channel.json": {"id": "78", "type": 1},
+        "package/messages/c78/messages.csv": (
+            "ID,Timestamp,Contents,Attachments\n"
+            '910,2023-01-02 03:04:05.123000+00:00,"Hello, you",https://cdn.example/a/cat.jpg?x=1\n'
+        ),
+    }
+
+
+def telegram(**changes: Any) -> dict[str, Any]:
+    """A chat of two, exported by Ada (id 11), whose clock is two hours ahead."""
+    return {
+        "name": "Bob",
+        "type": "personal_chat",
+        "id": 22,
+        "messages": [
+            {"id": 1, "type": "service", "date": "2024-05-08T14:00:00", "action": "phone_call"},
+            {
+                "id": 2,
+                "type": "message",
+                "date": "2024-05-08T14:01:00",
+                "date_unixtime": "1715169660",
+                "from": "Ada",
+                "from_id": "user11",
+                "text": ["Look at ", {"type": "bold", "text": "my new"}, " loom"],
+                "text_entities": [],
+                "photo": "photos/loom.jpg",
+            },
+            {
+                "id": 3,
+                "type": "message",
+                "date": "2024-05-08T14:02:00",
+                "date_unixtime": "1715169720",
+                "from": "Bob",
+                "from_id": "user22",
+                "text": "I weave with alpaca.",
+                "media_type": "sticker",
+                "file": "(File not included. Change data exporting settings to download.)",
+                "sticker_emoji": "🧶",
+                "holographic": True,
+            },
+        ],
+    } | changes
+
+
+def telegram_account() -> dict[str, Any]:
+    return {
+        "about": "Here is the data you requested.",
+        "personal_information": {"user_id": 11, "first_name": "Ada", "last_name": "Berg"},
+        "chats": {
+            "about": "",
+            "list": [
+                telegram(),
+                telegram(type="private_supergroup", id=33, name="Weavers"),
+                {"type": "personal_chat", "id": 44, "name": None, "messages": []},
+            ],
+        },
+    }
+
+
+ANDROID = """\
+25/12/2023, 9:05 pm - Messages and calls are end-to-end encrypted.
+25/12/2023, 9:06 pm - Ada: The goose is in the oven
+and the plums: too
+26/12/2023, 10:00 am - Bob: IMG-20231226-WA0001.jpg (file attached)
+Leftovers
+26/12/2023, 10:01 am - +44 7700 900123: <Media omitted>
+26/12/2023, 10:02 am - Bob: I am allergic to walnuts
+26/12/2023, 10:03 am - Bob added “Eve: the cook”
+"""
+
+IOS = (
+    "[2024-03-01, 21:05:11] Bob: \u200eMessages and calls are end-to-end encrypted.\n"
+    "[2024-03-01, 21:06:12] Ada: My train is at 9:40\n"
+    "\u200e[2024-03-01, 21:07:00] Bob: \u200e<attached: 0001-PHOTO-2024.jpg>\n"
+    "[2024-03-01, 21:08:00] Bob: I bring the tent \u200e<This message was edited>\n"
+    "[2024-03-01, 21:09:00] Ada: \u200eimage omitted\n"
+)
+
+
+def mem0() -> dict[str, Any]:
+    return {
+        "results": [
+            {
+                "id": "bf4d4092-cf91-4181-bfeb-b6fa2ed3061b",
+                "memory": "Plays the viola on Thursdays",
+                "hash": "x",
+                "metadata": None,
+                "score": None,
+                "created_at": "2025-01-05T10:00:00-07:00",
+                "updated_at": None,
+                "user_id": "ada-m",
+                "categories": ["hobbies"],
+                "novelty": 1,
+            },
+            {
+                "id": "bf4d4092-cf91-4181-bfeb-b6fa2ed3061c",
+                "memory": "Works as a luthier in Cremona",
+                "created_at": "2025-01-06T10:00:00+00:00",
+                "user_id": "ada-m",
+                "agent_id": "helper",
+            },
+        ],
+        "relations": [],
+    }
+
+
+MCP = "\n".join(
+    json.dumps(line)
+    for line in (
+        {
+            "type": "entity",
+            "name": "Ada_Berg",
+            "entityType": "person",
+            "observations": ["Speaks fluent Catalan", "Ada_Berg bakes rye bread"],
+        },
+        {"type": "relation", "from": "Ada_Berg", "to": "Fjord", "relationType": "works_at"},
+        {"type": "entity", "name": "Fjord", "entityType": "project", "observations": []},
+        {"type": "chord", "notes": []},
+    )
+)

@@ -1,0 +1,462 @@
+"""Exports of other systems, read into conversations and memories. No store is involved."""
+
+import json
+import zipfile
+from datetime import UTC, datetime, timedelta
+from itertools import chain
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import exports
+import pytest
+from exports import saved, zipped
+
+from remembrancer import InvalidInput
+from remembrancer.importing import DateOrder, Format, Options, Reading, Transcript, open_export
+from remembrancer.importing.bundle import elements
+from remembrancer.importing.formats import slack, whatsapp
+from remembrancer.importing.opening import DENSEST
+from remembrancer.importing.speech import split
+
+PARIS = ZoneInfo("Europe/Paris")
+
+
+def talks(reading: Reading) -> list[Transcript]:
+    return list(reading.transcripts())
+
+
+def said(talk: Transcript) -> list[tuple[str, str | None, str]]:
+    return [(turn.role.value, turn.platform_user_id, turn.content) for turn in talk.turns]
+
+
+def opened(path: Path, **options: Any) -> Reading:
+    return open_export(path, options=Options(**options))
+
+
+# Each format ----------------------------------------------------------------------------
+
+
+def test_chatgpt_follows_the_branch_that_was_open(tmp_path: Path) -> None:
+    """An edited question counts as edited; pictures are captions, tools and thoughts left out."""
+    reading = opened(
+        zipped(
+            tmp_path / "export.zip",
+            {"conversations.json": exports.chatgpt(), "user.json": exports.CHATGPT_USER},
+        )
+    )
+    [talk] = talks(reading)
+    assert (talk.platform, talk.title) == ("chatgpt", "Glazing")
+    assert said(talk) == [
+        ("user", "user-Qx7", "[photo: vase.jpg]\nI glaze pots in celadon green."),
+        ("assistant", None, "Celadon suits a vase."),
+    ]
+    assert talk.turns[0].sent_at == datetime(2024, 5, 8, 9, 21, 0, 500000, tzinfo=UTC)
+    assert reading.notes.skipped == {"system message": 1, "message of kind thoughts": 1}
+    assert reading.notes.unknown == {"conversation.brand_new_field": 1}
+
+
+def test_chatgpt_without_an_open_branch_takes_the_latest(tmp_path: Path) -> None:
+    """Older exports do not say which leaf is current: the one written last is."""
+    content = exports.chatgpt()
+    del content[0]["current_node"]
+    [talk] = talks(opened(saved(tmp_path / "c.json", content)))
+    assert talk.turns[-1].content == "Celadon suits a vase."
+
+
+def test_claude_takes_the_text_blocks(tmp_path: Path) -> None:
+    """Thoughts and tools are left out, kinds nobody knows are told, times keep their zone."""
+    reading = opened(
+        zipped(
+            tmp_path / "c.zip",
+            {"conversations.json": exports.claude(), "users.json": exports.CLAUDE_USERS},
+        )
+    )
+    [talk] = talks(reading)
+    account = "99999999-0000-4000-8000-000000000001"
+    assert said(talk) == [
+        ("user", account, "[file: route.gpx]\nI hike the Vercors in June."),
+        ("assistant", None, "Take the Grande Traversée."),
+    ]
+    assert talk.people == {account: "Ada Berg"}
+    assert talk.messages()[0].metadata == {"sent_at": "2025-03-01T10:00:00+02:00"}
+    assert reading.notes.skipped == {"block of kind thinking": 1}
+    assert reading.notes.unknown == {"block.hologram": 1}
+
+
+@pytest.mark.parametrize("unpacked", [True, False])
+def test_slack_names_people_and_keeps_threads_together(tmp_path: Path, unpacked: bool) -> None:
+    """Marks become names, an answer stands after what it answers, bots are assistants."""
+    if unpacked:
+        for name, content in exports.slack().items():
+            saved(tmp_path / "export" / name, content)
+    else:
+        zipped(tmp_path / "export", exports.slack())
+    reading = opened(tmp_path / "export")
+    channel, direct = talks(reading)
+    assert (channel.conversation, channel.title) == ("C1", "#workshop")
+    assert said(channel) == [
+        (
+            "user",
+            "U1",
+            "@Bob Chen the kiln & the #workshop are booked, see the plan (https://k.example)",
+        ),
+        ("user", "U2", "[photo: cones.png]\nI fire at cone six."),
+        ("user", "U1", "Unrelated: my apron is linen."),
+        ("assistant", None, "Noted."),
+    ]
+    assert channel.people == {"U1": "Ada", "U2": "Bob Chen"}
+    assert direct.conversation == "D1"
+    assert reading.notes.skipped == {"message of kind channel_join": 1}
+    assert reading.notes.unknown == {"message.surprise": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<!here> <!subteam^S1|@potters>", "@here @potters"),
+        ("<@U9|eve> and <@U8>", "@eve and @U8"),
+        ("<mailto:a@b.example|a@b.example> 1 &lt; 2", "a@b.example (mailto:a@b.example) 1 < 2"),
+        ("a < b > c", "a < b > c"),
+    ],
+)
+def test_slack_marks(text: str, shown: str) -> None:
+    """What Slack writes between angle brackets is shown as it was."""
+    assert slack.plain(text, slack.Names({}, {})) == shown
+
+
+def test_discord_exporter(tmp_path: Path) -> None:
+    """Nicknames, mentions and attachments; the bot is the assistant, joins are left out."""
+    reading = opened(saved(tmp_path / "general.json", exports.discord()))
+    [talk] = talks(reading)
+    assert (talk.conversation, talk.title) == ("77", "Pottery #general")
+    assert said(talk) == [
+        ("user", "18Ada", "My wheel is a Brent."),
+        ("user", "18Bob", "[photo: wheel.png]\n@Ada mine is a Shimpo"),
+        ("assistant", None, "Two wheels noted."),
+    ]
+    at = talk.turns[0].sent_at
+    assert at is not None
+    assert at.utcoffset() == timedelta(hours=2)
+    assert reading.notes.skipped == {"message of kind GuildMemberJoin": 1}
+
+
+def test_discord_data_package(tmp_path: Path) -> None:
+    """What its owner said, in the order of its times, from JSON and from older CSV."""
+    reading = opened(zipped(tmp_path / "package.zip", exports.discord_package()))
+    general, direct = talks(reading)
+    assert said(general) == [
+        ("user", "18Ada", "My wheel is a Brent."),
+        ("user", "18Ada", "I sold it."),
+    ]
+    assert said(direct) == [("user", "18Ada", "[photo: cat.jpg]\nHello, you")]
+    assert reading.account() is not None
+
+
+def test_telegram_chat(tmp_path: Path) -> None:
+    """Text in pieces is one, the zone is that of the exporter's clock, calls are left out."""
+    reading = opened(saved(tmp_path / "result.json", exports.telegram()))
+    [talk] = talks(reading)
+    assert talk.conversation == "11-22"
+    assert said(talk) == [
+        ("user", "11", "[photo: loom.jpg]\nLook at my new loom"),
+        ("user", "22", "[sticker: 🧶]\nI weave with alpaca."),
+    ]
+    assert [message.metadata for message in talk.messages()] == [
+        {"sent_at": "2024-05-08T14:01:00+02:00"},
+        {"sent_at": "2024-05-08T14:02:00+02:00"},
+    ]
+    assert reading.notes.skipped == {"message of kind service": 1}
+    assert reading.notes.unknown == {"message.holographic": 1}
+
+
+def test_telegram_account(tmp_path: Path) -> None:
+    """All chats, each under the id that a bot there sees, and whose account it is."""
+    reading = opened(saved(tmp_path / "result.json", exports.telegram_account()))
+    assert [talk.conversation for talk in talks(reading)] == ["11-22", "-10033"]
+    account = reading.account()
+    assert account is not None
+    assert (account.platform_user_id, account.name) == ("11", "Ada Berg")
+
+
+def test_telegram_times_without_a_zone_need_one(tmp_path: Path) -> None:
+    """An older export has local times only: their zone must be said."""
+    content = exports.telegram()
+    for message in content["messages"]:
+        message.pop("date_unixtime", None)
+    file = saved(tmp_path / "result.json", content)
+    with pytest.raises(InvalidInput, match=r"message 2, date: has no time zone; .* --time-zone"):
+        talks(opened(file))
+    [talk] = talks(opened(file, time_zone=PARIS))
+    assert talk.turns[0].sent_at == datetime(2024, 5, 8, 12, 1, tzinfo=UTC)
+
+
+def test_whatsapp_of_android(tmp_path: Path) -> None:
+    """Lines of one message, colons in it, attachments with words, numbers, the application."""
+    file = saved(tmp_path / "WhatsApp Chat with Bob.txt", exports.ANDROID)
+    reading = opened(file, time_zone=PARIS, me="ada")
+    [talk] = talks(reading)
+    assert talk.personal
+    assert talk.title == "Bob"
+    assert said(talk) == [
+        ("user", None, "The goose is in the oven\nand the plums: too"),
+        ("user", "Bob", "[photo: IMG-20231226-WA0001.jpg]\nLeftovers"),
+        ("user", "+447700900123", "[media]"),
+        ("user", "Bob", "I am allergic to walnuts"),
+    ]
+    assert talk.turns[0].sent_at == datetime(2023, 12, 25, 20, 6, tzinfo=UTC)
+    assert reading.notes.skipped == {"line of the application": 2}
+
+
+def test_whatsapp_of_ios(tmp_path: Path) -> None:
+    """Brackets and seconds, marks that are not seen; of two, the other one is the exporter."""
+    file = zipped(tmp_path / "WhatsApp Chat - Bob.zip", {"_chat.txt": exports.IOS, "0001.jpg": "x"})
+    [talk] = talks(opened(file, time_zone=PARIS))
+    assert said(talk) == [
+        ("user", None, "My train is at 9:40"),
+        ("user", "Bob", "[photo: 0001-PHOTO-2024.jpg]"),
+        ("user", "Bob", "I bring the tent"),
+        ("user", None, "[photo]"),
+    ]
+    assert talk.turns[0].sent_at == datetime(2024, 3, 1, 20, 6, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("dates", "options", "day"),
+    [
+        (("13/01/24", "01/02/24"), {}, (2024, 1, 13)),
+        (("1/13/24", "2/1/24"), {}, (2024, 1, 13)),
+        (("2024/01/13", "2024/02/01"), {}, (2024, 1, 13)),
+        (("13.01.2024", "01.02.2024"), {}, (2024, 1, 13)),
+        # Both are dates either way, but only one way time does not run backwards.
+        (("09/10/2024", "10/09/2024"), {}, (2024, 9, 10)),
+        (("05/06/2024", "06/07/2024"), {"date_order": DateOrder.MDY}, (2024, 5, 6)),
+        (("05/06/2024", "06/07/2024"), {"date_order": DateOrder.DMY}, (2024, 6, 5)),
+    ],
+)
+def test_whatsapp_date_orders(
+    tmp_path: Path, dates: tuple[str, str], options: dict[str, Any], day: tuple[int, int, int]
+) -> None:
+    """The order is found out where the dates leave one only, else it is what was said."""
+    text = "".join(
+        f"{date}, 12:0{n} - {who}: Hi\n"
+        for n, (date, who) in enumerate(zip(dates, ("Ada", "Bob"), strict=True))
+    )
+    file = saved(tmp_path / "WhatsApp Chat with Bob.txt", text)
+    [talk] = talks(opened(file, time_zone=UTC, **options))
+    assert talk.turns[0].sent_at == datetime(*day, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "told"),
+    [
+        ("05/06/24, 12:00 - Bob: a\n06/07/24, 12:00 - Ada: b", {}, "--date-order dmy or mdy"),
+        ("13/13/24, 12:00 - Bob: a\n13/13/24, 12:00 - Ada: b", {}, "dates in no one order"),
+        ("13/01/24, 25:00 - Bob: a", {}, "line 1: has a time that no clock shows"),
+        ("13/01/24, 12:00 - Bob: a", {}, "say with --as which name"),
+        ("13/01/24, 12:00 - Bob: a", {"me": "Eve"}, "has nobody of the name"),
+        ("hello\n13/01/24, 12:00 - Bob: a", {}, "line 1: does not begin like a message"),
+        ("13/01/24, 12:00 - Bob: a", {"time_zone": None}, "--time-zone"),
+        ("", {}, "holds no message"),
+    ],
+)
+def test_whatsapp_says_what_is_missing(
+    tmp_path: Path, text: str, options: dict[str, Any], told: str
+) -> None:
+    """What the file leaves open is asked for by the name of the option, never guessed."""
+    file = saved(tmp_path / "WhatsApp Chat with Bob.txt", text)
+    reading = open_export(file, Format.WHATSAPP, Options(**{"time_zone": UTC} | options))
+    with pytest.raises(InvalidInput, match=told):
+        talks(reading)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_one"),
+    [
+        ("12/31/23, 11:59\u202fPM - Ada: x", True),
+        ("31.12.23, 23:59 - Ada: x", True),
+        ("31/12/23 11:59 p. m. - Ada: x", True),
+        ("[31.12.23, 23:59:01] Ada: x", True),
+        ("2023-12-31 a note - Ada: x", False),
+        ("Dear Ada, 12 - 13", False),
+    ],
+)
+def test_whatsapp_beginnings(line: str, is_one: bool) -> None:
+    """Both applications, all separators, either clock."""
+    assert whatsapp.looks_like(line) is is_one
+
+
+def test_mem0(tmp_path: Path) -> None:
+    """Ids, owners, times and categories come over; a bare list is read like an answer."""
+    answer = exports.mem0()
+    for name, content in (("a.json", answer), ("b.json", answer["results"])):
+        reading = opened(saved(tmp_path / name, content))
+        viola, luthier = reading.statements()
+        assert reading.format is Format.MEM0
+        assert viola.key == "bf4d4092cf914181bfebb6fa2ed3061b"
+        assert (viola.about, viola.category.value) == ("ada-m", "hobby")
+        assert viola.at == datetime(2025, 1, 5, 17, 0, tzinfo=UTC)
+        assert luthier.metadata == {"mem0_agent_id": "helper"}
+        assert reading.notes.unknown == {"memory.novelty": 1}
+
+
+def test_mcp_memory(tmp_path: Path) -> None:
+    """Entities, observations that say whom they are about, relations with links to both ends."""
+    reading = opened(saved(tmp_path / "memory.jsonl", exports.MCP))
+    found = list(reading.statements())
+    assert [one.content for one in found] == [
+        "Ada Berg is of type person.",
+        "Ada Berg: Speaks fluent Catalan",
+        "Ada_Berg bakes rye bread",
+        "Fjord is of type project.",
+        "Ada Berg works at Fjord.",
+    ]
+    assert [[key for key, _ in one.links] for one in found] == [
+        [],
+        [found[0].key],
+        [found[0].key],
+        [],
+        [found[0].key, found[3].key],
+    ]
+    assert reading.notes.unknown == {"record of type chord": 1}
+
+
+# What is broken -------------------------------------------------------------------------
+
+
+def _without(content: Any, *path: Any) -> Any:
+    at = content
+    for step in path[:-1]:
+        at = at[step]
+    del at[path[-1]]
+    return content
+
+
+@pytest.mark.parametrize(
+    ("content", "format_", "told"),
+    [
+        (_without(exports.chatgpt(), 0, "mapping", "root"), "chatgpt", "mapping.root: is named"),
+        (
+            _without(exports.chatgpt(), 0, "mapping", "new", "message", "author"),
+            "chatgpt",
+            "f.json, 1, mapping.new, author: Field required",
+        ),
+        (_without(exports.chatgpt(), 0, "conversation_id"), "chatgpt", "conversation_id: is miss"),
+        (_without(exports.claude(), 0, "chat_messages", 0, "uuid"), "claude", "1, message 1, uuid"),
+        (_without(exports.discord(), "messages", 1, "author"), "discord", "message 2, author"),
+        (_without(exports.telegram(), "messages", 1, "id"), "telegram", "message 2, id"),
+        (_without(exports.mem0(), "results", 1, "memory"), "mem0", "memory 2, memory"),
+        ({"type": "entity"}, "mcp-memory", "line 1, name: Field required"),
+        (["x"], "chatgpt", "f.json, 1: is not an object"),
+        ('[{"uuid": "x", "chat_messages": []},', "claude", "f.json, line 1: is not valid JSON"),
+        ('[{"a": 1} {"b": 2}]', "chatgpt", "f.json, 1"),
+        ("{}", "slack", "is no Slack export"),
+        ("[" * 100_000, "telegram", "is nested too deeply"),
+        ("[1, 2]", "mem0", "memory 1: is not an object"),
+    ],
+)
+def test_what_is_broken_is_named(tmp_path: Path, content: Any, format_: str, told: str) -> None:
+    """The error names the file, the place in it and the reason, and nothing that was said."""
+    reading = open_export(saved(tmp_path / "f.json", content), Format(format_))
+    with pytest.raises(InvalidInput) as error:
+        list(chain(reading.transcripts(), reading.statements()))
+    assert str(error.value).startswith("f.json")
+    assert told in str(error.value)
+    assert "glaze" not in str(error.value)
+
+
+def test_a_tree_that_bites_its_tail_is_refused(tmp_path: Path) -> None:
+    """A message that is its own ancestor does not make the import go on for ever."""
+    content = exports.chatgpt()
+    content[0]["mapping"]["root"]["parent"] = "answer"
+    with pytest.raises(InvalidInput, match="is its own ancestor"):
+        talks(opened(saved(tmp_path / "f.json", content)))
+
+
+def test_text_that_cannot_be_stored_is_mended(tmp_path: Path) -> None:
+    """NUL and lone surrogates go; what is then blank is left out; long messages become several."""
+    content = exports.claude()
+    first, second = content[0]["chat_messages"]
+    first["content"][0]["text"] = "a\x00b \ud800 " + "word " * 20
+    first["attachments"] = []
+    second["content"] = [{"type": "text", "text": "\x00 \u200b"}]
+    reading = opened(saved(tmp_path / "f.json", json.dumps(content)), longest=50)
+    [talk] = talks(reading)
+    assert [len(turn.content) <= 50 for turn in talk.turns] == [True] * 3
+    assert " ".join(turn.content for turn in talk.turns) == "ab ? " + " ".join(["word"] * 20)
+    ids = [message.platform_message_id for message in talk.messages()]
+    assert ids == [first["uuid"], f"{first['uuid']}-2", f"{first['uuid']}-3"]
+    assert reading.notes.skipped["message without text"] == 1
+
+
+def test_splitting_loses_no_word() -> None:
+    """Parts are as long as they may be at most, cut between words where there are any."""
+    assert split("one two three", 9) == ["one two", "three"]
+    assert split("x" * 25, 10) == ["x" * 10, "x" * 10, "x" * 5]
+
+
+def test_elements_of_a_list_come_one_by_one() -> None:
+    """A list of any spacing is read without the rest; what is no list is its own element."""
+    assert [v for _, v in elements(' [ 1 ,{"a": [2]}\n, "x"] ', "f")] == [1, {"a": [2]}, "x"]
+    assert list(elements("[]", "f")) == []
+    assert list(elements('{"a": 1}', "f")) == [("f", {"a": 1})]
+    for broken in ("[1,]", "[1 2]", "[1] 2", "[1", "[", ""):
+        with pytest.raises(InvalidInput, match="is not valid JSON"):
+            list(elements(broken, "f"))
+
+
+# Archives -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["../conversations.json", "/etc/x.json", "a/../../b", "a\\..\\b"])
+def test_paths_that_lead_out_of_an_archive_are_refused(tmp_path: Path, name: str) -> None:
+    """Nothing is unpacked to disk anyway, but such an archive is no export."""
+    file = zipped(tmp_path / "e.zip", {"conversations.json": "[]", name: "[]"})
+    with pytest.raises(InvalidInput, match="leads out of it"):
+        open_export(file)
+
+
+def test_a_file_packed_beyond_belief_is_not_unpacked(tmp_path: Path) -> None:
+    """A zip bomb is refused by what it says of itself, and by what comes out of it."""
+    file = tmp_path / "bomb.zip"
+    bomb = "[" + " " * (DENSEST * 20_000) + "]"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", bomb)
+    with pytest.raises(InvalidInput, match="packed beyond belief"):
+        open_export(file)
+    # One that claims to be small is read no further than that.
+    content = file.read_bytes()
+    for size in (len(bomb).to_bytes(4, "little"),):
+        content = content.replace(size, (10).to_bytes(4, "little"))
+    file.write_bytes(content)
+    with pytest.raises(InvalidInput, match=r"bomb\.zip"):
+        open_export(file)
+
+
+def test_a_broken_archive_is_named(tmp_path: Path) -> None:
+    """Cut off, empty, or damaged inside: one line each."""
+    whole = zipped(tmp_path / "e.zip", {"conversations.json": exports.chatgpt()}).read_bytes()
+    for name, content, told in (
+        ("cut.zip", whole[:-30] + b"PK\x05\x06" + bytes(18), "is an empty archive"),
+        ("bad.zip", whole[:60] + bytes(40) + whole[100:], "the archive is broken"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InvalidInput, match=told):
+            open_export(tmp_path / name)
+
+
+def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
+    """A link to a file elsewhere is not part of an export."""
+    saved(tmp_path / "secret.json", exports.claude())
+    folder = tmp_path / "export"
+    folder.mkdir()
+    (folder / "conversations.json").symlink_to(tmp_path / "secret.json")
+    with pytest.raises(InvalidInput, match="empty folder"):
+        open_export(folder)
+
+
+def test_what_is_no_known_export_is_refused(tmp_path: Path) -> None:
+    """An archive of anything else is not guessed at."""
+    file = zipped(tmp_path / "e.zip", {"a.json": "[]", "b.json": "[]"})
+    with pytest.raises(InvalidInput, match="no export that is known here"):
+        open_export(file)
