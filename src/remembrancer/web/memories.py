@@ -4,11 +4,12 @@ from typing import Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.responses import Response
 
 from remembrancer.access import Scope, Visibility, may_change
 from remembrancer.errors import InvalidInput, RemembrancerError, SimilarMemoryExists
+from remembrancer.graph.schemas import AssociationPage
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories.schemas import (
     Category,
@@ -58,17 +59,29 @@ async def list_memories(here: About, cursor: str | None = None) -> Response:
     asked = _filter(here)
     page = await here.memory.memories.list(here.acting, asked, limit=PAGE, cursor=cursor)
     more = here.request.url.include_query_params(cursor=page.next_cursor)
-    target = here.request.headers.get("hx-target")
-    template = {"results": "memories/results.html", "more": "memories/rows.html"}
+    target = here.request.headers.get("hx-target") if here.partial else None
+    parts = {"results": "memories/results.html", "more": "memories/rows.html"}
+    template = parts.get(target or "")
+    above = {} if template else await _above(here)
     return here.page(
-        template.get(target or "", "memories/list.html") if here.partial else "memories/list.html",
+        template or "memories/list.html",
         page=page,
         asked=asked,
         filtered=asked != MemoryFilter(sort=asked.sort),
         more=f"{more.path}?{more.query}" if page.next_cursor else None,
-        can_change=_can_change(here),
+        can_change=can_change(here),
+        **above,
         **await _choices(here),
     )
+
+
+async def _above(here: Visit) -> dict[str, Any]:
+    """Return what stands above the list: the budget, and how much waits."""
+    waiting = await here.memory.reviewing.waiting(here.acting, limit=1)
+    return {
+        "budget": await here.memory.memories.budget(here.acting),
+        "waiting": waiting.total,
+    }
 
 
 async def _choices(here: Visit) -> dict[str, Any]:
@@ -85,11 +98,19 @@ async def _choices(here: Visit) -> dict[str, Any]:
     }
 
 
-def _can_change(here: Visit) -> Any:
-    def check(memory: Memory) -> bool:
+def can_change(here: Visit) -> Any:
+    """Return what says whether the visitor may change something of somebody's."""
+
+    def check(memory: Any) -> bool:
         return may_change(here.acting, memory.user_id or SHARED_OWNER)
 
     return check
+
+
+class SpaceId(BaseModel):
+    """The space that a form names."""
+
+    space_id: UUID
 
 
 @router.get("/new")
@@ -111,6 +132,7 @@ async def _form(
         error=error,
         similar=error.extra["memory_id"] if isinstance(error, SimilarMemoryExists) else None,
         memory=memory,
+        chosen_space=here.request.query_params.get("space_id", ""),
         **await _choices(here),
     )
 
@@ -168,12 +190,14 @@ def _agent(form: Form) -> UUID | None:
 async def show(here: About, memory_id: str) -> Response:
     """Show a memory with its history."""
     memory = await here.memory.memories.get(here.acting, memory_id)
-    links = await here.memory.graph.associations(here.acting, memory_id, limit=20)
+    links: AssociationPage | None = None
+    if memory.status is Status.ACTIVE:
+        links = await here.memory.graph.associations(here.acting, memory_id, limit=20)
     return here.page(
         "memories/one.html",
         memory=memory,
         links=links,
-        can_change=_can_change(here),
+        can_change=can_change(here),
         **await names(here),
     )
 
@@ -233,14 +257,46 @@ async def pin(here: About, memory_id: str, form: Checked) -> Response:
     return await _changed(here, memory)
 
 
+@router.post("/{memory_id}/aside", dependencies=[OurForm])
+async def set_aside(here: About, memory_id: str) -> Response:
+    """Set a memory aside; it can be taken into use again."""
+    memory = await here.memory.memories.deactivate(here.acting, memory_id)
+    here.say("Set aside: it is not recalled.", f"{here.base}/memories/{memory_id}/use")
+    return await _changed(here, memory)
+
+
+@router.post("/{memory_id}/use", dependencies=[OurForm])
+async def take_into_use(here: About, memory_id: str) -> Response:
+    """Take a memory into use that was set aside."""
+    memory = await here.memory.memories.activate(here.acting, memory_id)
+    here.say("In use again.")
+    return await _changed(here, memory)
+
+
 @router.post("/{memory_id}/share")
 async def share(here: About, memory_id: str, form: Checked) -> Response:
-    """Share a memory with the members of its space, or make it private again."""
+    """Share a memory with the members of its space, or of another, or make it private again."""
+    if form.get("space_id"):
+        return await _put(here, memory_id, form)
     sharing = form.get("visibility") != Visibility.PRIVATE
     visibility = Visibility.SHARED if sharing else Visibility.PRIVATE
     memory = await here.memory.sharing.set_visibility(here.acting, memory_id, visibility)
     here.say("Shared with the members of its space." if sharing else "Private to you again.")
-    return await _changed(here, memory)
+    in_space = form.get("back") == "space" and memory.space_id is not None
+    return await _changed(
+        here, memory, f"{here.base}/spaces/{memory.space_id}" if in_space else None
+    )
+
+
+async def _put(here: Visit, memory_id: str, form: Form) -> Response:
+    space_id = made(SpaceId, **form.given("space_id")).space_id
+    written = await here.memory.sharing.put(here.acting, memory_id, space_id, source=_SOURCE)
+    if written.outcome is Outcome.CREATED:
+        undo = f"{here.base}/memories/{written.memory.id}/forget"
+        here.say("Shared with the members of the space. The memory itself stays here.", undo)
+    else:
+        here.say("The space knew that already.")
+    return here.done(f"{here.base}/memories/{memory_id}")
 
 
 async def _changed(here: Visit, memory: Memory, to: str | None = None) -> Response:
@@ -248,7 +304,7 @@ async def _changed(here: Visit, memory: Memory, to: str | None = None) -> Respon
         to or f"{here.base}/memories/{memory.id}",
         "memories/changed_row.html" if here.request.headers.get("hx-target") else None,
         memory=memory,
-        can_change=_can_change(here),
+        can_change=can_change(here),
         **await names(here),
     )
 

@@ -1,8 +1,10 @@
 """The words of pages that depend on what is shown."""
 
+from collections.abc import Mapping
 from typing import Final
 
-from remembrancer.access import Scope, ScopeSource
+from remembrancer.access import Scope, ScopeSource, SpaceRole
+from remembrancer.memories.decisions import ReviewOutcome
 from remembrancer.memories.schemas import Kind, Relation, Status
 from remembrancer.preferences.schemas import AgentMemoryConfig
 
@@ -18,6 +20,7 @@ STATUSES: Final = {
     Status.PENDING: "Waiting",
     Status.FORGOTTEN: "Forgotten",
 }
+ROLES: Final = {SpaceRole.OWNER: "Owner", SpaceRole.MEMBER: "Member"}
 RELATIONS: Final = {relation: relation.replace("_", " ") for relation in Relation}
 SOURCES: Final = {
     ScopeSource.ADMIN_OVERRIDE: "Admin policy",
@@ -25,7 +28,13 @@ SOURCES: Final = {
     ScopeSource.USER_TOGGLE: "Former setting",
     ScopeSource.AGENT_DEFAULT: "Agent default",
 }
-_BY: Final = {"manual": "by hand", "web": "on these pages", "api": "by a program"}
+_BY: Final = {
+    "manual": "by hand",
+    "web": "on these pages",
+    "api": "by a program",
+    "review": "in a review",
+    "extraction": "from what was said",
+}
 
 
 def by(source: str) -> str:
@@ -41,6 +50,22 @@ def source(config: AgentMemoryConfig) -> str:
         ScopeSource.USER_TOGGLE: "Your former setting for all agents makes this agent global",
         ScopeSource.AGENT_DEFAULT: f"Using agent default: {config.agent.memory_scope}",
     }[config.source]
+
+
+def reviewed(counts: Mapping[ReviewOutcome, int]) -> str:
+    """Say what became of what was reviewed."""
+    words = {
+        ReviewOutcome.CONFIRMED: "confirmed",
+        ReviewOutcome.SHARED: "confirmed and shared",
+        ReviewOutcome.UPDATED: "confirmed as a change of another memory",
+        ReviewOutcome.MENTIONED: "known already, and mentioned once more",
+        ReviewOutcome.REJECTED: "rejected",
+        ReviewOutcome.REOPENED: "waiting again",
+        ReviewOutcome.REFUSED: "left as it was",
+        ReviewOutcome.NOT_FOUND: "not there any more",
+    }
+    said = [f"{counts[what]:,} {text}" for what, text in words.items() if what in counts]
+    return f"{', '.join(said)}."
 
 
 def kind(value: Kind) -> str:
