@@ -150,7 +150,7 @@ async def save(here: About, form: Checked) -> Response:
     decisions: list[ReviewDecision] = []
     for row in rows:
         shares = form.get(f"share-{row.memory.id}") is not None
-        given: dict[str, Any] = dict(row.typed)
+        given: dict[str, Any] = {n: v for n, v in row.typed.items() if v or n == "content"}
         given["decision"] = Decision.SHARE if shares else Decision.CONFIRM
         try:
             decisions.append(made(ReviewDecision, memory_id=row.memory.id, **given))
