@@ -37,6 +37,20 @@ _BY: Final = {
 }
 
 
+_FIELDS: Final = {
+    "agent_id": "Agent",
+    "content": "What to remember",
+    "display_name": "Name",
+    "place_id": "Id",
+    "place_name": "Name",
+    "platform_user_id": "Id there",
+    "query": "Question",
+    "space_id": "Space",
+    "subject": "About",
+    "user_id": "Id of the person",
+}
+
+
 def by(source: str) -> str:
     """Say how something came to be remembered."""
     return _BY.get(source, f"by {source}")
@@ -73,14 +87,16 @@ def kind(value: Kind) -> str:
     return "To-do" if value is Kind.TODO else value.capitalize()
 
 
-def sentence(text: str) -> str:
+def sentence(text: str, capital: bool = True) -> str:
     """Return an error's words as a sentence."""
     text = text.strip()
-    return (
-        f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}"
-        if text
-        else ""
-    )
+    first = text[:1].upper() if capital else text[:1]
+    return f"{first}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}" if text else ""
+
+
+def field(name: str) -> str:
+    """Return what a field is called on the pages."""
+    return _FIELDS.get(name) or name.replace("_", " ").capitalize()
 
 
 def shortened(text: str, length: int = 80) -> str:

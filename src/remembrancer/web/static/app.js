@@ -15,7 +15,7 @@ document.addEventListener("click", async (event) => {
   const said = button.querySelector("[data-said]") || button;
   const before = said.textContent;
   try {
-    await navigator.clipboard.writeText(source.textContent.trim());
+    await navigator.clipboard.writeText(source.textContent);
     said.textContent = "Copied";
   } catch {
     getSelection().selectAllChildren(source);
