@@ -178,6 +178,8 @@ async def peopled(memory: Remembrancer, words: str = "") -> World:
                 name=f"{name} {words}"[:200].strip(),
                 description=f"{about} {words}",
                 system_prompt=words,
+                provider=words[:200].strip() or None,
+                model=words[:200].strip() or None,
                 memory_scope=scope,
             ),
         )
@@ -187,7 +189,8 @@ async def peopled(memory: Remembrancer, words: str = "") -> World:
         ]
     }
     space = await memory.spaces.create(
-        as_actor(ada), SpaceCreate(name=f"Gran {words}"[:200].strip(), member_ids=[bob.id])
+        as_actor(ada),
+        SpaceCreate(name=f"Gran {words}"[:200].strip(), description=words, member_ids=[bob.id]),
     )
     talk, said = await _talk(memory, ada, agents["Pantry"], words)
     tea = await _memories(memory, ada, agents, words, talk, said)
@@ -298,6 +301,10 @@ async def _memories(
         )
     await memory.memories.update(
         actor, tea.memory.id, MemoryUpdate(content=f"Ada prefers green tea over coffee. {words}")
+    )
+    # The same in other letters: a mention with a wording of its own.
+    await memory.memories.remember(
+        actor, MemoryCreate(content=f"ADA PREFERS GREEN TEA OVER COFFEE. {words}")
     )
     await memory.memories.remember(
         as_actor(ada, agents["Quiet Hour"]),

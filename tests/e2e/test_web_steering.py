@@ -203,7 +203,7 @@ async def test_owners_say_who_is_in_a_space(
     one = f"{base(world)}/spaces/{world.space}"
     his = f"/people/{world.bob.id}/spaces/{world.space}"
     page = await ada_there.get(one)
-    assert "Hand over to" in page
+    assert "Hand over" in page
     page = await ada_there.post(f"{one}/members/{world.bob.id}", role="hand_over")
     assert "Bob is an owner now." in page
     await ada_there.post(one, 403, name="Mine again")

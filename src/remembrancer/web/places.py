@@ -1,21 +1,18 @@
 """A person's places: what they are called, what is to be known of them, and where they came up."""
 
 from typing import Any
-from uuid import UUID
 
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from remembrancer.errors import InvalidInput, NotFound, RemembrancerError
+from remembrancer.errors import NotFound, RemembrancerError
 from remembrancer.memories.schemas import Memory, Outcome
 from remembrancer.places.schemas import PlaceCreate, PlaceUpdate
 from remembrancer.validation import made
-from remembrancer.web.memories import can_change, names
+from remembrancer.web.memories import SOURCE, agent_of, can_change, names
 from remembrancer.web.visits import About, Checked, Form, OurForm, Visit
 
 router = APIRouter(prefix="/people/{user_id}/places")
-
-_SOURCE = "web"
 
 
 @router.get("")
@@ -50,8 +47,8 @@ async def add(here: About, form: Checked) -> Response:
     try:
         given = form.given("place_id", "place_name", "notes")
         given.setdefault("place_id", given.get("place_name", ""))
-        actor = here.actor.acting_for(here.user.id, _agent(form))
-        written = await here.memory.places.add(actor, made(PlaceCreate, **given), source=_SOURCE)
+        actor = here.actor.acting_for(here.user.id, agent_of(form))
+        written = await here.memory.places.add(actor, made(PlaceCreate, **given), source=SOURCE)
     except RemembrancerError as error:
         return await _form(here, form, error)
     if written.outcome is Outcome.CREATED:
@@ -60,14 +57,6 @@ async def add(here: About, form: Checked) -> Response:
         said = f"{written.place.place_name} was known already; its notes stay as they were."
     here.say(said)
     return here.done(f"{here.base}/places")
-
-
-def _agent(form: Form) -> UUID | None:
-    value = form.get("agent_id")
-    try:
-        return UUID(value) if value else None
-    except ValueError:
-        raise InvalidInput("is not the id of an agent", field="agent_id") from None
 
 
 async def _place(here: Visit, memory_id: str) -> Memory:
@@ -92,7 +81,7 @@ async def change(here: About, memory_id: str, form: Checked) -> Response:
         if (wanted.place_name, wanted.notes) == (place.subject, place.notes):
             here.say("Nothing was changed.")
         else:
-            await here.memory.places.change(here.acting, memory_id, wanted, source=_SOURCE)
+            await here.memory.places.change(here.acting, memory_id, wanted, source=SOURCE)
             here.say(f"{wanted.place_name} is saved as a new version.")
     except RemembrancerError as error:
         return await _form(here, form, error, place)

@@ -10,6 +10,7 @@ from remembrancer.web import (
     document,
     graph,
     memories,
+    memory,
     people,
     places,
     playground,
@@ -22,7 +23,7 @@ from remembrancer.web import (
 
 router = APIRouter(include_in_schema=False)
 for part in (
-    assets, signing, profile, memories, review, places, document, spaces, preferences,
+    assets, signing, profile, memories, memory, review, places, document, spaces, preferences,
     conversations, graph, playground, agents, people, admin,
 ):  # fmt: skip
     router.include_router(part.router)

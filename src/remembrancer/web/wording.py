@@ -37,6 +37,8 @@ _BY: Final = {
 }
 
 
+_PLAIN: Final = {"Input should be a valid UUID": "is not an id", "Field required": "is needed"}
+"""Beginnings of what a library says is wrong, and what a person is told."""
 _FIELDS: Final = {
     "agent_id": "Agent",
     "content": "What to remember",
@@ -90,6 +92,8 @@ def kind(value: Kind) -> str:
 def sentence(text: str, capital: bool = True) -> str:
     """Return an error's words as a sentence."""
     text = text.strip()
+    for technical, plain in _PLAIN.items():
+        text = plain if text.startswith(technical) else text
     first = text[:1].upper() if capital else text[:1]
     return f"{first}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}" if text else ""
 
