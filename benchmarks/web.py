@@ -28,6 +28,9 @@ PAGES = {
     "agents": "/agents",
     "conversations": "/conversations",
     "graph": "/graph",
+    "review": "/review",
+    "document": "/document",
+    "playground": "/playground?query=number+19",
 }
 
 

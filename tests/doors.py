@@ -363,7 +363,7 @@ class Door(ABC):
 
     @abstractmethod
     async def review(self, decisions: Any, *, user: Any = None, agent: Any = None) -> list[Json]:
-        """``decisions`` are pairs of a memory's id and what is decided."""
+        """``decisions`` are a memory's id, what is decided, and what it is to say instead."""
 
     @abstractmethod
     async def recall(
@@ -897,7 +897,7 @@ class PythonDoor(Door):
         )
 
     async def review(self, decisions: Any, *, user: Any = None, agent: Any = None) -> list[Json]:
-        said = [{"memory_id": one, "decision": what} for one, what in decisions]
+        said = _decisions(decisions)
         asked = _parsed(list[ReviewDecision], said, within="decisions.")
         return await self._tried(
             lambda: self.memory.reviewing.decide(self._for(user, agent), asked)
@@ -1364,7 +1364,7 @@ class RestDoor(Door):
         return await self._send("GET", "/api/memory/review", **_whom(user, agent), **page)
 
     async def review(self, decisions: Any, *, user: Any = None, agent: Any = None) -> list[Json]:
-        said = [{"memory_id": one, "decision": what} for one, what in decisions]
+        said = _decisions(decisions)
         body = {"decisions": said, **_whom(user, agent)}
         return (await self._send("POST", "/api/memory/review", body))["results"]
 
@@ -1456,6 +1456,13 @@ def _path(memory_id: str) -> str:
 
 def _spot(user: Any, place_id: str) -> str:
     return f"/api/users/{_id(user)}/places/{quote(place_id, safe='', errors='surrogatepass')}"
+
+
+def _decisions(decided: Any) -> list[Json]:
+    return [
+        {"memory_id": one, "decision": what, **(more[0] if more else {})}
+        for one, what, *more in decided
+    ]
 
 
 def _whom(user: Any = None, agent: Any = None) -> Json:

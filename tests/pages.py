@@ -16,6 +16,7 @@ from remembrancer import (
     MemoryCreate,
     MemoryUpdate,
     MessageCreate,
+    PlaceCreate,
     Remembrancer,
     ResolveUser,
     Role,
@@ -90,6 +91,10 @@ class World:
     bobs: str
     """A memory of Bob's."""
     bobs_talk: UUID
+    place: str
+    """The memory that a place of Ada's is."""
+    waiting: list[str]
+    """Memories of Ada's that wait for review; the last lies in the space."""
 
     @property
     def pages_of_ada(self) -> list[str]:
@@ -104,6 +109,18 @@ class World:
             f"{base}/memories/{self.tea}/edit",
             f"{base}/memories/{self.tea}/erase",
             f"{base}/memories/{self.fact}",
+            f"{base}/memories/{self.place}",
+            f"{base}/memories/{self.waiting[0]}",
+            f"{base}/memories?status=pending",
+            f"{base}/review",
+            f"{base}/review?chosen=all",
+            f"{base}/review/edit?memory_id={self.waiting[0]}&memory_id={self.waiting[-1]}",
+            f"{base}/places",
+            f"{base}/places/new",
+            f"{base}/places/{self.place}/edit",
+            f"{base}/document",
+            f"{base}/spaces",
+            f"{base}/spaces/{self.space}",
             f"{base}/agents",
             f"{base}/agents/{pantry}/move",
             f"{base}/conversations",
@@ -161,6 +178,8 @@ async def peopled(memory: Remembrancer, words: str = "") -> World:
                 name=f"{name} {words}"[:200].strip(),
                 description=f"{about} {words}",
                 system_prompt=words,
+                provider=words[:200].strip() or None,
+                model=words[:200].strip() or None,
                 memory_scope=scope,
             ),
         )
@@ -170,7 +189,8 @@ async def peopled(memory: Remembrancer, words: str = "") -> World:
         ]
     }
     space = await memory.spaces.create(
-        as_actor(ada), SpaceCreate(name=f"Gran {words}"[:200].strip(), member_ids=[bob.id])
+        as_actor(ada),
+        SpaceCreate(name=f"Gran {words}"[:200].strip(), description=words, member_ids=[bob.id]),
     )
     talk, said = await _talk(memory, ada, agents["Pantry"], words)
     tea = await _memories(memory, ada, agents, words, talk, said)
@@ -187,9 +207,42 @@ async def peopled(memory: Remembrancer, words: str = "") -> World:
     await memory.memories.forget(as_actor(ada), gone.memory.id)
     bobs = await memory.remember("Bob is afraid of geese.", user=bob)
     bobs_talk, _ = await _talk(memory, bob, agents["Pantry"], "", 2)
-    return World(
-        memory, ada, bob, agents, tea, fact.memory.id, space.id, talk, bobs.memory.id, bobs_talk
+    place = await memory.places.add(
+        as_actor(ada, agents["Pantry"]),
+        PlaceCreate(
+            place_id=f"home {words}"[:255].strip(),
+            place_name=f"Home {words}"[:200].strip(),
+            notes=f"12 Harbour Street, Riga. {words}",
+            conversation_id=talk,
+            message_id=said[3],
+        ),
     )
+    waiting = [
+        await memory.memories.remember(
+            as_actor(ada, agents["Pantry"]),
+            MemoryCreate(
+                content=f"{text} {words}",
+                pending=True,
+                space_id=space.id if text.startswith("Gran") else None,
+                conversation_id=talk,
+                message_id=said[number],
+                allow_similar=True,
+            ),
+            source="extraction",
+        )
+        for number, text in enumerate(
+            [
+                "Ada is allergic to peanuts.",
+                "Ada sails on Sundays with her brother.",
+                "Ada moves to Tallinn in May.",
+                "Gran made the best rye bread.",
+            ]
+        )
+    ]
+    return World(
+        memory, ada, bob, agents, tea, fact.memory.id, space.id, talk, bobs.memory.id, bobs_talk,
+        place.place.memory_id, [one.memory.id for one in waiting],
+    )  # fmt: skip
 
 
 async def _talk(
@@ -248,6 +301,10 @@ async def _memories(
         )
     await memory.memories.update(
         actor, tea.memory.id, MemoryUpdate(content=f"Ada prefers green tea over coffee. {words}")
+    )
+    # The same in other letters: a mention with a wording of its own.
+    await memory.memories.remember(
+        actor, MemoryCreate(content=f"ADA PREFERS GREEN TEA OVER COFFEE. {words}")
     )
     await memory.memories.remember(
         as_actor(ada, agents["Quiet Hour"]),

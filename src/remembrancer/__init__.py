@@ -53,9 +53,9 @@ from remembrancer.graph.schemas import Association, AssociationPage, Neighbourho
 from remembrancer.guard.schemas import GuardFinding
 from remembrancer.identity.schemas import Linked, LinkedSince, Merge, MergeCounts
 from remembrancer.memories.budget import BudgetPreview, Evictable
+from remembrancer.memories.decisions import Decision, ReviewDecision, Reviewed, ReviewOutcome
 from remembrancer.memories.facts import Fact, FactCreate, VisibilityUpdate
 from remembrancer.memories.moving import Moved, MoveRequest, MoveUndone
-from remembrancer.memories.reviewing import Decision, ReviewDecision, Reviewed, ReviewOutcome
 from remembrancer.memories.schemas import (
     AssociationCreate,
     Category,

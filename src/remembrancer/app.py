@@ -41,6 +41,7 @@ from remembrancer.indexing.model import claim_store
 from remembrancer.jobs.queue import SUMMARISE
 from remembrancer.jobs.service import Jobs
 from remembrancer.jobs.worker import Worker
+from remembrancer.keys.entrance import Entrance
 from remembrancer.keys.service import Keys
 from remembrancer.llm import create_language_model
 from remembrancer.memories.budget import Budget
@@ -96,6 +97,7 @@ class Remembrancer:
         self.policy = Policies(database)
         self.spaces = Spaces(database)
         self.keys = Keys(database)
+        self.entrance = Entrance(database)
         budget = Budget(settings.budget.tokens)
         writing = Writing(indexer, settings.recall.near_duplicate, budget)
         self.memories = Memories(
@@ -109,7 +111,7 @@ class Remembrancer:
         )
         self.places = Places(database, self.memories, self.guard, self.reads)
         self.documents = Documents(database, indexer, writing, limits, self.guard, self.reads)
-        self.reviewing = Reviewing(database, indexer, budget, self.memories)
+        self.reviewing = Reviewing(database, indexer, budget, self.memories, self.guard, limits)
         self.sharing = Sharing(database, self.memories, self.reads)
         self.moving = Moving(database, budget)
         self.graph = Graph(database, self.reads, settings.recall.near_duplicate)

@@ -5,7 +5,6 @@ import re
 from browsing import Site
 from pages import World
 from playwright.async_api import Page, expect
-from support import ADMIN
 
 from remembrancer import MemoryCreate, as_actor
 
@@ -42,21 +41,6 @@ async def test_a_switch_is_flipped_by_keyboard_and_keeps_the_focus(
         await card.get_by_role("button", name="Reset to default").click()
         await expect(card.locator(".badge")).to_have_text("Global")
         assert await stayed(page)
-
-
-async def test_what_the_admin_forbids_cannot_be_switched(site: Site, world: World) -> None:
-    """The admin's switch on one screen disables those on another."""
-    async with site.visited(None) as admin, site.visited(world.bob) as page:
-        await admin.goto("/admin")
-        await admin.get_by_role("switch", name="Allow agent-specific memory").click()
-        await expect(admin.get_by_role("switch")).to_have_attribute("aria-checked", "false")
-        await page.goto(f"/people/{world.bob.id}/agents")
-        for switch in await page.get_by_role("switch").all():
-            await expect(switch).to_be_disabled()
-        await expect(page.get_by_text("Contact your administrator").first).to_be_visible()
-        await admin.get_by_role("switch").click()
-        await expect(admin.get_by_role("switch")).to_have_attribute("aria-checked", "true")
-    assert (await site.memory.policy.get(ADMIN)).allow_agent_specific_memory_globally
 
 
 async def test_a_list_is_searched_walked_and_mended_without_leaving_it(
@@ -194,16 +178,3 @@ async def test_an_error_of_a_part_is_said_on_the_page(site: Site, world: World) 
         await expect(page.locator(".notice.bad")).to_contain_text("No such memory")
         assert await stayed(page)
         site.watch.wrong.clear()  # htmx writes the refused request to the console
-
-
-async def test_a_secret_is_copied(site: Site, world: World) -> None:
-    """A new key is shown once, with a button that copies it."""
-    async with site.visited(None, permissions=["clipboard-read", "clipboard-write"]) as page:
-        await page.goto("/admin/keys")
-        await page.get_by_label("Name").fill("copied")
-        await page.get_by_role("button", name="Make a key").click()
-        await page.get_by_role("button", name="Copy", exact=True).click()
-        await expect(page.get_by_role("button", name="Copied", exact=True)).to_be_visible()
-        copied = await page.evaluate("() => navigator.clipboard.readText()")
-        assert copied == await page.locator("#secret").inner_text()
-        assert copied.startswith("rmb_")

@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
 from browsing import SHOTS, Site
+from looking import TOO_WIDE, wrong_with
 from pages import World, peopled
 from playwright.async_api import Page
 
@@ -17,26 +17,17 @@ SHIFTED = """() => new Promise(done => {
     .observe({type: 'layout-shift', buffered: true});
   requestAnimationFrame(() => requestAnimationFrame(() => done(sum)));
 })"""
-TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 XSS = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'><svg onload=alert(1)></title>"
-
-
-async def findings(page: Page) -> list[str]:
-    """What axe finds serious or critical."""
-    await page.evaluate(AXE_SCRIPT)
-    found: Any = await page.evaluate("() => axe.run({resultTypes: ['violations']})")
-    return [
-        f"{one['id']} ({one['impact']}): {[node['html'][:200] for node in one['nodes'][:3]]}"
-        for one in found["violations"]
-        if one["impact"] in {"serious", "critical"}
-    ]
 
 
 def name_of(path: str, world: World) -> str:
     """A file name for the picture of a page."""
-    for id_, name in [(world.ada.id, "ada"), (world.tea, "tea"), (world.fact, "fact"),
-                      (world.talk, "talk"), (world.bob.id, "bob"),
-                      (world.agents["Pantry"].id, "pantry")]:  # fmt: skip
+    known = {
+        world.ada.id: "ada", world.tea: "tea", world.fact: "fact", world.talk: "talk",
+        world.bob.id: "bob", world.agents["Pantry"].id: "pantry", world.place: "place",
+        world.space: "space", **dict.fromkeys(world.waiting, "waiting"),
+    }  # fmt: skip
+    for id_, name in known.items():
         path = path.replace(str(id_), name)
     return re.sub(r"[^\w]+", "-", path).strip("-")[:80]
 
@@ -44,9 +35,7 @@ def name_of(path: str, world: World) -> str:
 async def looked_at(page: Page, path: str, picture: str) -> list[str]:
     """Load a page, take its picture, and return what is wrong with it."""
     await page.goto(path)
-    wrong = await findings(page)
-    if (wide := await page.evaluate(TOO_WIDE)) > 0:
-        wrong.append(f"{wide} pixels too wide")
+    wrong = await wrong_with(page)
     if (shifted := await page.evaluate(SHIFTED)) > 0.01:
         wrong.append(f"jumps by {shifted}")
     SHOTS.mkdir(parents=True, exist_ok=True)
@@ -68,7 +57,7 @@ async def test_every_page_can_be_read_by_everybody(
             picture = f"admin-{name_of(path, world)}-{theme}-{width}"
             wrong += await looked_at(page, path, picture)
     async with site.visited(world.bob, color_scheme=theme, viewport=size) as page:
-        for tab in ("memories", "agents", "conversations", "graph", "profile"):
+        for tab in ("memories", "agents", f"spaces/{world.space}", "profile"):
             path = f"/people/{world.bob.id}/{tab}"
             wrong += await looked_at(page, path, f"{name_of(path, world)}-{theme}-{width}")
     assert not wrong, "\n".join(wrong)
@@ -84,11 +73,15 @@ async def test_somebody_new_is_told_what_will_be_where(site: Site, world: World)
             ("memories", "Nothing is remembered yet"),
             ("conversations", "Nothing was said yet"),
             ("graph", "Nothing is remembered yet"),
+            ("review", "Nothing waits"),
+            ("places", "No place is remembered yet"),
+            ("spaces", "There is no space yet"),
+            ("document", "Memory as one document"),
         ]:
             path = f"/people/{new.id}/{tab}"
             wrong = await looked_at(page, path, f"empty-{tab}")
             assert not wrong, wrong
-            await page.get_by_text(words).wait_for()
+            await page.get_by_text(words).first.wait_for()
 
 
 async def test_hostile_text_does_nothing_in_a_browser(site: Site, world: World) -> None:

@@ -98,6 +98,63 @@ async def test_what_waits_can_be_edited_and_read_by_its_owner_alone(
     assert await recalled(door, "What does Ada like?", ada) == ["Ada likes green tea."]
 
 
+async def test_what_waits_is_edited_as_it_is_confirmed_many_at_once(
+    door: Door, model: Scripted, ada: User
+) -> None:
+    """New words, kind and category count; what may not be stored leaves its own as it was."""
+    model.said = [TEA]
+    await talk(door, ada, "I like tea and jam", "And fish")
+    found = await waiting(door, ada)
+    tea, jam, fish = (found[f"Ada likes {what}."]["id"] for what in ("tea", "jam", "fish"))
+    done = await door.review(
+        [
+            (tea, "confirm", {"content": "Ada likes green tea.", "kind": "preference"}),
+            (jam, "confirm", {"content": "Ada pays with 4111 1111 1111 1111"}),
+            (fish, "confirm", {"content": "Ada likes green tea.", "category": "habit"}),
+        ],
+        user=ada,
+    )
+    assert [one["outcome"] for one in done] == ["confirmed", "refused", "mentioned"]
+    assert "card number" in done[1]["reason"]
+    assert done[2]["now"] == tea
+    kept = await door.read(tea, user=ada)
+    assert (kept["status"], kept["review"], kept["kind"]) == ("active", "confirmed", "preference")
+    assert [one["source"] for one in kept["versions"]] == ["extraction", "review"]
+    assert kept["message_id"] == found["Ada likes tea."]["message_id"]
+    assert set(await waiting(door, ada)) == {"Ada likes jam."}
+    assert await recalled(door, "What does Ada like?", ada) == ["Ada likes green tea."]
+    with pytest.raises(Refused) as refused:
+        await door.review([(jam, "reject", {"content": "No."})], user=ada)
+    assert refused.value.status == 422
+    [long] = await door.review([(jam, "confirm", {"content": "x" * 2001})], user=ada)
+    assert long["outcome"] == "refused"
+
+
+async def test_what_was_rejected_by_mistake_waits_again(
+    door: Door, model: Scripted, ada: User, bob: User
+) -> None:
+    """Reopened by its owner alone, once, with an audit line; then it can be confirmed."""
+    model.said = [TEA]
+    await talk(door, ada, "I like tea and jam", "And fish")
+    fish = (await waiting(door, ada))["Ada likes fish."]["id"]
+    [early] = await door.review([(fish, "reopen")], user=ada)
+    assert early["outcome"] == "not_found"
+    await door.review([(fish, "reject")], user=ada)
+    [late] = await door.review([(fish, "confirm")], user=ada)
+    assert late["outcome"] == "not_found"
+    [his] = await door.review([(fish, "reopen")], user=bob)
+    assert his["outcome"] == "not_found"
+    [back] = await door.review([(fish, "reopen")], user=ada)
+    assert back == {
+        "memory_id": fish, "outcome": "reopened", "now": fish, "reason": None, "guard": [],
+    }  # fmt: skip
+    assert "Ada likes fish." in await waiting(door, ada)
+    assert await recalled(door, "What does Ada like?", ada) == []
+    assert "memory.reopen" in {line.action for line in audit_lines()}
+    await door.review([(fish, "confirm")], user=ada)
+    assert await recalled(door, "What does Ada like?", ada) == ["Ada likes fish."]
+
+
 def again(conversation: str) -> None:
     """Have the same messages summarised once more."""
     rows("DELETE FROM recall_items WHERE source_type = 'chunk'")

@@ -10,7 +10,7 @@ import pytest
 from pages import Browser, World, base, peopled, secret_of, signed_in, visitor
 from support import ADMIN, audit_lines, rows
 
-from remembrancer import Remembrancer
+from remembrancer import PlaceCreate, Remembrancer, SpaceCreate, as_actor
 from remembrancer.access import Role
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.web.pages import POLICY
@@ -47,6 +47,35 @@ async def test_a_person_signs_in_with_their_key_and_out_again(app: Any, world: W
         assert (await client.post("/signout", data={"token": token[1]})).status_code == 303
         client.cookies.set("remembrancer_session", kept)
         assert (await client.get(f"{base(world)}/memories")).status_code == 401
+
+
+async def test_who_comes_and_goes_is_in_the_audit_log(app: Any, world: World) -> None:
+    """Signing in by key or link, being refused, and signing out; never the secret."""
+    secret = await secret_of(world.memory, world.ada)
+    [key] = [one for one in await world.memory.keys.list(ADMIN) if one.user_id == world.ada.id]
+    async with await visitor(app) as client:
+        await client.post("/signin", data={"key": "rmb_nobody"})
+        await client.get("/login?token=nothing")
+        inside = await client.post("/signin", data={"key": secret}, follow_redirects=True)
+        token = re.search(r'name="token" value="([^"]+)"', inside.text)
+        assert token
+        await client.post("/signout", data={"token": token[1]})
+        await world.memory.keys.revoke(ADMIN, key.id)
+        await client.post("/signin", data={"key": secret})
+        await client.get(app.state.sessions.new_link())
+    lines = [line for line in audit_lines() if line.action.startswith("session.")]
+    told = [(line.action, line.outcome, line.actor_role, line.actor_user_id) for line in lines]
+    assert told == [
+        ("session.start", "refused", "user", None),
+        ("session.start", "refused", "user", None),
+        ("session.start", "done", "user", world.ada.id),
+        ("session.end", "done", "user", world.ada.id),
+        ("session.start", "refused", "user", world.ada.id),
+        ("session.start", "done", "admin", None),
+    ]
+    named = [line.target_ids for line in lines]
+    assert named == [[], [], [str(key.id)], [str(key.id)], [str(key.id)], []]
+    assert {line.entry_point for line in lines} == {"web"}
 
 
 async def test_off_this_machine_the_cookie_is_for_https_alone(app: Any, world: World) -> None:
@@ -150,6 +179,13 @@ async def test_a_changed_id_in_an_address_finds_nothing(world: World, ada_there:
         f"{mine}/agents/{uuid4()}/move",
         f"{mine}/playground?query=x&agent={uuid4()}",
         f"{mine}/memories?kept_for=x",
+        f"{mine}/review/edit?memory_id={world.bobs}",
+        f"{mine}/review/edit?memory_id={world.tea}",
+        f"{mine}/review/edit",
+        f"{mine}/places/{world.tea}/edit",
+        f"{mine}/places/{world.bobs}/edit",
+        f"{mine}/spaces/{uuid4()}",
+        f"{mine}/spaces/x",
         "/nothing/here",
     ):
         page = await ada_there.get(path, 422 if path.endswith("=x") else 404)
@@ -186,11 +222,12 @@ async def test_no_form_changes_anything_without_its_token(
     """Every address that takes a form refuses one without the session's token, and foreign ones."""
     ids = {
         "user_id": world.ada.id, "memory_id": world.tea, "agent_id": world.agents["Pantry"].id,
-        "undo_id": uuid4(), "key_id": uuid4(), "job_id": 1,
+        "undo_id": uuid4(), "key_id": uuid4(), "job_id": 1, "space_id": world.space,
+        "member_id": world.bob.id,
     }  # fmt: skip
     before = rows("SELECT count(*), max(updated_at) FROM memories")
     paths = [path for path in changes(app) if path != "/signin"]
-    assert len(paths) >= 25
+    assert len(paths) >= 42
     for path in paths:
         for browser, other in ((ada_there, admin_there), (admin_there, ada_there)):
             for token in ({}, {"token": ""}, {"token": "é"}, {"token": other.token}):
@@ -214,22 +251,47 @@ async def test_no_form_reaches_another_persons_data(
     app: Any, world: World, ada_there: Browser
 ) -> None:
     """With the right token and a changed id, every form finds nothing, and nothing changes."""
-    before = rows("SELECT id, content, status, pinned FROM memories ORDER BY id")
-    ids = {"agent_id": world.agents["Pantry"].id, "undo_id": uuid4()}
+    his = as_actor(world.bob)
+    boat = await world.memory.spaces.create(his, SpaceCreate(name="Bob's boat"))
+    pier = await world.memory.places.add(his, PlaceCreate(place_id="pier", place_name="Pier"))
+    stored = "SELECT id, content, status, pinned, space_id FROM memories ORDER BY id"
+    before = rows(stored)
+    ids = {
+        "agent_id": world.agents["Pantry"].id, "undo_id": uuid4(), "space_id": boat.id,
+        "member_id": world.bob.id,
+    }  # fmt: skip
     filled = {
         "content": "Mine", "scope": "agent", "to": "global", "what": "everything",
         "confirmation": "erase everything", "platform": "x", "platform_user_id": "1",
-        "display_name": "Eve", "other": str(world.ada.id),
+        "display_name": "Eve", "other": str(world.ada.id), "name": "Eve's", "role": "member",
+        "user_id": str(world.ada.id), "decision": "confirm", "memory_id": world.bobs,
+        "place_name": "Mine", "document": "{}",
     }  # fmt: skip
     for path in changes(app):
         if not path.startswith("/people"):
             continue
         foreign = _filled(path, user_id=world.bob.id, memory_id=world.bobs, **ids)
         await ada_there.post(foreign, 404, **filled)
-        if "{memory_id}" in path:
-            crossed = _filled(path, user_id=world.ada.id, memory_id=world.bobs, **ids)
-            await ada_there.post(crossed, 404, **filled)
-    assert rows("SELECT id, content, status, pinned FROM memories ORDER BY id") == before
+        for memory_id in (world.bobs, pier.place.memory_id):
+            if "{memory_id}" in path or "{space_id}" in path:
+                crossed = _filled(path, user_id=world.ada.id, memory_id=memory_id, **ids)
+                await ada_there.post(crossed, 404, **filled)
+    # And where the id is not in the address but in a field.
+    mine, hers = base(world), world.tea
+    for path, fields in (
+        ("review", {"decision": "confirm", "memory_id": world.bobs}),
+        ("review", {"one": f"reject:{world.bobs}"}),
+        ("review/edit", {"memory_id": world.bobs, f"content-{world.bobs}": "Mine"}),
+        (f"memories/{hers}/share", {"space_id": str(boat.id)}),
+        ("memories", {"content": "Mine", "space_id": str(boat.id)}),
+        ("memories", {"content": "Mine", "agent_id": str(uuid4())}),
+        ("places", {"place_name": "Mine", "agent_id": str(uuid4())}),
+        (f"spaces/{world.space}/members", {"user_id": str(uuid4())}),
+        (f"spaces/{world.space}/members/{uuid4()}", {"role": "owner"}),
+        (f"spaces/{world.space}/members/{uuid4()}/remove", {}),
+    ):
+        await ada_there.post(f"{mine}/{path}", 404, **fields)
+    assert rows(stored) == before
     assert any(line.outcome == "refused" and line.entry_point == "web" for line in audit_lines())
 
 

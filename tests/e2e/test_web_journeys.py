@@ -130,7 +130,7 @@ async def test_what_is_wrong_with_a_form_is_said_beside_the_field(
     where = f"{base(world)}/memories"
     await ada_there.get(f"{where}/new")
     for fields, field, reason in [
-        ({"content": " "}, "content", "Field required"),
+        ({"content": " "}, "content", "is needed"),
         ({"content": "x" * 2001}, "content", "2,000 characters"),
         ({"content": "a\x00b"}, "content", "NUL"),
         ({"content": "Fine", "importance": "much"}, "importance", "0 to 100"),

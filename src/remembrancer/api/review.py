@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from remembrancer.api.dependencies import Acting, Authenticated, Cursor, Limit, Services
-from remembrancer.memories.reviewing import MOST_DECISIONS, ReviewDecision, Reviewed
+from remembrancer.memories.decisions import MOST_DECISIONS, ReviewDecision, Reviewed
 from remembrancer.memories.schemas import MemoryPage
 
 router = APIRouter(prefix="/api/memory/review", tags=["memory"])
@@ -38,6 +38,6 @@ async def list_waiting(
 
 @router.post("")
 async def review(memory: Services, actor: Authenticated, request: ReviewRequest) -> ReviewAnswer:
-    """Confirm, reject or share memories that wait; says of each what became of it."""
+    """Confirm, edit, reject or share memories that wait; says of each what became of it."""
     actor = actor.acting_for(request.user_id, request.agent_id)
     return ReviewAnswer(results=list(await memory.reviewing.decide(actor, request.decisions)))

@@ -1,6 +1,6 @@
 """``review``: what waits for somebody to say whether it is right."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,8 +10,8 @@ from remembrancer.cli.output import as_json, console, day, table
 from remembrancer.cli.people import actor_for
 from remembrancer.cli.running import with_store
 from remembrancer.errors import InvalidInput
-from remembrancer.memories.reviewing import MOST_DECISIONS, Decision, ReviewDecision, Reviewed
-from remembrancer.memories.schemas import Memory
+from remembrancer.memories.decisions import MOST_DECISIONS, Decision, ReviewDecision, Reviewed
+from remembrancer.memories.schemas import Category, Kind, Memory
 from remembrancer.validation import made
 
 app = typer.Typer(help="What waits for somebody to say whether it is right.", no_args_is_help=True)
@@ -60,6 +60,30 @@ def reject(
 
 
 @app.command()
+def edit(
+    context: typer.Context,
+    user: As,
+    memory_id: Annotated[str, typer.Argument(help="Id of a memory that waits.")],
+    content: Annotated[str | None, typer.Argument(help="What it should say.")] = None,
+    kind: Annotated[Kind | None, typer.Option(help="Of this kind.")] = None,
+    category: Annotated[Category | None, typer.Option(help="Of this category.")] = None,
+    json: Json = False,
+) -> None:
+    """Put something in other words and say that these are right."""
+    given = {"content": content, "kind": kind, "category": category}
+    changes = {name: value for name, value in given.items() if value is not None}
+    if not changes:
+        raise InvalidInput("say what should be different", field="content")
+    _decide(context, user, [memory_id], False, Decision.CONFIRM, json=json, **changes)
+
+
+@app.command()
+def reopen(context: typer.Context, user: As, ids: Ids = None, json: Json = False) -> None:
+    """Let wait again what was rejected by mistake."""
+    _decide(context, user, ids, False, Decision.REOPEN, json=json)
+
+
+@app.command()
 def share(context: typer.Context, user: As, ids: Ids = None, json: Json = False) -> None:
     """Say that something is right and show it to the members of its space."""
     _decide(context, user, ids, False, Decision.SHARE, json=json)
@@ -73,6 +97,7 @@ def _decide(
     decision: Decision,
     *,
     json: bool,
+    **changes: Any,
 ) -> None:
     if everything == bool(ids):
         raise InvalidInput("name some, or give --all", field="ids")
@@ -83,7 +108,7 @@ def _decide(
         done: list[Reviewed] = []
         for start in range(0, len(chosen), MOST_DECISIONS):
             some = [
-                made(ReviewDecision, memory_id=one, decision=decision)
+                made(ReviewDecision, memory_id=one, decision=decision, **changes)
                 for one in chosen[start : start + MOST_DECISIONS]
             ]
             done += await memory.reviewing.decide(actor, some)

@@ -4,11 +4,11 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from remembrancer.access import Scope, ScopeSource
 from remembrancer.conversations.schemas import Appended, Message
-from remembrancer.text import Statement
+from remembrancer.text import Instant, Statement
 
 MOST_TOKENS = 100_000
 Tokens = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
@@ -38,6 +38,15 @@ class ContextQuery(BaseModel):
     )
     stable_tokens: Tokens | None = Field(None, description="Budget; from the settings if null.")
     dynamic_tokens: Tokens | None = Field(None, description="Budget; from the settings if null.")
+    as_of: Instant | None = Field(
+        None, description="What would have been told then; outside of conversations alone."
+    )
+
+    @model_validator(mode="after")
+    def _looks_back_outside_of_conversations(self) -> "ContextQuery":
+        if self.as_of is not None and (self.conversation_id is not None or self.joined):
+            raise ValueError("as_of: a conversation has the context that it was told")
+        return self
 
 
 class Block(BaseModel):

@@ -86,9 +86,10 @@ class Contexts:
 
         One database round trip, as a recall, but for the first of a conversation, which also
         writes what is frozen. Raises ``NotFound`` for a conversation the user takes no part in,
-        ``InvalidInput`` for an agent that is not the one of the conversation.
+        ``InvalidInput`` for an agent that is not the one of the conversation. With ``as_of``
+        it is told from the versions known and in force then, of what is active now.
         """
-        now = datetime.now(UTC)
+        now = wanted.as_of or datetime.now(UTC)
         asked = await self._ask(actor, wanted, now)
         if wanted.conversation_id is not None:
             agent_id = await self._entered(asked)
@@ -122,7 +123,7 @@ class Contexts:
             asked: list[tuple[str, dict[str, Any]]] = [
                 ("asker", {}),
                 ("frozen", {}),
-                ("chosen", {"count": most}),
+                _chosen_at(wanted.as_of, most),
                 ("changed", {"count": MOST_CHANGES}),
                 (
                     "speaker",
@@ -159,6 +160,7 @@ class Contexts:
             query=wanted.message,
             limit=max(most, PER_ARM),
             sources=["memory", "message", *(["chunk"] if settings.summaries else [])],
+            as_of=wanted.as_of,
         )
 
     async def _entered(self, asked: _Asked) -> UUID | None:
@@ -286,6 +288,13 @@ class _Dynamic:
     block: Block
     hits: Sequence[Hit]
     read: Sequence[tuple[UUID | None, str]]
+
+
+def _chosen_at(as_of: datetime | None, most: int) -> tuple[str, dict[str, Any]]:
+    """Return the statement for what a stable block may hold, now or as of a time."""
+    if as_of is None:
+        return "chosen", {"count": most}
+    return "chosen_as_of", {"count": most, "as_of": as_of}
 
 
 def _digest(text: str) -> bytes:

@@ -28,6 +28,9 @@ _BLANKS = {
     "weight": decayed_sql(
         "m.importance", "m.kind", "greatest(m.updated_at, m.last_accessed_at)", "now()"
     ),
+    "weight_then": decayed_sql(
+        "m.importance", "m.kind", "v.recorded_at", "CAST(:as_of AS timestamptz)"
+    ),
 }
 
 

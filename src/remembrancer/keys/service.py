@@ -34,7 +34,7 @@ class Keys:
         async with self._database.system() as connection:
             if key.user_id is not None and not await people.hold(connection, [key.user_id]):
                 raise NotFound("no such user", field="user_id")
-            values = {"id": new_uuid(), "hash": _hashed(secret), **key.model_dump()}
+            values = {"id": new_uuid(), "hash": hashed(secret), **key.model_dump()}
             statement = insert(api_keys).values(values).returning(api_keys)
             row = (await connection.execute(statement)).one()
             await audit.note(
@@ -45,10 +45,10 @@ class Keys:
     async def adopt(self, name: str, secret: str) -> None:
         """Let ``secret``, kept in a file on this machine, be an admin key."""
         async with self._database.system() as connection:
-            known = select(api_keys.c.id).where(api_keys.c.hash == _hashed(secret))
+            known = select(api_keys.c.id).where(api_keys.c.hash == hashed(secret))
             if (await connection.execute(known)).first() is None:
                 values = {"id": new_uuid(), "name": name, "role": Role.ADMIN}
-                await connection.execute(insert(api_keys).values(hash=_hashed(secret), **values))
+                await connection.execute(insert(api_keys).values(hash=hashed(secret), **values))
 
     async def list(self, actor: Actor) -> Sequence[Key]:
         """Return all keys, oldest first."""
@@ -79,7 +79,7 @@ class Keys:
         """Return who ``secret`` stands for; raise ``Unauthenticated`` if nobody."""
         # The secret has 256 random bits: a plain hash cannot be guessed, and a look-up by it
         # leaks nothing through its timing.
-        return await self._holder(api_keys.c.hash == _hashed(secret), entry_point)
+        return await self._holder(api_keys.c.hash == hashed(secret), entry_point)
 
     async def standing(self, key_id: UUID, *, entry_point: str) -> Actor:
         """Return who a key stands for that was shown before; ``Unauthenticated`` once revoked."""
@@ -113,5 +113,6 @@ class Keys:
         )
 
 
-def _hashed(secret: str) -> bytes:
+def hashed(secret: str) -> bytes:
+    """Return what is stored of a secret."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()

@@ -1,4 +1,4 @@
-"""Review: what waits for its owner is confirmed, rejected or shared by them, in bulk.
+"""Review: what waits for its owner is confirmed, edited, rejected or shared by them, in bulk.
 
 Facts that a model found, or that somebody else said, come in as pending; so does whatever is
 written with ``pending``. An instruction is pending in review but in use for its owner.
@@ -6,12 +6,10 @@ written with ``pending``. An instruction is pending in review but in use for its
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import Row, func, select, text, update
+from sqlalchemy import Row, and_, func, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
@@ -19,67 +17,23 @@ from remembrancer.access import Actor, Visibility, viewer_binds
 from remembrancer.db.engine import Database
 from remembrancer.db.tables import memories, recall_items
 from remembrancer.errors import InvalidInput, NotFound
+from remembrancer.guard.guard import Guard
 from remembrancer.indexing.index import Indexer, Searchable
-from remembrancer.memories import repeating, repository, sharing
+from remembrancer.memories import repeating, repository, rewording, sharing
 from remembrancer.memories.budget import Budget
-from remembrancer.memories.schemas import (
-    MemoryFilter,
-    MemoryId,
-    MemoryPage,
-    Review,
-    Status,
+from remembrancer.memories.decisions import (
+    MOST_DECISIONS,
+    Decision,
+    ReviewDecision,
+    Reviewed,
+    ReviewOutcome,
 )
+from remembrancer.memories.schemas import MemoryFilter, MemoryPage, Review, Status
 from remembrancer.memories.service import Memories
 from remembrancer.memories.versioning import as_changes, new_version
+from remembrancer.settings import LimitSettings
 from remembrancer.spaces import repository as spaces
 from remembrancer.users import repository as users
-
-MOST_DECISIONS = 200
-"""Decisions in one request."""
-
-
-class Decision(StrEnum):
-    """What is to become of a memory that waits."""
-
-    CONFIRM = "confirm"
-    """It is right: recall it."""
-    REJECT = "reject"
-    """It is not: forget it, and do not find it in the same messages again."""
-    SHARE = "share"
-    """It is right, and the members of its space may see it."""
-
-
-class ReviewDecision(BaseModel):
-    """A decision about one memory."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    memory_id: MemoryId
-    decision: Decision
-
-
-class ReviewOutcome(StrEnum):
-    """What has become of a memory in a review."""
-
-    CONFIRMED = "confirmed"
-    REJECTED = "rejected"
-    SHARED = "shared"
-    UPDATED = "updated"
-    """It was a change of another memory, which now says so in a new version."""
-    MENTIONED = "mentioned"
-    """Another memory says the same, and has been mentioned once more."""
-    REFUSED = "refused"
-    """It stays as it was; the reason says why."""
-    NOT_FOUND = "not_found"
-
-
-class Reviewed(BaseModel):
-    """What became of one memory, and which memory now says it."""
-
-    memory_id: str
-    outcome: ReviewOutcome
-    now: str | None = Field(None, description="Id of the memory that says it now, if one does.")
-    reason: str | None = None
 
 
 @dataclass(slots=True)
@@ -89,6 +43,7 @@ class _Plan:
     outcomes: dict[str, Reviewed] = field(default_factory=dict)
     confirmed: list[str] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
+    reopened: list[str] = field(default_factory=list)
     settled: list[str] = field(default_factory=list)
     """Those that live on in another memory."""
     repeats: dict[str, str] = field(default_factory=dict)
@@ -109,37 +64,52 @@ class Reviewing:
     """What waits for people, and what they say of it. Each decides about their own alone."""
 
     def __init__(
-        self, database: Database, indexer: Indexer, budget: Budget, owned: Memories
+        self,
+        database: Database,
+        indexer: Indexer,
+        budget: Budget,
+        owned: Memories,
+        guard: Guard,
+        limits: LimitSettings,
     ) -> None:
         self._database = database
         self._indexer = indexer
         self._budget = budget
         self._memories = owned
+        self._guard = guard
+        self._limits = limits
 
     async def waiting(
         self, actor: Actor, *, limit: int = 50, cursor: str | None = None
     ) -> MemoryPage:
         """Return a page of what waits for the actor's user, the newest first.
 
-        Each cites the message it comes from. To edit one, update it as any other memory.
+        Each cites the message it comes from.
         """
         actor.require_user()
         wanted = MemoryFilter(statuses=[Status.ACTIVE, Status.PENDING], reviews=[Review.PENDING])
         return await self._memories.list(actor, wanted, limit=limit, cursor=cursor)
 
     async def decide(self, actor: Actor, decisions: Sequence[ReviewDecision]) -> Sequence[Reviewed]:
-        """Confirm, reject or share memories; return what became of each, in order.
+        """Confirm, edit, reject or share memories; return what became of each, in order.
 
         All or, if anything fails, none. What is not the actor's is ``not_found`` among the
-        outcomes. Raises ``InvalidInput`` for none or too many, or two about one memory.
+        outcomes; words that may not be stored leave theirs ``refused``. Raises
+        ``InvalidInput`` for none or too many, or two about one memory.
         """
         actor.require_user()
         wanted = _by_id(decisions)
         async with self._database.transaction(actor) as (connection, actor):
             before = await _rows(connection, actor, wanted)
-        changing = [row for row in before.values() if row.revises is not None]
+        edits = {one.memory_id: one.edits for one in decisions}
+        edited = await rewording.prepare(
+            self._guard, self._indexer, before, edits, characters=self._limits.memory_characters
+        )
+        changing = [
+            row for row in before.values() if row.revises is not None and row.id not in edited.texts
+        ]
         texts = await self._indexer.prepare([row.content for row in changing])
-        ready = {row.id: (row.version, one) for row, one in zip(changing, texts, strict=True)}
+        ready = {row.id: (row.content, one) for row, one in zip(changing, texts, strict=True)}
         async with self._database.transaction(actor) as (connection, actor):
             owner_id = actor.require_user()
             held = await users.hold(connection, [owner_id])
@@ -149,7 +119,12 @@ class Reviewing:
             mine = await spaces.joined(connection, owner_id, places)
             await repository.lock_owner(connection, owner_id)
             rows = await _rows(connection, actor, wanted, lock=True)
-            plan = await _plan(connection, owner_id, wanted, rows, mine)
+            fit = [
+                i for i in edited.changes if i in rows and not _obstacle(rows[i], wanted[i], mine)
+            ]
+            await rewording.apply(connection, self._indexer, rows, fit, edited)
+            ready |= {i: (rows[i].content, edited.texts[i]) for i in edited.texts if i in rows}
+            plan = await _plan(connection, owner_id, wanted, rows, mine, edited)
             await self._carry_out(connection, owner_id, plan, ready)
             await _note(connection, actor, owner_id, plan)
             written = [*plan.confirmed, *(target_id for _, target_id in plan.changes)]
@@ -162,11 +137,11 @@ class Reviewing:
         connection: AsyncConnection,
         owner_id: UUID,
         plan: _Plan,
-        ready: dict[str, tuple[int, Searchable]],
+        ready: dict[str, tuple[str, Searchable]],
     ) -> None:
         for row, target_id in plan.changes:
-            version, searchable = ready.get(row.id, (0, None))
-            if searchable is None or version != row.version:
+            content, searchable = ready.get(row.id, ("", None))
+            if searchable is None or content != row.content:
                 plan.note(row.id, ReviewOutcome.REFUSED, None, "was changed meanwhile; try again")
                 continue
             [target] = (await repository.by_ids(connection, owner_id, [target_id])).values()
@@ -184,6 +159,7 @@ class Reviewing:
         await _set(connection, owner_id, plan.confirmed, Status.ACTIVE, Review.CONFIRMED)
         await _set(connection, owner_id, plan.settled, Status.FORGOTTEN, Review.CONFIRMED)
         await _set(connection, owner_id, plan.rejected, Status.FORGOTTEN, Review.REJECTED)
+        await _set(connection, owner_id, plan.reopened, Status.PENDING, Review.PENDING)
         for space_id, ids in plan.shared.items():
             await sharing.show(connection, owner_id, ids, space_id, Visibility.SHARED)
 
@@ -200,12 +176,13 @@ def _by_id(decisions: Sequence[ReviewDecision]) -> dict[str, Decision]:
 async def _rows(
     connection: AsyncConnection, actor: Actor, ids: Collection[str], *, lock: bool = False
 ) -> dict[str, Row[Any]]:
-    """Return those of the actor's own memories that can be reviewed, by id."""
+    """Return those of the actor's own memories that can be reviewed, or were rejected, by id."""
     column = memories.c
+    rejected = and_(column.status == Status.FORGOTTEN, column.review == Review.REJECTED)
     statement = (
         select(memories)
         .where(column.owner_id == actor.user_id, column.id.in_(ids))
-        .where(column.status.in_((Status.ACTIVE, Status.PENDING)))
+        .where(or_(column.status.in_((Status.ACTIVE, Status.PENDING)), rejected))
         .where(text(repository.VISIBLE).bindparams(**viewer_binds(actor)))
         .order_by(column.id)
     )
@@ -219,6 +196,7 @@ async def _plan(
     wanted: dict[str, Decision],
     rows: dict[str, Row[Any]],
     member_of: Collection[UUID],
+    edited: rewording.Rewordings,
 ) -> _Plan:
     plan = _Plan()
     hashes = [row.content_hash for row in rows.values()]
@@ -232,15 +210,19 @@ async def _plan(
     )
     for memory_id, decision in wanted.items():
         row = rows.get(memory_id)
-        if row is None:
+        if row is None or (row.status == Status.FORGOTTEN) != (decision is Decision.REOPEN):
             plan.note(memory_id, ReviewOutcome.NOT_FOUND, None)
+        elif decision is Decision.REOPEN:
+            plan.reopened.append(memory_id)
+            plan.note(memory_id, ReviewOutcome.REOPENED, memory_id)
         elif decision is Decision.REJECT:
             plan.rejected.append(memory_id)
             plan.note(memory_id, ReviewOutcome.REJECTED, None)
-        elif reason := _obstacle(row, decision, member_of):
+        elif reason := edited.refused.get(memory_id) or _obstacle(row, decision, member_of):
             plan.note(memory_id, ReviewOutcome.REFUSED, None, reason)
         else:
             _confirm(plan, row, decision, same, targets)
+            plan.outcomes[memory_id].guard = edited.findings.get(memory_id, [])
     return plan
 
 
@@ -316,6 +298,7 @@ async def _note(connection: AsyncConnection, actor: Actor, owner_id: UUID, plan:
         refused = one.outcome in {ReviewOutcome.REFUSED, ReviewOutcome.NOT_FOUND}
         action = {
             ReviewOutcome.REJECTED: "memory.reject",
+            ReviewOutcome.REOPENED: "memory.reopen",
             ReviewOutcome.SHARED: "memory.share",
         }.get(one.outcome, "memory.confirm")
         done.setdefault((action, "refused" if refused else "done"), []).append(one.memory_id)

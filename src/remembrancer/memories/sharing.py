@@ -31,6 +31,11 @@ from remembrancer.users import repository as users
 from remembrancer.validation import made
 
 ACTION: Final = "memory.share"
+_TOLD: Final = (
+    "content", "kind", "category", "subject", "importance", "valid_from", "valid_to",
+    "conversation_id", "message_id",
+)  # fmt: skip
+"""What of a memory is put into a space: also what it rests on, so that erasure reaches it."""
 
 
 class Sharing:
@@ -61,6 +66,25 @@ class Sharing:
         return await self._memories.remember(
             actor, statement, source=source, idempotency_key=idempotency_key
         )
+
+    async def put(
+        self, actor: Actor, memory_id: str, space_id: UUID, *, source: str = "manual"
+    ) -> MemoryWritten:
+        """Tell the members of a space what a memory says: a fact of its own, shared there.
+
+        The memory stays as and where it is, with its history. For its owner. Raises
+        ``NotFound`` for a space the actor is no member of, and where words may not be shared
+        ``InvalidInput``; said there already, it is a mention.
+        """
+        check_id(memory_id)
+        async with self._database.transaction(actor) as (connection, actor):
+            row = await repository.find(connection, actor, memory_id)
+        if row is None or row.status != Status.ACTIVE or not may_change(actor, row.owner_id):
+            await self._refused(actor, ACTION, memory_id)
+            raise NotFound("no such memory", field="memory_id")
+        given = {name: getattr(row, name) for name in _TOLD}
+        fact = made(FactCreate, **given, visibility=Visibility.SHARED, allow_similar=True)
+        return await self.remember(actor, space_id, fact, source=source)
 
     async def list(
         self,

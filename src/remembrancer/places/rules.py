@@ -8,8 +8,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.memories.rules import notes_in, place_content
-from remembrancer.memories.schemas import Kind, MemoryCreate
-from remembrancer.places.schemas import Mentions, PlaceCreate
+from remembrancer.memories.schemas import Kind, MemoryCreate, MemoryUpdate
+from remembrancer.places.schemas import Mentions, PlaceCreate, PlaceUpdate
 from remembrancer.text import Key
 from remembrancer.validation import made
 
@@ -28,6 +28,17 @@ def as_memory(place: PlaceCreate, *, pinned: bool = False) -> MemoryCreate:
         platform=place.platform,
         conversation_id=place.conversation_id,
         message_id=place.message_id,
+    )
+
+
+def as_changes(place: PlaceUpdate) -> MemoryUpdate:
+    """Return what a new name and notes make of the memory that the place is."""
+    version = {"expected_version": place.expected_version} if place.expected_version else {}
+    return made(
+        MemoryUpdate,
+        content=place_content(place.place_name, place.notes),
+        subject=place.place_name,
+        **version,
     )
 
 
@@ -53,7 +64,7 @@ def notes_of(memory: Any) -> str | None:
     return notes_in(memory.subject, memory.content)
 
 
-def in_its_words(error: InvalidInput, place: PlaceCreate) -> InvalidInput:
+def in_its_words(error: InvalidInput, place: PlaceCreate | PlaceUpdate) -> InvalidInput:
     """Return a refusal of the memory with the field of the place that it is about."""
     names = {"content": "notes" if place.notes else "place_name", "subject": "place_name"}
     field = names.get(error.field or "", error.field)

@@ -40,6 +40,16 @@ class PlaceCreate(PlaceMention):
     notes: Notes | None = Field(None, examples=["123 Main St, Seattle"])
 
 
+class PlaceUpdate(BaseModel):
+    """What a place is called, and what is to be known of it, from now on."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    place_name: Label
+    notes: Notes | None = None
+    expected_version: int | None = Field(None, ge=1, le=2_000_000_000)
+
+
 class Place(BaseModel):
     """A place with its latest mentions."""
 

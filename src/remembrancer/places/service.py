@@ -20,9 +20,16 @@ from remembrancer.ids import new_uuid, public_owner
 from remembrancer.memories import guarding
 from remembrancer.memories import repository as memories
 from remembrancer.memories.pausing import check_not_paused
+from remembrancer.memories.schemas import Memory
 from remembrancer.memories.service import Memories
 from remembrancer.places import repository, rules
-from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceWritten
+from remembrancer.places.schemas import (
+    Place,
+    PlaceCreate,
+    PlaceMention,
+    PlaceUpdate,
+    PlaceWritten,
+)
 from remembrancer.text import LARGEST_PAGE, Instant, Page, check_range, from_cursor, to_cursor
 from remembrancer.users import repository as users
 
@@ -112,6 +119,24 @@ class Places:
                 [told] = await _told(connection, [row])
                 return told
         raise await self._refused(actor, ACTION)
+
+    async def change(
+        self, actor: Actor, memory_id: str, changes: PlaceUpdate, *, source: str = "manual"
+    ) -> Memory:
+        """Name a place anew, with other notes or none: a new version of the memory it is.
+
+        Raises ``NotFound`` for a memory that is no place, ``VersionConflict`` where the expected
+        version is not current.
+        """
+        before = await self._memories.get(actor, memory_id)
+        if before.place_id is None:
+            raise NotFound("no such place", field="memory_id")
+        try:
+            return await self._memories.update(
+                actor, memory_id, rules.as_changes(changes), source=source
+            )
+        except InvalidInput as error:
+            raise rules.in_its_words(error, changes) from error
 
     async def get(self, actor: Actor, place_id: str) -> Place:
         """Return a place by its place id; their own if the actor sees several."""

@@ -15,6 +15,7 @@ _OURS = files("remembrancer.web") / "static"
 _FILES: Final = {
     "style.css": ("text/css", (_OURS / "style.css").read_bytes()),
     "app.js": ("text/javascript", (_OURS / "app.js").read_bytes()),
+    "review.js": ("text/javascript", (_OURS / "review.js").read_bytes()),
     "icon.svg": ("image/svg+xml", (_OURS / "icon.svg").read_bytes()),
     "htmx.js": (
         "text/javascript",

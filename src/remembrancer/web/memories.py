@@ -1,5 +1,6 @@
-"""A person's memories: the list, one memory with its history, and what is done to one."""
+"""A person's memories: the list, and the forms that add to it and change what it says."""
 
+import asyncio
 from typing import Any, Final
 from uuid import UUID
 
@@ -22,12 +23,12 @@ from remembrancer.memories.schemas import (
     Status,
 )
 from remembrancer.validation import made
-from remembrancer.web.visits import About, Checked, Form, OurForm, Visit, wanted
+from remembrancer.web.visits import About, Checked, Form, Visit, wanted
 
 router = APIRouter(prefix="/people/{user_id}/memories")
 
 PAGE: Final = 50
-_SOURCE: Final = "web"
+SOURCE: Final = "web"
 _SINGLE: Final = ("subject", "scope", "kept_for", "space_id", "text", "sort")
 
 
@@ -58,17 +59,29 @@ async def list_memories(here: About, cursor: str | None = None) -> Response:
     asked = _filter(here)
     page = await here.memory.memories.list(here.acting, asked, limit=PAGE, cursor=cursor)
     more = here.request.url.include_query_params(cursor=page.next_cursor)
-    target = here.request.headers.get("hx-target")
-    template = {"results": "memories/results.html", "more": "memories/rows.html"}
+    target = here.request.headers.get("hx-target") if here.partial else None
+    parts = {"results": "memories/results.html", "more": "memories/rows.html"}
+    template = parts.get(target or "")
+    above = {} if template else await _above(here)
     return here.page(
-        template.get(target or "", "memories/list.html") if here.partial else "memories/list.html",
+        template or "memories/list.html",
         page=page,
         asked=asked,
         filtered=asked != MemoryFilter(sort=asked.sort),
         more=f"{more.path}?{more.query}" if page.next_cursor else None,
-        can_change=_can_change(here),
+        can_change=can_change(here),
+        **above,
         **await _choices(here),
     )
+
+
+async def _above(here: Visit) -> dict[str, Any]:
+    """Return what stands above the list: the budget, and how much waits."""
+    waiting, budget = await asyncio.gather(
+        here.memory.reviewing.waiting(here.acting, limit=1),
+        here.memory.memories.budget(here.acting),
+    )
+    return {"budget": budget, "waiting": waiting.total}
 
 
 async def _choices(here: Visit) -> dict[str, Any]:
@@ -85,8 +98,10 @@ async def _choices(here: Visit) -> dict[str, Any]:
     }
 
 
-def _can_change(here: Visit) -> Any:
-    def check(memory: Memory) -> bool:
+def can_change(here: Visit) -> Any:
+    """Return what says whether the visitor may change something of somebody's."""
+
+    def check(memory: Any) -> bool:
         return may_change(here.acting, memory.user_id or SHARED_OWNER)
 
     return check
@@ -111,6 +126,7 @@ async def _form(
         error=error,
         similar=error.extra["memory_id"] if isinstance(error, SimilarMemoryExists) else None,
         memory=memory,
+        chosen_space=here.request.query_params.get("space_id", ""),
         **await _choices(here),
     )
 
@@ -140,11 +156,11 @@ async def remember(here: About, form: Checked) -> Response:
             pinned=form.get("pinned") is not None,
             allow_similar=form.get("allow_similar") is not None,
         )
-        agent_id = _agent(form)
+        agent_id = agent_of(form)
         actor = here.actor.acting_for(here.user.id, agent_id)
         if agent_id is not None and not space:
             statement = statement.model_copy(update={"scope": Scope.AGENT})
-        written = await here.memory.memories.remember(actor, statement, source=_SOURCE)
+        written = await here.memory.memories.remember(actor, statement, source=SOURCE)
     except RemembrancerError as error:
         return await _form(here, form, error)
     said = "Remembered." if written.outcome is Outcome.CREATED else "That was known already."
@@ -156,26 +172,13 @@ async def remember(here: About, form: Checked) -> Response:
     return here.done(f"{here.base}/memories/{written.memory.id}")
 
 
-def _agent(form: Form) -> UUID | None:
+def agent_of(form: Form) -> UUID | None:
+    """Return the agent that a form names, if any."""
     value = form.get("agent_id")
     try:
         return UUID(value) if value else None
     except ValueError:
         raise InvalidInput("is not the id of an agent", field="agent_id") from None
-
-
-@router.get("/{memory_id}")
-async def show(here: About, memory_id: str) -> Response:
-    """Show a memory with its history."""
-    memory = await here.memory.memories.get(here.acting, memory_id)
-    links = await here.memory.graph.associations(here.acting, memory_id, limit=20)
-    return here.page(
-        "memories/one.html",
-        memory=memory,
-        links=links,
-        can_change=_can_change(here),
-        **await names(here),
-    )
 
 
 @router.get("/{memory_id}/edit")
@@ -201,74 +204,8 @@ async def update(here: About, memory_id: str, form: Checked) -> Response:
             here.say("Nothing was changed.")
             return here.done(f"{here.base}/memories/{memory_id}")
         changes = made(MemoryUpdate, **given, **form.given("expected_version"))
-        await here.memory.memories.update(here.acting, memory_id, changes, source=_SOURCE)
+        await here.memory.memories.update(here.acting, memory_id, changes, source=SOURCE)
     except RemembrancerError as error:
         return await _form(here, form, error, memory)
     here.say("Saved as a new version.")
     return here.done(f"{here.base}/memories/{memory_id}")
-
-
-@router.post("/{memory_id}/forget", dependencies=[OurForm])
-async def forget(here: About, memory_id: str) -> Response:
-    """Forget a memory; it can be restored."""
-    memory = await here.memory.memories.forget(here.acting, memory_id)
-    here.say("Forgotten.", f"{here.base}/memories/{memory_id}/restore")
-    return await _changed(here, memory, f"{here.base}/memories")
-
-
-@router.post("/{memory_id}/restore", dependencies=[OurForm])
-async def restore(here: About, memory_id: str) -> Response:
-    """Bring a memory back."""
-    memory = await here.memory.memories.restore(here.acting, memory_id)
-    here.say("Restored.")
-    return await _changed(here, memory)
-
-
-@router.post("/{memory_id}/pin")
-async def pin(here: About, memory_id: str, form: Checked) -> Response:
-    """Pin a memory, or unpin it."""
-    pinned = form.get("pinned") != "false"
-    memory = await here.memory.memories.pin(here.acting, memory_id, pinned=pinned)
-    here.say("Pinned: no budget evicts it." if pinned else "Unpinned.")
-    return await _changed(here, memory)
-
-
-@router.post("/{memory_id}/share")
-async def share(here: About, memory_id: str, form: Checked) -> Response:
-    """Share a memory with the members of its space, or make it private again."""
-    sharing = form.get("visibility") != Visibility.PRIVATE
-    visibility = Visibility.SHARED if sharing else Visibility.PRIVATE
-    memory = await here.memory.sharing.set_visibility(here.acting, memory_id, visibility)
-    here.say("Shared with the members of its space." if sharing else "Private to you again.")
-    return await _changed(here, memory)
-
-
-async def _changed(here: Visit, memory: Memory, to: str | None = None) -> Response:
-    return here.done(
-        to or f"{here.base}/memories/{memory.id}",
-        "memories/changed_row.html" if here.request.headers.get("hx-target") else None,
-        memory=memory,
-        can_change=_can_change(here),
-        **await names(here),
-    )
-
-
-@router.get("/{memory_id}/erase")
-async def preview_erasure(here: About, memory_id: str) -> Response:
-    """Show what erasing one memory for good would delete."""
-    receipt = await here.memory.erasure.erase_memory(here.acting, memory_id)
-    return here.page("memories/erase.html", memory_id=memory_id, receipt=receipt, error=None)
-
-
-@router.post("/{memory_id}/erase")
-async def erase(here: About, memory_id: str, form: Checked) -> Response:
-    """Erase one memory for good."""
-    if (form.get("confirmation") or "").strip() != memory_id:
-        receipt = await here.memory.erasure.erase_memory(here.acting, memory_id)
-        wrong = InvalidInput("type the id of the memory", field="confirmation")
-        return here.page(
-            "memories/erase.html", 422, memory_id=memory_id, receipt=receipt, error=wrong
-        )
-    await here.memory.erasure.erase_memory(here.acting, memory_id, dry_run=False)
-    here.say("Erased for good.")
-    return here.done(f"{here.base}/memories")

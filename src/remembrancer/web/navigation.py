@@ -16,6 +16,9 @@ class Tab:
 
 _TABS: Final = (
     ("Memories", "memories", "notes"),
+    ("Review", "review", "check"),
+    ("Places", "places", "place"),
+    ("Spaces", "spaces", "people"),
     ("Agents", "agents", "agent"),
     ("Conversations", "conversations", "talk"),
     ("Graph", "graph", "graph"),

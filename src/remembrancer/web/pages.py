@@ -139,7 +139,7 @@ async def error_page(request: Request, status: int, title: str, detail: str) -> 
     actor = await state.sessions.actor(request, state.memory)
     values: dict[str, Any] = {
         "status": status,
-        "title": title,
+        "title": title.capitalize(),
         "detail": wording.sentence(detail),
     }
     return render(request, "error.html", values, actor=actor, session=session, status=status)

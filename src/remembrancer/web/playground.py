@@ -1,5 +1,6 @@
 """Ask as a person, through an agent, at a time: what would be recalled, and why."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -8,6 +9,7 @@ from zoneinfo import ZoneInfo
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from remembrancer.context.schemas import Context, ContextQuery
 from remembrancer.errors import InvalidInput, RemembrancerError
 from remembrancer.memories.schemas import Kind
 from remembrancer.recall.schemas import Mode, RecallAnswer, RecallQuery, Sort
@@ -20,11 +22,19 @@ router = APIRouter(prefix="/people/{user_id}/playground")
 SOURCES = ("memory", "message", "chunk")
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a question: what is recalled, and what the model would be handed."""
+
+    recall: RecallAnswer
+    context: Context
+
+
 @router.get("")
 async def playground(here: About) -> Response:
     """Show the form, and the answer if something was asked."""
     query = here.request.query_params
-    answer: RecallAnswer | None = None
+    answer: Answer | None = None
     error: RemembrancerError | None = None
     if "query" in query:
         try:
@@ -36,7 +46,8 @@ async def playground(here: About) -> Response:
     return here.page(
         "playground/answer.html" if alone else "playground/page.html",
         status=error.status if error else 200,
-        answer=answer,
+        answer=answer.recall if answer else None,
+        context=answer.context if answer else None,
         error=error,
         query=query,
         modes=list(Mode),
@@ -48,21 +59,24 @@ async def playground(here: About) -> Response:
     )
 
 
-async def _asked(here: Visit) -> RecallAnswer:
+async def _asked(here: Visit) -> Answer:
     query = here.request.query_params
     given: dict[str, Any] = dict(wanted(query, "query", "mode", "sort", "limit"))
     for field, name in (("kinds", "kind"), ("sources", "source")):
         if chosen := [value for value in query.getlist(name) if value]:
             given[field] = chosen
+    then: dict[str, Any] = {}
     if query.get("as_of"):
-        given["as_of"] = _instant(query["as_of"], here.user.time_zone)
+        then["as_of"] = _instant(query["as_of"], here.user.time_zone)
     agent_id = query.get("agent") or None
     try:
         agent = UUID(agent_id) if agent_id else None
     except ValueError:
         raise InvalidInput("is not the id of an agent", field="agent") from None
     actor = here.actor.acting_for(here.user.id, agent)
-    return await here.memory.recalls.recall(actor, made(RecallQuery, **given))
+    recall = await here.memory.recalls.recall(actor, made(RecallQuery, **given, **then))
+    asked = made(ContextQuery, message=given.get("query"), **then)
+    return Answer(recall, await here.memory.contexts.context(actor, asked))
 
 
 def _instant(value: str, zone: str) -> datetime:

@@ -16,6 +16,7 @@ from remembrancer.app import Remembrancer
 from remembrancer.errors import Forbidden, Unauthenticated
 
 COOKIE: Final = "remembrancer_session"
+ENTRY_POINT: Final = "web"
 LINK_SECONDS: Final = 15 * 60
 SESSION_SECONDS: Final = 12 * 3600
 _MOST_NOTICES: Final = 5
@@ -25,10 +26,11 @@ LOCAL: Final = {"localhost", "127.0.0.1", "::1"}
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """What takes a change back: where to post to."""
+    """What takes a change back: where to post what to."""
 
     action: str
     label: str = "Undo"
+    fields: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +117,9 @@ class Sessions:
         if session is None:
             return None
         if session.key_id is None:
-            return Actor(Role.ADMIN, entry_point="web")
+            return Actor(Role.ADMIN, entry_point=ENTRY_POINT)
         try:
-            return await memory.keys.standing(session.key_id, entry_point="web")
+            return await memory.keys.standing(session.key_id, entry_point=ENTRY_POINT)
         except Unauthenticated:
             self.end(session)
             return None

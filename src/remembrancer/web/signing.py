@@ -3,10 +3,10 @@
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from remembrancer.access import Role
+from remembrancer.access import Actor, Role
 from remembrancer.errors import Forbidden, InvalidInput, Unauthenticated
 from remembrancer.web.pages import signed_out
-from remembrancer.web.sessions import COOKIE, Session, set_cookie
+from remembrancer.web.sessions import COOKIE, ENTRY_POINT, Session, set_cookie
 from remembrancer.web.visits import Checked, OurForm, Sent, SignedIn
 
 router = APIRouter()
@@ -17,7 +17,14 @@ _THEMES = {"auto", "light", "dark"}
 @router.get("/login")
 async def login(request: Request, token: str) -> Response:
     """Sign in by a one-time link."""
-    return _entered(request, request.app.state.sessions.redeem(token), "/")
+    state = request.app.state
+    try:
+        session = state.sessions.redeem(token)
+    except Unauthenticated:
+        await state.memory.entrance.refused(None, entry_point=ENTRY_POINT)
+        raise
+    await state.memory.entrance.entered(Actor(Role.ADMIN, entry_point=ENTRY_POINT))
+    return _entered(request, session, "/")
 
 
 @router.get("/signin")
@@ -30,12 +37,16 @@ async def sign_in(request: Request) -> Response:
 async def sign_in_by_key(request: Request, form: Sent) -> Response:
     """Sign in with an API key."""
     memory = request.app.state.memory
+    secret = (form.get("key") or "").strip()
+    request.app.state.rate_limit.count(f"sign-in, {request.client and request.client.host}")
     try:
-        actor = await memory.keys.authenticate((form.get("key") or "").strip(), entry_point="web")
+        actor = await memory.keys.authenticate(secret, entry_point=ENTRY_POINT)
         if actor.role is Role.SERVICE:
             raise Forbidden("a service key is for programs; sign in as an admin or a user")
     except (Unauthenticated, Forbidden) as error:
+        await memory.entrance.refused(secret, entry_point=ENTRY_POINT)
         return signed_out(request, error.reason, status=error.status)
+    await memory.entrance.entered(actor)
     session = request.app.state.sessions.start(actor.key_id)
     return _entered(request, session, _inside(form.get("next")))
 
@@ -55,6 +66,7 @@ def _entered(request: Request, session: Session, to: str) -> Response:
 @router.post("/signout", dependencies=[OurForm])
 async def sign_out(here: SignedIn) -> Response:
     """End the session."""
+    await here.memory.entrance.left(here.actor)
     here.request.app.state.sessions.end(here.session)
     answer = RedirectResponse("/signin", status_code=303)
     answer.delete_cookie(COOKIE)

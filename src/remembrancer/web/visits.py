@@ -83,9 +83,11 @@ class Visit:
             status=status,
         )
 
-    def say(self, text: str, undo: str | None = None, *, label: str = "Undo") -> None:
+    def say(
+        self, text: str, undo: str | None = None, *, fields: tuple[tuple[str, str], ...] = ()
+    ) -> None:
         """Say something on the page that comes next; ``undo`` is what takes it back."""
-        self.session.say(Notice(text, Undo(undo, label) if undo else None))
+        self.session.say(Notice(text, Undo(undo, fields=fields) if undo else None))
 
     def done(self, to: str, template: str | None = None, **values: Any) -> Response:
         """Answer a change: with a part of the page where a script asked, else by going there."""

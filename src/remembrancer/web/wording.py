@@ -1,8 +1,10 @@
 """The words of pages that depend on what is shown."""
 
+from collections.abc import Mapping
 from typing import Final
 
-from remembrancer.access import Scope, ScopeSource
+from remembrancer.access import Scope, ScopeSource, SpaceRole
+from remembrancer.memories.decisions import ReviewOutcome
 from remembrancer.memories.schemas import Kind, Relation, Status
 from remembrancer.preferences.schemas import AgentMemoryConfig
 
@@ -18,6 +20,7 @@ STATUSES: Final = {
     Status.PENDING: "Waiting",
     Status.FORGOTTEN: "Forgotten",
 }
+ROLES: Final = {SpaceRole.OWNER: "Owner", SpaceRole.MEMBER: "Member"}
 RELATIONS: Final = {relation: relation.replace("_", " ") for relation in Relation}
 SOURCES: Final = {
     ScopeSource.ADMIN_OVERRIDE: "Admin policy",
@@ -25,7 +28,29 @@ SOURCES: Final = {
     ScopeSource.USER_TOGGLE: "Former setting",
     ScopeSource.AGENT_DEFAULT: "Agent default",
 }
-_BY: Final = {"manual": "by hand", "web": "on these pages", "api": "by a program"}
+_BY: Final = {
+    "manual": "by hand",
+    "web": "on these pages",
+    "api": "by a program",
+    "review": "in a review",
+    "extraction": "from what was said",
+}
+
+
+_PLAIN: Final = {"Input should be a valid UUID": "is not an id", "Field required": "is needed"}
+"""Beginnings of what a library says is wrong, and what a person is told."""
+_FIELDS: Final = {
+    "agent_id": "Agent",
+    "content": "What to remember",
+    "display_name": "Name",
+    "place_id": "Id",
+    "place_name": "Name",
+    "platform_user_id": "Id there",
+    "query": "Question",
+    "space_id": "Space",
+    "subject": "About",
+    "user_id": "Id of the person",
+}
 
 
 def by(source: str) -> str:
@@ -43,19 +68,39 @@ def source(config: AgentMemoryConfig) -> str:
     }[config.source]
 
 
+def reviewed(counts: Mapping[ReviewOutcome, int]) -> str:
+    """Say what became of what was reviewed."""
+    words = {
+        ReviewOutcome.CONFIRMED: "confirmed",
+        ReviewOutcome.SHARED: "confirmed and shared",
+        ReviewOutcome.UPDATED: "confirmed as a change of another memory",
+        ReviewOutcome.MENTIONED: "known already, and mentioned once more",
+        ReviewOutcome.REJECTED: "rejected",
+        ReviewOutcome.REOPENED: "waiting again",
+        ReviewOutcome.REFUSED: "left as it was",
+        ReviewOutcome.NOT_FOUND: "not there any more",
+    }
+    said = [f"{counts[what]:,} {text}" for what, text in words.items() if what in counts]
+    return f"{', '.join(said)}."
+
+
 def kind(value: Kind) -> str:
     """Return a kind as a label."""
     return "To-do" if value is Kind.TODO else value.capitalize()
 
 
-def sentence(text: str) -> str:
+def sentence(text: str, capital: bool = True) -> str:
     """Return an error's words as a sentence."""
     text = text.strip()
-    return (
-        f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}"
-        if text
-        else ""
-    )
+    for technical, plain in _PLAIN.items():
+        text = plain if text.startswith(technical) else text
+    first = text[:1].upper() if capital else text[:1]
+    return f"{first}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}" if text else ""
+
+
+def field(name: str) -> str:
+    """Return what a field is called on the pages."""
+    return _FIELDS.get(name) or name.replace("_", " ").capitalize()
 
 
 def shortened(text: str, length: int = 80) -> str:

@@ -15,7 +15,7 @@ document.addEventListener("click", async (event) => {
   const said = button.querySelector("[data-said]") || button;
   const before = said.textContent;
   try {
-    await navigator.clipboard.writeText(source.textContent.trim());
+    await navigator.clipboard.writeText(source.textContent);
     said.textContent = "Copied";
   } catch {
     getSelection().selectAllChildren(source);
@@ -36,7 +36,7 @@ for (const picture of document.querySelectorAll(".graph")) {
 // In a list, j and k go down and up, as in a mail program; / goes to the search field.
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.closest("input, textarea, select, [contenteditable]")) return;
+  if (event.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
   if (event.key === "/") {
     const search = document.querySelector("[data-search]");
     if (search) { event.preventDefault(); search.focus(); }

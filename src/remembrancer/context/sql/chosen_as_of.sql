@@ -1,0 +1,33 @@
+-- What a stable block outside of conversations would have held, the weightiest first: what is
+-- active now, in the words known and in force then.
+--
+-- Binds: user_id, agent_id, as_of, count. {visible} comes from access.py, {weight_then} from
+-- decay.py.
+
+WITH best AS MATERIALIZED (
+    SELECT m.owner_id AS memory_owner_id, m.id AS memory_id, v.version, m.kind, m.category,
+           m.subject, v.content, {shared} AS shared, m.created_at, m.pinned,
+           {weight_then} AS weight, count(*) OVER () AS total
+      FROM memories AS m
+      JOIN memory_versions AS v ON v.owner_id = m.owner_id
+                               AND v.memory_id = m.id
+                               AND v.recorded_at <= :as_of
+                               AND (v.superseded_at IS NULL OR v.superseded_at > :as_of)
+                               AND (v.valid_from IS NULL OR v.valid_from <= :as_of)
+                               AND (v.valid_to IS NULL OR v.valid_to > :as_of)
+     WHERE {visible}
+       AND m.status = 'active'
+     ORDER BY m.pinned DESC, weight DESC, m.created_at, m.id
+     LIMIT :count
+)
+
+SELECT b.*, n.mentions, n.mentioned_in
+  FROM best AS b
+ CROSS JOIN LATERAL (
+       SELECT count(*) AS mentions, count(DISTINCT n.conversation_id) AS mentioned_in
+         FROM mentions AS n
+        WHERE n.owner_id = b.memory_owner_id
+          AND n.memory_id = b.memory_id
+          AND n.mentioned_at <= :as_of
+       ) AS n
+ ORDER BY b.pinned DESC, b.weight DESC, b.created_at, b.memory_id
