@@ -56,6 +56,7 @@ from remembrancer.preferences.service import Preferences
 from remembrancer.recall.accesses import Accesses
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
 from remembrancer.recall.service import Recall
+from remembrancer.records.service import Records
 from remembrancer.settings import Settings
 from remembrancer.spaces.service import Spaces
 from remembrancer.tools.memory import memory_tools
@@ -138,6 +139,9 @@ class Remembrancer:
         self.accesses = Accesses(database)
         self.recalls = Recall(
             database, embedder, self.accesses, self.reads, longest_query=limits.message_characters
+        )
+        self.records = Records(
+            database, indexer, writing, budget, limits, self.guard, self.reads, self.recalls
         )
         renderer = Renderer(Templates(settings.context.templates))
         self.contexts = Contexts(database, self.recalls, self.reads, renderer, settings.context)
