@@ -226,13 +226,15 @@ class Records:
         async with self._database.transaction(actor) as (connection, actor):
             goes = await self._writing.begin(connection, actor)
             owner_id = goes.place.owner_id
+            taken = Conflict("something lies there already", field="address")
+            if await repository.here(connection, actor, new):
+                raise taken
             moving = await repository.here(connection, actor, old)
             if not moving:
                 raise NotFound("no such record", field="address")
             above = [new[:length] for length in range(2, len(new))]
-            taken = await repository.here(connection, actor, new)
-            if new[: len(old)] == old or taken or await repository.at(connection, actor, above):
-                raise Conflict("something lies there already", field="address")
+            if new[: len(old)] == old or await repository.at(connection, actor, above):
+                raise taken
             await repository.hold(connection, owner_id, [one for one, _ in moving])
             to = rules.moved([address for _, address in moving], old, new)
             for address in to.values():
