@@ -168,7 +168,6 @@ async def test_a_pydantic_ai_agent_remembers(
     ]
     # The last messages, the context, and what was said.
     sent = [(one["role"], one["content"]) for one in model.requests[2]["messages"]]
-    print(sent)
     sent = [one for one in sent if one[0] != "system"]
     assert sent[:2] == [("user", "What should I not eat?"), ("assistant", "No peanuts.")]
     assert FACT in sent[2][1]

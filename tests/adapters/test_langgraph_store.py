@@ -173,7 +173,7 @@ async def test_it_answers_as_the_frameworks_own_store_does(
             assert [told(one) for one in await store.abatch(batch)] == expected
 
     @settings(
-        max_examples=20,
+        max_examples=10,
         deadline=None,
         derandomize=True,
         database=None,

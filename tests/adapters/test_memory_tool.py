@@ -112,14 +112,14 @@ async def test_it_answers_as_anthropics_own_backend_does(
             assert without_directories(answer) == without_directories(expected), command
 
     @settings(
-        max_examples=20,
+        max_examples=10,
         deadline=None,
         derandomize=True,
         database=None,
         suppress_health_check=list(HealthCheck),
         phases=[Phase.generate],
     )
-    @given(st.lists(COMMANDS, min_size=10, max_size=25))
+    @given(st.lists(COMMANDS, min_size=10, max_size=20))
     def compare(commands: list[dict[str, Any]]) -> None:
         asyncio.run_coroutine_threadsafe(play(commands), loop).result()
 
