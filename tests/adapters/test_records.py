@@ -4,11 +4,15 @@ import sys
 from typing import Any
 
 import pytest
+from scripted import Scripted, answer, fact, minded
 from support import rows
 
 from remembrancer import (
     Agent,
     Conflict,
+    ConversationCreate,
+    MemoryCreate,
+    MessageCreate,
     MoveRequest,
     Remembrancer,
     Scope,
@@ -16,6 +20,7 @@ from remembrancer import (
     VersionConflict,
     as_actor,
 )
+from remembrancer.memories.reviewing import Decision, ReviewDecision
 from remembrancer.records.schemas import Changes, RecordWrite
 
 A, B = ("shelf", "a"), ("shelf", "b")
@@ -104,6 +109,30 @@ async def test_moving_takes_what_lies_below_along(memory: Remembrancer, ada: Use
             await memory.records.move(actor, B, target)
     await keep(memory, actor, (("shelf", "a", "x"), "3"))
     assert len(await kept(memory, actor)) == 3
+
+
+async def test_what_a_program_keeps_is_the_programs_to_change(
+    memory: Remembrancer, ada: User, model: Scripted
+) -> None:
+    """Neither a fact found in a conversation nor a confirmed revision becomes its new version."""
+    actor = as_actor(ada)
+    await keep(memory, actor, (A, "Ada works at Acme."))
+    [record] = await memory.records.search(actor, ("shelf",))
+    model.said = [
+        answer("Work.", fact("Ada works at Bolt.", "Ada", 1, updates=record.memory_id)),
+    ]
+    talk = await memory.conversations.create(actor, ConversationCreate())
+    said = [MessageCreate(content=f"I work at Bolt, for {n} days now") for n in range(21)]
+    await memory.conversations.append(actor, talk.id, said)
+    async with minded(memory, model.base_url, retries=0) as minds:
+        await minds.summaries.summarise(actor, talk.id)
+    waits = MemoryCreate(content="Ada works at Coil.", pending=True, revises=record.memory_id)
+    pending = (await memory.memories.remember(actor, waits)).memory
+    decision = ReviewDecision(memory_id=pending.id, decision=Decision.CONFIRM)
+    await memory.reviewing.decide(actor, [decision])
+    assert await kept(memory, actor) == {A: "Ada works at Acme."}
+    others = [m.content for m in (await memory.memories.list(actor)).memories if not m.address]
+    assert sorted(others) == ["Ada works at Bolt.", "Ada works at Coil."]
 
 
 async def test_row_security_hides_records_without_any_filter(
