@@ -7,6 +7,8 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from langgraph.graph import START, StateGraph
+from langgraph.runtime import Runtime
 from langgraph.store.base import (
     GetOp,
     InvalidNamespaceError,
@@ -300,6 +302,21 @@ async def test_threads_use_the_methods_that_do_not_await(store: RemembrancerStor
     assert namespaces == [("sync",)]
     with pytest.raises(RuntimeError, match="awaited"):
         store.get(("sync",), "1")
+
+
+async def test_nodes_that_do_not_await_use_it(store: RemembrancerStore) -> None:
+    """LangGraph runs them in threads, and hands them the store of the graph."""
+
+    def node(state: dict[str, Any], runtime: Runtime[None]) -> dict[str, Any]:
+        assert runtime.store is not None
+        runtime.store.put(("said",), "1", {"text": state["said"]})
+        return {"said": runtime.store.search(("said",))[0].value["text"].upper()}
+
+    graph = StateGraph(dict)
+    graph.add_node("node", node)
+    graph.add_edge(START, "node")
+    compiled = graph.compile(store=store)
+    assert await compiled.ainvoke({"said": "hello"}) == {"said": "HELLO"}
 
 
 async def test_another_event_loop_is_served_too(store: RemembrancerStore) -> None:

@@ -325,6 +325,23 @@ async def test_sizes_and_contents_have_bounds(tool: RemembrancerMemoryTool) -> N
     assert rows("SELECT length(content) FROM memories") == [(1990,)]
 
 
+async def test_any_text_comes_back_as_it_was(tool: RemembrancerMemoryTool) -> None:
+    """Blank ones, spaces at the ends, and what stands for a blank one too."""
+    texts = ["", " \n\t", "  a \n\n", "(a file with nothing to read in it)", "a\rb\r\n", "日本語🙂"]
+    for number, text in enumerate(texts):
+        path = f"/memories/{number}.md"
+        await said(tool, "create", path=path, file_text=text)
+        shown = await said(tool, "view", path=path)
+        lines = [line.partition("\t")[2] for line in shown.split("\n")[1:]]
+        assert "\n".join(lines) == text
+
+
+async def test_a_refusal_can_be_sent(tool: RemembrancerMemoryTool) -> None:
+    """Whatever a model wrote: half a character is quoted as a question mark."""
+    for path in ("/memories/\ud800", "\udfff"):
+        assert (await said(tool, "view", path=path)).encode().startswith(b"Error: Path")
+
+
 async def test_edits_at_the_same_time_are_all_kept(tool: RemembrancerMemoryTool) -> None:
     """One that finds the file changed meanwhile begins anew."""
     await said(tool, "create", path="/memories/a.md", file_text="start\n")

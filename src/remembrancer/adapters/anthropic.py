@@ -246,7 +246,8 @@ async def _answered(work: Coroutine[Any, Any, str]) -> str:
     try:
         return await work
     except FileRefused as error:
-        raise ToolError(str(error)) from error
+        # It may quote half a character, which nothing could send.
+        raise ToolError(str(error).encode("utf-8", "replace").decode()) from error
 
 
 def _address(at: Names) -> Address:
@@ -255,9 +256,8 @@ def _address(at: Names) -> Address:
 
 def _text_of(record: Record) -> str:
     """Return the text of a file; one that nothing can be read in keeps it beside the memory."""
-    if record.content == _BLANK:
-        return str(record.metadata.get("text", ""))
-    return record.content
+    kept = record.metadata.get("text")
+    return kept if record.content == _BLANK and isinstance(kept, str) else record.content
 
 
 def _text(command: Any, name: str, default: str | None = None) -> str:

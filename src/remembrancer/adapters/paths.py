@@ -44,15 +44,16 @@ def names(path: str) -> Names:
     if len(found) > DEEPEST:
         raise FileRefused(f"Path {path} has more than {DEEPEST} levels")
     for name in found:
+        if name and set(name) <= _DOTS:
+            raise FileRefused(f"Path {path} would escape /memories directory")
         for unfit, reason in _UNFIT:
             if unfit(name):
-                raise FileRefused(f"Path {path} would escape /memories directory: {reason}")
+                raise FileRefused(f"Path {path} cannot be used: {reason}")
     return found
 
 
 _UNFIT: Final[Sequence[tuple[Callable[[str], bool], str]]] = (
     (lambda name: not name, "a name is empty"),
-    (lambda name: set(name) <= _DOTS, "a name is made of dots"),
     (lambda name: name != name.strip(), "a name begins or ends with a space"),
     (lambda name: "\\" in name, "a name holds a backslash"),
     (lambda name: bool(_LOOKALIKES & set(name)), "a name holds what looks like a slash"),

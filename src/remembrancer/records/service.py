@@ -1,7 +1,6 @@
 """Keep records: write, read, search, move and forget them by their addresses."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Row
@@ -79,7 +78,8 @@ class Records:
             found = _by_address(await repository.at(connection, actor, possible))
             renewed = [found[one].id for one in refresh if one in found]
             await _extend(connection, actor, renewed)
-        return {one: await self._told(actor, row) for one, row in found.items()}
+        await self._note_read(actor, list(found.values()))
+        return {one: _told(row) for one, row in found.items()}
 
     async def search(
         self,
@@ -116,7 +116,8 @@ class Records:
         if refresh and rows:
             async with self._database.transaction(now) as (connection, now):
                 await _extend(connection, now, [row.id for row in rows])
-        return [replace(await self._told(now, row), score=scores.get(row.id)) for row in rows]
+        await self._note_read(now, rows)
+        return [_told(row, scores.get(row.id)) for row in rows]
 
     async def _ranked(self, actor: Actor, query: str, ids: Sequence[str]) -> dict[str, float]:
         """Return what recall makes of memories of the actor's user: the score of each it finds."""
@@ -244,18 +245,22 @@ class Records:
             )
             await _note(connection, actor, "memory.update", [one for one, _ in moving])
 
-    async def _told(self, actor: Actor, row: Row[Any]) -> Record:
-        await self._reads.note(actor, "memory.read", [(row.owner_id, row.id)])
-        return Record(
-            address=tuple(row.address),
-            memory_id=row.id,
-            user_id=row.owner_id,
-            content=row.content,
-            metadata=row.metadata,
-            version=row.version,
-            created_at=row.created_at,
-            updated_at=row.updated_at,
-        )
+    async def _note_read(self, actor: Actor, rows: Sequence[Row[Any]]) -> None:
+        await self._reads.note(actor, "memory.read", [(row.owner_id, row.id) for row in rows])
+
+
+def _told(row: Row[Any], score: float | None = None) -> Record:
+    return Record(
+        address=tuple(row.address),
+        memory_id=row.id,
+        user_id=row.owner_id,
+        content=row.content,
+        metadata=row.metadata,
+        version=row.version,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        score=score,
+    )
 
 
 async def _check_known(connection: AsyncConnection, actor: Actor) -> None:
