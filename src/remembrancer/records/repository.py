@@ -113,18 +113,12 @@ _EXTEND = tuple(
        SET valid_to = now() + make_interval(mins => 1) * CAST(m.metadata ->> 'ttl' AS float8)
       FROM memories AS m
      WHERE m.owner_id = :owner_id AND m.id = ANY (CAST(:ids AS text[])) AND m.metadata ? 'ttl'
-       AND {which}
+       AND t.owner_id = :owner_id AND {which}
 """)
     for table, which in (
-        (
-            "memory_versions",
-            "t.owner_id = m.owner_id AND t.memory_id = m.id AND t.version = m.version",
-        ),
-        (
-            "recall_items",
-            "t.owner_id = m.owner_id AND t.memory_id = m.id AND t.superseded_at IS NULL",
-        ),
-        ("memories", "t.owner_id = m.owner_id AND t.id = m.id"),
+        ("memory_versions", "t.memory_id = m.id AND t.version = m.version"),
+        ("recall_items", "t.memory_id = m.id AND t.superseded_at IS NULL"),
+        ("memories", "t.id = m.id"),
     )
 )
 

@@ -1,6 +1,7 @@
 """Addresses of records: what may be one, and what lies under what. Pure."""
 
 from collections.abc import Collection, Iterable, Mapping
+from datetime import timedelta
 
 from remembrancer.errors import InvalidInput, VersionConflict
 from remembrancer.records.schemas import Address, RecordWrite
@@ -34,6 +35,14 @@ def check_ttl(ttl: float | None) -> None:
     """Raise ``InvalidInput`` unless ``ttl`` is null or a sensible number of minutes."""
     if ttl is not None and not 0 < ttl <= 1_000_000_000:
         raise InvalidInput("must be more than 0 and at most 1,000,000,000 minutes", field="ttl")
+
+
+def is_used_up(ttl: float | None, left: timedelta) -> bool:
+    """Say whether enough of a record's minutes is over for a read to let them begin anew.
+
+    A twentieth: reads that follow each other write nothing.
+    """
+    return ttl is not None and left < timedelta(minutes=ttl) * 0.95
 
 
 def last_of_each(writes: Iterable[RecordWrite]) -> dict[Address, RecordWrite]:

@@ -1,6 +1,7 @@
 """Keep records: write, read, search, move and forget them by their addresses."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Row
@@ -76,8 +77,7 @@ class Records:
             await _check_known(connection, actor)
             possible = [one for one in addresses if _is_possible(one)]
             found = _by_address(await repository.at(connection, actor, possible))
-            renewed = [found[one].id for one in refresh if one in found]
-            await _extend(connection, actor, renewed)
+            await _extend(connection, actor, [found[one] for one in refresh if one in found])
         await self._note_read(actor, list(found.values()))
         return {one: _told(row) for one, row in found.items()}
 
@@ -113,9 +113,9 @@ class Records:
             rows = sorted(rows, key=lambda row: -scores.get(row.id, float("-inf")))
         if not at_once:
             rows = rows[offset:] if limit is None else rows[offset : offset + limit]
-        if refresh and rows:
+        if refresh and any(_is_used_up(row) for row in rows):
             async with self._database.transaction(now) as (connection, now):
-                await _extend(connection, now, [row.id for row in rows])
+                await _extend(connection, now, rows)
         await self._note_read(now, rows)
         return [_told(row, scores.get(row.id)) for row in rows]
 
@@ -282,9 +282,16 @@ async def _check_alone(
         raise Conflict("something lies there already", field="address")
 
 
-async def _extend(connection: AsyncConnection, actor: Actor, ids: Sequence[str]) -> None:
-    if ids:
+async def _extend(connection: AsyncConnection, actor: Actor, rows: Sequence[Row[Any]]) -> None:
+    if ids := [row.id for row in rows if _is_used_up(row)]:
         await repository.extend(connection, actor.require_user(), ids)
+
+
+def _is_used_up(row: Row[Any]) -> bool:
+    now = datetime.now(UTC)
+    return row.valid_to is not None and rules.is_used_up(
+        row.metadata.get("ttl"), row.valid_to - now
+    )
 
 
 async def _note(connection: AsyncConnection, actor: Actor, action: str, ids: Sequence[str]) -> None:
