@@ -72,8 +72,8 @@ class Remembrancer:
 
     Open one with :meth:`open`. ``remember`` and ``recall`` are the short way; the services
     (``users``, ``agents``, ``preferences``, ``policy``, ``spaces``, ``memories``, ``moving``,
-    ``conversations``, ``recalls``, ``contexts``, ``bulletins``, ``turns``, ``keys``) have all the
-    rest, each method taking the :class:`Actor` it answers.
+    ``records``, ``conversations``, ``recalls``, ``contexts``, ``bulletins``, ``turns``,
+    ``keys``) have all the rest, each method taking the :class:`Actor` it answers.
     """
 
     def __init__(self, settings: Settings, database: Database, embedder: Embedder) -> None:

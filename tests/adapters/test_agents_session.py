@@ -115,6 +115,19 @@ async def test_a_session_is_cleared(session: RemembrancerSession) -> None:
     assert await session.get_items() == ITEMS[:1]
 
 
+async def test_a_session_goes_on_when_its_user_is_merged(
+    memory: Remembrancer, ada: User, bob: User, session: RemembrancerSession
+) -> None:
+    """Under the id it was made with: read, added to, popped and cleared."""
+    await session.add_items(ITEMS[:2])
+    await memory.identity.merge(as_actor(), bob.id, ada.id)
+    await session.add_items(ITEMS[2:4])
+    assert await session.get_items() == ITEMS[:4]
+    assert await session.pop_item() == ITEMS[3]
+    await session.clear_session()
+    assert await session.get_items() == []
+
+
 async def test_what_others_said_in_the_conversation_is_there(
     memory: Remembrancer, session: RemembrancerSession
 ) -> None:

@@ -355,6 +355,19 @@ async def test_nobody_sees_another_users_items(
     assert await store.alist_namespaces() == [(str(bob.id),)]
 
 
+async def test_a_store_goes_on_when_its_user_is_merged(
+    memory: Remembrancer, ada: User, bob: User, store: RemembrancerStore
+) -> None:
+    """Under the id it was made with: read, searched, written and deleted from."""
+    await store.aput(("n",), "1", {"text": "Likes tea."}, ttl=60)
+    await memory.identity.merge(as_actor(), bob.id, ada.id)
+    await store.aput(("n",), "2", {"text": "Likes rain."})
+    assert {item.key for item in await store.asearch(("n",), query="drinks")} == {"1", "2"}
+    await store.adelete(("n",), "1")
+    assert await store.aget(("n",), "1") is None
+    assert rows("SELECT DISTINCT owner_id FROM memories") == [(bob.id,)]
+
+
 async def test_what_cannot_be_kept_is_refused(
     memory: Remembrancer, ada: User, store: RemembrancerStore
 ) -> None:

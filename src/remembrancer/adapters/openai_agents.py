@@ -21,7 +21,6 @@ from remembrancer.validation import made
 
 try:
     from agents import Agent, FunctionTool, RunContextWrapper, SessionSettings, TResponseInputItem
-    from agents.memory import SessionABC
     from agents.tool_context import ToolContext as CallContext
 except ImportError as error:
     raise missing("openai-agents") from error
@@ -34,7 +33,7 @@ _WHOLE: Final = "content"
 Item = dict[str, Any]
 
 
-class RemembrancerSession(SessionABC):
+class RemembrancerSession:
     """A session whose items are the messages of a conversation the actor takes part in.
 
     What people and the agent say is recalled, summarised and learnt from; calls of tools, their
@@ -52,7 +51,7 @@ class RemembrancerSession(SessionABC):
         limit: int | None = None,
     ) -> None:
         self.session_id = str(conversation_id)
-        self.session_settings = SessionSettings(limit=limit)
+        self.session_settings: SessionSettings | None = SessionSettings(limit=limit)
         self._memory = memory
         self._actor = actor
         self._conversation_id = conversation_id
@@ -65,7 +64,7 @@ class RemembrancerSession(SessionABC):
         return found if wanted is None else found[max(0, len(found) - wanted) :]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Add items at the end, all or none.
+        """Add items at the end, all or none of as many as a request may have (1,000).
 
         Raises ``InvalidInput`` for one that is longer than a message may be.
         """
@@ -88,7 +87,9 @@ class RemembrancerSession(SessionABC):
 
     async def clear_session(self) -> None:
         """Erase all items, with what rests on them alone; what others said in it stays."""
-        mine = [one for one in await self._messages(None) if one.user_id == self._actor.user_id]
+        # Who they are now: they may have been merged into another.
+        person = await self._memory.users.get(self._actor, self._actor.require_user())
+        mine = [one for one in await self._messages(None) if one.user_id == person.id]
         if mine:
             await self._erase(mine)
 
