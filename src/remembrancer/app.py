@@ -57,6 +57,7 @@ from remembrancer.preferences.service import Preferences
 from remembrancer.recall.accesses import Accesses
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
 from remembrancer.recall.service import Recall
+from remembrancer.records.service import Records
 from remembrancer.settings import Settings
 from remembrancer.spaces.service import Spaces
 from remembrancer.tools.memory import memory_tools
@@ -72,8 +73,8 @@ class Remembrancer:
 
     Open one with :meth:`open`. ``remember`` and ``recall`` are the short way; the services
     (``users``, ``agents``, ``preferences``, ``policy``, ``spaces``, ``memories``, ``moving``,
-    ``conversations``, ``recalls``, ``contexts``, ``bulletins``, ``turns``, ``keys``) have all the
-    rest, each method taking the :class:`Actor` it answers.
+    ``records``, ``conversations``, ``recalls``, ``contexts``, ``bulletins``, ``turns``,
+    ``keys``) have all the rest, each method taking the :class:`Actor` it answers.
     """
 
     def __init__(self, settings: Settings, database: Database, embedder: Embedder) -> None:
@@ -140,6 +141,9 @@ class Remembrancer:
         self.accesses = Accesses(database)
         self.recalls = Recall(
             database, embedder, self.accesses, self.reads, longest_query=limits.message_characters
+        )
+        self.records = Records(
+            database, indexer, writing, budget, limits, self.guard, self.reads, self.recalls
         )
         renderer = Renderer(Templates(settings.context.templates))
         self.contexts = Contexts(database, self.recalls, self.reads, renderer, settings.context)

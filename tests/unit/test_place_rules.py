@@ -34,6 +34,7 @@ class _Row:
     kind: str = "place"
     valid_from: None = None
     valid_to: None = None
+    address: None = None
 
 
 def test_places_are_one_by_place_id_alone() -> None:

@@ -89,28 +89,28 @@ async def owner(connection: AsyncConnection, owner_id: UUID) -> None:
     await memories.lock_owner(connection, owner_id)
 
 
-async def message(
-    connection: AsyncConnection, conversation_id: UUID, message_id: UUID
-) -> Row[Any] | None:
-    """Return a message, locked with its conversation and the owners of what rests on it."""
+async def messages_in(
+    connection: AsyncConnection, conversation_id: UUID, message_ids: Sequence[UUID]
+) -> Sequence[Row[Any]]:
+    """Return messages, locked with their conversation and the owners of what rests on them."""
     held: set[UUID] = set()
     while True:
-        found = await find_message(connection, conversation_id, message_id)
-        if found is None:
-            return None
-        whose = {found.owner_id, *await resting.owners(connection, [message_id])}
+        found = await find_messages(connection, conversation_id, message_ids)
+        whose = {row.owner_id for row in found}
+        whose |= await resting.owners(connection, [row.id for row in found])
         if whose <= held:
             break
         await people.hold(connection, whose)
         held |= whose
     await connection.execute(_CONVERSATION, {"id": conversation_id})
     await owners(connection, whose)
-    return await find_message(connection, conversation_id, message_id)
+    return await find_messages(connection, conversation_id, message_ids)
 
 
-async def find_message(
-    connection: AsyncConnection, conversation_id: UUID, message_id: UUID
-) -> Row[Any] | None:
-    """Return a message of a conversation."""
-    statement = select(messages).filter_by(conversation_id=conversation_id, id=message_id)
-    return (await connection.execute(statement)).first()
+async def find_messages(
+    connection: AsyncConnection, conversation_id: UUID, message_ids: Sequence[UUID]
+) -> Sequence[Row[Any]]:
+    """Return messages of a conversation, those that are there."""
+    statement = select(messages).filter_by(conversation_id=conversation_id)
+    statement = statement.where(messages.c.id.in_(message_ids))
+    return (await connection.execute(statement)).all()

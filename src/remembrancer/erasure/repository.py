@@ -19,7 +19,7 @@ _CHUNKS_OVER = text("""
       JOIN messages AS m ON m.conversation_id = c.conversation_id
                         AND m.position BETWEEN c.range_start AND c.range_end
      WHERE m.owner_id = :owner_id
-       AND (CAST(:message_id AS uuid) IS NULL OR m.id = :message_id)
+       AND (CAST(:message_ids AS uuid[]) IS NULL OR m.id = ANY (CAST(:message_ids AS uuid[])))
 """)
 
 
@@ -225,21 +225,25 @@ async def erase_memories(
     return await delete(connection, _OF_MEMORIES, pairs(memories))
 
 
-async def erase_message(connection: AsyncConnection, owner_id: UUID, message_id: UUID) -> Counts:
-    """Delete a message and the summaries over it, with what search has of them."""
-    counts = await erase_chunks_over(connection, owner_id, message_id)
-    itself = {"owners": [owner_id], "ids": [message_id]}
-    counts += await delete(connection, _ITEMS_OF_SOURCES, itself)
-    gone = "DELETE FROM messages WHERE owner_id = :owner_id AND id = :id"
-    key = {"owner_id": owner_id, "id": message_id}
+async def erase_messages(
+    connection: AsyncConnection, owner_id: UUID, message_ids: Sequence[UUID]
+) -> Counts:
+    """Delete messages of an owner and the summaries over them, with what search has of them."""
+    counts = await erase_chunks_over(connection, owner_id, message_ids)
+    ids = list(message_ids)
+    themselves = {"owners": [owner_id] * len(ids), "ids": ids}
+    counts += await delete(connection, _ITEMS_OF_SOURCES, themselves)
+    gone = "DELETE FROM messages WHERE owner_id = :owner_id AND id = ANY (CAST(:ids AS uuid[]))"
+    key = {"owner_id": owner_id, "ids": ids}
     return counts + await delete(connection, [("messages", gone)], key)
 
 
 async def erase_chunks_over(
-    connection: AsyncConnection, owner_id: UUID, message_id: UUID | None = None
+    connection: AsyncConnection, owner_id: UUID, message_ids: Sequence[UUID] | None = None
 ) -> Counts:
-    """Delete everybody's summaries over an owner's messages, or over one of them."""
-    which = {"owner_id": owner_id, "message_id": message_id}
+    """Delete everybody's summaries over an owner's messages, or over some of them."""
+    some = None if message_ids is None else list(message_ids)
+    which = {"owner_id": owner_id, "message_ids": some}
     rows = (await connection.execute(_CHUNKS_OVER, which)).all()
     over = {"owners": [row.owner_id for row in rows], "ids": [row.id for row in rows]}
     return await delete(connection, [*_ITEMS_OF_SOURCES, ("chunks", _CHUNKS)], over)

@@ -115,7 +115,7 @@ _FELL_BACK = text(f"""
     SELECT DISTINCT ON (v.owner_id, v.memory_id)
            v.owner_id, v.memory_id AS id, v.version, v.content, v.valid_from,
            CASE WHEN i.id IS NULL THEN v.valid_to ELSE i.valid_to END AS valid_to,
-           m.agent_id, m.space_id, m.status, m.place_id
+           m.agent_id, m.space_id, m.status, m.place_id, m.address
       FROM {MEMORIES}
       JOIN memories AS m ON m.owner_id = s.owner_id AND m.id = s.id
       JOIN memory_versions AS v ON v.owner_id = m.owner_id AND v.memory_id = m.id
@@ -223,7 +223,8 @@ async def _drop_versions(
 
 async def _hold_again(connection: AsyncConnection, rows: Sequence[Row[Any]]) -> None:
     hashes = [
-        statement_hash(row.content, row.valid_from, row.valid_to, row.place_id) for row in rows
+        statement_hash(row.content, row.valid_from, row.valid_to, row.place_id, row.address)
+        for row in rows
     ]
     keys = pairs(_keys(rows))
     taken = set((await connection.execute(_SAID_ALREADY, {**keys, "hashes": hashes})).scalars())

@@ -1,9 +1,11 @@
 """Delete for good: a memory, a message, or everything of a person."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
+from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
@@ -94,17 +96,23 @@ class Erasure:
         Whosever those are. What other messages support as well only loses this one as a source.
         Positions of the other messages stay. For the one whose message it is, and for admins.
         """
-
-        async def work(connection: AsyncConnection, actor: Actor) -> tuple[UUID, Counts]:
-            message = await locking.find_message(connection, conversation_id, message_id)
-            if message is not None and _may_erase(actor, message.owner_id):
-                message = await locking.message(connection, conversation_id, message_id)
-            if message is None or not _may_erase(actor, message.owner_id):
-                raise NotFound("no such message", field="message_id")
-            rows = await repository.erase_message(connection, message.owner_id, message_id)
-            return message.owner_id, rows + await resting.erase(connection, [message_id])
-
+        work = _erasing(conversation_id, [message_id])
         return await self._erased(actor, "message", str(message_id), work, dry_run)
+
+    async def erase_messages(
+        self,
+        actor: Actor,
+        conversation_id: UUID,
+        message_ids: Sequence[UUID],
+        *,
+        dry_run: bool = True,
+    ) -> Receipt:
+        """Delete messages that one user has in a conversation, all or none.
+
+        Each as :meth:`erase_message` does.
+        """
+        work = _erasing(conversation_id, message_ids)
+        return await self._erased(actor, "messages", str(conversation_id), work, dry_run)
 
     async def _erased(
         self, actor: Actor, what: What, target_id: str, work: Work, dry_run: bool
@@ -131,6 +139,29 @@ class Erasure:
     async def _refused(self, actor: Actor, what: What, target_id: str) -> None:
         async with self._database.transaction(actor) as (connection, actor):
             await audit.note(connection, actor, f"erase.{what}", [target_id], outcome="refused")
+
+
+def _erasing(conversation_id: UUID, message_ids: Sequence[UUID]) -> Work:
+    """Return what deletes messages that are there, of one owner, whom the actor may erase."""
+    wanted = set(message_ids)
+
+    async def work(connection: AsyncConnection, actor: Actor) -> tuple[UUID, Counts]:
+        found = await locking.find_messages(connection, conversation_id, list(wanted))
+        if _are(actor, found, wanted):
+            found = await locking.messages_in(connection, conversation_id, list(wanted))
+        if not _are(actor, found, wanted):
+            raise NotFound("no such message", field="message_id")
+        owner_id = found[0].owner_id
+        rows = await repository.erase_messages(connection, owner_id, list(wanted))
+        return owner_id, rows + await resting.erase(connection, list(wanted))
+
+    return work
+
+
+def _are(actor: Actor, found: Sequence[Row[Any]], wanted: set[UUID]) -> bool:
+    owner_ids = {row.owner_id for row in found}
+    there = {row.id for row in found} == wanted and len(owner_ids) == 1
+    return there and all(_may_erase(actor, owner_id) for owner_id in owner_ids)
 
 
 def _may_erase(actor: Actor, owner_id: UUID) -> bool:

@@ -112,6 +112,9 @@ class Keeping:
         row = await memories.find(connection, actor, one.fact.updates, lock=True)
         if row is None or row.owner_id != one.fact.owner_id or row.status != Status.ACTIVE:
             return False
+        if row.address is not None:
+            # What a program keeps is the program's to change.
+            return False
         changes = as_changes(one.fact.statement)
         if row.visibility == Visibility.SHARED and guarding.is_quoted(changes):
             return False

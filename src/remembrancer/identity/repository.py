@@ -183,6 +183,7 @@ async def memories_of(connection: AsyncConnection, owner_id: UUID) -> Rows:
         "agent_id",
         "space_id",
         "place_id",
+        "address",
         "valid_from",
         "valid_to",
         "status",

@@ -126,7 +126,8 @@ def repeats(moving: Sequence[Any], there: Sequence[Any]) -> dict[str, str]:
     """Return which of the memories that move says what one that is there says, by id.
 
     The statement hash is that of the database's constraint; else the same kind, interval and
-    words. A place is known by its place id alone. Both are rows of ``memories``.
+    words. A place is known by its place id alone, a record by its address. Both are rows of
+    ``memories``.
     """
     known = {key: memory.id for memory in reversed(there) for key in _says(memory)}
     found = {}
@@ -140,6 +141,8 @@ def repeats(moving: Sequence[Any], there: Sequence[Any]) -> dict[str, str]:
 def _says(memory: Any) -> list[tuple[object, ...]]:
     if memory.place_id is not None:
         return [("place", memory.place_id)]
+    if memory.address is not None:
+        return [("address", *memory.address)]
     words = tuple(telling_words(memory.content))
     return [
         ("hash", bytes(memory.content_hash)),

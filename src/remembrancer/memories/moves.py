@@ -37,8 +37,8 @@ from remembrancer.memories.schemas import Status
 Rows = Sequence[Row[*tuple[Any, ...]]]
 
 _COLUMNS = memories.c[
-    "id", "content", "content_hash", "kind", "place_id", "valid_from", "valid_to", "agent_id",
-    "status", "version", "mention_count",
+    "id", "content", "content_hash", "kind", "place_id", "address", "valid_from", "valid_to",
+    "agent_id", "status", "version", "mention_count",
 ]  # fmt: skip
 
 # Which agent a memory was first told to.

@@ -55,6 +55,8 @@ _NEAREST = text("""
      ) AS nearest
       JOIN memories AS m ON m.owner_id = :owner_id AND m.id = nearest.memory_id
      WHERE nearest.similarity >= :threshold
+       -- What a program keeps it may drop: nobody's words are a mention of it.
+       AND m.address IS NULL
 """)
 
 

@@ -244,6 +244,8 @@ def _confirm(
 ) -> None:
     other = same.get(_what(row), row.id)
     target = targets.get(row.revises) if row.revises else None
+    if target is not None and target.address is not None:
+        target = None  # what a program keeps is the program's to change
     if other != row.id:
         plan.repeats[row.id] = other
         plan.settled.append(row.id)

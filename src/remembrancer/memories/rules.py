@@ -1,5 +1,6 @@
 """Decisions about statements: what they weigh, when two are one, where they go."""
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,12 +61,15 @@ def statement_hash(
     valid_from: datetime | None,
     valid_to: datetime | None,
     place_id: str | None = None,
+    address: Sequence[str] | None = None,
 ) -> bytes:
     """Return what makes a statement the same statement: its words and when it holds.
 
     "Works on Payments" from January to February and again in June are two statements. So are
-    two places of the same name.
+    two places of the same name. A record is known by its address alone, whatever it says.
     """
+    if address is not None:
+        return blake2b(json.dumps(list(address)).encode(), digest_size=16).digest()
     digest = blake2b(normalised(content).encode(), digest_size=16)
     for moment in (valid_from, valid_to):
         digest.update(f"|{moment.timestamp()}".encode() if moment else b"|")
@@ -95,6 +99,20 @@ def check_place_change(memory: Any, changes: MemoryUpdate) -> None:
             raise InvalidInput("a place has a name", field="subject")
         if changes.content is None:
             raise InvalidInput("is needed to rename a place, which is found by it", field="content")
+
+
+def check_record_change(memory: Any, changes: MemoryUpdate) -> None:
+    """Raise ``InvalidInput`` if changes would part the words of a record (its row) from its value.
+
+    A record that has a value besides its words is changed where it is kept, or forgotten.
+    """
+    if memory.address is None or "value" not in memory.metadata:
+        return
+    for field in ("content", "metadata"):
+        if getattr(changes, field) is not None:
+            raise InvalidInput(
+                "belongs to the value that a program keeps here; change it there", field=field
+            )
 
 
 def subject_key(subject: str | None) -> str | None:

@@ -251,6 +251,9 @@ class Memory(BaseModel):
     tokens: int = Field(description="Of the content, as a budget counts them (cl100k_base).")
     place_id: str | None = Field(description="Of a place: what tells it from every other.")
     notes: str | None = Field(description="Of a place: what is said beside its name.")
+    address: list[str] | None = Field(
+        None, description="Of a record: what the program that keeps it knows it by."
+    )
     metadata: dict[str, Any]
     valid_from: datetime | None
     valid_to: datetime | None

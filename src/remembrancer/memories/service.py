@@ -255,6 +255,7 @@ class Memories:
                 _check_version(row, changes.expected_version, if_version)
                 guarding.check_update(row, changes)
                 rules.check_place_change(row, changes)
+                rules.check_record_change(row, changes)
                 await leaving.check_may_add(connection, row.owner_id, [row.id])
                 changed = await _unless_same(
                     new_version(connection, self._indexer, row, changes, text=text, source=source)

@@ -68,7 +68,7 @@ def _values(memory: Row[Any], changes: MemoryUpdate, source: str, now: datetime)
     if guarding.is_quoted(changes):
         values["review"] = "pending"
     values["content_hash"] = rules.statement_hash(
-        content, values["valid_from"], values["valid_to"], memory.place_id
+        content, values["valid_from"], values["valid_to"], memory.place_id, memory.address
     )
     values["tokens"] = tokens.count(content)
     if "subject" in values:

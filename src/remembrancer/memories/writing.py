@@ -38,13 +38,19 @@ class Draft:
     statement: MemoryCreate
     text: Searchable
     goes: Resolved
+    address: Sequence[str] | None = None
+    """Of a record: what it is known by."""
 
     @property
     def hash(self) -> bytes:
         """What makes it the same statement as another."""
         statement = self.statement
         return rules.statement_hash(
-            statement.content, statement.valid_from, statement.valid_to, statement.place_id
+            statement.content,
+            statement.valid_from,
+            statement.valid_to,
+            statement.place_id,
+            self.address,
         )
 
     @property
@@ -63,6 +69,8 @@ class Brought:
     at: datetime
     status: Status
     mentions: Sequence[Said]
+    address: Sequence[str] | None = None
+    """Of a record: what it is known by."""
 
 
 class Writing:
@@ -142,7 +150,7 @@ class Writing:
                 draft,
             )
             for one in brought
-            for draft in [Draft(one.statement, one.text, goes)]
+            for draft in [Draft(one.statement, one.text, goes, one.address)]
         ]
         await self._create(connection, made)
         said = [
@@ -321,6 +329,7 @@ def _memory_row(memory_id: str, draft: Draft, source: str, now: datetime) -> dic
         "content_hash": draft.hash,
         "tokens": tokens.count(statement.content),
         "place_id": statement.place_id,
+        "address": None if draft.address is None else list(draft.address),
         "status": (Status.PENDING if statement.pending else Status.ACTIVE).value,
         "review": (
             Review.PENDING if statement.pending or guarding.is_quoted(statement) else Review.NONE

@@ -1,6 +1,6 @@
 """Recall: the ranked answer to "what do we know that helps here"."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, get_args
@@ -92,13 +92,16 @@ class Recall:
         self._longest_query = longest_query
         self._fusion = Fusion()
 
-    async def recall(self, actor: Actor, wanted: RecallQuery) -> RecallAnswer:
+    async def recall(
+        self, actor: Actor, wanted: RecallQuery, *, among: Collection[str] = ()
+    ) -> RecallAnswer:
         """Return what the actor's user may be told through the actor's agent.
 
         One database round trip after the query is embedded. The same query over the same
-        store gives the same hits in the same order.
+        store gives the same hits in the same order. ``among``, if any, are the ids of the
+        user's own memories that hybrid mode is to look at, and at nothing else.
         """
-        found = await self.find(actor, wanted)
+        found = await self.find(actor, wanted, among=among)
         self.count(found.hits)
         read = ((hit.user_id, hit.id) for hit in found.hits)
         await self._reads.note(found.actor, "recall", read)
@@ -114,6 +117,7 @@ class Recall:
         wanted: RecallQuery | None,
         beside: Beside = _nothing_beside,
         window: Window | None = None,
+        among: Collection[str] = (),
     ) -> Found:
         """Return what :meth:`recall` does, and the answers to statements asked in the same trip.
 
@@ -126,11 +130,11 @@ class Recall:
                 facts, _, others = await self._ask(actor, None, beside)
                 hits: list[Hit] = []
             elif wanted.mode is Mode.HYBRID:
-                facts, hits, others = await self._search(actor, wanted, beside, window)
+                facts, hits, others = await self._search(actor, wanted, beside, window, among)
             else:
                 facts, hits, others = await self._in_order(actor, wanted, beside)
         except UserMerged as merged:
-            return await self.find(actor.now(merged.survivor), wanted, beside, window)
+            return await self.find(actor.now(merged.survivor), wanted, beside, window, among)
         return Found(actor, _scope(facts, actor), hits, others)
 
     def count(self, hits: Sequence[Hit]) -> None:
@@ -138,7 +142,12 @@ class Recall:
         self._accesses.note([hit for hit in hits if hit.type == "memory"])
 
     async def _search(
-        self, actor: Actor, wanted: RecallQuery, beside: Beside, window: Window | None
+        self,
+        actor: Actor,
+        wanted: RecallQuery,
+        beside: Beside,
+        window: Window | None,
+        among: Collection[str],
     ) -> tuple[Any, list[Hit], Answers]:
         query = wanted.query or ""
         if len(query) > self._longest_query:
@@ -148,6 +157,8 @@ class Recall:
         terms = query_terms(query)
         vector = await self._embedder.embed_query(query)
         filters = _filters(wanted)
+        if among:
+            filters |= {"among": list(among)}
         if window is not None and window.messages:
             filters |= {"window_of": window.conversation_id, "window": window.messages}
         binds = filters | {

@@ -16,6 +16,7 @@ _FILTERS = {
     "categories": "i.category = ANY (CAST(:categories AS text[]))",
     "conversation_id": "i.conversation_id = :conversation_id",
     "space_id": "i.space_id = :space_id",
+    "among": "(i.owner_id = :user_id AND i.memory_id IN (SELECT unnest(CAST(:among AS text[]))))",
     "since": "i.at >= :since",
     "until": "i.at < :until",
     "window_of": (

@@ -14,7 +14,7 @@ from sqlalchemy import (
     Uuid,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from remembrancer.db.tables.base import instant, metadata, owner, placement
 
@@ -51,6 +51,8 @@ memories = Table(
     Column("revises", Text),
     Column("pinned", Boolean, nullable=False, server_default="false"),
     Column("place_id", Text),
+    # What a program knows it by: a list, so that no two addresses can look alike when joined.
+    Column("address", ARRAY(Text)),
     Column("metadata", JSONB, nullable=False, server_default="{}"),
     instant("valid_from", null=True),
     instant("valid_to", null=True),
@@ -87,6 +89,12 @@ memories = Table(
         unique=True,
         postgresql_nulls_not_distinct=True,
         postgresql_where=text("status = 'active' AND place_id IS NOT NULL"),
+    ),
+    Index(
+        "ix_memories_address",
+        "owner_id",
+        "address",
+        postgresql_where=text("address IS NOT NULL"),
     ),
     Index("ix_memories_created", "owner_id", "created_at", "id"),
     Index("ix_memories_subject", "owner_id", "subject_key"),

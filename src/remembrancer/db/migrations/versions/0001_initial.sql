@@ -110,6 +110,7 @@ CREATE TABLE memories (
     revises TEXT,
     pinned BOOLEAN DEFAULT false NOT NULL,
     place_id TEXT,
+    address TEXT[],
     metadata JSONB DEFAULT '{}' NOT NULL,
     valid_from timestamptz,
     valid_to timestamptz,
@@ -129,6 +130,7 @@ CREATE TABLE memories (
     CONSTRAINT ck_memories_review CHECK (review IN ('none', 'pending', 'confirmed', 'rejected')),
     CONSTRAINT ck_memories_importance CHECK (importance BETWEEN 0 AND 1)
 );
+CREATE INDEX ix_memories_address ON memories (owner_id, address) WHERE address IS NOT NULL;
 CREATE INDEX ix_memories_created ON memories (owner_id, created_at, id);
 CREATE INDEX ix_memories_shared_space ON memories (space_id) WHERE visibility = 'shared';
 CREATE INDEX ix_memories_subject ON memories (owner_id, subject_key);

@@ -1,0 +1,77 @@
+"""What a model does to the text of a file, in the words it is used to. Pure."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from remembrancer.adapters.paths import FileRefused
+
+_WIDTH: Final = 6
+"""Columns of a line number."""
+_AROUND: Final = 2
+"""Lines shown before and after an edit."""
+
+
+def numbered(path: str, text: str, view_range: Sequence[int] | None) -> str:
+    """Return a file with line numbers; a range counts from 1, and ends at the last line if -1."""
+    lines = text.split("\n")
+    first, last = 1, len(lines)
+    if view_range and len(view_range) == 2:
+        first, last = max(1, view_range[0]), view_range[1]
+        last = len(lines) if last == -1 else last
+    shown = "\n".join(_lines(lines[first - 1 : last], first))
+    return f"Here's the content of {path} with line numbers:\n{shown}"
+
+
+def replaced(path: str, text: str, old: str, new: str) -> tuple[str, str]:
+    """Return a text with its one ``old`` replaced, and what the model is told.
+
+    Raises :class:`FileRefused` unless ``old`` is there exactly once.
+    """
+    count = text.count(old) if old else 0
+    if count == 0:
+        raise FileRefused(
+            f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
+        )
+    if count > 1:
+        found = ", ".join(str(text.count("\n", 0, at) + 1) for at in _positions(text, old))
+        raise FileRefused(
+            f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
+            f"{found}. Please ensure it is unique"
+        )
+    changed = text.replace(old, new)
+    at = text.count("\n", 0, text.index(old))
+    first = max(0, at - _AROUND)
+    shown = _lines(changed.split("\n")[first : at + _AROUND + 1], first + 1)
+    head = (
+        "The memory file has been edited. Here is the snippet showing the change "
+        "(with line numbers):"
+    )
+    return changed, "\n".join([head, *shown])
+
+
+def inserted(text: str, line: int, new: str) -> str:
+    """Return a text with ``new`` after a line, 0 for the beginning."""
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    if not 0 <= line <= len(lines):
+        raise FileRefused(
+            f"Invalid `insert_line` parameter: {line}. "
+            f"It should be within the range [0, {len(lines)}]."
+        )
+    changed = "\n".join([*lines[:line], new.rstrip("\n"), *lines[line:]])
+    return changed if changed.endswith("\n") else f"{changed}\n"
+
+
+def _lines(lines: Sequence[str], first: int) -> list[str]:
+    return [f"{number:>{_WIDTH}}\t{line}" for number, line in enumerate(lines, first)]
+
+
+def _positions(text: str, part: str) -> list[int]:
+    """Return where a part begins in a text, overlapping ones too."""
+    found = []
+    at = text.find(part)
+    while at != -1:
+        found.append(at)
+        at = text.find(part, at + 1)
+    return found

@@ -1,0 +1,230 @@
+"""Memory for OpenAI's Agents SDK: ``pip install 'remembrancer[openai-agents]'``.
+
+Sessions, tools, and context in the instructions. The SDK reports every run to OpenAI unless it is
+told not to: ``set_tracing_disabled(True)``, or ``OPENAI_AGENTS_DISABLE_TRACING=1``.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from remembrancer.access import Actor
+from remembrancer.adapters.common import missing
+from remembrancer.app import Remembrancer
+from remembrancer.context.schemas import ContextQuery
+from remembrancer.conversations.schemas import Message, MessageCreate, MessageRole
+from remembrancer.text import LARGEST_PAGE, storable_json
+from remembrancer.tools.registry import Tool, ToolContext
+from remembrancer.tools.schema import parameters
+from remembrancer.validation import made
+
+try:
+    from agents import Agent, FunctionTool, RunContextWrapper, SessionSettings, TResponseInputItem
+    from agents.tool_context import ToolContext as CallContext
+except ImportError as error:
+    raise missing("openai-agents") from error
+
+_ITEM: Final = "openai_item"
+"""The metadata that holds an item, but for the text that is the message's content."""
+_TEXT: Final = ("input_text", "output_text", "text")
+_WHOLE: Final = "content"
+"""What it says where all of the item is the content, as JSON."""
+Item = dict[str, Any]
+
+
+class RemembrancerSession:
+    """A session whose items are the messages of a conversation the actor takes part in.
+
+    What people and the agent say is recalled, summarised and learnt from; calls of tools, their
+    results and the model's thoughts are kept with it for the next run, and are not. Whatever
+    else was said in the conversation is there as well. ``limit`` is how many items a run is
+    given, all unless set.
+    """
+
+    def __init__(
+        self,
+        memory: Remembrancer,
+        actor: Actor,
+        conversation_id: UUID,
+        *,
+        limit: int | None = None,
+    ) -> None:
+        self.session_id = str(conversation_id)
+        self.session_settings: SessionSettings | None = SessionSettings(limit=limit)
+        self._memory = memory
+        self._actor = actor
+        self._conversation_id = conversation_id
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """Return the items, oldest first; the latest ``limit`` if given."""
+        wanted = limit if limit is not None else self._limit()
+        messages = await self._messages(wanted)
+        found = [item for message in messages if (item := _item(message)) is not None]
+        return found if wanted is None else found[max(0, len(found) - wanted) :]
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Add items at the end, all or none of as many as a request may have (1,000).
+
+        Raises ``InvalidInput`` for one that is longer than a message may be.
+        """
+        said = [_message(dict(item)) for item in items]
+        batch = self._memory.settings.limits.batch
+        for start in range(0, len(said), batch):
+            await self._memory.conversations.append(
+                self._actor, self._conversation_id, said[start : start + batch]
+            )
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Erase the last item and return it, with what rests on it alone; none if none is left."""
+        for message in await self._memory.conversations.window(
+            self._actor, self._conversation_id, last=1
+        ):
+            await self._erase([message])
+            popped: TResponseInputItem | None = _item(message)
+            return popped
+        return None
+
+    async def clear_session(self) -> None:
+        """Erase all items, with what rests on them alone; what others said in it stays."""
+        # Who they are now: they may have been merged into another.
+        person = await self._memory.users.get(self._actor, self._actor.require_user())
+        mine = [one for one in await self._messages(None) if one.user_id == person.id]
+        if mine:
+            await self._erase(mine)
+
+    async def _erase(self, messages: Sequence[Message]) -> None:
+        await self._memory.erasure.erase_messages(
+            self._actor, self._conversation_id, [one.id for one in messages], dry_run=False
+        )
+
+    async def _messages(self, limit: int | None) -> Sequence[Message]:
+        """Return the last messages, oldest first, all without a limit."""
+        found: list[Message] = []
+        before: int | None = None
+        while limit is None or len(found) < limit:
+            last = LARGEST_PAGE if limit is None else min(limit - len(found), LARGEST_PAGE)
+            page = await self._memory.conversations.window(
+                self._actor, self._conversation_id, last=last, before=before
+            )
+            found = [*page, *found]
+            if len(page) < last or page[0].position == 1:
+                break
+            before = page[0].position
+        return found
+
+    def _limit(self) -> int | None:
+        return None if self.session_settings is None else self.session_settings.limit
+
+
+def memory_tools(
+    memory: Remembrancer,
+    actor: Actor,
+    *,
+    conversation_id: UUID | None = None,
+    names: Collection[str] | None = None,
+) -> list[FunctionTool]:
+    """Return the tools of the memory's registry for an agent that serves the actor's user.
+
+    Whom they remember for is the actor's business and never the model's.
+    """
+    context = ToolContext(conversation_id=conversation_id)
+    return [_function(memory, actor, tool, context) for tool in memory.tools.select(names)]
+
+
+def with_memory(
+    memory: Remembrancer, actor: Actor, instructions: str, *, conversation_id: UUID | None = None
+) -> Callable[[RunContextWrapper[Any], Agent[Any]], Awaitable[str]]:
+    """Return an agent's ``instructions``: these, and what is known of the actor's user.
+
+    The same for the whole conversation, so that a provider that caches prompts reads it once.
+    """
+
+    async def told(_context: RunContextWrapper[Any], _agent: Agent[Any]) -> str:
+        wanted = ContextQuery(conversation_id=conversation_id)
+        context = await memory.contexts.context(actor, wanted)
+        return f"{instructions}\n\n{context.stable.text}"
+
+    return told
+
+
+def _function(
+    memory: Remembrancer, actor: Actor, tool: Tool[Any], context: ToolContext
+) -> FunctionTool:
+    async def invoke(_call: CallContext[Any], arguments: str) -> str:
+        return (await memory.tools.call(actor, tool.name, arguments, context)).text
+
+    return FunctionTool(
+        name=tool.name,
+        description=tool.description,
+        params_json_schema=parameters(tool.arguments),
+        on_invoke_tool=invoke,
+        # Optional arguments are optional; the registry says what is wrong with others.
+        strict_json_schema=False,
+    )
+
+
+def _message(item: Item) -> MessageCreate:
+    """Return an item as a message: what was said as its content, or all of it as a tool's."""
+    role = item.get("role")
+    if role in {MessageRole.USER, MessageRole.ASSISTANT} and (said := _said(item)):
+        content, rest = said
+        return made(MessageCreate, role=role, content=content, metadata={_ITEM: rest})
+    return made(
+        MessageCreate,
+        role=MessageRole.TOOL,
+        content=json.dumps(item, ensure_ascii=False),
+        metadata={_ITEM: _WHOLE},
+    )
+
+
+def _said(item: Item) -> tuple[str, Item] | None:
+    """Return the text of an item and the rest of it, or null if it is too much for metadata."""
+    content = item.get("content")
+    if isinstance(content, str):
+        return content, {**item, "content": None}
+    if not isinstance(content, list):
+        return None
+    texts = [part["text"] for part in content if _is_text(part)]
+    rest = item
+    if len(texts) == len(content) == 1:
+        rest = {**item, "content": [{**content[0], "text": None}]}
+    try:
+        storable_json({_ITEM: rest})
+    except ValueError:
+        return None
+    return ("\n".join(texts), rest) if texts else None
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, Mapping) and part.get("type") in _TEXT and bool(part.get("text"))
+
+
+def _item(message: Message) -> Any:
+    """Return a message as an item; null for what a model is not to be told as one."""
+    rest = message.metadata.get(_ITEM)
+    if isinstance(rest, dict):
+        return _whole(rest, message.content)
+    if rest == _WHOLE:
+        return _parsed(message.content)
+    if message.role in {MessageRole.USER, MessageRole.ASSISTANT}:
+        return {"role": message.role.value, "content": message.content}
+    return None
+
+
+def _parsed(content: str) -> Item | None:
+    """Return an item, unless what was redacted in it left no JSON."""
+    try:
+        item = json.loads(content)
+    except ValueError:
+        return None
+    return item if isinstance(item, dict) else None
+
+
+def _whole(rest: Item, text: str) -> Item:
+    content = rest.get("content")
+    if content is None:
+        return {**rest, "content": text}
+    if len(content) == 1 and content[0].get("text", "") is None:
+        return {**rest, "content": [{**content[0], "text": text}]}
+    return rest

@@ -1,0 +1,1 @@
+"""Records: memories that a program keeps, each under an address of its own."""
