@@ -6,7 +6,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from remembrancer.api.dependencies import Acting, Authenticated, Cursor, Limit, Services
-from remembrancer.memories.reviewing import MOST_DECISIONS, ReviewDecision, Reviewed
+from remembrancer.memories.requests import ReviewDecision, Reviewed
+from remembrancer.memories.reviewing import MOST_DECISIONS
 from remembrancer.memories.schemas import MemoryPage
 
 router = APIRouter(prefix="/api/memory/review", tags=["memory"])

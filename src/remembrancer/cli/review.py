@@ -10,7 +10,8 @@ from remembrancer.cli.output import as_json, console, day, table
 from remembrancer.cli.people import actor_for
 from remembrancer.cli.running import with_store
 from remembrancer.errors import InvalidInput
-from remembrancer.memories.reviewing import MOST_DECISIONS, Decision, ReviewDecision, Reviewed
+from remembrancer.memories.requests import Decision, ReviewDecision, Reviewed
+from remembrancer.memories.reviewing import MOST_DECISIONS
 from remembrancer.memories.schemas import Memory
 from remembrancer.validation import made
 

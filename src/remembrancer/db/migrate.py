@@ -2,11 +2,8 @@
 
 import logging
 from importlib.resources import as_file, files
+from importlib.resources.abc import Traversable
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.exc import DBAPIError
 
@@ -43,11 +40,29 @@ def _check_server(connection: Connection) -> None:
 
 
 def _upgrade(connection: Connection) -> None:
-    with as_file(files("remembrancer.db") / "migrations") as location:
+    location = files("remembrancer.db") / "migrations"
+    if _revision(connection) == newest(location):
+        return
+    # A third of a second to import, and there is hardly ever something to do.
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
+    with as_file(location) as directory:
         config = Config()
-        config.set_main_option("script_location", str(location))
+        config.set_main_option("script_location", str(directory))
         config.attributes["connection"] = connection
-        head = ScriptDirectory.from_config(config).get_current_head()
-        if MigrationContext.configure(connection).get_current_revision() != head:
-            log.info("migrating the database to revision %s", head)
-            command.upgrade(config, "head")
+        log.info("migrating the database to revision %s", newest(location))
+        command.upgrade(config, "head")
+
+
+def newest(location: Traversable) -> str:
+    """Return the newest revision; each migration's file name begins with its own, in order."""
+    names = (one.name for one in (location / "versions").iterdir())
+    return max(name.partition("_")[0] for name in names if name.endswith(".py"))
+
+
+def _revision(connection: Connection) -> str | None:
+    if connection.scalar(text("SELECT to_regclass('alembic_version')")) is None:
+        return None
+    revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    return revision

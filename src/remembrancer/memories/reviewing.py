@@ -6,11 +6,9 @@ written with ``pending``. An instruction is pending in review but in use for its
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Row, func, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -22,9 +20,9 @@ from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.indexing.index import Indexer, Searchable
 from remembrancer.memories import repeating, repository, sharing
 from remembrancer.memories.budget import Budget
+from remembrancer.memories.requests import Decision, ReviewDecision, Reviewed, ReviewOutcome
 from remembrancer.memories.schemas import (
     MemoryFilter,
-    MemoryId,
     MemoryPage,
     Review,
     Status,
@@ -36,50 +34,6 @@ from remembrancer.users import repository as users
 
 MOST_DECISIONS = 200
 """Decisions in one request."""
-
-
-class Decision(StrEnum):
-    """What is to become of a memory that waits."""
-
-    CONFIRM = "confirm"
-    """It is right: recall it."""
-    REJECT = "reject"
-    """It is not: forget it, and do not find it in the same messages again."""
-    SHARE = "share"
-    """It is right, and the members of its space may see it."""
-
-
-class ReviewDecision(BaseModel):
-    """A decision about one memory."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    memory_id: MemoryId
-    decision: Decision
-
-
-class ReviewOutcome(StrEnum):
-    """What has become of a memory in a review."""
-
-    CONFIRMED = "confirmed"
-    REJECTED = "rejected"
-    SHARED = "shared"
-    UPDATED = "updated"
-    """It was a change of another memory, which now says so in a new version."""
-    MENTIONED = "mentioned"
-    """Another memory says the same, and has been mentioned once more."""
-    REFUSED = "refused"
-    """It stays as it was; the reason says why."""
-    NOT_FOUND = "not_found"
-
-
-class Reviewed(BaseModel):
-    """What became of one memory, and which memory now says it."""
-
-    memory_id: str
-    outcome: ReviewOutcome
-    now: str | None = Field(None, description="Id of the memory that says it now, if one does.")
-    reason: str | None = None
 
 
 @dataclass(slots=True)
