@@ -44,12 +44,9 @@ def refusal(status: int, document: Any, retry_after: str | None = None) -> Remem
         extra["errors"] = wrong
     if status == 429 and retry_after is not None and retry_after.isdigit():
         extra.setdefault("retry_after", int(retry_after))
-    if kind is None:
-        error = _by_status(status, reason)
-        error.field, error.extra = field, extra
-        return error
-    named = {name: value for name, value in extra.items() if name not in {"reason", "field"}}
-    return kind(reason, field=field, **named)
+    error = _by_status(status, reason) if kind is None else kind(reason, field=field)
+    error.field, error.extra = field, extra
+    return error
 
 
 def _by_status(status: int, reason: str) -> RemembrancerError:
