@@ -41,7 +41,6 @@ class KeptSource:
                 self._source.set_result(source)
                 await self._lost.wait()
                 self._lost.clear()
-                self._source = asyncio.get_running_loop().create_future()
 
     async def settled(self) -> None:
         """Wait until the source is open."""
