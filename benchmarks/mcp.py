@@ -22,11 +22,11 @@ import typer
 import uvicorn
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from sqlalchemy import make_url
 
-from benchmarks.common import console, percentile, progress, write
+from benchmarks.common import console, percentile, progress, show, write
 from remembrancer import Actor, Remembrancer, ResolveUser, Role, as_actor
 from remembrancer.api import create_app
-from remembrancer.db.engine import driver_url
 from remembrancer.keys.schemas import KeyCreate
 
 REQUESTS = (
@@ -64,7 +64,7 @@ async def first_answer(data_dir: Path) -> dict[str, float]:
 
 
 async def starts(count: int) -> list[dict[str, float]]:
-    """Start several times on one data directory; the first start, which makes it, does not count."""
+    """Start several times on one data directory; the start that makes it does not count."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         data_dir = Path(scratch) / "data"
         await first_answer(data_dir)
@@ -110,7 +110,6 @@ async def many_calls(count: int) -> list[dict[str, Any]]:
             key = KeyCreate(name="benchmark", role=Role.USER, user_id=ada.id)
             made = await memory.keys.create(Actor(Role.ADMIN), key)
             headers = {"Authorization": f"Bearer {made.secret}"}
-            database = driver_url(memory.database.url)
             await memory.remember("Ada lives in Lisbon", user=ada)
             with progress() as bar:
                 task = bar.add_task("calls", total=count)
@@ -133,13 +132,13 @@ async def many_calls(count: int) -> list[dict[str, Any]]:
                             times.append(time.perf_counter() - began)
                             done += 1
                             bar.advance(task)
-                    seen.append({"calls": done} | held(_plain(database)))
-    seen[-1]["median, ms"] = round(percentile(times, 50) * 1000, 1)
+                    seen.append({"calls": done} | held(_plain(memory.database.url)))
+    console.print(f"a call takes {percentile(times, 0.5) * 1000:.1f} ms (median)")
     return seen
 
 
-def _plain(url: Any) -> str:
-    return str(url).replace("postgresql+psycopg", "postgresql")
+def _plain(address: Any) -> str:
+    return make_url(address).set(drivername="postgresql").render_as_string(hide_password=False)
 
 
 def main(
@@ -157,8 +156,9 @@ def main(
             )
     if calls:
         results["calls"] = asyncio.run(many_calls(calls))
-        for one in results["calls"]:
-            console.print(one)
+        columns = list(results["calls"][0])
+        rows = [[str(one[name]) for name in columns] for one in results["calls"]]
+        show("What is held", columns, rows)
     results["peak RSS, MiB"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
     write("mcp", results)
 
