@@ -149,11 +149,12 @@ def main(
     results: dict[str, Any] = {"load": os.getloadavg()[0]}
     if count:
         results["starts"] = asyncio.run(starts(count))
-        for name in ("greeted", "answered", "processor"):
-            found = [one[name] for one in results["starts"]]
-            console.print(
-                f"{name:10} best {min(found):.2f} s, median {percentile(found, 50):.2f} s"
-            )
+        rows = [
+            [name, min(found), percentile(found, 0.5)]
+            for name in ("greeted", "answered", "processor")
+            for found in [[one[name] for one in results["starts"]]]
+        ]
+        show(f"Start, seconds; load {results['load']:.1f}", ["", "best", "median"], rows)
     if calls:
         results["calls"] = asyncio.run(many_calls(calls))
         columns = list(results["calls"][0])

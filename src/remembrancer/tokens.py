@@ -34,6 +34,8 @@ def truncate(text: str, tokens: int) -> str:
     """Return the longest beginning of ``text`` that ends between characters and has at most
     ``tokens`` tokens.
     """
+    if len(text.encode(errors="surrogatepass")) <= tokens:
+        return text  # a token has a byte at least
     ids = _encoding().encode_ordinary(text)
     if len(ids) <= tokens:
         return text

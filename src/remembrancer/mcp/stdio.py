@@ -10,6 +10,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, Final
 
+from remembrancer.garbage import uncollected
 from remembrancer.mcp.kept import KeptSource, Opening, kept
 
 LONGEST_LINE: Final = 16 * 1024 * 1024
@@ -29,7 +30,8 @@ async def serve(opening: Opening) -> None:
     try:
         async with kept(opening) as source:
             # The library takes a second to import. The database starts meanwhile.
-            await asyncio.to_thread(import_module, "remembrancer.mcp.server")
+            with uncollected():
+                await asyncio.to_thread(import_module, "remembrancer.mcp.server")
             await _answer(source)
     except (asyncio.CancelledError, BrokenPipeError):
         return
