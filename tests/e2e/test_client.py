@@ -230,6 +230,18 @@ async def test_a_server_that_is_not_there_is_unavailable() -> None:
         waiting.health()
 
 
+def test_what_can_be_no_client_is_refused() -> None:
+    """Before anything is sent."""
+    with pytest.raises(InvalidInput, match="url: "):
+        Client("http://[")
+    with pytest.raises(InvalidInput, match="key: "):
+        AsyncClient(key="rmb_\n")
+    with Client() as client:
+        for query in ("x\ud800", "x" * 100_000):
+            with pytest.raises(InvalidInput, match="query: cannot be part"):
+                client.agents.search(RecallQuery.model_construct(query=query))
+
+
 @pytest.mark.parametrize(
     ("status", "document", "kind"),
     [

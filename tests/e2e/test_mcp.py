@@ -397,6 +397,7 @@ async def test_a_request_that_is_no_mcp_is_refused_in_order(api: Api, ada: User,
     wrong = await post(query="?user_id=bob")
     assert (wrong.status_code, wrong.json()["errors"][0]["field"]) == (422, "user_id")
     assert (await post(Origin="https://evil.example")).status_code == 403
+    assert (await post(Origin="http://[")).status_code == 403
     assert (await post(Origin="http://test")).status_code == 400
     for method in ("GET", "DELETE", "PUT"):
         answer = await api.client.request(method, "/mcp", headers={**accept, **key})

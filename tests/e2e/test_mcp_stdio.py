@@ -148,6 +148,8 @@ def test_what_cannot_be_opened_is_told_in_one_line(database_url: str) -> None:
         (["--url", "http://127.0.0.1:9"], "there is no API key for the server"),
         (["--url", "http://127.0.0.1:9", "--key-file", "nowhere"], "nowhere cannot be read"),
         (["--key-file", "x"], "key-file: is needed with --url alone"),
+        (["--url", "http://[", "--key-file", "x"], "url: must be an address"),
+        (["--url", "http://x:99999"], "url: must be an address"),
     ],
 )
 def test_a_key_that_is_not_there_is_told(
@@ -191,12 +193,28 @@ async def test_a_source_is_opened_again_once_for_all_who_miss_it() -> None:
         finally:
             closed.append(store.number)
 
-    async with kept(opening) as source:
+    async with kept(opening, reopens=True) as source:
         assert await source.document(Whom()) == 1
         assert source.naming == ("user_id",)
         asked = [source.document(Whom()) for _ in range(5)]
         assert await asyncio.gather(*asked) == [2] * 5
     assert (opened, closed) == ([1, 2], [1, 2])
+
+
+async def test_a_database_that_others_run_is_waited_for() -> None:
+    """It comes back by itself: the request is refused, and nothing is opened again."""
+    opened: list[int] = []
+
+    @asynccontextmanager
+    async def opening() -> AsyncIterator[Any]:
+        opened.append(1)
+        yield Store(1)
+
+    async with kept(opening) as source:
+        assert await source.document(Whom()) == 1
+        with pytest.raises(DatabaseUnavailable):
+            await source.document(Whom())
+    assert opened == [1]
 
 
 async def test_a_source_that_cannot_be_opened_ends_it() -> None:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
@@ -14,12 +14,14 @@ from remembrancer.app import Remembrancer
 from remembrancer.cli import mcp_install
 from remembrancer.cli.people import actor_for, as_id
 from remembrancer.cli.running import SERVICE, log_to_stderr, run, settings_of
-from remembrancer.client import AsyncClient
 from remembrancer.errors import ConfigurationError, InvalidInput
 from remembrancer.mcp.sources import Source, StoreSource
 from remembrancer.settings import McpSettings, Settings
 from remembrancer.users.schemas import ResolveUser
-from remembrancer.validation import made
+from remembrancer.validation import made, server_address
+
+if TYPE_CHECKING:
+    from remembrancer.client import AsyncClient
 
 app = typer.Typer(help="Memory for assistants that speak MCP.", invoke_without_command=True)
 
@@ -62,8 +64,10 @@ def serve(
     if chosen.url is None:
         if key_file is not None:
             raise InvalidInput("is needed with --url alone", field="key-file")
-        run(stdio.serve(lambda: _store(settings, chosen)))
+        embedded = settings.database_url is None
+        run(stdio.serve(lambda: _store(settings, chosen), reopens=embedded))
     else:
+        chosen = chosen.model_copy(update={"url": server_address(chosen.url)})
         key = key_of(chosen, key_file)
         run(stdio.serve(lambda: _server(chosen, key)))
 
@@ -116,6 +120,7 @@ def account() -> str:
 @asynccontextmanager
 async def _server(chosen: McpSettings, key: str) -> AsyncIterator[Source]:
     """Yield what a server shows to a key."""
+    from remembrancer.client import AsyncClient  # noqa: PLC0415
     from remembrancer.mcp.remote import RemoteSource  # noqa: PLC0415
 
     assert chosen.url is not None
@@ -126,7 +131,7 @@ async def _server(chosen: McpSettings, key: str) -> AsyncIterator[Source]:
         yield RemoteSource(client, holder, user_id, agent_id)
 
 
-async def _user(client: AsyncClient, named: str) -> UUID:
+async def _user(client: "AsyncClient", named: str) -> UUID:
     if (user_id := as_id(named)) is not None:
         return (await client.users.get(user_id)).id
     platform, colon, platform_user_id = named.partition(":")
@@ -136,7 +141,7 @@ async def _user(client: AsyncClient, named: str) -> UUID:
     return (await client.users.find(platform, platform_user_id)).id
 
 
-async def _agent(client: AsyncClient, named: str) -> UUID:
+async def _agent(client: "AsyncClient", named: str) -> UUID:
     if (agent_id := as_id(named)) is not None:
         return (await client.agents.get(agent_id)).id
     found = [

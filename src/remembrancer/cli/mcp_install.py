@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import typer
 
@@ -16,6 +16,7 @@ from remembrancer.cli.running import settings_of
 from remembrancer.errors import ConfigurationError, InvalidInput
 from remembrancer.mcp.clients import ClientName, entry, location, merged
 from remembrancer.settings import McpSettings
+from remembrancer.validation import server_address
 
 
 def install(
@@ -45,7 +46,7 @@ def install(
     command = _command(context, chosen, key_file)
     wanted = entry(client, command, url=chosen.url, query="")
     if "url" in wanted:
-        wanted = entry(client, command, url=_checked(chosen.url), query=_query(chosen))
+        wanted = entry(client, command, url=server_address(chosen.url), query=_query(chosen))
     path = file or location(
         client,
         home=Path.home(),
@@ -74,7 +75,7 @@ def _command(context: typer.Context, chosen: McpSettings, key_file: Path | None)
         )
     words.append("mcp")
     if chosen.url is not None:
-        words += ["--url", _checked(chosen.url)]
+        words += ["--url", server_address(chosen.url)]
         if key_file is not None:
             words += ["--key-file", str(key_file.expanduser().absolute())]
     elif key_file is not None:
@@ -83,13 +84,6 @@ def _command(context: typer.Context, chosen: McpSettings, key_file: Path | None)
         if (value := getattr(chosen, name)) is not None:
             words += [f"--{name}", value]
     return words
-
-
-def _checked(url: str | None) -> str:
-    parts = urlsplit(url or "")
-    if parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment:
-        raise InvalidInput("must be an address such as http://127.0.0.1:8420", field="url")
-    return (url or "").rstrip("/")
 
 
 def _query(chosen: McpSettings) -> str:

@@ -4,6 +4,7 @@ import json
 import random
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, closing
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeVar
 
@@ -12,7 +13,8 @@ import httpx2
 
 from remembrancer.client.calls import Call
 from remembrancer.client.refusals import refusal
-from remembrancer.errors import Unavailable
+from remembrancer.errors import InvalidInput, Unavailable
+from remembrancer.validation import server_address
 from remembrancer.version import __version__
 
 T = TypeVar("T")
@@ -57,17 +59,18 @@ class _Http:
         self._url = url
         self._retries = retries
 
-    def _sent(self, call: Call[Any]) -> dict[str, Any]:
+    def _request(self, client: httpx2.Client | httpx2.AsyncClient, call: Call[Any]) -> Any:
         # Escapes what is not ASCII, so that any text can travel.
         content = None if call.body is None else json.dumps(call.body).encode()
         headers = {**call.headers, **({"Content-Type": "application/json"} if content else {})}
-        return {
-            "method": call.method,
-            "url": call.path,
-            "params": httpx2.QueryParams({n: _text(v) for n, v in call.query.items()}),
-            "content": content,
-            "headers": headers,
-        }
+        try:
+            query = httpx2.QueryParams({name: _text(value) for name, value in call.query.items()})
+            return client.build_request(
+                call.method, call.path, params=query, content=content, headers=headers
+            )
+        except (httpx2.InvalidURL, UnicodeError):
+            # Not chained: it quotes the value.
+            raise InvalidInput("cannot be part of an address", field="query") from None
 
     def _unreached(self, error: httpx2.HTTPError) -> Unavailable:
         return Unavailable(f"the server at {self._url} does not answer ({type(error).__name__})")
@@ -94,11 +97,11 @@ class AsyncHttp(_Http):
 
     async def send(self, call: Call[T]) -> T:
         """Return the answer to a request."""
-        sent = self._sent(call)
+        request = self._request(self.client, call)
         for tried in range(self._retries.most + 1):
             response, failed = None, None
             try:
-                response = await self.client.request(**sent)
+                response = await self.client.send(request)
             except httpx2.HTTPError as error:
                 failed = self._unreached(error)
             wait = self._retries.wait(call, tried, response)
@@ -113,7 +116,9 @@ class AsyncHttp(_Http):
     async def lines(self, call: Call[T]) -> AsyncIterator[T]:
         """Yield what the lines of an answer say."""
         try:
-            async with self.client.stream(**self._sent(call)) as response:
+            request = self._request(self.client, call)
+            response = await self.client.send(request, stream=True)
+            async with aclosing(response):
                 if not response.is_success:
                     await response.aread()
                     raise _refused(response)
@@ -134,11 +139,11 @@ class Http(_Http):
 
     def send(self, call: Call[T]) -> T:
         """Return the answer to a request."""
-        sent = self._sent(call)
+        request = self._request(self.client, call)
         for tried in range(self._retries.most + 1):
             response, failed = None, None
             try:
-                response = self.client.request(**sent)
+                response = self.client.send(request)
             except httpx2.HTTPError as error:
                 failed = self._unreached(error)
             wait = self._retries.wait(call, tried, response)
@@ -153,7 +158,8 @@ class Http(_Http):
     def lines(self, call: Call[T]) -> Iterator[T]:
         """Yield what the lines of an answer say."""
         try:
-            with self.client.stream(**self._sent(call)) as response:
+            request = self._request(self.client, call)
+            with closing(self.client.send(request, stream=True)) as response:
                 if not response.is_success:
                     response.read()
                     raise _refused(response)
@@ -164,11 +170,13 @@ class Http(_Http):
 
 
 def options(url: str, key: str | None, timeout: float) -> dict[str, Any]:
-    """Return what an HTTP client of a server is made with."""
+    """Return what an HTTP client of a server is made with; ``InvalidInput`` for what cannot be."""
+    if key is not None and not (key.isascii() and key.isprintable()):
+        raise InvalidInput("has characters that no key has", field="key")
     headers = {"User-Agent": f"remembrancer/{__version__}"}
     if key is not None:
         headers["Authorization"] = f"Bearer {key}"
-    return {"base_url": url.rstrip("/"), "headers": headers, "timeout": timeout}
+    return {"base_url": server_address(url), "headers": headers, "timeout": timeout}
 
 
 def _refused(response: httpx2.Response) -> Exception:

@@ -31,7 +31,7 @@ class McpEndpoint:
         # Streams of its own accord a server without sessions has none to send.
         if request.method != "POST":
             raise HTTPException(405, "MCP is spoken with POST here", {"Allow": "POST"})
-        _check_origin(request)
+        _check_origin(request, self._memory.settings.server.public_url)
         actor = await self._actor(request)
         body = await request.body()
         from remembrancer.mcp.sources import StoreSource  # noqa: PLC0415 - as below
@@ -97,8 +97,13 @@ def _id(request: Request, name: str) -> UUID | None:
         raise InvalidInput("must be an id, a UUID", field=name) from None
 
 
-def _check_origin(request: Request) -> None:
+def _check_origin(request: Request, public_url: str | None) -> None:
     """Refuse what another site's page sends; what is no browser says no origin."""
     origin = request.headers.get("origin")
-    if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
+    ours = {request.headers.get("host"), _host(public_url) if public_url else None}
+    if origin is not None and _host(origin) not in ours:
         raise Forbidden("requests from another site's page are not answered")
+
+
+def _host(address: str) -> str:
+    return address.partition("://")[2].partition("/")[0]

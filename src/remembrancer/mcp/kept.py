@@ -21,10 +21,11 @@ Opening = Callable[[], AbstractAsyncContextManager[Source]]
 
 
 class KeptSource:
-    """Waits for its source, and asks a new one once more when the database is away."""
+    """Waits for its source; if it ``reopens``, it asks a new one once more when that is lost."""
 
-    def __init__(self, opening: Opening) -> None:
+    def __init__(self, opening: Opening, *, reopens: bool) -> None:
         self._opening = opening
+        self._reopens = reopens
         self._source: asyncio.Future[Source] = asyncio.get_running_loop().create_future()
         self._lost = asyncio.Event()
         self._naming: Sequence[str] = ()
@@ -76,6 +77,8 @@ class KeptSource:
         try:
             return await question(source)
         except DatabaseUnavailable:
+            if not self._reopens:
+                raise
             # Others may have met the same, and the new source be there already.
             if self._source.done() and self._source.result() is source:
                 self._source = asyncio.get_running_loop().create_future()
@@ -84,12 +87,13 @@ class KeptSource:
 
 
 @asynccontextmanager
-async def kept(opening: Opening) -> AsyncIterator[KeptSource]:
+async def kept(opening: Opening, *, reopens: bool = False) -> AsyncIterator[KeptSource]:
     """Yield a source that is being opened, and close it at the end.
 
-    Raises what opening it raised, as soon as it does.
+    ``reopens`` is for a database that may end with another process; one that somebody else runs
+    comes back by itself. Raises what opening it raised, as soon as it does.
     """
-    source = KeptSource(opening)
+    source = KeptSource(opening, reopens=reopens)
     try:
         async with asyncio.TaskGroup() as group:
             keeping = group.create_task(source.keep())

@@ -18,17 +18,18 @@ LONGEST_LINE: Final = 16 * 1024 * 1024
 _AT_ONCE: Final = 64 * 1024
 
 
-async def serve(opening: Opening) -> None:
+async def serve(opening: Opening, *, reopens: bool = False) -> None:
     """Answer requests until the input ends or a signal says so.
 
-    The first requests wait while the source is opened. Raises what opening it raises.
+    The first requests wait while the source is opened, and later ones if it is lost and
+    ``reopens``. Raises what opening it raises.
     """
     task = asyncio.current_task()
     assert task is not None
     with suppress(NotImplementedError):  # Windows
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     try:
-        async with kept(opening) as source:
+        async with kept(opening, reopens=reopens) as source:
             # The library takes a second to import. The database starts meanwhile.
             with uncollected():
                 await asyncio.to_thread(import_module, "remembrancer.mcp.server")

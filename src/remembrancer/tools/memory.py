@@ -43,7 +43,6 @@ SOURCE: Final = "tool"
 _TAGS: Final = frozenset({SYSTEM, "memory"})
 # Said twice, a statement is one memory, but mentioned twice.
 _ADDS: Final = Effects(destructive=False)
-_REMOVES: Final = Effects(destructive=True)
 
 
 def memory_tools(
@@ -65,8 +64,8 @@ def memory_tools(
             UpdateMemory,
             tools.update,
             _TAGS,
-            # The old content stays in the history.
-            Effects(destructive=False, idempotent=True),
+            # The old content stays in the history; the same one again is a version too.
+            _ADDS,
             Updated,
         ),
         Tool(
@@ -75,7 +74,7 @@ def memory_tools(
             ForgetMemory,
             tools.forget,
             _TAGS,
-            _REMOVES,
+            Effects(destructive=True, idempotent=True),
             Forgotten,
         ),
         Tool("memory_save", guidance.MEMORY_SAVE, MemorySave, tools.save, _TAGS, _ADDS, Stored),
@@ -94,7 +93,7 @@ def memory_tools(
             ManageUserMemory,
             user_memory.manage,
             _TAGS,
-            _REMOVES,
+            Effects(destructive=True),
             Managed,
         ),
     ):
