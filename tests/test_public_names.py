@@ -41,6 +41,23 @@ print(sorted(heavy & set(sys.modules)))
     assert ended.stdout.decode().strip() == "[]"
 
 
+def test_a_command_waits_for_no_more_than_it_uses() -> None:
+    """Providers of language models, migrations, the job queue, servers and the embedding model are
+    imported when they are needed, and the collector of garbage is at work again.
+    """
+    program = """
+import gc, sys
+from remembrancer.cli import main
+try:
+    main(["mcp", "install", "--client", "cursor"])
+except SystemExit:
+    late = {"pydantic_ai", "alembic", "procrastinate", "fastapi", "onnxruntime", "mcp", "tiktoken"}
+    print(sorted(late & set(sys.modules)), gc.isenabled())
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert ended.stdout.decode().splitlines()[-1] == "[] True"
+
+
 def test_all_names_what_can_be_imported_and_nothing_else() -> None:
     """Every public name is listed, in order, and every listed name is there."""
     names = remembrancer.__all__

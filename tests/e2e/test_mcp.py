@@ -466,7 +466,7 @@ async def test_a_fault_is_told_without_its_words(
 
 
 async def test_calls_leave_nothing_open(api: Api, ada: User, memory: Remembrancer) -> None:
-    """After 60 calls by 6 clients there are no more connections, sessions or tasks than before."""
+    """After 40 calls by 4 clients there are no more connections, sessions or tasks than before."""
 
     async def some(client: Client, count: int) -> None:
         for n in range(count):
@@ -484,7 +484,7 @@ async def test_calls_leave_nothing_open(api: Api, ada: User, memory: Remembrance
         async with connected(api, ada, url=url) as client:
             await some(client, 5)
         before = await held()
-        for _ in range(6):
+        for _ in range(4):
             async with connected(api, ada, url=url) as client:
                 await some(client, 5)
         after = await held()

@@ -1,5 +1,7 @@
 """Pages of long answers, and the configuration of clients."""
 
+import json
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -117,6 +119,17 @@ def test_no_configuration_holds_a_key() -> None:
             assert "${" in made["headers"]["Authorization"]
     twice = merged(ClientName.VSCODE, merged(ClientName.VSCODE, {}, made), made)
     assert len(twice["inputs"]) == 1
+
+
+def test_documented_configurations_are_those_that_are_made() -> None:
+    """What docs/mcp.md shows for each client is what ``mcp install`` prints."""
+    page = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text("utf-8")
+    shown = [json.loads(one) for one in re.findall(r"```json\n(.*?)```", page, re.DOTALL)]
+    started = entry(ClientName.CLAUDE_DESKTOP, ["remembrancer", "mcp"], url=None)
+    assert shown[0] == merged(ClientName.CLAUDE_DESKTOP, {}, started)
+    others = (ClientName.CLAUDE_CODE, ClientName.CURSOR, ClientName.VSCODE)
+    for client, one in zip(others, shown[2:], strict=True):
+        assert one == merged(client, {}, entry(client, [], url="http://127.0.0.1:8420"))
 
 
 def test_each_system_has_its_place() -> None:
