@@ -4,11 +4,14 @@ import asyncio
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx2
 import pytest
+import test_cases
+from doors import Refused, RestDoor, _id
 from pydantic import BaseModel
 from serving import served
 from support import Api
@@ -27,6 +30,7 @@ from remembrancer import (
     PreconditionFailed,
     RecallQuery,
     Remembrancer,
+    RemembrancerError,
     ResolveUser,
     SimilarMemoryExists,
     Unauthenticated,
@@ -258,6 +262,76 @@ def test_what_can_be_no_client_is_refused() -> None:
 def test_any_refusal_is_an_error_of_the_library(status: int, document: Any, kind: type) -> None:
     """A proxy's page too, and a problem of another version."""
     assert type(refusal(status, document)) is kind
+
+
+# Cases ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ClientDoor(RestDoor):
+    """What agents do most, through the client; all else as its parent does it."""
+
+    async def of(self, user: User) -> "ClientDoor":
+        return replace(self, headers=await self.api.key_of(user))
+
+    async def _ask(self, ask: Callable[[AsyncClient], Any]) -> Any:
+        try:
+            async with client_of(self.api, self.headers) as client:
+                return (await ask(client)).model_dump(mode="json")
+        except RemembrancerError as error:
+            fields = [error.field] if error.field else []
+            raise Refused(error.status, fields, **error.extra) from error
+
+    async def remember(
+        self, content: Any, *, user: Any = None, agent: Any = None, key: Any = None, **fields: Any
+    ) -> Any:
+        memory = MemoryCreate(content=content, **fields)
+        whom: Any = {"user_id": _id(user), "agent_id": _id(agent), "idempotency_key": key}
+        return await self._ask(lambda client: client.memories.remember(memory, **whom))
+
+    async def read(self, memory_id: str, *, user: Any = None, agent: Any = None) -> Any:
+        whom: Any = {"user_id": _id(user), "agent_id": _id(agent)}
+        return await self._ask(lambda client: client.memories.get(memory_id, **whom))
+
+    async def update(
+        self, memory_id: str, *, user: Any = None, if_version: int | None = None, **changes: Any
+    ) -> Any:
+        wanted = MemoryUpdate(**changes)
+        how: Any = {"user_id": _id(user), "if_version": if_version}
+        return await self._ask(lambda client: client.memories.update(memory_id, wanted, **how))
+
+    async def recall(self, query: Any, *, user: Any = None, agent: Any = None, **how: Any) -> Any:
+        wanted = RecallQuery(query=query, **how)
+        whom: Any = {"user_id": _id(user), "agent_id": _id(agent)}
+        return await self._ask(lambda client: client.memories.recall(wanted, **whom))
+
+    async def say(
+        self, conversation_id: Any, messages: Any, *, user: Any = None, key: Any = None
+    ) -> Any:
+        said = [MessageCreate(**one) for one in messages]
+        how: Any = {"user_id": _id(user), "idempotency_key": key}
+        where = UUID(str(conversation_id))
+        return await self._ask(lambda client: client.conversations.append(where, said, **how))
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        test_cases.test_a_fact_first_written_by_many_at_once_is_one_memory,
+        test_cases.test_a_key_that_comes_with_another_request_is_refused,
+        test_cases.test_of_two_updates_from_version_three_one_lands_and_one_conflicts,
+        test_cases.test_an_etag_that_is_not_current_fails_the_precondition,
+        test_cases.test_retries_that_overtake_their_first_attempt_append_once,
+        test_cases.test_what_two_users_tell_one_agent_stays_apart,
+        test_cases.test_a_user_can_name_nobody_else,
+    ],
+)
+async def test_cases_hold_through_the_client(
+    case: Callable[..., Any], api: Api, ada: User, bob: User, agent: Any
+) -> None:
+    """Duplicates, lost and stale writes, isolation: as through any other way in."""
+    known = {"door": ClientDoor(api, api.service), "ada": ada, "bob": bob, "agent": agent}
+    await case(**{name: known[name] for name in inspect.signature(case).parameters})
 
 
 # Again -----------------------------------------------------------------------
