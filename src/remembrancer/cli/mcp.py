@@ -1,5 +1,6 @@
 """``mcp``: memory for assistants that speak MCP, and how they are told of it."""
 
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -59,6 +60,8 @@ def serve(
     log_to_stderr("warning" if settings.log_level == "info" else settings.log_level)
     given = {"url": url, "user": user, "agent": agent}
     chosen = settings.mcp.model_copy(update={k: v for k, v in given.items() if v is not None})
+    if sys.stdin.isatty():
+        typer.echo("An assistant should start this: see `remembrancer mcp install`.", err=True)
     from remembrancer.mcp import stdio  # noqa: PLC0415
 
     if chosen.url is None:
