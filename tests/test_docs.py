@@ -106,6 +106,8 @@ def root_command() -> Any:
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every command that does something, with the words that call it."""
     if subcommands := getattr(command, "commands", None):
+        if path and command.invoke_without_command:
+            yield path, command
         for word, sub in subcommands.items():
             yield from commands(sub, (*path, word))
     else:

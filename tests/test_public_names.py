@@ -1,23 +1,67 @@
 """What the package exports is what it means to export."""
 
+import ast
 import inspect
-from types import ModuleType
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
 
 import remembrancer
 
 
-def _public() -> list[str]:
-    return [
-        name
-        for name, value in vars(remembrancer).items()
-        if not name.startswith("_") and not isinstance(value, ModuleType)
-    ]
+def _declared() -> dict[str, str]:
+    """The public names as type checkers see them, and the modules they are from."""
+    tree = ast.parse(Path(remembrancer.__file__).read_text("utf-8"))
+    [block] = [part for part in tree.body if isinstance(part, ast.If)]
+    return {
+        alias.name: str(part.module)
+        for part in block.body
+        if isinstance(part, ast.ImportFrom)
+        for alias in part.names
+    }
+
+
+def test_names_are_what_type_checkers_take_them_for() -> None:
+    """A name that is imported when it is asked for is the one of the module it is declared from."""
+    for name, module in _declared().items():
+        assert getattr(remembrancer, name) is getattr(import_module(module), name), name
+
+
+def test_a_client_needs_no_database_driver() -> None:
+    """Importing the client and the models it takes imports nothing of Postgres or FastAPI."""
+    program = """
+import sys
+from remembrancer.client import AsyncClient, Client
+from remembrancer import MemoryCreate, MemoryFilter, RecallQuery, MoveRequest
+heavy = {"sqlalchemy", "psycopg", "numpy", "fastapi", "onnxruntime", "mcp"}
+print(sorted(heavy & set(sys.modules)))
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert ended.stdout.decode().strip() == "[]"
+
+
+def test_a_command_waits_for_no_more_than_it_uses() -> None:
+    """Providers of language models, migrations, the job queue, servers and the embedding model are
+    imported when they are needed, and the collector of garbage is at work again.
+    """
+    program = """
+import gc, sys
+from remembrancer.cli import main
+try:
+    main(["mcp", "install", "--client", "cursor"])
+except SystemExit:
+    late = {"pydantic_ai", "alembic", "procrastinate", "fastapi", "onnxruntime", "mcp", "tiktoken"}
+    print(sorted(late & set(sys.modules)), gc.isenabled())
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert ended.stdout.decode().splitlines()[-1] == "[] True"
 
 
 def test_all_names_what_can_be_imported_and_nothing_else() -> None:
     """Every public name is listed, in order, and every listed name is there."""
     names = remembrancer.__all__
-    assert set(_public()) == set(names) - {"__version__"}
+    assert set(_declared()) == set(names) - {"__version__"}
     assert names == sorted(names)
     assert len(names) == len(set(names))
     assert all(hasattr(remembrancer, name) for name in names)

@@ -4,8 +4,9 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from pydantic import SecretStr
@@ -40,7 +41,6 @@ from remembrancer.indexing.index import Indexer
 from remembrancer.indexing.model import claim_store
 from remembrancer.jobs.queue import SUMMARISE
 from remembrancer.jobs.service import Jobs
-from remembrancer.jobs.worker import Worker
 from remembrancer.keys.entrance import Entrance
 from remembrancer.keys.service import Keys
 from remembrancer.llm import create_language_model
@@ -64,6 +64,9 @@ from remembrancer.tools.memory import memory_tools
 from remembrancer.users.schemas import User
 from remembrancer.users.service import Users
 from remembrancer.validation import made
+
+if TYPE_CHECKING:
+    from remembrancer.jobs.worker import Worker
 
 log = logging.getLogger(__name__)
 
@@ -132,12 +135,6 @@ class Remembrancer:
             self.guard,
         )
         self.jobs = Jobs(database)
-        self.worker = Worker(
-            database,
-            settings.jobs,
-            tasks={SUMMARISE: self.summaries.job},
-            sweeps={SUMMARISE: self.summaries.sweep},
-        )
         self.accesses = Accesses(database)
         self.recalls = Recall(
             database, embedder, self.accesses, self.reads, longest_query=limits.message_characters
@@ -152,6 +149,19 @@ class Remembrancer:
 
         self.tools = memory_tools(
             self.memories, self.recalls, self.places, self.documents, settings.tools
+        )
+
+    @cached_property
+    def worker(self) -> "Worker":
+        """Works on jobs, while it is told to run."""
+        # Only servers and workers need it, and it takes a tenth of a second to import.
+        from remembrancer.jobs.worker import Worker  # noqa: PLC0415
+
+        return Worker(
+            self.database,
+            self.settings.jobs,
+            tasks={SUMMARISE: self.summaries.job},
+            sweeps={SUMMARISE: self.summaries.sweep},
         )
 
     def _summariser(self, indexer: Indexer) -> Summariser:

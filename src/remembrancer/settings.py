@@ -185,6 +185,19 @@ class ContextSettings(BaseModel):
     """Directory of templates that are used instead of the built-in ones of the same name."""
 
 
+class McpSettings(BaseModel):
+    """Whose memory ``remembrancer mcp`` shows, and where it lies."""
+
+    url: str | None = None
+    """A running server; without it, the database is opened."""
+    key: SecretStr | None = None
+    """API key for that server."""
+    user: str | None = None
+    """A user: id, ``platform:platform_user_id``, or a name that only one has."""
+    agent: str | None = None
+    """An agent: id, or a name that only one has."""
+
+
 class ServerSettings(BaseModel):
     """Where ``serve`` listens."""
 
@@ -222,6 +235,7 @@ class Settings(BaseSettings):
     extraction: ExtractionSettings = ExtractionSettings()
     context: ContextSettings = ContextSettings()
     server: ServerSettings = ServerSettings()
+    mcp: McpSettings = McpSettings()
     audit: AuditSettings = AuditSettings()
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Least severe log line printed; content is never logged."""

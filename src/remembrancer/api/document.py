@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from remembrancer.api.dependencies import Authenticated, Services
 from remembrancer.api.memories import AgentId
 from remembrancer.document.schemas import DocumentImport, DocumentImported, MemoryDocument
-from remembrancer.memories.budget import BudgetPreview
+from remembrancer.memories.requests import BudgetPreview
 
 router = APIRouter(prefix="/api/users/{user_id}", tags=["memory document"])
 

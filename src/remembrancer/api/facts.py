@@ -7,7 +7,8 @@ from fastapi import APIRouter, Path, Response
 
 from remembrancer.api.dependencies import Acting, Cursor, IdempotencyKey, Limit, Services
 from remembrancer.errors import NotFound
-from remembrancer.memories.facts import Fact, FactCreate, VisibilityUpdate, as_fact
+from remembrancer.memories.facts import as_fact
+from remembrancer.memories.requests import Fact, FactCreate, VisibilityUpdate
 from remembrancer.memories.schemas import Outcome
 from remembrancer.text import Page
 

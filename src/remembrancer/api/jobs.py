@@ -3,19 +3,11 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import Field
 
 from remembrancer.api.dependencies import Authenticated, Cursor, Limit, Services
-from remembrancer.jobs.schemas import Job, JobCounts, JobStatus
-from remembrancer.text import Page
+from remembrancer.jobs.schemas import JobPage, JobStatus
 
 router = APIRouter(prefix="/api/jobs", tags=["jobs"])
-
-
-class JobPage(Page[Job]):
-    """One page of jobs, and how many there are in which state."""
-
-    counts: JobCounts = Field(description="Of all jobs, whatever is asked for.")
 
 
 @router.get("")

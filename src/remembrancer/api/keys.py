@@ -1,4 +1,4 @@
-"""API keys: /api/keys, for admins."""
+"""API keys: /api/keys, for admins but for one's own."""
 
 from uuid import UUID
 
@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from remembrancer.api.dependencies import Authenticated, Services
-from remembrancer.keys.schemas import Key, KeyCreate, NewKey
+from remembrancer.keys.schemas import Key, KeyCreate, KeyHolder, NewKey
 
 router = APIRouter(prefix="/api/keys", tags=["keys"])
 
@@ -27,6 +27,12 @@ async def create_key(memory: Services, actor: Authenticated, key: KeyCreate) -> 
 async def list_keys(memory: Services, actor: Authenticated) -> KeyList:
     """List all keys, without their secrets."""
     return KeyList(keys=list(await memory.keys.list(actor)))
+
+
+@router.get("/own")
+async def get_own_key(actor: Authenticated) -> KeyHolder:
+    """Say who the key of this request stands for. For every role."""
+    return KeyHolder(role=actor.role, user_id=actor.user_id)
 
 
 @router.delete("/{key_id}")

@@ -16,7 +16,7 @@ from remembrancer.api.dependencies import (
     Services,
 )
 from remembrancer.errors import InvalidInput
-from remembrancer.memories.moving import Moved, MoveRequest, MoveUndone
+from remembrancer.memories.requests import Moved, MoveRequest, MoveUndone
 from remembrancer.preferences.files import FileFormat, from_csv, to_csv
 from remembrancer.preferences.schemas import (
     AgentMemoryConfig,

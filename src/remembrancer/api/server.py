@@ -4,6 +4,7 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
 from pydantic import BaseModel, Field
+from starlette.routing import Route
 
 from remembrancer import version, web
 from remembrancer.api import (
@@ -35,6 +36,7 @@ from remembrancer.api.headers import CarefulHeaders
 from remembrancer.api.limits import BodyLimit, RateLimit
 from remembrancer.api.problems import Problem
 from remembrancer.app import Remembrancer
+from remembrancer.mcp.http import McpEndpoint
 from remembrancer.web.sessions import Sessions
 
 _DESCRIPTION = """
@@ -125,6 +127,7 @@ def create_app(memory: Remembrancer) -> FastAPI:
         web.router,
     ):
         app.include_router(part)
+    app.router.routes.append(Route("/mcp", McpEndpoint(memory), include_in_schema=False))
     app.add_middleware(BodyLimit, limit=limits.body_bytes)
     app.add_middleware(CarefulHeaders)
     app.add_middleware(metrics.Measured, metrics=app.state.metrics)

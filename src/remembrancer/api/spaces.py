@@ -15,7 +15,7 @@ from remembrancer.api.dependencies import (
     tag,
 )
 from remembrancer.api.memories import MemoryId
-from remembrancer.memories.facts import FactCreate, VisibilityUpdate
+from remembrancer.memories.requests import FactCreate, VisibilityUpdate
 from remembrancer.memories.schemas import (
     Category,
     Kind,

@@ -8,8 +8,13 @@ from fastapi import APIRouter, Path, Query
 from pydantic import Field
 
 from remembrancer.api.dependencies import Authenticated, Services
-from remembrancer.tools.registry import Tool, ToolAnswer, ToolContext, anthropic_tool, openai_tool
-from remembrancer.tools.schema import parameters
+from remembrancer.tools.registry import (
+    ToolAnswer,
+    ToolContext,
+    anthropic_tool,
+    openai_tool,
+    plain_tool,
+)
 
 router = APIRouter(prefix="/api/tools", tags=["tools"])
 
@@ -18,7 +23,7 @@ class ToolFormat(StrEnum):
     """Whose schemas."""
 
     PLAIN = "plain"
-    """Name, description, parameters, and whether it is a system tool."""
+    """Name, description, schemas of arguments and result, effects, if it is a system tool."""
     OPENAI = "openai"
     """For chat completions, and what is compatible with them."""
     ANTHROPIC = "anthropic"
@@ -45,7 +50,7 @@ async def list_tools(
 ) -> list[dict[str, Any]]:
     """List the tools with their guidance and the JSON schemas of their arguments."""
     shown = {ToolFormat.OPENAI: openai_tool, ToolFormat.ANTHROPIC: anthropic_tool}.get(
-        format, _plain
+        format, plain_tool
     )
     return [shown(tool) for tool in memory.tools.select()]
 
@@ -60,12 +65,3 @@ async def call_tool(
     """Call a tool. What the model can mend is 200 with `ok` false, and told in `text`."""
     acting = actor.acting_for(call.user_id, call.agent_id)
     return await memory.tools.call(acting, name, call.arguments, call.context())
-
-
-def _plain(tool: Tool[Any]) -> dict[str, Any]:
-    return {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": parameters(tool.arguments),
-        "system": tool.is_system,
-    }

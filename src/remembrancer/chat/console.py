@@ -10,7 +10,7 @@ from remembrancer.chat.replies import File, Piece
 from remembrancer.chat.replies import messages as written
 from remembrancer.context.schemas import Turn
 from remembrancer.conversations.schemas import MessageCreate, MessageRole
-from remembrancer.llm.asking import Said
+from remembrancer.llm.finding import Said
 
 
 class Console:

@@ -3,12 +3,15 @@
 import sys
 from collections.abc import Sequence
 
-from remembrancer.cli.app import app
-from remembrancer.cli.failures import as_exit_code
+from remembrancer.garbage import uncollected
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and exit: 0 done, 1 not as expected, 2 refused, 130 interrupted."""
+    with uncollected():
+        from remembrancer.cli.app import app  # noqa: PLC0415
+        from remembrancer.cli.failures import as_exit_code  # noqa: PLC0415
+
     with as_exit_code():
         code = app(arguments, prog_name="remembrancer", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)

@@ -19,6 +19,7 @@ from remembrancer.cli import (
     importing,
     jobs,
     keys,
+    mcp,
     preferences,
     recall,
     reembed,
@@ -80,6 +81,7 @@ app.command("remember")(remember.remember)
 app.command("recall")(recall.recall)
 app.add_typer(review.app, name="review")
 app.command("chat")(chat.chat)
+app.add_typer(mcp.app, name="mcp")
 app.add_typer(users.app, name="users")
 app.add_typer(agents.app, name="agents")
 app.add_typer(spaces.app, name="spaces")

@@ -14,7 +14,7 @@ from remembrancer.cli.people import AgentOption, actor_for
 from remembrancer.cli.running import with_store
 from remembrancer.document.schemas import DocumentImport, DocumentImported, MemoryDocument
 from remembrancer.errors import InvalidInput
-from remembrancer.memories.budget import BudgetPreview
+from remembrancer.memories.requests import BudgetPreview
 from remembrancer.validation import wrong_field
 
 app = typer.Typer(help="A user's memory as one document.", no_args_is_help=True)

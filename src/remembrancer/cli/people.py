@@ -33,7 +33,7 @@ async def actor_for(memory: Remembrancer, user: str | None, agent: str | None) -
 
 async def find_user(memory: Remembrancer, named: str) -> UUID:
     """Return the one user that is meant; ``InvalidInput`` lists who could be."""
-    if user_id := _as_id(named):
+    if user_id := as_id(named):
         return (await memory.users.get(SERVICE, user_id)).id
     platform, colon, platform_user_id = named.partition(":")
     if colon:
@@ -62,7 +62,7 @@ async def _nobody(memory: Remembrancer) -> UUID:
 
 async def find_agent(memory: Remembrancer, named: str) -> UUID:
     """Return the one agent that is meant; ``InvalidInput`` lists which could be."""
-    if agent_id := _as_id(named):
+    if agent_id := as_id(named):
         return (await memory.agents.get(SERVICE, agent_id)).id
     agents = await all_agents(memory)
     found = [agent for agent in agents if agent.name.casefold() == named.casefold()]
@@ -87,7 +87,8 @@ async def all_agents(memory: Remembrancer) -> list[Agent]:
             return found
 
 
-def _as_id(named: str) -> UUID | None:
+def as_id(named: str) -> UUID | None:
+    """Return the id that ``named`` is, if it is one."""
     try:
         return UUID(named)
     except ValueError:

@@ -84,6 +84,12 @@ class MemoryDocument(BaseModel):
     metadata: MemoryMetadata
 
 
+class DocumentPage(MemoryDocument):
+    """A part of a memory document; the metadata counts all of it."""
+
+    next_page: int | None = Field(None, description="The page to ask for next; null on the last.")
+
+
 class DocumentImport(BaseModel):
     """A memory document to import. Its metadata is worked out anew."""
 

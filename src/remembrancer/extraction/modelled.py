@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from remembrancer.conversations import repository as conversations
@@ -19,9 +20,11 @@ from remembrancer.extraction.summariser import Summary
 from remembrancer.extraction.transcript import Transcript, one_line
 from remembrancer.guard.guard import Guard
 from remembrancer.indexing.index import Indexer, Searchable
-from remembrancer.llm import LanguageModel
 from remembrancer.memories import guarding
 from remembrancer.settings import ExtractionSettings
+
+if TYPE_CHECKING:
+    from remembrancer.llm.asking import LanguageModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class Modelled:
     def __init__(
         self,
         database: Database,
-        model: LanguageModel,
+        model: "LanguageModel",
         indexer: Indexer,
         guard: Guard,
         settings: ExtractionSettings,

@@ -7,6 +7,7 @@ where one of ten or a hundred like numbers would pass, only beside a word for it
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from stdnum import get_cc_module
@@ -49,59 +50,59 @@ def _scheme(country: str, name: str, shape: str, words: str | None = None) -> _S
 _NINE: Final = r"\d{3}[ -]?\d{3}[ -]?\d{3}"
 _ELEVEN: Final = r"\d{11}"
 
-_SCHEMES: Final = (
-    _scheme("us", "ssn", r"\d{3}-\d\d-\d{4}"),
-    _scheme("us", "ssn", r"\d{3} ?\d\d ?\d{4}", "ssn|social security"),
-    _scheme("us", "itin", r"9\d\d-?\d\d-?\d{4}", "itin"),
-    _scheme("gb", "nhs", r"\d{3}[ -]?\d{3}[ -]?\d{4}", "nhs"),
-    _scheme("fr", "nir", r"[12] ?\d\d ?\d\d ?(?:\d\d|2[AB]) ?\d{3} ?\d{3} ?\d\d"),
-    _scheme("it", "codicefiscale", r"[A-Z]{6}\d{2}[A-EHLMPRST]\d\d[A-Z]\d{3}[A-Z]"),
-    _scheme("es", "dni", r"\d{8}[ -]?[A-Z]", "dni|nif|documento|identidad|id"),
-    _scheme("es", "nie", r"[XYZ][ -]?\d{7}[ -]?[A-Z]", "nie|nif|documento|identidad|extranjero"),
-    _scheme("pt", "cc", r"\d{8} ?\d ?[A-Z0-9]{2}\d", "cartão de cidadão|cidadão|citizen card|cc"),
-    _scheme("pt", "nif", _NINE, "nif|contribuinte"),
-    _scheme("br", "cpf", r"\d{3}\.\d{3}\.\d{3}-\d\d"),
-    _scheme("br", "cpf", _ELEVEN, "cpf"),
-    _scheme(
+_NUMBERS: Final[tuple[tuple[str, ...], ...]] = (
+    ("us", "ssn", r"\d{3}-\d\d-\d{4}"),
+    ("us", "ssn", r"\d{3} ?\d\d ?\d{4}", "ssn|social security"),
+    ("us", "itin", r"9\d\d-?\d\d-?\d{4}", "itin"),
+    ("gb", "nhs", r"\d{3}[ -]?\d{3}[ -]?\d{4}", "nhs"),
+    ("fr", "nir", r"[12] ?\d\d ?\d\d ?(?:\d\d|2[AB]) ?\d{3} ?\d{3} ?\d\d"),
+    ("it", "codicefiscale", r"[A-Z]{6}\d{2}[A-EHLMPRST]\d\d[A-Z]\d{3}[A-Z]"),
+    ("es", "dni", r"\d{8}[ -]?[A-Z]", "dni|nif|documento|identidad|id"),
+    ("es", "nie", r"[XYZ][ -]?\d{7}[ -]?[A-Z]", "nie|nif|documento|identidad|extranjero"),
+    ("pt", "cc", r"\d{8} ?\d ?[A-Z0-9]{2}\d", "cartão de cidadão|cidadão|citizen card|cc"),
+    ("pt", "nif", _NINE, "nif|contribuinte"),
+    ("br", "cpf", r"\d{3}\.\d{3}\.\d{3}-\d\d"),
+    ("br", "cpf", _ELEVEN, "cpf"),
+    (
         "de", "idnr", r"\d\d ?\d{3} ?\d{3} ?\d{3}",
         r"steuer-?id\w*|steueridentifikationsnummer|idnr|identifikationsnummer|tax id",
     ),
-    _scheme("nl", "bsn", r"\d{4}\.?\d\d\.?\d{3}", "bsn|burgerservicenummer|sofi(?:-?nummer)?"),
-    _scheme("be", "nn", r"\d\d\.\d\d\.\d\d-\d{3}\.\d\d"),
-    _scheme("be", "nn", _ELEVEN, r"rijksregister\w*|registre national|numéro national|insz|niss"),
-    _scheme("ch", "ssn", r"756\.\d{4}\.\d{4}\.\d\d"),
-    _scheme("ch", "ssn", r"756\d{10}", "ahv|avs|ssn"),
-    _scheme("ie", "pps", r"\d{7}[A-W][A-IW]?", r"ppsn?|pps number"),
-    _scheme("se", "personnummer", r"(?:\d\d)?\d{6}[-+]\d{4}", r"personnummer|personal\w* number"),
-    _scheme("dk", "cpr", r"\d{6}-?\d{4}", r"cpr(?:-nummer|-nr)?|personnummer"),
-    _scheme("no", "fodselsnummer", r"\d{6} ?\d{5}", r"f[øo]dselsnummer|personnummer"),
-    _scheme("fi", "hetu", r"\d{6}[-+ABCDEFUVWXY]\d{3}[0-9A-Y]"),
-    _scheme("pl", "pesel", _ELEVEN, "pesel"),
-    _scheme("cz", "rc", r"\d{6}/\d{3,4}"),
-    _scheme("ro", "cnp", r"\d{13}", "cnp|cod numeric personal"),
-    _scheme("bg", "egn", r"\d{10}", "егн|egn"),
-    _scheme("hr", "oib", _ELEVEN, "oib"),
-    _scheme("ee", "ik", _ELEVEN, "isikukood|personal code"),
-    _scheme("lt", "asmens", _ELEVEN, "asmens kodas|personal code"),
-    _scheme("gr", "amka", _ELEVEN, "αμκα|amka"),
-    _scheme("tr", "tckimlik", _ELEVEN, r"t\.?c\.? ?(?:kimlik|no)|kimlik|tckn"),
-    _scheme("il", "idnr", r"\d{9}", "תעודת זהות|teudat zehut|israeli id|ת\\.ז\\."),
-    _scheme("ru", "inn", r"\d{12}", "инн|inn"),
-    _scheme("ua", "rntrc", r"\d{10}", "рнокпп|іпн|tax number"),
-    _scheme("za", "idnr", r"\d{6} ?\d{4} ?\d{3}", r"(?:sa|id|identity) (?:number|no)|id"),
-    _scheme("cn", "ric", r"\d{17}[\dX]"),
-    _scheme("kr", "rrn", r"\d{6}-\d{7}"),
-    _scheme("jp", "in_", r"\d{4} ?\d{4} ?\d{4}", "マイナンバー|個人番号|my number"),
-    _scheme("in_", "aadhaar", r"\d{4} ?\d{4} ?\d{4}", "aadhaar|aadhar|आधार|uidai"),
-    _scheme("in_", "pan", r"[A-Z]{5}\d{4}[A-Z]", r"pan(?: card| number| no)?"),
-    _scheme("id", "nik", r"\d{16}", "nik|ktp"),
-    _scheme("my", "nric", r"\d{6}-\d\d-\d{4}"),
-    _scheme("th", "pin", r"\d-\d{4}-\d{5}-\d\d-\d"),
-    _scheme("mx", "curp", r"[A-Z]{4}\d{6}[HMX][A-Z]{5}[A-Z0-9]\d"),
-    _scheme("cl", "rut", r"\d{1,2}\.\d{3}\.\d{3}-[\dK]"),
-    _scheme("cl", "rut", r"\d{7,8}-[\dK]", "rut|run"),
-    _scheme("ca", "sin", _NINE, "sin|social insurance"),
-    _scheme("au", "tfn", _NINE, "tfn|tax file"),
+    ("nl", "bsn", r"\d{4}\.?\d\d\.?\d{3}", "bsn|burgerservicenummer|sofi(?:-?nummer)?"),
+    ("be", "nn", r"\d\d\.\d\d\.\d\d-\d{3}\.\d\d"),
+    ("be", "nn", _ELEVEN, r"rijksregister\w*|registre national|numéro national|insz|niss"),
+    ("ch", "ssn", r"756\.\d{4}\.\d{4}\.\d\d"),
+    ("ch", "ssn", r"756\d{10}", "ahv|avs|ssn"),
+    ("ie", "pps", r"\d{7}[A-W][A-IW]?", r"ppsn?|pps number"),
+    ("se", "personnummer", r"(?:\d\d)?\d{6}[-+]\d{4}", r"personnummer|personal\w* number"),
+    ("dk", "cpr", r"\d{6}-?\d{4}", r"cpr(?:-nummer|-nr)?|personnummer"),
+    ("no", "fodselsnummer", r"\d{6} ?\d{5}", r"f[øo]dselsnummer|personnummer"),
+    ("fi", "hetu", r"\d{6}[-+ABCDEFUVWXY]\d{3}[0-9A-Y]"),
+    ("pl", "pesel", _ELEVEN, "pesel"),
+    ("cz", "rc", r"\d{6}/\d{3,4}"),
+    ("ro", "cnp", r"\d{13}", "cnp|cod numeric personal"),
+    ("bg", "egn", r"\d{10}", "егн|egn"),
+    ("hr", "oib", _ELEVEN, "oib"),
+    ("ee", "ik", _ELEVEN, "isikukood|personal code"),
+    ("lt", "asmens", _ELEVEN, "asmens kodas|personal code"),
+    ("gr", "amka", _ELEVEN, "αμκα|amka"),
+    ("tr", "tckimlik", _ELEVEN, r"t\.?c\.? ?(?:kimlik|no)|kimlik|tckn"),
+    ("il", "idnr", r"\d{9}", "תעודת זהות|teudat zehut|israeli id|ת\\.ז\\."),
+    ("ru", "inn", r"\d{12}", "инн|inn"),
+    ("ua", "rntrc", r"\d{10}", "рнокпп|іпн|tax number"),
+    ("za", "idnr", r"\d{6} ?\d{4} ?\d{3}", r"(?:sa|id|identity) (?:number|no)|id"),
+    ("cn", "ric", r"\d{17}[\dX]"),
+    ("kr", "rrn", r"\d{6}-\d{7}"),
+    ("jp", "in_", r"\d{4} ?\d{4} ?\d{4}", "マイナンバー|個人番号|my number"),
+    ("in_", "aadhaar", r"\d{4} ?\d{4} ?\d{4}", "aadhaar|aadhar|आधार|uidai"),
+    ("in_", "pan", r"[A-Z]{5}\d{4}[A-Z]", r"pan(?: card| number| no)?"),
+    ("id", "nik", r"\d{16}", "nik|ktp"),
+    ("my", "nric", r"\d{6}-\d\d-\d{4}"),
+    ("th", "pin", r"\d-\d{4}-\d{5}-\d\d-\d"),
+    ("mx", "curp", r"[A-Z]{4}\d{6}[HMX][A-Z]{5}[A-Z0-9]\d"),
+    ("cl", "rut", r"\d{1,2}\.\d{3}\.\d{3}-[\dK]"),
+    ("cl", "rut", r"\d{7,8}-[\dK]", "rut|run"),
+    ("ca", "sin", _NINE, "sin|social insurance"),
+    ("au", "tfn", _NINE, "tfn|tax file"),
 )  # fmt: skip
 
 _MANY_DIGITS: Final = re.compile(
@@ -111,9 +112,15 @@ _MANY_DIGITS: Final = re.compile(
 _LETTERS_AROUND: Final = 12
 
 
+@cache
+def _schemes() -> tuple[_Scheme, ...]:
+    # A tenth of a second of imports, which no start should wait for.
+    return tuple(_scheme(*one) for one in _NUMBERS)
+
+
 def find(text: str) -> Iterator[Span]:
     """Yield where national ids lie; they may overlap."""
     for digits in _MANY_DIGITS.finditer(text):
         first = max(0, digits.start() - _LETTERS_AROUND)
-        for scheme in _SCHEMES:
+        for scheme in _schemes():
             yield from scheme.find(text, first, digits.end() + _LETTERS_AROUND)

@@ -5,6 +5,8 @@ from enum import StrEnum
 
 from pydantic import BaseModel, Field
 
+from remembrancer.text import Page
+
 
 class JobStatus(StrEnum):
     """How far a job is."""
@@ -47,3 +49,9 @@ class JobCounts(BaseModel):
     failed: int = 0
     cancelled: int = 0
     retrying: int = 0
+
+
+class JobPage(Page[Job]):
+    """One page of jobs, and how many there are in which state."""
+
+    counts: JobCounts = Field(description="Of all jobs, whatever is asked for.")

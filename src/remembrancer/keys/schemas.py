@@ -44,3 +44,10 @@ class NewKey(Key):
     """A key just made. ``secret`` is shown this once; only its hash is stored."""
 
     secret: str
+
+
+class KeyHolder(BaseModel):
+    """Who a key stands for."""
+
+    role: Role
+    user_id: UUID | None = Field(description="The one user it can be; null for other roles.")

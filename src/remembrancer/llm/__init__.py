@@ -1,6 +1,21 @@
 """Language models, whichever provider they are of: one question, one answer."""
 
-from remembrancer.llm.asking import LanguageModel
-from remembrancer.llm.providers import create_language_model
+from typing import TYPE_CHECKING
 
-__all__ = ["LanguageModel", "create_language_model"]
+from remembrancer.settings import LanguageModelSettings
+
+if TYPE_CHECKING:
+    from remembrancer.llm.asking import LanguageModel
+
+
+def create_language_model(settings: LanguageModelSettings) -> "LanguageModel | None":
+    """Return the configured model; none if there is none. Nothing is asked of it yet.
+
+    Raises ``ConfigurationError`` for a provider that is not known, not installed or lacks a key.
+    """
+    if not settings.model:
+        return None
+    # What speaks to providers takes a second to import.
+    from remembrancer.llm.providers import connected  # noqa: PLC0415
+
+    return connected(settings)

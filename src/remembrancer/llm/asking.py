@@ -36,11 +36,9 @@ from pydantic_ai.profiles import ModelProfile, merge_profile
 from pydantic_ai.settings import ModelSettings
 
 from remembrancer.errors import AnswerCutShort, LanguageModelUnavailable, UnusableAnswer
-from remembrancer.llm.finding import json_object
+from remembrancer.llm.finding import Said, json_object
 
 Answer = TypeVar("Answer", bound=BaseModel)
-Said = tuple[str, str]
-"""A message of a conversation: ``user`` or ``assistant``, and the words."""
 
 
 class LanguageModel:

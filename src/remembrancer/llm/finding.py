@@ -3,6 +3,9 @@
 import json
 import re
 
+Said = tuple[str, str]
+"""A message of a conversation: ``user`` or ``assistant``, and the words."""
+
 _DECODER = json.JSONDecoder()
 _OBJECT = re.compile(r"\{")
 

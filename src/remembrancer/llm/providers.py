@@ -14,13 +14,11 @@ OLLAMA = "http://127.0.0.1:11434/v1"
 """Where Ollama listens unless it is told otherwise."""
 
 
-def create_language_model(settings: LanguageModelSettings) -> LanguageModel | None:
-    """Return the configured model; none if there is none. Nothing is asked of it yet.
+def connected(settings: LanguageModelSettings) -> LanguageModel:
+    """Return the configured model.
 
     Raises ``ConfigurationError`` for a provider that is not known, not installed or lacks a key.
     """
-    if not settings.model:
-        return None
     return LanguageModel(
         _model(settings),
         name=settings.model,

@@ -2,10 +2,8 @@
 
 import logging
 from collections.abc import Collection
-from datetime import datetime
 from uuid import UUID
 
-from pydantic import BaseModel, Field
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -13,7 +11,7 @@ from remembrancer import audit
 from remembrancer.access import Actor
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories.decay import decayed_sql
-from remembrancer.memories.schemas import Kind, Status
+from remembrancer.memories.requests import BudgetPreview, Evictable
 
 log = logging.getLogger(__name__)
 
@@ -71,28 +69,6 @@ _WOULD_GO = text(f"""
      WHERE r.gone_before < used.tokens + :adding - :budget
      ORDER BY r.place
 """)
-
-
-class Evictable(BaseModel):
-    """A memory that would go."""
-
-    id: str
-    kind: Kind
-    status: Status
-    content: str
-    tokens: int
-    importance: float = Field(description="What is left of it now, from 0 to 1.")
-    created_at: datetime
-
-
-class BudgetPreview(BaseModel):
-    """How much of a user's budget is used, and what would go for more."""
-
-    budget: int = Field(description="Tokens that a user's memories may have; 0 is no limit.")
-    used: int = Field(description="Tokens of what is active or inactive, spaces left out.")
-    pinned: int = Field(description="Of these, pinned: they never go.")
-    adding: int = Field(description="The further tokens that were asked about.")
-    would_go: list[Evictable] = Field(description="What would be evicted for them, in order.")
 
 
 class Budget:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit, undo
@@ -21,52 +20,12 @@ from remembrancer.idempotency import once
 from remembrancer.memories import moves, repeating, repository
 from remembrancer.memories.budget import Budget
 from remembrancer.memories.dedup import repeats
+from remembrancer.memories.requests import Moved, MoveRequest, MoveUndone
 from remembrancer.memories.schemas import Status
 from remembrancer.preferences.scopes import scopes
 from remembrancer.users import repository as users
 
 ACTION: Final = "memory.move"
-
-
-class MoveRequest(BaseModel):
-    """Where an agent's memories of a user shall lie."""
-
-    model_config = ConfigDict(extra="forbid", validate_by_name=True, validate_by_alias=True)
-
-    to: Scope = Field(
-        description="`global`: what lies in the agent's own scope. `agent`: what is global and "
-        "was first told to this agent."
-    )
-    copy_them: bool = Field(
-        False, alias="copy", description="Leave the memories where they are, and copy them."
-    )
-    dry_run: bool = Field(True, description="Only count what would be done.")
-
-
-class Moved(BaseModel):
-    """How many memories a move takes, or would take if it is a dry run."""
-
-    to: Scope
-    copied: bool = Field(description="The memories stay, and copies of them lie there as well.")
-    dry_run: bool
-    moved: int = Field(description="Memories that move, or are copied.")
-    merged: int = Field(
-        description="Memories that are known there already, and become mentions of those."
-    )
-    undo_id: UUID | None = Field(description="What takes it back; null if nothing was done.")
-    effective_scope: Scope | None = Field(
-        description="Which scope the agent reads now; null for one that is retired."
-    )
-
-
-class MoveUndone(BaseModel):
-    """What became of a move that was taken back."""
-
-    returned: int = Field(description="Memories that lie where they did; copies that are gone.")
-    stayed: int = Field(
-        description="Memories that stay: copies that changed since, and those whose statement "
-        "has been remembered anew where they came from."
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,9 @@ from remembrancer.guard.guard import Guard
 from remembrancer.idempotency import once
 from remembrancer.indexing.index import Indexer, Searchable
 from remembrancer.memories import guarding, leaving, linking, listing, repository, rules, told
-from remembrancer.memories.budget import Budget, BudgetPreview
+from remembrancer.memories.budget import Budget
 from remembrancer.memories.pausing import check_not_paused
+from remembrancer.memories.requests import BudgetPreview
 from remembrancer.memories.schemas import (
     Memory,
     MemoryCreate,

@@ -14,7 +14,8 @@ from remembrancer.db.engine import Database
 from remembrancer.db.tables import memories, postings, recall_items
 from remembrancer.errors import Conflict, InvalidInput, NotFound, PreconditionFailed
 from remembrancer.memories import associations, guarding, repository, told
-from remembrancer.memories.facts import Fact, FactCreate, in_order
+from remembrancer.memories.facts import in_order
+from remembrancer.memories.requests import Fact, FactCreate
 from remembrancer.memories.rules import check_id
 from remembrancer.memories.schemas import (
     Memory,

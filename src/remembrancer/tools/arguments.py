@@ -161,6 +161,9 @@ class ManageUserMemory(_Arguments):
     notes: Notes | None = Field(
         None, description="For add_poi: an address, and why the place matters."
     )
+    page: int = Field(
+        1, ge=1, le=1_000_000, description="For get_memory: 1, or the next_page it answered."
+    )
     confirmed: Confirmed = False
 
     @model_validator(mode="after")

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from remembrancer.access import Actor
+from remembrancer.document.paging import page_of
 from remembrancer.document.service import Documents
 from remembrancer.errors import NotFound, SimilarMemoryExists
 from remembrancer.memories.schemas import (
@@ -32,13 +33,16 @@ from remembrancer.tools.arguments import (
     UpdateMemory,
 )
 from remembrancer.tools.refusals import ToolRefusal, similar
-from remembrancer.tools.registry import SYSTEM, Registry, Tool, ToolContext
+from remembrancer.tools.registry import SYSTEM, Effects, Registry, Tool, ToolContext
 from remembrancer.tools.rendering import clipped
+from remembrancer.tools.results import Forgotten, Managed, Recalled, Stored, Updated
 from remembrancer.validation import made
 
 Result = dict[str, Any]
 SOURCE: Final = "tool"
 _TAGS: Final = frozenset({SYSTEM, "memory"})
+# Said twice, a statement is one memory, but mentioned twice.
+_ADDS: Final = Effects(destructive=False)
 
 
 def memory_tools(
@@ -53,17 +57,44 @@ def memory_tools(
     user_memory = _UserMemory(memories, places, documents, settings)
     registry = Registry()
     for tool in (
-        Tool("add_to_memory", guidance.ADD_TO_MEMORY, AddToMemory, tools.add, _TAGS),
-        Tool("update_memory", guidance.UPDATE_MEMORY, UpdateMemory, tools.update, _TAGS),
-        Tool("forget_memory", guidance.FORGET_MEMORY, ForgetMemory, tools.forget, _TAGS),
-        Tool("memory_save", guidance.MEMORY_SAVE, MemorySave, tools.save, _TAGS),
-        Tool("memory_recall", guidance.MEMORY_RECALL, MemoryRecall, tools.recall, _TAGS),
+        Tool("add_to_memory", guidance.ADD_TO_MEMORY, AddToMemory, tools.add, _TAGS, _ADDS, Stored),
+        Tool(
+            "update_memory",
+            guidance.UPDATE_MEMORY,
+            UpdateMemory,
+            tools.update,
+            _TAGS,
+            # The old content stays in the history; the same one again is a version too.
+            _ADDS,
+            Updated,
+        ),
+        Tool(
+            "forget_memory",
+            guidance.FORGET_MEMORY,
+            ForgetMemory,
+            tools.forget,
+            _TAGS,
+            Effects(destructive=True, idempotent=True),
+            Forgotten,
+        ),
+        Tool("memory_save", guidance.MEMORY_SAVE, MemorySave, tools.save, _TAGS, _ADDS, Stored),
+        Tool(
+            "memory_recall",
+            guidance.MEMORY_RECALL,
+            MemoryRecall,
+            tools.recall,
+            _TAGS,
+            Effects(read_only=True, destructive=False, idempotent=True),
+            Recalled,
+        ),
         Tool(
             "manage_user_memory",
             guidance.MANAGE_USER_MEMORY,
             ManageUserMemory,
             user_memory.manage,
             _TAGS,
+            Effects(destructive=True),
+            Managed,
         ),
     ):
         registry.add(tool)
@@ -252,10 +283,10 @@ class _UserMemory:
         return {"place_id": place.place_id, "mention_count": place.mention_count}
 
     async def _get_memory(
-        self, actor: Actor, _wanted: ManageUserMemory, _context: ToolContext
+        self, actor: Actor, wanted: ManageUserMemory, _context: ToolContext
     ) -> Result:
-        document = await self._documents.read(actor)
-        return document.model_dump(mode="json")
+        page = page_of(await self._documents.read(actor), wanted.page)
+        return page.model_dump(mode="json", exclude=None if page.next_page else {"next_page"})
 
 
 async def _own(memories: Memories, actor: Actor, memory_id: str, settings: ToolSettings) -> Memory:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
 
@@ -61,10 +61,23 @@ class ToolAnswer(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
+class Effects:
+    """What a call of a tool may do, for clients that ask before they let a model call it."""
+
+    read_only: bool = False
+    """Nothing changes."""
+    destructive: bool = True
+    """Something may be gone afterwards; else the tool only adds."""
+    idempotent: bool = False
+    """The same call again changes nothing more."""
+
+
+@dataclass(frozen=True, slots=True)
 class Tool(Generic[Arguments]):
     """A tool: its name, guidance, arguments, and what it does for an actor.
 
-    ``run`` returns what the model is told, as JSON values. What it raises is told in words.
+    ``run`` returns what the model is told, as JSON values that fit ``returns``. What it raises is
+    told in words.
     """
 
     name: str
@@ -72,6 +85,8 @@ class Tool(Generic[Arguments]):
     arguments: type[Arguments]
     run: Callable[[Actor, Arguments, ToolContext], Awaitable[dict[str, Any]]]
     tags: frozenset[str] = field(default=frozenset())
+    effects: Effects = field(default=Effects())
+    returns: type[BaseModel] | None = None
 
     @property
     def is_system(self) -> bool:
@@ -147,6 +162,18 @@ class Registry:
                 raise
             return _refused(name, in_words(error))
         return ToolAnswer(tool=name, ok=True, text=as_json(result), result=result)
+
+
+def plain_tool(tool: Tool[Any]) -> dict[str, Any]:
+    """Return all that is to know of a tool, in no provider's form."""
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": parameters(tool.arguments),
+        "returns": parameters(tool.returns) if tool.returns else None,
+        "effects": asdict(tool.effects),
+        "system": tool.is_system,
+    }
 
 
 def openai_tool(tool: Tool[Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from remembrancer.access import Scope
 from remembrancer.errors import InvalidInput
-from remembrancer.memories.moving import MoveRequest
+from remembrancer.memories.requests import MoveRequest
 from remembrancer.memories.schemas import MemoryFilter
 from remembrancer.preferences.schemas import PreferencesUpdate, PreferenceUpdate
 from remembrancer.validation import made

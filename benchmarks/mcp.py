@@ -1,0 +1,168 @@
+"""What MCP costs: how soon the first tool answers, and what thousands of calls leave behind.
+
+Both use the official client. The start is that of a process on a data directory that exists; its
+processor time says what it would take on a machine that does nothing else.
+"""
+
+import asyncio
+import os
+import resource
+import socket
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import httpx2
+import psutil
+import psycopg
+import typer
+import uvicorn
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from sqlalchemy import make_url
+
+from benchmarks.common import console, percentile, progress, show, write
+from remembrancer import Actor, Remembrancer, ResolveUser, Role, as_actor
+from remembrancer.api import create_app
+from remembrancer.keys.schemas import KeyCreate
+
+REQUESTS = (
+    b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
+    b'"capabilities":{},"clientInfo":{"name":"benchmark","version":"1"}}}\n'
+    b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+    b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_recall",'
+    b'"arguments":{"query":"Where does Ada live?"}}}\n'
+)
+
+
+async def first_answer(data_dir: Path) -> dict[str, float]:
+    """Start ``remembrancer mcp`` and return when it answered, and what it took."""
+    began = time.perf_counter()
+    process = await asyncio.create_subprocess_exec(
+        "remembrancer",
+        "--data-dir",
+        str(data_dir),
+        "mcp",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(REQUESTS)
+    await process.stdout.readline()
+    greeted = time.perf_counter() - began
+    answer = await process.stdout.readline()
+    answered = time.perf_counter() - began
+    assert b'"found"' in answer, answer
+    spent = psutil.Process(process.pid).cpu_times()
+    process.stdin.close()
+    await process.wait()
+    return {"greeted": greeted, "answered": answered, "processor": spent.user + spent.system}
+
+
+async def starts(count: int) -> list[dict[str, float]]:
+    """Start several times on one data directory; the start that makes it does not count."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
+        data_dir = Path(scratch) / "data"
+        await first_answer(data_dir)
+        return [await first_answer(data_dir) for _ in range(count)]
+
+
+@asynccontextmanager
+async def serving(memory: Remembrancer) -> AsyncIterator[str]:
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(create_app(memory), log_config=None, access_log=False))
+    running = asyncio.create_task(server.serve(sockets=[listener]))
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    server.should_exit = True
+    await running
+
+
+def held(url: str) -> dict[str, Any]:
+    """What this process and its database hold now."""
+    with psycopg.connect(url) as connection:
+        [[sessions]] = connection.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
+            " AND pid <> pg_backend_pid()"
+        ).fetchall()
+    me = psutil.Process()
+    return {
+        "RSS, MiB": round(me.memory_info().rss / 2**20, 1),
+        "Postgres sessions": sessions,
+        "tasks": len(asyncio.all_tasks()),
+        "threads": me.num_threads(),
+        "open files": me.num_fds(),
+    }
+
+
+async def many_calls(count: int) -> list[dict[str, Any]]:
+    """Call tools ``count`` times in a row over HTTP; return what was held now and then."""
+    seen = []
+    times = []
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
+        async with Remembrancer.open(scratch) as memory, serving(memory) as url:
+            who = ResolveUser(platform="x", platform_user_id="1", display_name="Ada")
+            ada = await memory.users.resolve(as_actor(), who)
+            key = KeyCreate(name="benchmark", role=Role.USER, user_id=ada.id)
+            made = await memory.keys.create(Actor(Role.ADMIN), key)
+            headers = {"Authorization": f"Bearer {made.secret}"}
+            await memory.remember("Ada lives in Lisbon", user=ada)
+            with progress() as bar:
+                task = bar.add_task("calls", total=count)
+                done = 0
+                while done < count:
+                    async with (
+                        httpx2.AsyncClient(headers=headers) as http,
+                        Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
+                    ):
+                        for _ in range(min(500, count - done)):
+                            began = time.perf_counter()
+                            # One write of something known, for nine reads.
+                            if done % 10:
+                                await client.call_tool(
+                                    "memory_recall", {"query": f"Ada {done % 97}"}
+                                )
+                            else:
+                                said = {"content": "Ada lives in Lisbon", "category": "person"}
+                                await client.call_tool("add_to_memory", said)
+                            times.append(time.perf_counter() - began)
+                            done += 1
+                            bar.advance(task)
+                    seen.append({"calls": done} | held(_plain(memory.database.url)))
+    console.print(f"a call takes {percentile(times, 0.5) * 1000:.1f} ms (median)")
+    return seen
+
+
+def _plain(address: Any) -> str:
+    return make_url(address).set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+def main(
+    calls: Annotated[int, typer.Option(help="Tool calls in a row; 0 leaves them out.")] = 4000,
+    count: Annotated[int, typer.Option("--starts", help="Cold starts; 0 leaves them out.")] = 5,
+) -> None:
+    """Measure cold starts of `remembrancer mcp`, and what tool calls in a row leave behind."""
+    results: dict[str, Any] = {"load": os.getloadavg()[0]}
+    if count:
+        results["starts"] = asyncio.run(starts(count))
+        rows = [
+            [name, min(found), percentile(found, 0.5)]
+            for name in ("greeted", "answered", "processor")
+            for found in [[one[name] for one in results["starts"]]]
+        ]
+        show(f"Start, seconds; load {results['load']:.1f}", ["", "best", "median"], rows)
+    if calls:
+        results["calls"] = asyncio.run(many_calls(calls))
+        columns = list(results["calls"][0])
+        rows = [[str(one[name]) for name in columns] for one in results["calls"]]
+        show("What is held", columns, rows)
+    results["peak RSS, MiB"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
+    write("mcp", results)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,158 @@
+"""``mcp``: memory for assistants that speak MCP, and how they are told of it."""
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
+
+import typer
+
+from remembrancer.access import Actor
+from remembrancer.app import Remembrancer
+from remembrancer.cli import mcp_install
+from remembrancer.cli.people import actor_for, as_id
+from remembrancer.cli.running import SERVICE, log_to_stderr, run, settings_of
+from remembrancer.errors import ConfigurationError, InvalidInput
+from remembrancer.mcp.sources import Source, StoreSource
+from remembrancer.settings import McpSettings, Settings
+from remembrancer.users.schemas import ResolveUser
+from remembrancer.validation import made, server_address
+
+if TYPE_CHECKING:
+    from remembrancer.client import AsyncClient
+
+app = typer.Typer(help="Memory for assistants that speak MCP.", invoke_without_command=True)
+
+UrlOption = Annotated[
+    str | None, typer.Option(help="A running server to use instead of the database.")
+]
+KeyFileOption = Annotated[
+    Path | None, typer.Option(help="File with an API key of that server; else from the settings.")
+]
+UserOption = Annotated[
+    str | None,
+    typer.Option(help="Whose memory: id, platform:platform_user_id, or a name only one has."),
+]
+AgentOption = Annotated[str | None, typer.Option(help="The agent: id, or a name only one has.")]
+
+app.command("install")(mcp_install.install)
+
+
+@app.callback()
+def serve(
+    context: typer.Context,
+    url: UrlOption = None,
+    key_file: KeyFileOption = None,
+    user: UserOption = None,
+    agent: AgentOption = None,
+) -> None:
+    """Speak MCP over standard input and output, until the input ends.
+
+    Without --user, it is whoever is logged in on this machine; with a server's user key, its user.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    settings = settings_of(context)
+    # "info" is for servers; whoever starts this one shows errors alone
+    log_to_stderr("warning" if settings.log_level == "info" else settings.log_level)
+    given = {"url": url, "user": user, "agent": agent}
+    chosen = settings.mcp.model_copy(update={k: v for k, v in given.items() if v is not None})
+    if sys.stdin.isatty():
+        typer.echo("An assistant should start this: see `remembrancer mcp install`.", err=True)
+    from remembrancer.mcp import stdio  # noqa: PLC0415
+
+    if chosen.url is None:
+        if key_file is not None:
+            raise InvalidInput("is needed with --url alone", field="key-file")
+        embedded = settings.database_url is None
+        run(stdio.serve(lambda: _store(settings, chosen), reopens=embedded))
+    else:
+        chosen = chosen.model_copy(update={"url": server_address(chosen.url)})
+        key = key_of(chosen, key_file)
+        run(stdio.serve(lambda: _server(chosen, key)))
+
+
+def key_of(settings: McpSettings, key_file: Path | None) -> str:
+    """Return the API key for a server: from a file, or from the settings."""
+    if key_file is not None:
+        try:
+            key = key_file.expanduser().read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "is no text"
+            raise ConfigurationError(f"the key file {key_file} cannot be read: {reason}") from None
+    else:
+        key = settings.key.get_secret_value() if settings.key else ""
+    if not key or not key.isascii() or not key.isprintable():
+        where = f"the file {key_file} has" if key_file else "there is"
+        raise ConfigurationError(
+            f"{where} no API key for the server; name a --key-file or set REMEMBRANCER_MCP__KEY"
+        )
+    return key
+
+
+@asynccontextmanager
+async def _store(settings: Settings, chosen: McpSettings) -> AsyncIterator[Source]:
+    """Yield the memory of one user in the store of this machine."""
+    async with Remembrancer.open(settings=settings) as memory:
+        yield StoreSource(memory, await _actor(memory, chosen))
+
+
+async def _actor(memory: Remembrancer, chosen: McpSettings) -> Actor:
+    found = await actor_for(memory, chosen.user, chosen.agent)
+    actor = replace(found, entry_point="mcp")
+    if actor.user_id is not None:
+        return actor
+    me = account()
+    who = made(ResolveUser, platform="local", platform_user_id=me, display_name=me)
+    return actor.acting_for((await memory.users.resolve(SERVICE, who)).id)
+
+
+def account() -> str:
+    """Return the name of whoever runs this."""
+    import getpass  # noqa: PLC0415
+
+    try:
+        return getpass.getuser()[:200].strip() or "me"
+    except (KeyError, OSError):
+        return "me"
+
+
+@asynccontextmanager
+async def _server(chosen: McpSettings, key: str) -> AsyncIterator[Source]:
+    """Yield what a server shows to a key."""
+    from remembrancer.client import AsyncClient  # noqa: PLC0415
+    from remembrancer.mcp.remote import RemoteSource  # noqa: PLC0415
+
+    assert chosen.url is not None
+    async with AsyncClient(chosen.url, key) as client:
+        holder = await client.keys.own()
+        user_id = await _user(client, chosen.user) if chosen.user is not None else None
+        agent_id = await _agent(client, chosen.agent) if chosen.agent is not None else None
+        yield RemoteSource(client, holder, user_id, agent_id)
+
+
+async def _user(client: "AsyncClient", named: str) -> UUID:
+    if (user_id := as_id(named)) is not None:
+        return (await client.users.get(user_id)).id
+    platform, colon, platform_user_id = named.partition(":")
+    if not colon:
+        reason = "must be an id or platform:platform_user_id for a server"
+        raise InvalidInput(reason, field="user")
+    return (await client.users.find(platform, platform_user_id)).id
+
+
+async def _agent(client: "AsyncClient", named: str) -> UUID:
+    if (agent_id := as_id(named)) is not None:
+        return (await client.agents.get(agent_id)).id
+    found = [
+        agent
+        async for agent in client.agents.list.each(limit=200)
+        if agent.name.casefold() == named.casefold()
+    ]
+    if len(found) != 1:
+        reason = "several agents have this name; take an id" if found else "no agent has this name"
+        raise InvalidInput(reason, field="agent")
+    return found[0].id

@@ -1,0 +1,1 @@
+"""MCP: the memory tools, resources and a prompt for assistants that speak this protocol."""

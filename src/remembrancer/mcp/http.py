@@ -1,0 +1,109 @@
+"""Streamable HTTP at ``/mcp``: one request, one answer, by API key. Nothing is kept between."""
+
+from functools import cached_property
+from typing import Any
+from uuid import UUID
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
+
+from remembrancer.access import Actor
+from remembrancer.app import Remembrancer
+from remembrancer.errors import Forbidden, InvalidInput, Unauthenticated
+
+_SOURCE = "remembrancer.mcp.source"
+
+
+class McpEndpoint:
+    """An ASGI application that speaks MCP for every key of a server.
+
+    A user key is its user. A service key may be pinned to a user with ``?user_id=``; if it is not,
+    each request says for whom it is. Any key may be given an agent with ``?agent_id=``.
+    """
+
+    def __init__(self, memory: Remembrancer) -> None:
+        self._memory = memory
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        request = Request(scope, receive)
+        # Streams of its own accord a server without sessions has none to send.
+        if request.method != "POST":
+            raise HTTPException(405, "MCP is spoken with POST here", {"Allow": "POST"})
+        _check_origin(request, self._memory.settings.server.public_url)
+        actor = await self._actor(request)
+        body = await request.body()
+        from remembrancer.mcp.sources import StoreSource  # noqa: PLC0415 - as below
+
+        scope[_SOURCE] = StoreSource(self._memory, actor)
+        await self._answer(scope, _Again(body, receive), send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # The library takes a second to import; a server that nobody speaks MCP with needs none.
+        from mcp.server.streamable_http_manager import (  # noqa: PLC0415
+            StreamableHTTPSessionManager,
+        )
+
+        manager = StreamableHTTPSessionManager(
+            self._server,
+            json_response=True,
+            stateless=True,
+            max_request_body_size=self._memory.settings.limits.body_bytes,
+        )
+        async with manager.run():
+            await manager.handle_request(scope, receive, send)
+
+    @cached_property
+    def _server(self) -> Any:
+        from remembrancer.mcp.server import create_server  # noqa: PLC0415
+
+        async def find(asked: Any) -> Any:
+            return asked.request.scope[_SOURCE]
+
+        return create_server(find)
+
+    async def _actor(self, request: Request) -> Actor:
+        kind, _, secret = request.headers.get("authorization", "").partition(" ")
+        if kind.lower() != "bearer" or not secret.strip():
+            raise Unauthenticated("send an API key: Authorization: Bearer …")
+        caller = await self._memory.keys.authenticate(secret.strip(), entry_point="mcp")
+        request.app.state.rate_limit.count(str(caller.key_id))
+        named = [_id(request, name) for name in ("user_id", "agent_id")]
+        return caller.acting_for(*named)
+
+
+class _Again:
+    """Hands a body on that was read already, and then whatever comes."""
+
+    def __init__(self, body: bytes, receive: Receive) -> None:
+        self._body: bytes | None = body
+        self._receive = receive
+
+    async def __call__(self) -> Message:
+        if self._body is None:
+            return await self._receive()
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}
+
+
+def _id(request: Request, name: str) -> UUID | None:
+    value = request.query_params.get(name)
+    if value is None:
+        return None
+    try:
+        return UUID(value)
+    except ValueError:
+        raise InvalidInput("must be an id, a UUID", field=name) from None
+
+
+def _check_origin(request: Request, public_url: str | None) -> None:
+    """Refuse what another site's page sends; what is no browser says no origin."""
+    origin = request.headers.get("origin")
+    ours = {request.headers.get("host"), _host(public_url) if public_url else None}
+    if origin is not None and _host(origin) not in ours:
+        raise Forbidden("requests from another site's page are not answered")
+
+
+def _host(address: str) -> str:
+    return address.partition("://")[2].partition("/")[0]

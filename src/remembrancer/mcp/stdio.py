@@ -1,0 +1,87 @@
+"""MCP over standard input and output: one client, for as long as it keeps the input open."""
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, Final
+
+from remembrancer.garbage import uncollected
+from remembrancer.mcp.kept import KeptSource, Opening, kept
+
+LONGEST_LINE: Final = 16 * 1024 * 1024
+"""Bytes of one message; a longer one is not answered."""
+_AT_ONCE: Final = 64 * 1024
+
+
+async def serve(opening: Opening, *, reopens: bool = False) -> None:
+    """Answer requests until the input ends or a signal says so.
+
+    The first requests wait while the source is opened, and later ones if it is lost and
+    ``reopens``. Raises what opening it raises.
+    """
+    task = asyncio.current_task()
+    assert task is not None
+    with suppress(NotImplementedError):  # Windows
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    try:
+        async with kept(opening, reopens=reopens) as source:
+            # The library takes a second to import. The database starts meanwhile.
+            with uncollected():
+                await asyncio.to_thread(import_module, "remembrancer.mcp.server")
+            await _answer(source)
+    except (asyncio.CancelledError, BrokenPipeError):
+        return
+    except ExceptionGroup as errors:
+        if errors.subgroup(BrokenPipeError) is None:
+            raise
+
+
+async def _answer(source: KeptSource) -> None:
+    from mcp.server.stdio import stdio_server  # noqa: PLC0415
+
+    from remembrancer.mcp.server import create_server  # noqa: PLC0415
+
+    async def find(_asked: Any) -> KeptSource:
+        await source.settled()
+        return source
+
+    server = create_server(find)
+    lines: Any = _Lines()
+    async with stdio_server(stdin=lines) as (asked, answers):
+        await server.run(asked, answers, server.create_initialization_options())
+
+
+class _Lines:
+    """The lines of standard input. Waiting for the next one can be cancelled."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._lines: asyncio.Queue[str | None] = asyncio.Queue(maxsize=16)
+        self._input = os.dup(sys.stdin.fileno())
+        # Nobody waits for it: it ends with the input, or with the process.
+        threading.Thread(target=self._read, daemon=True).start()
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        while (line := await self._lines.get()) is not None:
+            yield line
+
+    def _read(self) -> None:
+        rest, skipping = b"", False
+        with suppress(RuntimeError, OSError):  # the loop has ended
+            while more := os.read(self._input, _AT_ONCE):
+                *whole, rest = (rest + more).split(b"\n")
+                for line in whole:
+                    if not skipping and line.strip():
+                        self._hand_on(line.decode(errors="replace"))
+                    skipping = False
+                if len(rest) > LONGEST_LINE:
+                    rest, skipping = b"", True
+            self._hand_on(None)
+
+    def _hand_on(self, line: str | None) -> None:
+        asyncio.run_coroutine_threadsafe(self._lines.put(line), self._loop).result()
