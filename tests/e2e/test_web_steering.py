@@ -249,8 +249,9 @@ async def test_the_budget_is_a_bar_with_its_numbers(world: World, ada_there: Bro
     page = await ada_there.get(f"{base(world)}/memories")
     budget = await world.memory.memories.budget(as_actor(world.ada))
     parsed = markup.check(ada_there.page)
-    meter = parsed.find(".//meter")
-    assert (meter.get("value"), meter.get("max")) == (str(budget.used), str(budget.budget))
+    meter = parsed.find(".//*[@role='meter']")
+    told = meter.get("aria-valuenow"), meter.get("aria-valuemax")
+    assert told == (str(budget.used), str(budget.budget))
     assert f"{budget.used:,} of {budget.budget:,} tokens" in page
 
 

@@ -79,6 +79,4 @@ async def metrics(request: Request, memory: Services, actor: Authenticated) -> P
     counts = await memory.jobs.counts(actor)
     for state, count in counts:
         figures.jobs.labels(state).set(count)
-    return PlainTextResponse(
-        generate_latest(figures.registry), media_type=CONTENT_TYPE_PLAIN_0_0_4
-    )
+    return PlainTextResponse(generate_latest(figures.registry), media_type=CONTENT_TYPE_PLAIN_0_0_4)

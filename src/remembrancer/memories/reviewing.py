@@ -120,7 +120,9 @@ class Reviewing:
             await repository.lock_owner(connection, owner_id)
             rows = await _rows(connection, actor, wanted, lock=True)
             fit = [
-                i for i in edited.changes if i in rows and not _obstacle(rows[i], wanted[i], mine)
+                i
+                for i in edited.changes
+                if i in rows and _waits(rows[i]) and not _obstacle(rows[i], wanted[i], mine)
             ]
             await rewording.apply(connection, self._indexer, rows, fit, edited)
             ready |= {i: (rows[i].content, edited.texts[i]) for i in edited.texts if i in rows}
@@ -210,7 +212,7 @@ async def _plan(
     )
     for memory_id, decision in wanted.items():
         row = rows.get(memory_id)
-        if row is None or (row.status == Status.FORGOTTEN) != (decision is Decision.REOPEN):
+        if row is None or _waits(row) == (decision is Decision.REOPEN):
             plan.note(memory_id, ReviewOutcome.NOT_FOUND, None)
         elif decision is Decision.REOPEN:
             plan.reopened.append(memory_id)
@@ -224,6 +226,11 @@ async def _plan(
             _confirm(plan, row, decision, same, targets)
             plan.outcomes[memory_id].guard = edited.findings.get(memory_id, [])
     return plan
+
+
+def _waits(row: Row[Any]) -> bool:
+    """Say whether a memory is there to be decided about, or was rejected."""
+    return bool(row.status != Status.FORGOTTEN)
 
 
 def _obstacle(row: Row[Any], decision: Decision, member_of: Collection[UUID]) -> str | None:
