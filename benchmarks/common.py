@@ -85,7 +85,9 @@ def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> N
     """Print a table; the first column is text, the others numbers."""
     table = Table(title=title, title_justify="left")
     for place, column in enumerate(columns):
-        table.add_column(column, justify="right" if place else "left", no_wrap=bool(place))
+        table.add_column(
+            column, justify="right" if place else "left", no_wrap=bool(place), overflow="fold"
+        )
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
     console.print(table)
