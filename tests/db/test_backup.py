@@ -210,8 +210,8 @@ def test_an_owner_who_is_no_superuser(source: Source, fresh: Callable[..., str])
     """Row-level security, which is forced on the owner too, keeps no row from a backup."""
     with psycopg.connect(source.url, autocommit=True) as connection:
         connection.execute("DROP ROLE IF EXISTS plain_owner")
-        connection.execute("CREATE ROLE plain_owner LOGIN PASSWORD 'x' CREATEROLE")
-        connection.execute("GRANT remembrancer_app TO plain_owner WITH ADMIN OPTION")
+        connection.execute("CREATE ROLE plain_owner LOGIN PASSWORD 'x'")
+        connection.execute("GRANT remembrancer_app TO plain_owner")
     for name in ("owned", "owned_too"):
         url = fresh(name, "plain_owner")
         with psycopg.connect(url, autocommit=True) as connection:

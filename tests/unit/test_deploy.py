@@ -36,7 +36,7 @@ def test_the_image_copies_what_is_there() -> None:
 
 def test_the_image_is_pinned_and_nobody_is_root_in_it() -> None:
     """Requirements have hashes, the last user is not root, both stages are of one image."""
-    assert len(set(image.split()[0] for image in instructions("FROM"))) == 1
+    assert len({image.split()[0] for image in instructions("FROM")}) == 1
     assert any("--require-hashes" in run for run in instructions("RUN"))
     assert instructions("USER") == ["remembrancer"]
     assert json.loads(instructions("CMD")[-1]) == ["serve"]

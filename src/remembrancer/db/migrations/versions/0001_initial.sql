@@ -449,7 +449,10 @@ INSERT INTO memory_policy DEFAULT VALUES;
 
 DO $$
 BEGIN
-    CREATE ROLE remembrancer_app NOLOGIN;
+    -- Asked first: an owner who may not create roles is given this one beforehand.
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'remembrancer_app') THEN
+        CREATE ROLE remembrancer_app NOLOGIN;
+    END IF;
 EXCEPTION WHEN duplicate_object OR unique_violation THEN
     NULL;  -- roles belong to the cluster; another database made it
 END
