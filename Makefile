@@ -20,7 +20,7 @@ demo: .venv/app  ## Play the sample through a server on throw-away data
 test: .venv/dev  ## Run the whole test suite
 	@command -v chromium || command -v chromium-browser || command -v google-chrome || \
 		echo "No Chromium is installed: the tests that look at pages will be skipped."
-	$(BIN)/pytest -n 2 --dist loadscope
+	$(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 10
 
 check: .venv/dev  ## Check format, lint, types and import contracts
 	$(BIN)/ruff format --check .

@@ -89,10 +89,12 @@ class ServerProcess:
     def stop(self) -> None:
         """Stop in order, and ever less politely; the WAL keeps what was committed."""
         assert self._popen
-        for mode, patience in (("INT", 60.0), ("QUIT", 10.0)):
-            self._signal(mode)
-            if self.ends_within(patience):
-                return
+        for mode, times in (("INT", 60), ("QUIT", 10)):
+            for _ in range(times):
+                # Again and again: one that comes as the program is just being loaded is lost.
+                self._signal(mode)
+                if self.ends_within(1.0):
+                    return
         self._popen.kill()
         self.ends_within(5.0)
 
