@@ -189,6 +189,7 @@ OF_NOBODY = {
     "/health",
     "/api/jobs",
     "/api/keys",
+    "/api/keys/own",
     "/api/memory/policy",
     "/api/memory/statistics",
     "/api/memory/preferences/export",

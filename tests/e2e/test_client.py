@@ -83,7 +83,7 @@ def _something(method: Callable[..., Any]) -> list[Any]:
 
 
 async def test_every_endpoint_has_a_method(opened: Remembrancer) -> None:
-    """What the OpenAPI document has, the client has, and nothing else but figures for Prometheus."""
+    """What the OpenAPI document has, the client has; but for figures, which are for Prometheus."""
     paths = create_app(opened).openapi()["paths"]
     del paths["/metrics"]
     served_at = {
