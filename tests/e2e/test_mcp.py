@@ -14,6 +14,7 @@ import pytest
 from mcp import Client, MCPError
 from serving import mcp_client, served
 from support import Api, audit_lines, rows
+from tool_walk import done, every_tool
 
 from remembrancer import Agent, Remembrancer, User, as_actor
 from remembrancer.mcp.resources import fixed
@@ -32,14 +33,6 @@ async def connected(
     app = None if url is not None else api.client._transport.app
     async with mcp_client(url or "http://test", key, app=app, **how) as client:
         yield client
-
-
-async def done(client: Client, name: str, **arguments: Any) -> Json:
-    """What a call comes to: the SDK holds it against the tool's schema."""
-    answer = await client.call_tool(name, arguments)
-    assert not answer.is_error, answer.content[0].text
-    assert json.loads(answer.content[0].text) == answer.structured_content
-    return answer.structured_content
 
 
 async def refused(client: Client, name: str, **arguments: Any) -> str:
@@ -87,35 +80,8 @@ async def test_every_tool_answers_as_its_schema_says(
     api: Api, ada: User, memory: Remembrancer, mode: str
 ) -> None:
     """Each tool, and each operation of the one that has several, by the SDK's own check."""
-    called = set()
     async with served(memory) as url, connected(api, ada, url=url, mode=mode) as client:
-
-        async def call(name: str, **arguments: Any) -> Json:
-            called.add(name)
-            return await done(client, name, **arguments)
-
-        first = await call("add_to_memory", content="Ada plays the flute", category="hobby")
-        assert first["stored"]
-        assert not (await call("add_to_memory", content="Ada plays the flute", category="hobby"))[
-            "stored"
-        ]
-        changed = await call(
-            "update_memory", memory_id=first["memory_id"], content="Ada plays the oboe"
-        )
-        assert (changed["version"], changed["old_content"]) == (2, "Ada plays the flute")
-        await call("memory_save", content="Ada wants to see Rome", memory_type="goal")
-        found = await call("memory_recall", query="Which instrument?")
-        assert found["found"][0]["content"] == "Ada plays the oboe"
-        gone = await call("forget_memory", memory_id=first["memory_id"])
-        assert gone["forgotten"]
-        fact = await call("manage_user_memory", operation="add_fact", content="Ada has a cat")
-        await call("manage_user_memory", operation="deactivate_fact", fact_id=fact["fact_id"])
-        where = {"place_id": "home", "place_name": "Home", "notes": "By the river"}
-        await call("manage_user_memory", operation="add_poi", **where)
-        await call("manage_user_memory", operation="add_poi_mention", place_id="home")
-        everything = await call("manage_user_memory", operation="get_memory")
-        assert everything["placer_user_datapoints"][0]["place_name"] == "Home"
-    assert called == {tool.name for tool in memory.tools.select()}
+        await every_tool(client)
 
 
 async def test_a_client_reads_every_resource(
