@@ -1,5 +1,6 @@
 """Exports on their way in: parsed, stored, and recalled by whom they may be."""
 
+import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,10 @@ from zoneinfo import ZoneInfo
 import exports
 import pytest
 from exports import saved, zipped
-from support import audit_lines, person, rows
+from support import audit_lines, empty, person, rows
 
 from remembrancer import InvalidInput, Remembrancer, User, as_actor
-from remembrancer.importing import Imported, Importer, Options, open_export
+from remembrancer.importing import Imported, Importer, Options, importer, open_export
 from remembrancer.recall.schemas import RecallQuery
 
 TABLES = (
@@ -58,6 +59,36 @@ async def best(memory: Remembrancer, question: str, user: Any) -> Any:
 
 async def by_platform(memory: Remembrancer, platform: str, key: str) -> User:
     return await memory.users.find(as_actor(), platform, key)
+
+
+SAID = (
+    "SELECT c.title, m.position, m.role, m.sender_name, m.sent_at, m.content FROM messages AS m "
+    "JOIN conversations AS c ON c.id = m.conversation_id ORDER BY 1, 2, 5, 6",
+    "SELECT u.display_name, p.platform, p.platform_user_id FROM platform_links AS p "
+    "JOIN users AS u ON u.id = p.user_id WHERE p.platform <> 'whatsapp' ORDER BY 1, 2, 3",
+    "SELECT content, subject, category, version, mention_count FROM memories ORDER BY 1",
+    "SELECT s.content, a.relation, t.content FROM associations AS a "
+    "JOIN memories AS s ON s.id = a.memory_id JOIN memories AS t ON t.id = a.target_id "
+    "ORDER BY 1, 2, 3",
+)
+
+
+class CutOffError(Exception):
+    """The import stops here."""
+
+
+class Cut:
+    """Lets so many batches pass, then stops the import; never, for null."""
+
+    def __init__(self, batches: int | None) -> None:
+        self._left = batches
+
+    def __call__(self, _count: int) -> None:
+        if self._left is None:
+            return
+        if self._left == 0:
+            raise CutOffError
+        self._left -= 1
 
 
 @dataclass(frozen=True)
@@ -185,6 +216,46 @@ async def test_what_was_said_is_recalled_with_sender_and_time(
     again = await bring(memory, file, user, **case.options)
     assert (again.added, again.skipped) == (0, done.added)
     assert kept() == before
+
+
+CUT_OFF = [
+    *((case.name, case.content, case.for_ada, case.options) for case in CASES),
+    ("mem0.json", exports.mem0(), True, {}),
+    ("memory.jsonl", exports.MCP, True, {}),
+]
+
+
+@pytest.mark.parametrize("export", CUT_OFF, ids=lambda export: export[0])
+async def test_an_import_cut_off_after_any_batch_goes_on(
+    memory: Remembrancer,
+    database_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    export: tuple[str, Any, bool, dict[str, Any]],
+) -> None:
+    """Started again after each batch that it stored, it comes to what one import comes to."""
+    name, content, for_ada, options = export
+    file = (zipped if name.endswith(".zip") else saved)(tmp_path / name, content)
+    monkeypatch.setattr(importer, "BATCH", 1)
+    stored = []
+    for cut in (False, True):
+        await asyncio.to_thread(empty, database_url)
+        ada = await person(memory, "Ada")
+        done = cuts = 0
+        while True:
+            importing = Importer(
+                memory, as_actor(ada if for_ada else None), Cut(done if cut else None)
+            )
+            reading = open_export(file, options=Options(**options))
+            await importing.check(reading)
+            try:
+                await importing.import_(reading)
+                break
+            except CutOffError:
+                done, cuts = done + 1, cuts + 1
+        assert cuts > 1 if cut else cuts == 0
+        stored.append({statement: rows(statement) for statement in SAID})
+    assert stored[0] == stored[1]
 
 
 async def test_an_account_is_linked_to_whom_the_import_is_for(
