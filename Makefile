@@ -46,6 +46,7 @@ clean:  ## Remove the environment and the data of `make serve`
 	@echo "Installing what Remembrancer needs into .venv (about a minute the first time) ..."
 	@$(INSTALL) --require-hashes -r requirements/app.txt
 	@$(INSTALL) --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q src  # some systems keep no bytecode of their own accord
 	@touch $@
 
 .venv/dev: .venv/app requirements/dev.txt requirements/model.txt

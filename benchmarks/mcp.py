@@ -8,6 +8,7 @@ import asyncio
 import os
 import resource
 import socket
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator
@@ -42,7 +43,7 @@ async def first_answer(data_dir: Path) -> dict[str, float]:
     """Start ``remembrancer mcp`` and return when it answered, and what it took."""
     began = time.perf_counter()
     process = await asyncio.create_subprocess_exec(
-        "remembrancer",
+        str(Path(sys.executable).with_name("remembrancer")),
         "--data-dir",
         str(data_dir),
         "mcp",

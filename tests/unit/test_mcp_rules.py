@@ -134,7 +134,7 @@ def test_documented_configurations_are_those_that_are_made() -> None:
 
 def test_each_system_has_its_place() -> None:
     """Files lie where each client looks for them."""
-    home, here = Path("/home/ada"), Path("/work")
+    home, here = Path("/home/ada"), Path("/home/ada/boat")
 
     def where(client: ClientName, system: str = "linux") -> str:
         return location(client, home=home, here=here, system=system, roaming="").as_posix()
@@ -144,6 +144,6 @@ def test_each_system_has_its_place() -> None:
     assert where(desktop) == f"/home/ada/.config/{last}"
     assert where(desktop, "darwin") == f"/home/ada/Library/Application Support/{last}"
     assert where(desktop, "win32") == f"/home/ada/AppData/Roaming/{last}"
-    assert where(ClientName.CLAUDE_CODE) == "/work/.mcp.json"
+    assert where(ClientName.CLAUDE_CODE) == "/home/ada/boat/.mcp.json"
     assert where(ClientName.CURSOR) == "/home/ada/.cursor/mcp.json"
-    assert where(ClientName.VSCODE) == "/work/.vscode/mcp.json"
+    assert where(ClientName.VSCODE) == "/home/ada/boat/.vscode/mcp.json"
