@@ -209,16 +209,19 @@ def main(
     """
     samples = json.loads(path.read_text(encoding="utf-8"))
     result = asyncio.run(measure(samples, database_url, summaries=summaries))
-    show(
-        f"LoCoMo, {result['model']}, {result['messages']} messages",
-        ["questions", "n"]
-        + [f"{kind}@{k}" for kind in ("raw", "audited", "any", "all") for k in DEPTHS],
-        [
-            [name, group["questions"]]
-            + [group[kind][k] for kind in ("raw", "audited", "any", "all") for k in DEPTHS]
-            for name, group in result["groups"].items()
-        ],
-    )
+    about = f"LoCoMo, {result['model']}, {result['messages']} messages"
+    for told, kinds in (
+        ("share of the evidence", ("raw", "audited")),
+        ("questions with any or all of it", ("any", "all")),
+    ):
+        show(
+            f"{about}: {told}",
+            ["questions", "n", *(f"{kind}@{k}" for kind in kinds for k in DEPTHS)],
+            [
+                [name, group["questions"], *(group[kind][k] for kind in kinds for k in DEPTHS)]
+                for name, group in result["groups"].items()
+            ],
+        )
     speed = result["recall_ms"]
     console.print(
         f"recall without embedding: p50 {speed['p50']:.1f} ms, p95 {speed['p95']:.1f} ms; "
