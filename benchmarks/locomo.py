@@ -216,7 +216,7 @@ def main(
     ):
         show(
             f"{about}: {told}",
-            ["questions", "n", *(f"{kind}@{k}" for kind in kinds for k in DEPTHS)],
+            ["questions", "n", *(f"{kind}\n@{k}" for kind in kinds for k in DEPTHS)],
             [
                 [name, group["questions"], *(group[kind][k] for kind in kinds for k in DEPTHS)]
                 for name, group in result["groups"].items()
