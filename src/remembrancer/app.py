@@ -115,7 +115,9 @@ class Remembrancer:
         )
         self.places = Places(database, self.memories, self.guard, self.reads)
         self.documents = Documents(database, indexer, writing, limits, self.guard, self.reads)
-        self.reviewing = Reviewing(database, indexer, budget, self.memories, self.guard, limits)
+        self.reviewing = Reviewing(
+            database, indexer, budget, self.memories, self.guard, limits, self.reads
+        )
         self.sharing = Sharing(database, self.memories, self.reads)
         self.moving = Moving(database, budget)
         self.graph = Graph(database, self.reads, settings.recall.near_duplicate)

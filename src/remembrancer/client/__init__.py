@@ -5,7 +5,7 @@ again when no answer comes or the server is busy; a POST gets an idempotency key
 """
 
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Generic, Self
 
 import httpx2
 
@@ -14,7 +14,7 @@ from remembrancer.client.agents import Agents, Tools
 from remembrancer.client.calls import Call
 from remembrancer.client.conversations import Conversations
 from remembrancer.client.memories import Graph, Memories
-from remembrancer.client.operations import AsyncSender, Sender
+from remembrancer.client.operations import AsyncSender, By, Sender
 from remembrancer.client.people import Places, Users
 from remembrancer.client.preferences import Policies, Preferences
 from remembrancer.client.sending import AsyncHttp, Http, Retries, options
@@ -27,7 +27,27 @@ TIMEOUT = 30.0
 _HEALTH: Call[str] = Call("GET", "/health", str, inside="version", repeatable=True)
 
 
-class AsyncClient:
+class _Nouns(Generic[By]):
+    """What both clients have, one attribute for each noun."""
+
+    def __init__(self, sender: By) -> None:
+        self.users = Users(sender)
+        self.places = Places(sender)
+        self.memories = Memories(sender)
+        self.graph = Graph(sender)
+        self.conversations = Conversations(sender)
+        self.agents = Agents(sender)
+        self.tools = Tools(sender)
+        self.spaces = Spaces(sender)
+        self.facts = Facts(sender)
+        self.preferences = Preferences(sender)
+        self.policy = Policies(sender)
+        self.keys = Keys(sender)
+        self.jobs = Jobs(sender)
+        self.audit = Audit(sender)
+
+
+class AsyncClient(_Nouns[AsyncSender]):
     """A client for code that awaits.
 
     ``url`` is that of ``remembrancer serve`` and ``key`` an API key. ``timeout`` is in seconds,
@@ -45,21 +65,7 @@ class AsyncClient:
     ) -> None:
         http = httpx2.AsyncClient(**options(url, key, timeout), **settings)
         self._http = AsyncHttp(http, retries or Retries())
-        sender: AsyncSender = self._http
-        self.users = Users(sender)
-        self.places = Places(sender)
-        self.memories = Memories(sender)
-        self.graph = Graph(sender)
-        self.conversations = Conversations(sender)
-        self.agents = Agents(sender)
-        self.tools = Tools(sender)
-        self.spaces = Spaces(sender)
-        self.facts = Facts(sender)
-        self.preferences = Preferences(sender)
-        self.policy = Policies(sender)
-        self.keys = Keys(sender)
-        self.jobs = Jobs(sender)
-        self.audit = Audit(sender)
+        super().__init__(self._http)
 
     async def health(self) -> str:
         """Return the version of the server, once it and its database answer. Needs no key."""
@@ -83,7 +89,7 @@ class AsyncClient:
         await self.close()
 
 
-class Client:
+class Client(_Nouns[Sender]):
     """A client for code that does not await; else like :class:`AsyncClient`."""
 
     def __init__(
@@ -97,21 +103,7 @@ class Client:
     ) -> None:
         http = httpx2.Client(**options(url, key, timeout), **settings)
         self._http = Http(http, retries or Retries())
-        sender: Sender = self._http
-        self.users = Users(sender)
-        self.places = Places(sender)
-        self.memories = Memories(sender)
-        self.graph = Graph(sender)
-        self.conversations = Conversations(sender)
-        self.agents = Agents(sender)
-        self.tools = Tools(sender)
-        self.spaces = Spaces(sender)
-        self.facts = Facts(sender)
-        self.preferences = Preferences(sender)
-        self.policy = Policies(sender)
-        self.keys = Keys(sender)
-        self.jobs = Jobs(sender)
-        self.audit = Audit(sender)
+        super().__init__(self._http)
 
     def health(self) -> str:
         """Return the version of the server, once it and its database answer. Needs no key."""

@@ -228,6 +228,7 @@ class Summaries:
         async with self._database.system() as connection:
             held = await conversations.participants_of(connection, talk.conversation_id)
             held |= set((await users.hold(connection, held)).values())
+            # The space before the conversation, as all who lock both have it: decision 10.
             space_id = await repository.space_of(connection, talk.conversation_id)
             if space_id is not None:
                 await spaces.members_among(connection, space_id, held)

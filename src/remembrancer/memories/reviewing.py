@@ -14,12 +14,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
 from remembrancer.access import Actor, Visibility, viewer_binds
+from remembrancer.audit.reads import Reads
 from remembrancer.db.engine import Database
 from remembrancer.db.tables import memories, recall_items
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.guard.guard import Guard
 from remembrancer.indexing.index import Indexer, Searchable
-from remembrancer.memories import repeating, repository, rewording, sharing
+from remembrancer.memories import repeating, repository, rewording, sharing, told
 from remembrancer.memories.budget import Budget
 from remembrancer.memories.decisions import (
     MOST_DECISIONS,
@@ -28,7 +29,7 @@ from remembrancer.memories.decisions import (
     Reviewed,
     ReviewOutcome,
 )
-from remembrancer.memories.schemas import MemoryFilter, MemoryPage, Review, Status
+from remembrancer.memories.schemas import Memory, MemoryFilter, MemoryPage, Review, Status
 from remembrancer.memories.service import Memories
 from remembrancer.memories.versioning import as_changes, new_version
 from remembrancer.settings import LimitSettings
@@ -71,6 +72,7 @@ class Reviewing:
         owned: Memories,
         guard: Guard,
         limits: LimitSettings,
+        reads: Reads,
     ) -> None:
         self._database = database
         self._indexer = indexer
@@ -78,6 +80,7 @@ class Reviewing:
         self._memories = owned
         self._guard = guard
         self._limits = limits
+        self._reads = reads
 
     async def waiting(
         self, actor: Actor, *, limit: int = 50, cursor: str | None = None
@@ -89,6 +92,23 @@ class Reviewing:
         actor.require_user()
         wanted = MemoryFilter(statuses=[Status.ACTIVE, Status.PENDING], reviews=[Review.PENDING])
         return await self._memories.list(actor, wanted, limit=limit, cursor=cursor)
+
+    async def named(self, actor: Actor, ids: Collection[str]) -> Sequence[Memory]:
+        """Return memories that wait for the actor's user, in the order of their ids as given.
+
+        Raises ``NotFound`` unless all of them do, and ``InvalidInput`` for too many.
+        """
+        actor.require_user()
+        if len(ids) > MOST_DECISIONS:
+            raise InvalidInput(f"must name at most {MOST_DECISIONS}", field="memory_id")
+        async with self._database.transaction(actor) as (connection, actor):
+            rows = await _rows(connection, actor, ids)
+        waiting = [rows[one] for one in dict.fromkeys(ids) if one in rows]
+        waiting = [row for row in waiting if row.review == Review.PENDING]
+        if not waiting or len(waiting) < len(set(ids)):
+            raise NotFound("no such memory waits", field="memory_id")
+        await self._reads.note(actor, "memory.read", [(row.owner_id, row.id) for row in waiting])
+        return [told.memory(row) for row in waiting]
 
     async def decide(self, actor: Actor, decisions: Sequence[ReviewDecision]) -> Sequence[Reviewed]:
         """Confirm, edit, reject or share memories; return what became of each, in order.

@@ -1,6 +1,6 @@
 """What waits for a person: confirmed, edited, rejected or shared, one by one or many at once."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -109,7 +109,9 @@ class Row:
 async def edit(here: About) -> Response:
     """Show forms for what waits, to be put in other words and confirmed."""
     ids = here.request.query_params.getlist("memory_id")
-    return await _edit(here, [Row(one) for one in await _waiting(here, ids)])
+    return await _edit(
+        here, [Row(one) for one in await here.memory.reviewing.named(here.acting, ids)]
+    )
 
 
 async def _edit(here: Visit, rows: Sequence[Row]) -> Response:
@@ -125,27 +127,12 @@ async def _edit(here: Visit, rows: Sequence[Row]) -> Response:
     )
 
 
-async def _waiting(here: Visit, ids: Collection[str]) -> list[Memory]:
-    """Return those of what waits that are named; ``NotFound`` unless all of them wait."""
-    found: dict[str, Memory] = {}
-    cursor: str | None = None
-    while True:
-        page = await here.memory.reviewing.waiting(here.acting, limit=200, cursor=cursor)
-        found |= {one.id: one for one in page.memories if one.id in ids}
-        cursor = page.next_cursor
-        if cursor is None or len(found) == len(set(ids)):
-            break
-    if not ids or found.keys() != set(ids):
-        raise NotFound("no such memory waits", field="memory_id")
-    return list(found.values())
-
-
 @router.post("/edit")
 async def save(here: About, form: Checked) -> Response:
     """Confirm what was edited, as it reads now; what may not be stored is shown again."""
     rows = [
         Row(one, {name: form.get(f"{name}-{one.id}") or "" for name in _FIELDS})
-        for one in await _waiting(here, form.all("memory_id"))
+        for one in await here.memory.reviewing.named(here.acting, form.all("memory_id"))
     ]
     decisions: list[ReviewDecision] = []
     for row in rows:
