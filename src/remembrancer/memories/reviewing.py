@@ -94,7 +94,7 @@ class Reviewing:
         return await self._memories.list(actor, wanted, limit=limit, cursor=cursor)
 
     async def named(self, actor: Actor, ids: Collection[str]) -> Sequence[Memory]:
-        """Return memories that wait for the actor's user, in the order of their ids as given.
+        """Return those memories that wait for the actor's user, in the order they are named.
 
         Raises ``NotFound`` unless all of them do, and ``InvalidInput`` for too many.
         """

@@ -109,9 +109,8 @@ class Row:
 async def edit(here: About) -> Response:
     """Show forms for what waits, to be put in other words and confirmed."""
     ids = here.request.query_params.getlist("memory_id")
-    return await _edit(
-        here, [Row(one) for one in await here.memory.reviewing.named(here.acting, ids)]
-    )
+    waiting = await here.memory.reviewing.named(here.acting, ids)
+    return await _edit(here, [Row(one) for one in waiting])
 
 
 async def _edit(here: Visit, rows: Sequence[Row]) -> Response:
