@@ -19,7 +19,7 @@ from remembrancer.app import database_server
 from remembrancer.db.engine import Database, driver_url
 from remembrancer.db.migrate import migrate
 from remembrancer.embeddings import Embedder, create_embedder
-from remembrancer.indexing.model import claim_store
+from remembrancer.search.model import claim_store
 from remembrancer.settings import BudgetSettings
 
 RESULTS = Path(__file__).parent / "results"

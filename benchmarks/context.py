@@ -17,8 +17,8 @@ from benchmarks.common import DATABASE_URL_HELP, console, percentile, progress, 
 from benchmarks.latency import Bench, Switched, spread
 from benchmarks.words import Chat
 from remembrancer import ContextQuery, RecallQuery, as_actor
-from remembrancer.context.rendering import Renderer
-from remembrancer.context.templating import Templates
+from remembrancer.context.renderer import Renderer
+from remembrancer.context.template_files import Templates
 
 ALLOWED = 1.3
 """How many times as long as a recall a context may take, at the 95th percentile."""

@@ -45,7 +45,7 @@ from remembrancer import (
 )
 from remembrancer.embeddings import Embedder
 from remembrancer.embeddings.base import Vectors
-from remembrancer.indexing.index import voiced
+from remembrancer.search.index import voiced
 
 DEPTHS = (1, 5, 10)
 BATCH = 128

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Iterator
 
 import httpx2
 import pytest
-from doors import Door, PythonDoor, RestDoor
+from entry_points import Door, PythonDoor, RestDoor
 from fastapi import FastAPI
+from helpers import Api, Store, careless, database_beside, empty, headers_of, person
 from scripted import Scripted
-from support import Api, Store, careless, database_beside, empty, headers_of, person
 
 from remembrancer import (
     Agent,
@@ -66,7 +66,7 @@ async def memory(opened: Remembrancer, database_url: str) -> Remembrancer:
     Store.url = database_url
     # What the test before has read is not to be written into this one.
     await opened.reads.flush()
-    await opened.accesses.flush()
+    await opened.access_counts.flush()
     # Beside the event loop: what it still has open must be able to end.
     await asyncio.to_thread(empty, database_url)
     return opened

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import httpx2
-from support import ADMIN
+from helpers import ADMIN
 
 from remembrancer import (
     Agent,

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     )
     from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
     from remembrancer.app import Remembrancer, as_actor
+    from remembrancer.associations.schemas import (
+        Association,
+        AssociationPage,
+        Neighbourhood,
+        Suggestions,
+    )
     from remembrancer.audit.schemas import AuditFilter, AuditLine
     from remembrancer.context.schemas import (
         Block,
@@ -27,7 +33,7 @@ if TYPE_CHECKING:
         Turn,
     )
     from remembrancer.conversations.schemas import (
-        Appended,
+        AppendResult,
         Conversation,
         ConversationCreate,
         Message,
@@ -36,7 +42,7 @@ if TYPE_CHECKING:
     )
     from remembrancer.document.schemas import (
         DocumentImport,
-        DocumentImported,
+        DocumentImportResult,
         MemoryDocument,
         MemoryFact,
         MemoryMetadata,
@@ -62,44 +68,31 @@ if TYPE_CHECKING:
         Unavailable,
         VersionConflict,
     )
-    from remembrancer.graph.schemas import Association, AssociationPage, Neighbourhood, Suggestions
+    from remembrancer.facts.schemas import Fact, FactCreate, VisibilityUpdate
     from remembrancer.guard.schemas import GuardFinding
-    from remembrancer.identity.schemas import Linked, LinkedSince, Merge, MergeCounts
-    from remembrancer.memories.decisions import (
-        Decision,
-        ReviewDecision,
-        Reviewed,
-        ReviewOutcome,
-    )
-    from remembrancer.memories.requests import (
-        BudgetPreview,
-        Evictable,
-        Fact,
-        FactCreate,
-        Moved,
-        MoveRequest,
-        MoveUndone,
-        VisibilityUpdate,
-    )
+    from remembrancer.identity.schemas import LinkResult, Merge, MergeCounts, PlatformLinkDetail
     from remembrancer.memories.schemas import (
         AssociationCreate,
+        BudgetPreview,
         Category,
+        EvictionCandidate,
         Kind,
         Memory,
         MemoryCreate,
         MemoryFilter,
         MemoryHistory,
-        MemoryRefused,
         MemoryUpdate,
-        MemoryUpdated,
-        MemoryWritten,
+        MemoryUpdateResult,
         Outcome,
         Relation,
+        RememberRefusal,
+        RememberResult,
         Review,
         Status,
         Suggestion,
     )
-    from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceWritten
+    from remembrancer.moves.schemas import MoveRequest, MoveResult, MoveUndoResult
+    from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceResult
     from remembrancer.preferences.schemas import (
         AgentMemoryConfig,
         Policy,
@@ -107,14 +100,15 @@ if TYPE_CHECKING:
         Preference,
         PreferenceFile,
         PreferenceRow,
+        PreferencesResult,
         PreferencesUpdate,
-        PreferencesWritten,
         PreferenceUpdate,
         ScopeStatistics,
         Toggle,
         ToggleUpdate,
     )
     from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort
+    from remembrancer.review.schemas import Decision, ReviewDecision, ReviewOutcome, ReviewResult
     from remembrancer.settings import Settings
     from remembrancer.spaces.schemas import (
         Member,
@@ -150,11 +144,12 @@ _HOMES: Final = (
     "document.schemas",
     "erasure.schemas",
     "errors",
-    "graph.schemas",
+    "associations.schemas",
     "guard.schemas",
     "identity.schemas",
-    "memories.decisions",
-    "memories.requests",
+    "review.schemas",
+    "moves.schemas",
+    "facts.schemas",
     "memories.schemas",
     "places.schemas",
     "preferences.schemas",
@@ -193,7 +188,7 @@ __all__ = [
     "AgentCreate",
     "AgentMemoryConfig",
     "AgentUpdate",
-    "Appended",
+    "AppendResult",
     "Association",
     "AssociationCreate",
     "AssociationPage",
@@ -213,11 +208,11 @@ __all__ = [
     "DatabaseUnavailable",
     "Decision",
     "DocumentImport",
-    "DocumentImported",
+    "DocumentImportResult",
     "EffectiveScope",
     "EmbeddingModelMismatch",
     "EmbeddingUnavailable",
-    "Evictable",
+    "EvictionCandidate",
     "Fact",
     "FactCreate",
     "Forbidden",
@@ -229,8 +224,7 @@ __all__ = [
     "KnownUser",
     "KnownUsers",
     "LanguageModelUnavailable",
-    "Linked",
-    "LinkedSince",
+    "LinkResult",
     "Member",
     "MemberAdd",
     "MemberUpdate",
@@ -241,10 +235,8 @@ __all__ = [
     "MemoryFilter",
     "MemoryHistory",
     "MemoryMetadata",
-    "MemoryRefused",
     "MemoryUpdate",
-    "MemoryUpdated",
-    "MemoryWritten",
+    "MemoryUpdateResult",
     "Merge",
     "MergeCounts",
     "Message",
@@ -252,8 +244,8 @@ __all__ = [
     "MessageRole",
     "Mode",
     "MoveRequest",
-    "MoveUndone",
-    "Moved",
+    "MoveResult",
+    "MoveUndoResult",
     "Neighbourhood",
     "NotFound",
     "Outcome",
@@ -261,8 +253,9 @@ __all__ = [
     "PlaceCreate",
     "PlaceMention",
     "PlacePoi",
-    "PlaceWritten",
+    "PlaceResult",
     "PlatformLink",
+    "PlatformLinkDetail",
     "Policy",
     "PolicyUpdate",
     "PreconditionFailed",
@@ -270,20 +263,22 @@ __all__ = [
     "PreferenceFile",
     "PreferenceRow",
     "PreferenceUpdate",
+    "PreferencesResult",
     "PreferencesUpdate",
-    "PreferencesWritten",
     "RecallAnswer",
     "RecallQuery",
     "Receipt",
     "Registry",
     "Relation",
+    "RememberRefusal",
+    "RememberResult",
     "Remembrancer",
     "RemembrancerError",
     "ResolveUser",
     "Review",
     "ReviewDecision",
     "ReviewOutcome",
-    "Reviewed",
+    "ReviewResult",
     "Role",
     "Scope",
     "ScopeSource",

@@ -13,14 +13,15 @@ from pydantic import SecretStr
 
 from remembrancer.access import Actor, Role
 from remembrancer.agents.service import Agents
+from remembrancer.associations.service import Graph
 from remembrancer.audit.log import AuditLog
 from remembrancer.audit.reads import Reads, Retention
 from remembrancer.context.bulletin import Bulletins
-from remembrancer.context.rendering import Renderer
+from remembrancer.context.renderer import Renderer
 from remembrancer.context.service import Contexts
-from remembrancer.context.templating import Templates
+from remembrancer.context.template_files import Templates
 from remembrancer.context.turns import Turns
-from remembrancer.conversations.appending import Appending
+from remembrancer.conversations.append import MessageAppender
 from remembrancer.conversations.service import Conversations
 from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.db.engine import Database, driver_url
@@ -29,35 +30,34 @@ from remembrancer.document.service import Documents
 from remembrancer.embeddings import CachedQueries, Embedder, create_embedder
 from remembrancer.erasure.export import Export
 from remembrancer.erasure.service import Erasure
-from remembrancer.extraction.keeping import Keeping
-from remembrancer.extraction.modelled import Modelled
-from remembrancer.extraction.summaries import Summaries
+from remembrancer.extraction.llm_summariser import LLMSummariser
+from remembrancer.extraction.service import Summaries
+from remembrancer.extraction.store_facts import ExtractedFactWriter
 from remembrancer.extraction.summariser import Summariser, Verbatim
-from remembrancer.graph.service import Graph
+from remembrancer.facts.service import Facts
 from remembrancer.guard.guard import Guard
 from remembrancer.idempotency import forget_old_keys
 from remembrancer.identity.service import Identity
-from remembrancer.indexing.index import Indexer
-from remembrancer.indexing.model import claim_store
 from remembrancer.jobs.queue import SUMMARISE
 from remembrancer.jobs.service import Jobs
-from remembrancer.keys.entrance import Entrance
 from remembrancer.keys.service import Keys
+from remembrancer.keys.sign_ins import SignIns
 from remembrancer.llm import create_language_model
 from remembrancer.memories.budget import Budget
-from remembrancer.memories.moving import Moving
-from remembrancer.memories.reviewing import Reviewing
-from remembrancer.memories.schemas import MemoryCreate, MemoryWritten
+from remembrancer.memories.pipeline import WritePipeline
+from remembrancer.memories.schemas import MemoryCreate, RememberResult
 from remembrancer.memories.service import Memories
-from remembrancer.memories.sharing import Sharing
-from remembrancer.memories.writing import Writing
+from remembrancer.moves.service import Moves
 from remembrancer.places.service import Places
 from remembrancer.preferences.policy import Policies
 from remembrancer.preferences.service import Preferences
-from remembrancer.recall.accesses import Accesses
+from remembrancer.recall.access_counts import AccessCounts
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
 from remembrancer.recall.service import Recall
 from remembrancer.records.service import Records
+from remembrancer.review.service import Reviews
+from remembrancer.search.index import SearchIndex
+from remembrancer.search.model import claim_store
 from remembrancer.settings import Settings
 from remembrancer.spaces.service import Spaces
 from remembrancer.tools.memory import memory_tools
@@ -75,14 +75,14 @@ class Remembrancer:
     """Everything this package does, on one store.
 
     Open one with :meth:`open`. ``remember`` and ``recall`` are the short way; the services
-    (``users``, ``agents``, ``preferences``, ``policy``, ``spaces``, ``memories``, ``moving``,
+    (``users``, ``agents``, ``preferences``, ``policies``, ``spaces``, ``memories``, ``moves``,
     ``records``, ``conversations``, ``recalls``, ``contexts``, ``bulletins``, ``turns``,
     ``keys``) have all the rest, each method taking the :class:`Actor` it answers.
     """
 
     def __init__(self, settings: Settings, database: Database, embedder: Embedder) -> None:
         limits = settings.limits
-        indexer = Indexer(embedder)
+        indexer = SearchIndex(embedder)
         self.settings = settings
         self.database = database
         self.embedder = embedder
@@ -98,12 +98,12 @@ class Remembrancer:
         self.export = Export(database, self.reads)
         self.agents = Agents(database)
         self.preferences = Preferences(database)
-        self.policy = Policies(database)
+        self.policies = Policies(database)
         self.spaces = Spaces(database)
         self.keys = Keys(database)
-        self.entrance = Entrance(database)
+        self.sign_ins = SignIns(database)
         budget = Budget(settings.budget.tokens)
-        writing = Writing(indexer, settings.recall.near_duplicate, budget)
+        writing = WritePipeline(indexer, settings.recall.near_duplicate, budget)
         self.memories = Memories(
             database,
             indexer,
@@ -115,11 +115,11 @@ class Remembrancer:
         )
         self.places = Places(database, self.memories, self.guard, self.reads)
         self.documents = Documents(database, indexer, writing, limits, self.guard, self.reads)
-        self.reviewing = Reviewing(
+        self.review = Reviews(
             database, indexer, budget, self.memories, self.guard, limits, self.reads
         )
-        self.sharing = Sharing(database, self.memories, self.reads)
-        self.moving = Moving(database, budget)
+        self.facts = Facts(database, self.memories, self.reads)
+        self.moves = Moves(database, budget)
         self.graph = Graph(database, self.reads, settings.recall.near_duplicate)
         self.language_model = create_language_model(settings.llm)
         self.summaries = Summaries(
@@ -128,18 +128,24 @@ class Remembrancer:
             self._summariser(indexer),
             settings.summaries,
             self.reads,
-            Keeping(indexer, writing, budget, confirm=settings.extraction.review == "confirm").keep,
+            ExtractedFactWriter(
+                indexer, writing, budget, confirm=settings.extraction.review == "confirm"
+            ).keep,
         )
         self.conversations = Conversations(
             database,
-            Appending(database, indexer, limits, self.guard, self.summaries.after_append),
+            MessageAppender(database, indexer, limits, self.guard, self.summaries.after_append),
             self.reads,
             self.guard,
         )
         self.jobs = Jobs(database)
-        self.accesses = Accesses(database)
+        self.access_counts = AccessCounts(database)
         self.recalls = Recall(
-            database, embedder, self.accesses, self.reads, longest_query=limits.message_characters
+            database,
+            embedder,
+            self.access_counts,
+            self.reads,
+            longest_query=limits.message_characters,
         )
         self.records = Records(
             database, indexer, writing, budget, limits, self.guard, self.reads, self.recalls
@@ -166,11 +172,11 @@ class Remembrancer:
             sweeps={SUMMARISE: self.summaries.sweep},
         )
 
-    def _summariser(self, indexer: Indexer) -> Summariser:
+    def _summariser(self, indexer: SearchIndex) -> Summariser:
         """Return what makes summaries: the language model if there is one, or no model at all."""
         if self.language_model is None:
             return Verbatim()
-        return Modelled(
+        return LLMSummariser(
             self.database, self.language_model, indexer, self.guard, self.settings.extraction
         )
 
@@ -214,7 +220,7 @@ class Remembrancer:
                 stack.push_async_callback(memory.language_model.close)
             await memory.retention.forget()
             for periodic in (
-                memory.accesses.writing,
+                memory.access_counts.writing,
                 memory.reads.writing,
                 memory.retention.daily,
             ):
@@ -230,7 +236,7 @@ class Remembrancer:
         agent: Any = None,
         idempotency_key: str | None = None,
         **details: Any,
-    ) -> MemoryWritten:
+    ) -> RememberResult:
         """Remember a statement for ``user``, through ``agent`` if one is given.
 
         ``details`` are the other fields of :class:`MemoryCreate`: kind, category, subject,

@@ -7,9 +7,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from helpers import rows
 from openai import AsyncOpenAI
 from scripted import Reply, Scripted
-from support import rows
 
 from remembrancer import Actor, Agent, ConversationCreate, Remembrancer, User, as_actor
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from agents import Session
-from support import rows
+from helpers import rows
 
 from remembrancer import (
     ConversationCreate,

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from helpers import empty, person, rows
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from langgraph.graph import START, StateGraph
@@ -18,7 +19,6 @@ from langgraph.store.base import (
     SearchOp,
 )
 from langgraph.store.memory import InMemoryStore
-from support import empty, person, rows
 
 from remembrancer import Agent, InvalidInput, MemoryUpdate, NotFound, Remembrancer, User, as_actor
 from remembrancer.adapters.langgraph import RemembrancerStore

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from anthropic.lib.tools import ToolError
 from anthropic.lib.tools._beta_builtin_memory_tool import BetaLocalFilesystemMemoryTool
+from helpers import empty, person, rows
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from support import empty, person, rows
 
 from remembrancer import Agent, MemoryUpdate, Remembrancer, User, as_actor
 from remembrancer.adapters.anthropic import RemembrancerMemoryTool, RemembrancerSyncMemoryTool

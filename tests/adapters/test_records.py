@@ -4,8 +4,8 @@ import sys
 from typing import Any
 
 import pytest
+from helpers import rows
 from scripted import Scripted, answer, fact, minded
-from support import rows
 
 from remembrancer import (
     Agent,
@@ -20,8 +20,8 @@ from remembrancer import (
     VersionConflict,
     as_actor,
 )
-from remembrancer.memories.reviewing import Decision, ReviewDecision
 from remembrancer.records.schemas import Changes, RecordWrite
+from remembrancer.review.service import Decision, ReviewDecision
 
 A, B = ("shelf", "a"), ("shelf", "b")
 
@@ -60,7 +60,7 @@ async def test_records_move_between_scopes(memory: Remembrancer, ada: User, agen
     assert await kept(memory, through) == {A: "the agent's", B: "the agent's too"}
     assert await kept(memory, as_actor(ada)) == {A: "everybody's"}
     wanted = MoveRequest(to=Scope.GLOBAL, dry_run=False)
-    moved = await memory.moving.move(as_actor(ada), ada.id, agent.id, wanted)
+    moved = await memory.moves.move(as_actor(ada), ada.id, agent.id, wanted)
     assert (moved.moved, moved.merged) == (1, 1)
     assert await kept(memory, as_actor(ada)) == {A: "everybody's", B: "the agent's too"}
     assert await kept(memory, through) == {}
@@ -129,7 +129,7 @@ async def test_what_a_program_keeps_is_the_programs_to_change(
     waits = MemoryCreate(content="Ada works at Coil.", pending=True, revises=record.memory_id)
     pending = (await memory.memories.remember(actor, waits)).memory
     decision = ReviewDecision(memory_id=pending.id, decision=Decision.CONFIRM)
-    await memory.reviewing.decide(actor, [decision])
+    await memory.review.decide(actor, [decision])
     assert await kept(memory, actor) == {A: "Ada works at Acme."}
     others = [m.content for m in (await memory.memories.list(actor)).memories if not m.address]
     assert sorted(others) == ["Ada works at Bolt.", "Ada works at Coil."]

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 import pytest
 import uvicorn
 from browsing import Site, Watch, chromium
+from helpers import Store, empty
 from pages import World, peopled
 from playwright.async_api import async_playwright
-from support import Store, empty
 
 from remembrancer import Remembrancer
 from remembrancer.api import create_app

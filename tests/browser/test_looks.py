@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 import pytest
+from axe import TOO_WIDE, wrong_with
 from browsing import SHOTS, Site
-from looking import TOO_WIDE, wrong_with
 from pages import CORPUS, World, peopled, vandalised
 from playwright.async_api import Page
 
@@ -64,7 +64,7 @@ async def test_every_page_can_be_read_by_everybody(
 
 async def test_somebody_new_is_told_what_will_be_where(site: Site, world: World) -> None:
     """Pages with nothing on them say so, and what fills them."""
-    from support import person
+    from helpers import person
 
     new = await person(site.memory, "Newcomer")
     async with site.visited(new, color_scheme="dark") as page:

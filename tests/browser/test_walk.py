@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from axe import wrong_with
 from browsing import SHOTS, Site
-from looking import wrong_with
+from helpers import Store, empty, rows
 from pages import World, peopled
 from playwright.async_api import Locator, Page, expect
-from support import Store, empty, rows
 
 from remembrancer import Visibility, as_actor
 
@@ -54,7 +54,7 @@ class Walk:
 async def way(request: pytest.FixtureRequest, site: Site) -> dict[str, Any]:
     """A theme and a width, and a world that nobody has walked through yet."""
     await site.memory.reads.flush()
-    await site.memory.accesses.flush()
+    await site.memory.access_counts.flush()
     await asyncio.to_thread(empty, Store.url)
     SHOTS.mkdir(parents=True, exist_ok=True)
     theme, width = request.param
@@ -238,7 +238,7 @@ async def _spaces(walk: Walk, site: Site) -> None:
     await walk.said("Shared with the members of the space.")
     await walk.stop("shared")
     [(boat,)] = rows("SELECT id FROM spaces WHERE name = 'The boat'")
-    hers = await site.memory.sharing.list(as_actor(walk.world.ada), boat)
+    hers = await site.memory.facts.list(as_actor(walk.world.ada), boat)
     assert [one.visibility for one in hers.memories] == [Visibility.SHARED]
     await walk.go(f"{base}/spaces/{boat}")
     await walk.press("Make an owner")

@@ -5,8 +5,8 @@ from itertools import product
 from uuid import UUID, uuid4
 
 import pytest
+from helpers import person, rows
 from sqlalchemy import text
-from support import person, rows
 
 from remembrancer import Actor, AgentCreate, Remembrancer, Role, SpaceCreate, as_actor
 from remembrancer.access import (

@@ -16,9 +16,9 @@ from uuid import UUID
 
 import psycopg
 import pytest
+from helpers import ADMIN, database_beside, person
 from psycopg.sql import SQL, Identifier
 from sqlalchemy import make_url
-from support import ADMIN, database_beside, person
 
 from remembrancer import (
     Remembrancer,
@@ -36,7 +36,7 @@ from remembrancer.db.migrate import migrate
 from remembrancer.errors import Conflict, DatabaseSetupError, InvalidInput
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.keys.schemas import KeyCreate
-from remembrancer.sample.filling import fill
+from remembrancer.sample.insert import fill
 from remembrancer.settings import EmbeddingSettings
 
 HOSTILE = 'tab\there\nnewline \\N \\. back\\slash, Glimåkra 🧶 and "quotes"'

@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from helpers import rows
 from sqlalchemy import text
-from support import rows
 
 from remembrancer import (
     Conflict,
@@ -126,7 +126,7 @@ async def test_a_pool_of_ten_serves_fifty_readers_and_writers(
     calls = [call(n, user) for n in range(13) for user in (ada, bob) for call in (write, read)]
     async with asyncio.timeout(30):
         await asyncio.gather(*calls)
-        await memory.accesses.flush()
+        await memory.access_counts.flush()
     assert rows("SELECT count(*) FROM messages") == [(26,)]
     assert rows("SELECT count(*) FROM memories") == [(26,)]
 
@@ -141,7 +141,7 @@ async def test_access_counts_and_mentions_of_the_same_memories_do_not_deadlock(
 
     async def count() -> None:
         await memory.recall("Fact", user=ada, limit=40)
-        await memory.accesses.flush()
+        await memory.access_counts.flush()
 
     for _ in range(4):
         await asyncio.gather(

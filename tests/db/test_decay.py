@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from helpers import rows
 from hypothesis import given
 from hypothesis import strategies as st
-from support import rows
 
 from remembrancer import Remembrancer, User
 from remembrancer.memories.decay import HALF_LIFE_DAYS, decayed, decayed_sql
@@ -80,7 +80,7 @@ async def test_recall_in_order_of_importance_counts_what_is_left(
         0.4,
         0.8,
     ]
-    await memory.accesses.flush()
+    await memory.access_counts.flush()
     assert await order() == [born, train, hat]
     stored = rows("SELECT importance FROM memories ORDER BY importance")
     assert stored == [(0.4,), (0.8,), (0.9,)]

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
-from support import ADMIN, Store, person, rows
+from helpers import ADMIN, Store, person, rows
 
 from remembrancer import (
     Agent,
@@ -108,7 +108,7 @@ async def _writers(memory: Remembrancer, who: User, bob: User, agent: Agent) -> 
         "merge": lambda: memory.identity.merge(staff, bob.id, who.id),
         "rename": lambda: memory.users.update(staff, who.id, UserUpdate(display_name="L")),
         "resolve": lambda: memory.users.resolve(staff, again),
-        "move": lambda: memory.moving.move(
+        "move": lambda: memory.moves.move(
             staff, who.id, agent.id, MoveRequest(to="global", dry_run=False)
         ),
     }

@@ -14,8 +14,8 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from helpers import ADMIN, Store, empty, rows
 from scripted import Json, Reply, Scripted, answer, fact, minded
-from support import ADMIN, Store, empty, rows
 
 from remembrancer import ConversationCreate, MessageCreate, Remembrancer, User, as_actor
 from remembrancer.cli import main

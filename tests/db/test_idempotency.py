@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from support import rows
+from helpers import rows
 
 from remembrancer import (
     Actor,

@@ -15,8 +15,8 @@ from uuid import UUID
 
 import psycopg
 import pytest
+from helpers import ADMIN, audit_lines, rows
 from procrastinate.schema import SchemaManager
-from support import ADMIN, audit_lines, rows
 
 from remembrancer import (
     ConversationCreate,
@@ -27,13 +27,13 @@ from remembrancer import (
     as_actor,
 )
 from remembrancer.errors import Conflict, Forbidden, NotFound
-from remembrancer.extraction.summaries import Summaries
+from remembrancer.extraction.service import Summaries
 from remembrancer.extraction.summariser import Summary, Verbatim
 from remembrancer.extraction.transcript import Transcript
-from remembrancer.indexing.index import Indexer
 from remembrancer.jobs.queue import SUMMARISE
 from remembrancer.jobs.schemas import Job, JobStatus
 from remembrancer.jobs.worker import Worker
+from remembrancer.search.index import SearchIndex
 from remembrancer.settings import JobSettings, SummarySettings
 
 
@@ -54,7 +54,7 @@ def worker_of(memory: Remembrancer, summariser: Any = None, **settings: Any) -> 
     """A worker that tries again at once, over summaries made by ``summariser``."""
     summaries = Summaries(
         memory.database,
-        Indexer(memory.embedder),
+        SearchIndex(memory.embedder),
         summariser or Verbatim(),
         SummarySettings(),
         memory.reads,

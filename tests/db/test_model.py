@@ -1,6 +1,6 @@
 """Whatever happens, everybody is shown what the visibility rule lets them see, and no more."""
 
-from lives import lived
+from run_state_machine import lived
 
 
 def test_what_is_shown_is_what_the_rule_lets_through(database_url: str) -> None:

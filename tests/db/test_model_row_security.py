@@ -11,7 +11,7 @@ def test_row_security_alone_shows_nothing_that_is_private_to_others(database_url
     """Every path, after every step, shows what row-level security lets through, and no more."""
     # In a process of its own: the rule is taken out before any statement is made of it.
     ended = subprocess.run(
-        [sys.executable, "-W", "error", str(TESTS / "lives.py"), database_url],
+        [sys.executable, "-W", "error", str(TESTS / "run_state_machine.py"), database_url],
         cwd=TESTS,
         capture_output=True,
         text=True,

@@ -20,9 +20,9 @@ from remembrancer import (
     as_actor,
 )
 from remembrancer.embeddings.base import Vectors, normalised
-from remembrancer.indexing import reembed
-from remembrancer.indexing.model import claim_store
-from remembrancer.indexing.reembed import Reembedding
+from remembrancer.search import reembed
+from remembrancer.search.model import claim_store
+from remembrancer.search.reembed import Reembedding
 
 
 class Fake:

@@ -27,11 +27,11 @@ from remembrancer import (
     as_actor,
 )
 from remembrancer.audit.reads import Reads
-from remembrancer.context.rendering import Renderer
+from remembrancer.context.renderer import Renderer
 from remembrancer.context.service import Contexts
-from remembrancer.context.templating import Templates
+from remembrancer.context.template_files import Templates
 from remembrancer.db.engine import Database
-from remembrancer.recall.accesses import Accesses
+from remembrancer.recall.access_counts import AccessCounts
 from remembrancer.recall.service import Recall
 
 pytestmark = pytest.mark.skipif(not psycopg.pq.PGconn.__module__, reason="needs the trace of libpq")
@@ -85,7 +85,7 @@ async def test_recall_waits_for_the_database_once(
     for content in ("Ada lives in Lisbon.", "Ada plays the cello.", "Ada likes tea."):
         await memory.remember(content, user=ada, agent=agent)
     recall = Recall(
-        alone, memory.embedder, Accesses(alone), Reads(alone, whose="all"), longest_query=1000
+        alone, memory.embedder, AccessCounts(alone), Reads(alone, whose="all"), longest_query=1000
     )
     wanted = RecallQuery(query="Where does Ada live?", mode=mode)
 
@@ -107,7 +107,7 @@ async def test_a_context_waits_for_the_database_once(
         await memory.remember(content, user=ada, agent=agent)
     talk = await memory.conversations.create(as_actor(ada), ConversationCreate(agent_id=agent.id))
     reads = Reads(alone, whose="all")
-    recall = Recall(alone, memory.embedder, Accesses(alone), reads, longest_query=1000)
+    recall = Recall(alone, memory.embedder, AccessCounts(alone), reads, longest_query=1000)
     contexts = Contexts(alone, recall, reads, Renderer(Templates()), memory.settings.context)
     wanted = ContextQuery(conversation_id=talk.id, message="Where does Ada live?")
 

@@ -5,9 +5,9 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from helpers import rows
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
-from support import rows
 
 from remembrancer import (
     Actor,
@@ -25,7 +25,7 @@ from remembrancer import (
     as_actor,
 )
 from remembrancer.memories import repository
-from remembrancer.recall import statements
+from remembrancer.recall import queries
 
 # True, with the binds that the rule has.
 EVERYTHING = "(TRUE OR CAST(:user_id AS uuid) = CAST(:agent_id AS uuid))"
@@ -92,10 +92,10 @@ async def test_no_table_shows_a_foreign_row_without_any_predicate(
 def without_the_rule(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The list and recall queries as they would be if their author forgot the rule."""
     monkeypatch.setattr(repository, "VISIBLE", EVERYTHING)
-    monkeypatch.setattr(statements, "visible", lambda _alias: EVERYTHING)
-    statements._fitted.cache_clear()
+    monkeypatch.setattr(queries, "visible", lambda _alias: EVERYTHING)
+    queries._fitted.cache_clear()
     yield
-    statements._fitted.cache_clear()
+    queries._fitted.cache_clear()
 
 
 @pytest.mark.usefixtures("without_the_rule")

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
-from doors import Door, RestDoor, refusals
-from support import ADMIN, Api, audit_lines, rows
+from entry_points import Door, RestDoor, refusals
+from helpers import ADMIN, Api, audit_lines, rows
 
 from remembrancer import (
     Agent,
@@ -25,13 +25,13 @@ from remembrancer import (
     as_actor,
 )
 from remembrancer.audit.reads import Reads, Retention
-from remembrancer.cli import running
+from remembrancer.cli import runtime
 from remembrancer.db.engine import Database
 from remembrancer.db.tables import metadata
 from remembrancer.errors import DatabaseUnavailable
 from remembrancer.idempotency import forget_old_keys
-from remembrancer.indexing.model import claim_store
 from remembrancer.keys.schemas import KeyCreate
+from remembrancer.search.model import claim_store
 
 
 async def test_reads_are_noted_with_who_and_through_what(
@@ -71,7 +71,7 @@ async def test_the_way_in_is_noted_as_it_was(door: Door, ada: User) -> None:
     await door.remember("Ada keeps bees.", user=ada)
     [line] = [line for line in audit_lines() if line.action == "memory.remember"]
     assert line.entry_point == ("rest" if isinstance(door, RestDoor) else "python")
-    assert running.SERVICE.entry_point == running.ADMIN.entry_point == "cli"
+    assert runtime.SERVICE.entry_point == runtime.ADMIN.entry_point == "cli"
 
 
 async def test_a_user_a_service_and_an_admin_are_told_apart(
@@ -320,7 +320,7 @@ async def test_maintenance_without_new_content_changes_nothing(
     await memory.recall("fact number", user=ada, agent=agent)
 
     async def maintain() -> None:
-        await memory.accesses.flush()
+        await memory.access_counts.flush()
         await memory.reads.flush()
         await memory.retention.forget()
         async with memory.database.system() as connection:

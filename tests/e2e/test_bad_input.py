@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import httpx2
 import pytest
-from support import ADMIN, Api, person, rows
+from helpers import ADMIN, Api, person, rows
 
 from remembrancer import (
     Agent,
@@ -240,7 +240,7 @@ async def rest(api: Api, ada: User, agent: Agent) -> Rest:
     allow = PreferenceUpdate(allow_agent_specific_memory=True)
     await api.memory.preferences.put(as_actor(), ada.id, agent.id, allow)
     wanted = MoveRequest(to=Scope.GLOBAL, dry_run=False)
-    move = await api.memory.moving.move(as_actor(), ada.id, agent.id, wanted)
+    move = await api.memory.moves.move(as_actor(), ada.id, agent.id, wanted)
     eve = await person(api.memory, "Eve")
     space = await api.memory.spaces.create(
         as_actor(ada), SpaceCreate(name="Gran", member_ids=[eve.id])

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import httpx2
 import pytest
-from doors import Door, PythonDoor, RestDoor
-from support import Api, audit_lines, person, rows
+from entry_points import Door, PythonDoor, RestDoor
+from helpers import Api, audit_lines, person, rows
 
 from remembrancer import Remembrancer, User, as_actor, tokens
 from remembrancer.api import create_app

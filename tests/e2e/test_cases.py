@@ -7,8 +7,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from doors import Door, Json, Refused, refusals
-from support import audit_lines, rows
+from entry_points import Door, Json, Refused, refusals
+from helpers import audit_lines, rows
 
 from remembrancer import Agent, Remembrancer, Role, SpaceCreate, User, as_actor
 from remembrancer.users.rules import local_day

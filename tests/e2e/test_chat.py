@@ -7,13 +7,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from doors import Door
+from entry_points import Door
+from helpers import audit_lines, rows
 from scripted import Reply, Scripted, minded
-from support import audit_lines, rows
 
 from remembrancer import Agent, Remembrancer, User, as_actor
 from remembrancer.chat.console import Console
-from remembrancer.chat.serving import ChatCommands
+from remembrancer.chat.dispatch import ChatCommands
 from remembrancer.testing import FakePlatform
 
 

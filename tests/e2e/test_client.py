@@ -11,10 +11,10 @@ from uuid import UUID, uuid4
 import httpx2
 import pytest
 import test_cases
-from doors import Refused, RestDoor, _id
+from entry_points import Refused, RestDoor, _id
+from helpers import Api
 from pydantic import BaseModel
 from serving import served
-from support import Api
 
 from remembrancer import (
     ContextQuery,
@@ -23,12 +23,12 @@ from remembrancer import (
     MemoryCreate,
     MemoryFilter,
     MemoryUpdate,
-    MemoryWritten,
     MessageCreate,
     NotFound,
     PlaceCreate,
     PreconditionFailed,
     RecallQuery,
+    RememberResult,
     Remembrancer,
     RemembrancerError,
     ResolveUser,
@@ -40,8 +40,8 @@ from remembrancer import (
 from remembrancer.api import create_app
 from remembrancer.client import AsyncClient, Client, Retries
 from remembrancer.client.calls import Call, part
+from remembrancer.client.errors import refusal
 from remembrancer.client.operations import Group
-from remembrancer.client.refusals import refusal
 from remembrancer.errors import Conflict, DatabaseUnavailable, TooManyRequests, VersionConflict
 
 ID = uuid4()
@@ -133,7 +133,7 @@ async def test_an_agent_can_do_its_work_with_it(api: Api, agent: Any) -> None:
         written = await client.memories.remember(
             MemoryCreate(content="Ada plays the flute", subject="flute"), user_id=ada.id
         )
-        assert isinstance(written, MemoryWritten)
+        assert isinstance(written, RememberResult)
         answer = await client.memories.recall(RecallQuery(query="instrument"), user_id=ada.id)
         assert written.memory.id in {hit.id for hit in answer.hits}
         told = await client.conversations.context(

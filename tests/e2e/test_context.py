@@ -6,8 +6,8 @@ import sys
 from typing import Any
 
 import pytest
-from doors import Door, PythonDoor, Refused, refusals
-from support import audit_lines, rows
+from entry_points import Door, PythonDoor, Refused, refusals
+from helpers import audit_lines, rows
 
 from remembrancer import Agent, Remembrancer, Scope, User, as_actor
 
@@ -367,10 +367,10 @@ async def test_being_listed_is_no_access_being_recalled_is(
     made = await door.remember("Ada likes tea.", user=ada, agent=agent)
     where = await talk(door, ada, agent)
     await door.context(user=ada, conversation_id=where, message="What does Ada like?")
-    await memory.accesses.flush()
+    await memory.access_counts.flush()
     assert (await door.read(made["memory"]["id"], user=ada))["access_count"] == 0
     await door.context(user=ada, agent=agent, stable_tokens=0, message="What does Ada like?")
-    await memory.accesses.flush()
+    await memory.access_counts.flush()
     assert (await door.read(made["memory"]["id"], user=ada))["access_count"] == 1
 
 

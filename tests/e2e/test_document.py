@@ -7,8 +7,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from doors import Door, PythonDoor, Refused
-from support import Api, audit_lines, rows
+from entry_points import Door, PythonDoor, Refused
+from helpers import Api, audit_lines, rows
 
 from remembrancer import Agent, Remembrancer, User, as_actor, tokens
 from remembrancer.settings import BudgetSettings

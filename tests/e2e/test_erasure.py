@@ -4,8 +4,8 @@ import asyncio
 from typing import Any
 from uuid import uuid4
 
-from doors import Door, refusals
-from support import ADMIN, Api, audit_lines, person, rows
+from entry_points import Door, refusals
+from helpers import ADMIN, Api, audit_lines, person, rows
 
 from remembrancer import (
     Agent,
@@ -67,7 +67,7 @@ async def _lived_in(memory: Remembrancer, user: User, agent: Agent, word: str) -
         "VALUES (%s, %s, %s, true)", user.id, agent.id, uuid4())  # fmt: skip
     key = KeyCreate(name="own", role=Role.USER, user_id=user.id)
     await memory.keys.create(ADMIN, key)
-    await memory.moving.move(as_actor(), user.id, agent.id, MoveRequest(to="global", dry_run=False))
+    await memory.moves.move(as_actor(), user.id, agent.id, MoveRequest(to="global", dry_run=False))
     rows(
         """
         INSERT INTO reembeddings (owner_id, item_id, model, embedding)

@@ -12,9 +12,9 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from doors import Door, Json, Refused
+from entry_points import Door, Json, Refused
+from helpers import person, rows
 from scripted import Reply, Scripted, answer, fact, minded
-from support import person, rows
 
 from remembrancer import Agent, Remembrancer, User, as_actor
 from remembrancer.errors import LanguageModelUnavailable

@@ -4,12 +4,12 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from doors import Door, Json, refusals
-from support import Api, audit_lines, rows
+from entry_points import Door, Json, refusals
+from helpers import Api, audit_lines, rows
 
 from remembrancer import Agent, Remembrancer, SpaceCreate, User, as_actor
-from remembrancer.memories import associations
-from remembrancer.recall.walk import WALK
+from remembrancer.associations import repository
+from remembrancer.recall.graph_arm import WALK
 
 QUERY = "Which tea does Ada drink in the morning?"
 SEED = "Ada drinks green tea in the morning."
@@ -470,7 +470,7 @@ async def test_members_of_a_space_walk_what_is_shared_there(
     assert {node["id"] for node in around["nodes"]} == {seed, near, far}
     # No longer shared, no longer walked.
     async with memory.database.system() as connection:
-        await associations.share(connection, ada.id, [near], None)
+        await repository.share(connection, ada.id, [near], None)
     assert not _reached(await _hits(door, user=bob))
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doors import Door, Json, Refused
-from support import Api, rows
+from entry_points import Door, Json, Refused
+from helpers import Api, rows
 
 from remembrancer import (
     Agent,
@@ -17,7 +17,7 @@ from remembrancer import (
     Visibility,
     as_actor,
 )
-from remembrancer.importing import importer, reading
+from remembrancer.importers import importer, read
 from remembrancer.memories.schemas import MemoryCreate
 
 KEY = (
@@ -72,7 +72,7 @@ def assert_nowhere(secret: str, *places: object) -> None:
 
 async def _import(memory: Remembrancer, user: User, file: Path) -> None:
     store = importer.Importer(memory, as_actor(user), lambda _: None)
-    for talk in reading.read(file):
+    for talk in read.read(file):
         await store.store(talk)
 
 
@@ -287,11 +287,11 @@ async def test_case_27_a_quotation_is_shared_only_once_reviewed(
         if change:
             assert not (await door.update(memory_id, user=ada, **change))["quoted"]
         with pytest.raises(InvalidInput) as refused:
-            await memory.sharing.set_visibility(as_actor(ada), memory_id, Visibility.SHARED)
+            await memory.facts.set_visibility(as_actor(ada), memory_id, Visibility.SHARED)
         assert refused.value.field == "visibility"
         assert rows("SELECT DISTINCT visibility FROM recall_items") == [("private",)]
     rows("UPDATE memories SET review = 'confirmed'")
-    shared = await memory.sharing.set_visibility(as_actor(ada), memory_id, Visibility.SHARED)
+    shared = await memory.facts.set_visibility(as_actor(ada), memory_id, Visibility.SHARED)
     assert shared.visibility is Visibility.SHARED
 
 

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from doors import Door, Json, Refused
-from support import rows
+from entry_points import Door, Json, Refused
+from helpers import rows
 
 from remembrancer import Agent, User
 

@@ -4,8 +4,8 @@ import asyncio
 from typing import Any
 from uuid import uuid4
 
-from doors import Door, refusals
-from support import Api, audit_lines, person, rows
+from entry_points import Door, refusals
+from helpers import Api, audit_lines, person, rows
 
 from remembrancer import (
     Agent,

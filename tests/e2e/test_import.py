@@ -9,10 +9,10 @@ from zoneinfo import ZoneInfo
 import exports
 import pytest
 from exports import saved, zipped
-from support import audit_lines, empty, person, rows
+from helpers import audit_lines, empty, person, rows
 
 from remembrancer import InvalidInput, Remembrancer, User, as_actor
-from remembrancer.importing import Imported, Importer, Options, importer, open_export
+from remembrancer.importers import Importer, ImportResult, Options, importer, open_export
 from remembrancer.recall.schemas import RecallQuery
 
 TABLES = (
@@ -38,7 +38,7 @@ async def bring(
     *,
     together: bool = False,
     **options: Any,
-) -> Imported:
+) -> ImportResult:
     """Import a file as the command does."""
     reading = open_export(file, options=Options(**options))
     importer = Importer(memory, as_actor(user), lambda _: None, together=together)
@@ -376,7 +376,7 @@ async def test_memories_of_mem0(memory: Remembrancer, tmp_path: Path) -> None:
     held = await memory.memories.get(as_actor(whose), "bf4d4092cf914181bfebb6fa2ed3061b")
     assert held.created_at.isoformat() == "2025-01-05T17:00:00+00:00"
     assert (held.source, held.platform, held.category) == ("import", "mem0", "hobby")
-    await memory.accesses.flush()
+    await memory.access_counts.flush()
     before = kept()
     again = await bring(memory, file)
     assert (again.remembered, again.known) == (0, 2)
@@ -428,7 +428,7 @@ async def test_memories_of_the_mcp_server_keep_their_links(
         ("Ada Berg: Speaks fluent Catalan", "part_of", "Ada Berg is of type person."),
         ("Ada_Berg bakes rye bread", "part_of", "Ada Berg is of type person."),
     ]
-    await memory.accesses.flush()
+    await memory.access_counts.flush()
     before = kept()
     assert (await bring(memory, file, ada)).known == 5
     assert kept() == before

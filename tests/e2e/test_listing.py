@@ -1,6 +1,6 @@
 """Lists of memories, filtered by where they lie; and what came up in a conversation."""
 
-from doors import Door
+from entry_points import Door
 
 from remembrancer import (
     Agent,

@@ -11,9 +11,9 @@ from typing import Any
 import httpx2
 import jsonschema
 import pytest
+from helpers import Api, audit_lines, rows
 from mcp import Client, MCPError
 from serving import mcp_client, served
-from support import Api, audit_lines, rows
 from tool_walk import done, every_tool
 
 from remembrancer import Agent, Remembrancer, User, as_actor
@@ -209,7 +209,7 @@ async def test_nobody_changes_what_is_somebody_elses(api: Api, ada: User, bob: U
 
 async def test_sibling_names_are_different_people(api: Api, memory: Remembrancer) -> None:
     """Users ``john-doe`` and ``john_doe`` share nothing."""
-    from support import person
+    from helpers import person
 
     dash, line = await person(memory, "john-doe"), await person(memory, "john_doe")
     async with connected(api, dash) as one, connected(api, line) as other:

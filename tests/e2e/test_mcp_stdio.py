@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import Api, careless
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from serving import served
-from support import Api, careless
 from tool_walk import every_tool
 
 from remembrancer import Remembrancer, User
 from remembrancer.cli import main
 from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.errors import ConfigurationError, DatabaseUnavailable
-from remembrancer.mcp.kept import kept
+from remembrancer.mcp.lazy_source import kept
 from remembrancer.mcp.sources import Whom
 
 QUIET = os.environ | {"REMEMBRANCER_LOG_LEVEL": "warning", "NO_COLOR": "1", "COLUMNS": "200"}

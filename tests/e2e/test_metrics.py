@@ -1,7 +1,7 @@
 """What a monitor reads: /metrics."""
 
+from helpers import Api
 from prometheus_client.parser import text_string_to_metric_families
-from support import Api
 
 from remembrancer import ConversationCreate, MessageCreate, Remembrancer, User, as_actor
 

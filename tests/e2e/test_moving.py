@@ -5,8 +5,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from doors import Door, refusals
-from support import audit_lines, rows
+from entry_points import Door, refusals
+from helpers import audit_lines, rows
 
 from remembrancer import Agent, AgentCreate, Remembrancer, SpaceCreate, User, as_actor
 

@@ -4,8 +4,8 @@ import asyncio
 from uuid import uuid4
 
 import pytest
-from doors import Door, Refused
-from support import Api, person, rows
+from entry_points import Door, Refused
+from helpers import Api, person, rows
 
 from remembrancer import Agent, Remembrancer, Scope, User
 from remembrancer.memories.schemas import Status

@@ -1,4 +1,4 @@
-from support import Api
+from helpers import Api
 
 from remembrancer import Agent, User
 

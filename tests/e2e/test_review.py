@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from doors import Door, Json, Refused
+from entry_points import Door, Json, Refused
+from helpers import audit_lines, rows
 from scripted import Scripted, answer, fact, minded
-from support import audit_lines, rows
 
 from remembrancer import Remembrancer, User
 from remembrancer.settings import ExtractionSettings

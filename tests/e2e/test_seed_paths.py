@@ -4,8 +4,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from doors import Door, refusals
-from support import Api, person, rows
+from entry_points import Door, refusals
+from helpers import Api, person, rows
 
 from remembrancer import (
     Agent,

@@ -2,10 +2,10 @@
 
 from uuid import UUID
 
-from doors import PythonDoor
+from entry_points import PythonDoor
+from helpers import rows
 from scripted import minded
 from small_model import small_model
-from support import rows
 
 from remembrancer import Remembrancer, User, as_actor
 

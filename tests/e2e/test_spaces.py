@@ -5,12 +5,12 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from doors import Door, Json, PythonDoor, Refused, refusals
-from support import audit_lines, person, rows
+from entry_points import Door, Json, PythonDoor, Refused, refusals
+from helpers import audit_lines, person, rows
 
 from remembrancer import Actor, Agent, RecallQuery, Remembrancer, Role, User, as_actor
 from remembrancer.memories import repository
-from remembrancer.recall import statements
+from remembrancer.recall import queries
 
 # True, with the binds that the rule has.
 EVERYTHING = "(TRUE OR CAST(:user_id AS uuid) = CAST(:agent_id AS uuid))"
@@ -497,8 +497,8 @@ async def test_row_security_hides_what_was_unshared_when_a_query_forgets_the_rul
     space = (await door.create_space(user=ada, name="Gran", member_ids=[str(bob.id)]))["id"]
     fact = await _fact(door, space, ada, visibility="shared")
     monkeypatch.setattr(repository, "VISIBLE", EVERYTHING)
-    monkeypatch.setattr(statements, "visible", lambda _alias, **_: EVERYTHING)
-    statements._fitted.cache_clear()
+    monkeypatch.setattr(queries, "visible", lambda _alias, **_: EVERYTHING)
+    queries._fitted.cache_clear()
     actor = Actor(role, user_id=bob.id)
     for visibility, seen in (("shared", 1), ("private", 0)):
         await door.show(fact, visibility, user=ada)
@@ -511,4 +511,4 @@ async def test_row_security_hides_what_was_unshared_when_a_query_forgets_the_rul
                 assert counted.scalar_one() == seen, table
             words = await connection.exec_driver_sql("SELECT count(*) > 0 FROM postings")
             assert words.scalar_one() == bool(seen)
-    statements._fitted.cache_clear()
+    queries._fitted.cache_clear()

@@ -8,17 +8,17 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from doors import Door, Json, Refused
-from support import Api, Store, empty, person, rows
+from entry_points import Door, Json, Refused
+from helpers import Api, Store, empty, person, rows
 
 from remembrancer import Agent, ConversationCreate, Remembrancer, SpaceCreate, User, as_actor
 from remembrancer.cli import main
 from remembrancer.db.engine import driver_url
 from remembrancer.db.migrate import migrate
-from remembrancer.extraction.summaries import Summaries
+from remembrancer.extraction.service import Summaries
 from remembrancer.extraction.summariser import Summary
 from remembrancer.extraction.transcript import Transcript
-from remembrancer.indexing.index import Indexer
+from remembrancer.search.index import SearchIndex
 from remembrancer.settings import SummarySettings
 
 BLANK = ["", "  ", "\n", "👍", "🎉🎉", "❤️", "1️⃣"]
@@ -53,7 +53,7 @@ class Counting:
 
 def summaries_by(memory: Remembrancer, summariser: Counting) -> Summaries:
     settings = SummarySettings()
-    indexer = Indexer(memory.embedder)
+    indexer = SearchIndex(memory.embedder)
     return Summaries(memory.database, indexer, summariser, settings, memory.reads)
 
 

@@ -6,8 +6,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from doors import Door, PythonDoor, Refused
-from support import Api, audit_lines, rows
+from entry_points import Door, PythonDoor, Refused
+from helpers import Api, audit_lines, rows
 
 from remembrancer import (
     Agent,
@@ -411,7 +411,7 @@ async def test_what_the_user_has_not_confirmed_can_be_made_to_wait(
     assert "waits" not in told
     assert await _recalled_ids(careful, ada) == {told["memory_id"]}
     decisions = [ReviewDecision(memory_id=id_, decision=Decision.CONFIRM) for id_ in ids]
-    await memory.reviewing.decide(as_actor(ada), decisions)
+    await memory.review.decide(as_actor(ada), decisions)
     assert await _recalled_ids(careful, ada) == {told["memory_id"], *ids}
 
 

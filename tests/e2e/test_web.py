@@ -4,11 +4,11 @@ import re
 from typing import Any
 from uuid import uuid4
 
+import html_pages
 import httpx2
-import markup
 import pytest
+from helpers import ADMIN, audit_lines, rows
 from pages import CORPUS, Browser, World, base, secret_of, signed_in, vandalised, visitor
-from support import ADMIN, audit_lines, rows
 
 from remembrancer import PlaceCreate, Remembrancer, SpaceCreate, as_actor
 from remembrancer.access import Role
@@ -146,7 +146,7 @@ async def test_every_page_is_valid_and_carries_the_policy(
             assert response.headers["content-security-policy"] == POLICY
             assert response.headers["cache-control"] == "no-store"
             try:
-                markup.check(response.text)
+                html_pages.check(response.text)
             except AssertionError as error:
                 raise AssertionError(path) from error
     assert "unsafe" not in POLICY
@@ -190,7 +190,7 @@ async def test_a_changed_id_in_an_address_finds_nothing(world: World, ada_there:
     ):
         page = await ada_there.get(path, 422 if path.endswith("=x") else 404)
         assert "geese" not in page
-        markup.check(page if "<svg" not in page else ada_there.page)
+        html_pages.check(page if "<svg" not in page else ada_there.page)
 
 
 def changes(app: Any) -> list[str]:
@@ -322,7 +322,7 @@ async def test_hostile_text_is_shown_and_never_runs(app: Any, memory: Remembranc
     ):
         for path in paths:
             response = await browser.client.get(path)
-            parsed = markup.check(response.text)
+            parsed = html_pages.check(response.text)
             text = "".join(parsed.itertext())
             shown |= {one for one in CORPUS if one in text}
             assert "7*7" in text or "49" not in re.findall(r"\b49\b", text)
@@ -342,11 +342,11 @@ async def test_hostile_text_in_an_address_or_form_comes_back_as_text(
         f"{base(world)}/memories?cursor={XSS}",
         f"{base(world)}/{XSS}",
     ):
-        markup.check((await ada_there.client.get(path)).text)
+        html_pages.check((await ada_there.client.get(path)).text)
     answer = await ada_there.client.post(
         f"{base(world)}/memories",
         data={"token": ada_there.token, "content": XSS, "importance": "1000", "subject": XSS},
     )
     assert answer.status_code == 422
-    parsed = markup.check(answer.text)
+    parsed = html_pages.check(answer.text)
     assert "<script>alert(1)" in parsed.find(".//textarea").text

@@ -2,9 +2,9 @@
 
 import re
 
-import markup
+import html_pages
+from helpers import audit_lines, rows
 from pages import Browser, World, base, secret_of
-from support import audit_lines, rows
 
 from remembrancer import MemoryCreate, as_actor
 
@@ -140,7 +140,7 @@ async def test_what_is_wrong_with_a_form_is_said_beside_the_field(
         ({"content": "My card is 4111 1111 1111 1111"}, "content", "card number"),
     ]:
         page = await ada_there.post(where, 422, **fields)
-        parsed = markup.check(ada_there.page)
+        parsed = html_pages.check(ada_there.page)
         told = "".join(parsed.find(f".//*[@id='wrong-{field}']").itertext())
         assert reason.lower() in told.lower(), (field, told)
         assert fields["content"].strip()[:50].replace("\x00", "") in page.replace("\x00", "")

@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import markup
+import html_pages
 import pytest
+from helpers import audit_lines, rows
 from pages import Browser, World, base, secret_of, signed_in
-from support import audit_lines, rows
 
 from remembrancer import MemoryCreate, as_actor, tokens
 
@@ -56,7 +56,7 @@ async def test_what_waits_is_confirmed_edited_and_rejected_in_bulk(
     page = await ada_there.post(f"{where}/edit", 422, **edited | {f"content-{bread}": " "})
     assert "Gran made rye bread." not in page
     assert "Ada moves to Tartu in May." in page
-    markup.check(ada_there.page)
+    html_pages.check(ada_there.page)
     page = await ada_there.post(f"{where}/edit", **edited)
     assert "1 confirmed, 1 confirmed and shared." in page
     assert "Tartu" in await recalled(world, "Where does Ada move to?")
@@ -81,7 +81,7 @@ async def test_what_may_not_be_stored_is_not_confirmed_and_said_so(
         },
     )  # fmt: skip
     assert "1 confirmed, 1 left as it was." in page
-    parsed = markup.check(ada_there.page)
+    parsed = html_pages.check(ada_there.page)
     assert "card number" in "".join(parsed.find(f".//*[@id='wrong-{one}']").itertext())
     assert f'id="content-{other}"' not in page
     assert rows("SELECT count(*) FROM memories WHERE content LIKE '%%4111%%'") == [(0,)]
@@ -248,7 +248,7 @@ async def test_the_budget_is_a_bar_with_its_numbers(world: World, ada_there: Bro
     """What is used of what there may be, as numbers and as a meter with a label."""
     page = await ada_there.get(f"{base(world)}/memories")
     budget = await world.memory.memories.budget(as_actor(world.ada))
-    parsed = markup.check(ada_there.page)
+    parsed = html_pages.check(ada_there.page)
     meter = parsed.find(".//*[@role='meter']")
     told = meter.get("aria-valuenow"), meter.get("aria-valuemax")
     assert told == (str(budget.used), str(budget.budget))
@@ -277,7 +277,7 @@ async def test_the_playground_shows_the_prompt_as_a_model_gets_it(
     field = f"{then:%Y-%m-%dT%H:%M}"
     for address, asked in ((where, {}), (f"{where}&as_of={field}", {"as_of": then.isoformat()})):
         await ada_there.get(address)
-        parsed = markup.check(ada_there.page)
+        parsed = html_pages.check(ada_there.page)
         answer = await ada_there.client.post(
             "/api/memory/context",
             json={"agent_id": pantry, "message": question, **asked},

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remembrancer.chat.parser import USAGE, Command, Misread, parse
+from remembrancer.chat.parser import USAGE, Command, ParseError, parse
 from remembrancer.chat.replies import Piece, Reply, messages
 from remembrancer.memories.schemas import Category
 
@@ -60,7 +60,7 @@ def test_commands_are_read_as_people_write_them(typed: str, command: Command) ->
 def test_what_is_no_command_gets_the_nearest(typed: str, nearest: str) -> None:
     """And a reason."""
     parsed = parse(typed)
-    assert isinstance(parsed, Misread)
+    assert isinstance(parsed, ParseError)
     assert parsed.nearest == nearest
     assert parsed.reason
 
@@ -82,7 +82,7 @@ _TYPED = st.text(st.characters(), max_size=80) | st.builds(
 def test_no_text_breaks_the_parser(typed: str) -> None:
     """Whatever is typed is a command, a hint, or somebody else's."""
     parsed = parse(typed)
-    assert parsed is None or isinstance(parsed, Command | Misread)
+    assert parsed is None or isinstance(parsed, Command | ParseError)
     if isinstance(parsed, Command):
         assert parsed.name in USAGE
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from remembrancer import ConfigurationError, tokens
 from remembrancer.context.lines import said_line, zone_of
-from remembrancer.context.plain import one_line, quotation
-from remembrancer.context.rendering import Moment, Renderer
-from remembrancer.context.templating import Templates
+from remembrancer.context.renderer import Moment, Renderer
+from remembrancer.context.sanitizer import one_line, quotation
+from remembrancer.context.template_files import Templates
 
 RENDERER = Renderer(Templates())
 START = datetime(2026, 1, 5, 23, 30, tzinfo=UTC)

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remembrancer.graph.rules import spread
+from remembrancer.associations.rules import spread
+from remembrancer.associations.suggestions import MOST_SUGGESTIONS, proposed, suggested
 from remembrancer.memories.schemas import Relation
-from remembrancer.memories.suggesting import MOST_SUGGESTIONS, proposed, suggested
 from remembrancer.recall.fusion import fuse
-from remembrancer.recall.walk import WALK, Way, graph_arm
+from remembrancer.recall.graph_arm import WALK, Way, graph_arm
 
 ONE, OTHER = UUID(int=1), UUID(int=2)
 A, B, C, D = [(ONE, name) for name in "ABCD"]

@@ -8,8 +8,8 @@ from remembrancer.guard import rules
 from remembrancer.guard.guard import Guard
 from remembrancer.guard.instructions import is_instruction
 from remembrancer.guard.schemas import Action, Sensitive, Span
-from remembrancer.memories.guarding import as_sent, statement
 from remembrancer.memories.schemas import MemoryCreate, MemoryUpdate
+from remembrancer.memories.screening import as_sent, statement
 from remembrancer.settings import GuardSettings
 
 GUARD = Guard(GuardSettings())

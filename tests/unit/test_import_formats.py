@@ -13,11 +13,11 @@ import pytest
 from exports import saved, zipped
 
 from remembrancer import InvalidInput
-from remembrancer.importing import DateOrder, Format, Options, Reading, Transcript, open_export
-from remembrancer.importing.bundle import elements
-from remembrancer.importing.formats import slack, whatsapp
-from remembrancer.importing.opening import DENSEST
-from remembrancer.importing.speech import split
+from remembrancer.importers import DateOrder, Format, Options, Reading, Transcript, open_export
+from remembrancer.importers.archives import DENSEST
+from remembrancer.importers.bundle import elements
+from remembrancer.importers.formats import slack, whatsapp
+from remembrancer.importers.turns import split
 
 PARIS = ZoneInfo("Europe/Paris")
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from remembrancer import InvalidInput
-from remembrancer.importing import Format, Transcript, read
+from remembrancer.importers import Format, Transcript, read
 
 
 def jsonl(path: Path, *lines: dict[str, Any]) -> Path:

@@ -17,7 +17,7 @@ from remembrancer import (
     MemoryMetadata,
     PlacePoi,
 )
-from remembrancer.document.paging import LATEST, PER_PAGE, page_of
+from remembrancer.document.pages import LATEST, PER_PAGE, page_of
 from remembrancer.mcp.clients import ClientName, entry, location, merged
 from remembrancer.mcp.resources import PER_PAGE as VERSIONS
 from remembrancer.mcp.resources import history_page

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from remembrancer.extraction.moments import interval, resolve
-from remembrancer.llm.finding import json_object
+from remembrancer.extraction.dates import interval, resolve
+from remembrancer.llm.json_output import json_object
 
 # A Sunday; in Auckland it is Monday already.
 SAID = datetime(2023, 5, 7, 13, 56, tzinfo=UTC)

@@ -3,8 +3,8 @@
 from itertools import product
 
 import pytest
+from helpers import rows
 from sqlalchemy import text
-from support import rows
 
 from remembrancer import Actor, Agent, EffectiveScope, Remembrancer, Role, Scope, ScopeSource, User
 from remembrancer.access import NAMESPACE, effective_scope, viewer_binds

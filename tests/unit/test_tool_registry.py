@@ -12,7 +12,7 @@ from remembrancer import NotFound, Registry, Tool, as_actor
 from remembrancer.errors import DatabaseUnavailable, InvalidInput
 from remembrancer.tokens import count
 from remembrancer.tools.arguments import AddToMemory, ManageUserMemory, MemorySave
-from remembrancer.tools.rendering import LONGEST, as_json, clipped
+from remembrancer.tools.json_text import LONGEST, as_json, clipped
 from remembrancer.tools.schema import parameters
 
 

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remembrancer.access import Visibility
+from remembrancer.associations.schemas import Association, Neighbourhood, Node
 from remembrancer.conversations.schemas import Message, MessageRole
 from remembrancer.errors import Forbidden, Unauthenticated
 from remembrancer.extraction.schemas import Chunk
-from remembrancer.graph.schemas import Association, Neighbourhood, Node
 from remembrancer.memories.schemas import Category, Kind, Relation
-from remembrancer.web import wording
+from remembrancer.web import labels
+from remembrancer.web.charts import HEIGHT, WIDTH, bars, picture
 from remembrancer.web.conversations import stretches
-from remembrancer.web.difference import words
-from remembrancer.web.drawing import HEIGHT, WIDTH, bars, picture
+from remembrancer.web.diff import words
 from remembrancer.web.sessions import LINK_SECONDS, SESSION_SECONDS, Sessions
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
@@ -144,9 +144,9 @@ def test_a_session_ends_and_its_forms_with_it() -> None:
 
 def test_words_for_errors_are_sentences() -> None:
     """A capital at the beginning, one stop at the end, nothing for nothing."""
-    assert wording.sentence("no such memory") == "No such memory."
-    assert wording.sentence("Try again.") == "Try again."
-    assert wording.sentence("") == ""
-    assert wording.shortened("a\n b  c", 4) == "a b…"
-    assert wording.plural(1, "memory", "memories") == "1 memory"
-    assert wording.plural(1200, "job") == "1,200 jobs"
+    assert labels.sentence("no such memory") == "No such memory."
+    assert labels.sentence("Try again.") == "Try again."
+    assert labels.sentence("") == ""
+    assert labels.shortened("a\n b  c", 4) == "a b…"
+    assert labels.plural(1, "memory", "memories") == "1 memory"
+    assert labels.plural(1200, "job") == "1,200 jobs"

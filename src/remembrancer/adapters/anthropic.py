@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from remembrancer.access import Actor
-from remembrancer.adapters import editing
+from remembrancer.adapters import text_edits
 from remembrancer.adapters.common import Bridge, missing
 from remembrancer.adapters.paths import FileRefused, Names, listing, names
 from remembrancer.app import Remembrancer
@@ -51,7 +51,7 @@ class MemoryFiles:
         at = names(path)
         record = await self._find(at)
         if record is not None:
-            return editing.numbered(path, _text_of(record), _range(command))
+            return text_edits.numbered(path, _text_of(record), _range(command))
         sizes = await self._records.sizes(self._actor, _address(at))
         if not sizes and at:
             raise FileRefused(f"The path {path} does not exist. Please provide a valid path.")
@@ -74,14 +74,14 @@ class MemoryFiles:
         """Replace the one place where a text stands in a file."""
         path, old = _text(command, "path"), _text(command, "old_str")
         new = _text(command, "new_str", "")
-        return await self._edit(path, lambda text: editing.replaced(path, text, old, new))
+        return await self._edit(path, lambda text: text_edits.replaced(path, text, old, new))
 
     async def insert(self, command: Any) -> str:
         """Insert lines into a file."""
         path, new = _text(command, "path"), _text(command, "insert_text")
         line = _number(command.insert_line)
         told = f"The file {path} has been edited."
-        return await self._edit(path, lambda text: (editing.inserted(text, line, new), told))
+        return await self._edit(path, lambda text: (text_edits.inserted(text, line, new), told))
 
     async def delete(self, command: Any) -> str:
         """Forget a file, or all that lies in a directory; people can restore it."""

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from remembrancer.access import Actor
 from remembrancer.adapters.common import Bridge, missing
-from remembrancer.adapters.matching import cut, ends_with, matches, shown, starts_with
+from remembrancer.adapters.filters import cut, ends_with, matches, shown, starts_with
 from remembrancer.app import Remembrancer
 from remembrancer.errors import InvalidInput
 from remembrancer.records.schemas import Address, Changes, Record, RecordWrite

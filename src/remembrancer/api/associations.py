@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from remembrancer.api.dependencies import Acting, Cursor, Limit, Services
-from remembrancer.graph.schemas import (
+from remembrancer.associations.schemas import (
     Association,
     AssociationPage,
     Neighbourhood,

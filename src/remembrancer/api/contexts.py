@@ -16,7 +16,7 @@ from remembrancer.context.schemas import (
     Turn,
 )
 from remembrancer.conversations.rules import WINDOW
-from remembrancer.conversations.schemas import Appended, MessageCreate
+from remembrancer.conversations.schemas import AppendResult, MessageCreate
 from remembrancer.text import Text
 
 router = APIRouter(prefix="/api/memory", tags=["context"])
@@ -100,7 +100,7 @@ async def finish_turn(
     conversation_id: UUID,
     request: AnswerRequest,
     idempotency_key: IdempotencyKey = None,
-) -> Appended:
+) -> AppendResult:
     """Store what the agent answered; what is due to be summarised is queued with it."""
     return await memory.turns.finish(
         actor.acting_for(request.user_id),

@@ -16,7 +16,7 @@ from remembrancer.api.dependencies import (
 )
 from remembrancer.conversations.rules import WINDOW
 from remembrancer.conversations.schemas import (
-    Appended,
+    AppendResult,
     Conversation,
     ConversationCreate,
     Message,
@@ -111,7 +111,7 @@ async def append_messages(
     conversation_id: UUID,
     request: AppendRequest,
     idempotency_key: IdempotencyKey = None,
-) -> Appended:
+) -> AppendResult:
     """Add messages at the end of a conversation, all or none."""
     return await memory.conversations.append(
         actor.acting_for(request.user_id),

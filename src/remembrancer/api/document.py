@@ -7,8 +7,8 @@ from fastapi import APIRouter, Query
 
 from remembrancer.api.dependencies import Authenticated, Services
 from remembrancer.api.memories import AgentId
-from remembrancer.document.schemas import DocumentImport, DocumentImported, MemoryDocument
-from remembrancer.memories.requests import BudgetPreview
+from remembrancer.document.schemas import DocumentImport, DocumentImportResult, MemoryDocument
+from remembrancer.memories.schemas import BudgetPreview
 
 router = APIRouter(prefix="/api/users/{user_id}", tags=["memory document"])
 
@@ -28,7 +28,7 @@ async def import_document(
     user_id: UUID,
     document: DocumentImport,
     agent_id: AgentId = None,
-) -> DocumentImported:
+) -> DocumentImportResult:
     """Add what a document has and the user has not; doing it again changes nothing."""
     return await memory.documents.import_(actor.acting_for(user_id, agent_id), document)
 

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Path, Response
 
 from remembrancer.api.dependencies import Acting, Cursor, IdempotencyKey, Limit, Services
 from remembrancer.errors import NotFound
-from remembrancer.memories.facts import as_fact
-from remembrancer.memories.requests import Fact, FactCreate, VisibilityUpdate
+from remembrancer.facts.repository import as_fact
+from remembrancer.facts.schemas import Fact, FactCreate, VisibilityUpdate
 from remembrancer.memories.schemas import Outcome
 from remembrancer.text import Page
 
@@ -23,7 +23,7 @@ async def list_facts(
 ) -> Page[Fact]:
     """List one's own facts and those the others share, in the order of extraction."""
     try:
-        return await memory.sharing.facts(actor, legacy_id, limit=limit, cursor=cursor)
+        return await memory.facts.facts(actor, legacy_id, limit=limit, cursor=cursor)
     except NotFound as error:
         raise _named_as_here(error) from error
 
@@ -43,7 +43,7 @@ async def add_fact(
 ) -> Fact:
     """Keep a fact about a legacy; private unless it says otherwise."""
     try:
-        written = await memory.sharing.remember(
+        written = await memory.facts.remember(
             actor, legacy_id, fact, source="api", idempotency_key=idempotency_key
         )
     except NotFound as error:
@@ -59,7 +59,7 @@ async def set_fact_visibility(
 ) -> Fact:
     """Share one's own fact with the members of its legacy, or make it private again."""
     try:
-        changed = await memory.sharing.set_visibility(
+        changed = await memory.facts.set_visibility(
             actor, fact_id, change.visibility, in_space=True
         )
     except NotFound as error:
@@ -71,7 +71,7 @@ async def set_fact_visibility(
 async def delete_fact(memory: Services, actor: Acting, fact_id: FactId) -> None:
     """Forget one's own fact: nobody sees it any more."""
     try:
-        await memory.sharing.forget(actor, fact_id)
+        await memory.facts.forget(actor, fact_id)
     except NotFound as error:
         raise _named_as_here(error) from error
 

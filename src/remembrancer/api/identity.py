@@ -7,7 +7,13 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from remembrancer.api.dependencies import Authenticated, Services
-from remembrancer.identity.schemas import Linked, LinkedSince, Merge, MergeCounts, MergeRequest
+from remembrancer.identity.schemas import (
+    LinkResult,
+    Merge,
+    MergeCounts,
+    MergeRequest,
+    PlatformLinkDetail,
+)
 from remembrancer.text import Key
 from remembrancer.users.schemas import PlatformLink
 
@@ -17,7 +23,7 @@ router = APIRouter(prefix="/api/users/{user_id}", tags=["users"])
 class Links(BaseModel):
     """The platform ids of a user."""
 
-    platform_links: list[LinkedSince]
+    platform_links: list[PlatformLinkDetail]
 
 
 class Merges(BaseModel):
@@ -35,7 +41,7 @@ async def list_links(memory: Services, actor: Authenticated, user_id: UUID) -> L
 @router.post("/links", status_code=201)
 async def link_platform(
     memory: Services, actor: Authenticated, user_id: UUID, link: PlatformLink
-) -> Linked:
+) -> LinkResult:
     """Say that a platform id is this user.
 
     If it is somebody else's, they are merged into this user; `merge` in the answer says what

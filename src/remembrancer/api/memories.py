@@ -26,11 +26,11 @@ from remembrancer.memories.schemas import (
     MemoryFilter,
     MemoryHistory,
     MemoryPage,
-    MemoryRefused,
     MemoryUpdate,
-    MemoryUpdated,
-    MemoryWritten,
+    MemoryUpdateResult,
     Outcome,
+    RememberRefusal,
+    RememberResult,
     Review,
     SortBy,
     Status,
@@ -71,7 +71,7 @@ class BulkRequest(_For):
 class BulkAnswer(BaseModel):
     """What became of each statement, in order."""
 
-    results: list[MemoryWritten | MemoryRefused]
+    results: list[RememberResult | RememberRefusal]
 
 
 class RecallRequest(RecallQuery, _For):
@@ -150,7 +150,7 @@ async def remember(
     request: RememberRequest,
     response: Response,
     idempotency_key: IdempotencyKey = None,
-) -> MemoryWritten:
+) -> RememberResult:
     """Remember a statement.
 
     What is known already gains a mention (200). A memory on the same subject is suggested
@@ -243,7 +243,7 @@ async def update_memory(
     changes: MemoryUpdate,
     response: Response,
     if_match: IfMatch,
-) -> MemoryUpdated:
+) -> MemoryUpdateResult:
     """Make a new version of a memory; the old one stays in its history."""
     updated = await memory.memories.update(
         actor, memory_id, changes, if_version=if_match, source="api"

@@ -39,7 +39,7 @@ class Metrics:
         )
 
 
-class Measured:
+class MetricsMiddleware:
     """Times every request."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:

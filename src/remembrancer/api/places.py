@@ -14,7 +14,7 @@ from remembrancer.api.dependencies import (
 )
 from remembrancer.api.memories import AgentId
 from remembrancer.memories.schemas import Outcome
-from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceWritten
+from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceResult
 from remembrancer.text import Page
 
 router = APIRouter(prefix="/api/users/{user_id}", tags=["places"])
@@ -44,7 +44,7 @@ async def add_place(
     response: Response,
     agent_id: AgentId = None,
     idempotency_key: IdempotencyKey = None,
-) -> PlaceWritten:
+) -> PlaceResult:
     """Remember a place; one that is known by this id gains a mention (200)."""
     written = await memory.places.add(
         actor.acting_for(user_id, agent_id), place, source="api", idempotency_key=idempotency_key

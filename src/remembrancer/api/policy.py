@@ -22,7 +22,7 @@ from remembrancer.preferences.schemas import (
     Policy,
     PolicyUpdate,
     PreferenceFile,
-    PreferencesWritten,
+    PreferencesResult,
     ScopeStatistics,
 )
 
@@ -33,19 +33,19 @@ guides = APIRouter(include_in_schema=False)
 @router.get("/policy")
 async def get_policy(memory: Services, actor: Authenticated) -> Policy:
     """Return the policy that stands above every preference."""
-    return await memory.policy.get(actor)
+    return await memory.policies.get(actor)
 
 
 @router.put("/policy")
 async def set_policy(memory: Services, actor: Authenticated, wanted: PolicyUpdate) -> Policy:
     """Set the policy. What is stored stays where it is."""
-    return await memory.policy.put(actor, wanted)
+    return await memory.policies.put(actor, wanted)
 
 
 @router.get("/statistics")
 async def statistics(memory: Services, actor: Authenticated) -> ScopeStatistics:
     """Count agents, users, pairs and memories by scope."""
-    return await memory.policy.statistics(actor)
+    return await memory.policies.statistics(actor)
 
 
 @router.get("/preferences/export", response_model=PreferenceFile, responses=CSV_OR_JSON)
@@ -59,7 +59,7 @@ async def export_all_preferences(
 @router.post("/preferences/import", openapi_extra=FILE_BODY)
 async def import_all_preferences(
     memory: Services, actor: Authenticated, request: Request
-) -> PreferencesWritten:
+) -> PreferencesResult:
     """Set the preferences of a file of many users, all or none; others stay."""
     return await memory.preferences.import_all(actor, await sent_file(request))
 

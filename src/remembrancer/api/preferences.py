@@ -16,14 +16,14 @@ from remembrancer.api.dependencies import (
     Services,
 )
 from remembrancer.errors import InvalidInput
-from remembrancer.memories.requests import Moved, MoveRequest, MoveUndone
+from remembrancer.moves.schemas import MoveRequest, MoveResult, MoveUndoResult
 from remembrancer.preferences.files import FileFormat, from_csv, to_csv
 from remembrancer.preferences.schemas import (
     AgentMemoryConfig,
     Preference,
     PreferenceFile,
+    PreferencesResult,
     PreferencesUpdate,
-    PreferencesWritten,
     PreferenceUpdate,
     Toggle,
     ToggleUpdate,
@@ -104,7 +104,7 @@ async def list_preferences(
 @router.put("/agents/settings")
 async def set_preferences(
     memory: Services, actor: Authenticated, user_id: UUID, wanted: PreferencesUpdate
-) -> PreferencesWritten:
+) -> PreferencesResult:
     """Set a user's preference for many agents, or for all there are now, alike."""
     return await memory.preferences.put_many(actor, user_id, wanted)
 
@@ -128,7 +128,7 @@ async def export_preferences(
 @router.post("/agents/settings/import", openapi_extra=FILE_BODY)
 async def import_preferences(
     memory: Services, actor: Authenticated, user_id: UUID, request: Request
-) -> PreferencesWritten:
+) -> PreferencesResult:
     """Set the preferences of a file, all or none; others stay. Again, it changes nothing."""
     return await memory.preferences.import_(actor, user_id, await sent_file(request))
 
@@ -190,9 +190,9 @@ async def move_memories(
     agent_id: UUID,
     wanted: MoveRequest,
     idempotency_key: IdempotencyKey = None,
-) -> Moved:
+) -> MoveResult:
     """Move or copy an agent's memories of a user to the other scope; at first, only count."""
-    return await memory.moving.move(
+    return await memory.moves.move(
         actor, user_id, agent_id, wanted, idempotency_key=idempotency_key
     )
 
@@ -200,9 +200,9 @@ async def move_memories(
 @router.post("/moves/{move_id}/undo")
 async def undo_move(
     memory: Services, actor: Authenticated, user_id: UUID, move_id: UUID
-) -> MoveUndone:
+) -> MoveUndoResult:
     """Take a move or copy of memories back, by the `undo_id` it was answered with."""
-    return await memory.moving.undo(actor, user_id, move_id)
+    return await memory.moves.undo(actor, user_id, move_id)
 
 
 @router.get("/settings", deprecated=True)

@@ -6,8 +6,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from remembrancer.api.dependencies import Acting, Authenticated, Cursor, Limit, Services
-from remembrancer.memories.decisions import MOST_DECISIONS, ReviewDecision, Reviewed
 from remembrancer.memories.schemas import MemoryPage
+from remembrancer.review.schemas import MOST_DECISIONS, ReviewDecision, ReviewResult
 
 router = APIRouter(prefix="/api/memory/review", tags=["memory"])
 
@@ -25,7 +25,7 @@ class ReviewRequest(BaseModel):
 class ReviewAnswer(BaseModel):
     """What became of each memory, in order."""
 
-    results: list[Reviewed]
+    results: list[ReviewResult]
 
 
 @router.get("")
@@ -33,11 +33,11 @@ async def list_waiting(
     memory: Services, actor: Acting, limit: Limit = 50, cursor: Cursor = None
 ) -> MemoryPage:
     """List what waits for a user to look at it, the newest first, each with its source message."""
-    return await memory.reviewing.waiting(actor, limit=limit, cursor=cursor)
+    return await memory.review.waiting(actor, limit=limit, cursor=cursor)
 
 
 @router.post("")
 async def review(memory: Services, actor: Authenticated, request: ReviewRequest) -> ReviewAnswer:
     """Confirm, edit, reject or share memories that wait; says of each what became of it."""
     actor = actor.acting_for(request.user_id, request.agent_id)
-    return ReviewAnswer(results=list(await memory.reviewing.decide(actor, request.decisions)))
+    return ReviewAnswer(results=list(await memory.review.decide(actor, request.decisions)))

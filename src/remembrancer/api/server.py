@@ -130,5 +130,5 @@ def create_app(memory: Remembrancer) -> FastAPI:
     app.router.routes.append(Route("/mcp", McpEndpoint(memory), include_in_schema=False))
     app.add_middleware(BodyLimit, limit=limits.body_bytes)
     app.add_middleware(CarefulHeaders)
-    app.add_middleware(metrics.Measured, metrics=app.state.metrics)
+    app.add_middleware(metrics.MetricsMiddleware, metrics=app.state.metrics)
     return app

@@ -15,15 +15,15 @@ from remembrancer.api.dependencies import (
     tag,
 )
 from remembrancer.api.memories import MemoryId
-from remembrancer.memories.requests import FactCreate, VisibilityUpdate
+from remembrancer.facts.schemas import FactCreate, VisibilityUpdate
 from remembrancer.memories.schemas import (
     Category,
     Kind,
     Memory,
     MemoryFilter,
     MemoryPage,
-    MemoryWritten,
     Outcome,
+    RememberResult,
     SortBy,
 )
 from remembrancer.spaces.schemas import (
@@ -147,7 +147,7 @@ async def list_memories_of_space(
 ) -> MemoryPage:
     """List one's own facts in a space and those others share, the newest first unless sorted."""
     wanted = MemoryFilter(kinds=kind, categories=category, subject=subject, text=text, sort=sort)
-    return await memory.sharing.list(actor, space_id, wanted, limit=limit, cursor=cursor)
+    return await memory.facts.list(actor, space_id, wanted, limit=limit, cursor=cursor)
 
 
 @router.post(
@@ -162,9 +162,9 @@ async def remember_in_space(
     fact: FactCreate,
     response: Response,
     idempotency_key: IdempotencyKey = None,
-) -> MemoryWritten:
+) -> RememberResult:
     """Remember a fact in a space; private unless it says otherwise."""
-    written = await memory.sharing.remember(
+    written = await memory.facts.remember(
         actor, space_id, fact, source="api", idempotency_key=idempotency_key
     )
     if written.outcome is not Outcome.CREATED:
@@ -184,7 +184,7 @@ async def set_visibility(
     if_match: IfMatch,
 ) -> Memory:
     """Share one's own fact with the members of its space, or make it private again."""
-    changed = await memory.sharing.set_visibility(
+    changed = await memory.facts.set_visibility(
         actor, memory_id, change.visibility, if_version=if_match
     )
     tag(response, changed.version)

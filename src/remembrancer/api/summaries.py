@@ -5,7 +5,7 @@ from uuid import UUID
 from fastapi import APIRouter
 
 from remembrancer.api.dependencies import Acting, Cursor, Limit, Services
-from remembrancer.extraction.schemas import Chunk, Summarised
+from remembrancer.extraction.schemas import Chunk, SummaryResult
 from remembrancer.text import Page
 
 router = APIRouter(prefix="/api/conversations/{conversation_id}", tags=["conversations"])
@@ -14,7 +14,7 @@ router = APIRouter(prefix="/api/conversations/{conversation_id}", tags=["convers
 @router.post("/summarize")
 async def summarize_conversation(
     memory: Services, actor: Acting, conversation_id: UUID
-) -> Summarised:
+) -> SummaryResult:
     """Summarise all that has left the window and has no summary. Doing it again does nothing."""
     return await memory.summaries.summarise(actor, conversation_id)
 

@@ -1,7 +1,7 @@
 """The whole store in one file, and back, whichever Postgres it lies in."""
 
 from remembrancer.backup.archive import Archive, Manifest
-from remembrancer.backup.dumping import back_up
-from remembrancer.backup.restoring import restore
+from remembrancer.backup.dump import back_up
+from remembrancer.backup.restore import restore
 
 __all__ = ["Archive", "Manifest", "back_up", "restore"]

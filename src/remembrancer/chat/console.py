@@ -10,7 +10,7 @@ from remembrancer.chat.replies import File, Piece
 from remembrancer.chat.replies import messages as written
 from remembrancer.context.schemas import Turn
 from remembrancer.conversations.schemas import MessageCreate, MessageRole
-from remembrancer.llm.finding import Said
+from remembrancer.llm.json_output import Said
 
 
 class Console:

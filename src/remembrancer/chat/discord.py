@@ -9,8 +9,8 @@ import discord
 from discord import app_commands
 
 from remembrancer.app import Remembrancer
+from remembrancer.chat.dispatch import ChatCommands, Typed
 from remembrancer.chat.replies import File, Piece
-from remembrancer.chat.serving import ChatCommands, Typed
 
 # The library's own escaping leaves whatever stands between the first bracket and the last.
 _MARKUP = re.compile(r"([\\*_~`|>#\[\]()<:-])")

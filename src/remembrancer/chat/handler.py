@@ -10,7 +10,7 @@ from uuid import UUID
 
 from remembrancer.access import Actor, Scope
 from remembrancer.app import Remembrancer
-from remembrancer.chat.parser import USAGE, Command, Misread, parse
+from remembrancer.chat.parser import USAGE, Command, ParseError, parse
 from remembrancer.chat.replies import File, Piece, Reply, said
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.errors import NotFound, RemembrancerError, SimilarMemoryExists
@@ -73,7 +73,7 @@ class Commands:
         command = parse(text)
         if command is None:
             return None
-        if isinstance(command, Misread):
+        if isinstance(command, ParseError):
             return said(command.reason, f"Try: {command.nearest}")
         try:
             place.actor.require_user()

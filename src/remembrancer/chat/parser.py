@@ -23,7 +23,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Misread:
+class ParseError:
     """Something that is no command: what is wrong with it, and what could be meant."""
 
     reason: str
@@ -61,7 +61,7 @@ _ALIASES: Final = {
 _CATEGORIES: Final = {category.value: category for category in Category}
 
 
-def parse(text: str) -> Command | Misread | None:
+def parse(text: str) -> Command | ParseError | None:
     """Return the command that ``text`` is; None unless it begins with ``/memory``."""
     call = _CALL.match(text)
     if call is None:
@@ -70,7 +70,7 @@ def parse(text: str) -> Command | Misread | None:
     name = word.lower()
     name = _ALIASES.get(name, name) or "list"
     if name not in USAGE:
-        return Misread("There is no such command.", _nearest(word))
+        return ParseError("There is no such command.", _nearest(word))
     return _READ.get(name, _bare)(name, rest)
 
 
@@ -85,15 +85,15 @@ def _nearest(word: str) -> str:
     return f"/memory {USAGE[name][0]}"
 
 
-def _wrong(name: str, reason: str) -> Misread:
-    return Misread(reason, f"/memory {USAGE[name][0]}")
+def _wrong(name: str, reason: str) -> ParseError:
+    return ParseError(reason, f"/memory {USAGE[name][0]}")
 
 
-def _bare(name: str, rest: str) -> Command | Misread:
+def _bare(name: str, rest: str) -> Command | ParseError:
     return _wrong(name, "Nothing more is needed there.") if rest else Command(name)
 
 
-def _page(name: str, rest: str) -> Command | Misread:
+def _page(name: str, rest: str) -> Command | ParseError:
     page, category = 1, None
     for word in rest.lower().split():
         if word.isascii() and word.isdigit() and 0 < int(word[:9]) <= LONGEST_PAGE:
@@ -107,16 +107,16 @@ def _page(name: str, rest: str) -> Command | Misread:
     return Command(name, page=page, category=category)
 
 
-def _words(name: str, rest: str) -> Command | Misread:
+def _words(name: str, rest: str) -> Command | ParseError:
     return Command(name, text=rest) if rest else _wrong(name, "Say what to look for.")
 
 
-def _one(name: str, rest: str) -> Command | Misread:
+def _one(name: str, rest: str) -> Command | ParseError:
     found = _ID.fullmatch(rest)
     return Command(name, id=found[1]) if found else _wrong(name, "Say which one, by its id.")
 
 
-def _add(name: str, rest: str) -> Command | Misread:
+def _add(name: str, rest: str) -> Command | ParseError:
     before, colon, after = rest.partition(":")
     category = _CATEGORIES.get(before.strip().lower()) if colon else None
     text = after.strip() if category else rest
@@ -127,7 +127,7 @@ def _add(name: str, rest: str) -> Command | Misread:
     )
 
 
-def _edit(name: str, rest: str) -> Command | Misread:
+def _edit(name: str, rest: str) -> Command | ParseError:
     which, text = _first(rest)
     found = _ID.fullmatch(which)
     if found is None or not text:
@@ -135,14 +135,14 @@ def _edit(name: str, rest: str) -> Command | Misread:
     return Command(name, id=found[1], text=text)
 
 
-def _delete(name: str, rest: str) -> Command | Misread:
+def _delete(name: str, rest: str) -> Command | ParseError:
     word, code = _first(rest)
     if word.lower() == "all":
         return Command("delete all", text=code.upper())
     return _one(name, rest)
 
 
-def _scope(name: str, rest: str) -> Command | Misread:
+def _scope(name: str, rest: str) -> Command | ParseError:
     wanted = rest.lower()
     if wanted and wanted not in SCOPES:
         return _wrong(name, "That is no scope.")

@@ -9,8 +9,8 @@ from telegram.error import BadRequest, Forbidden
 from telegram.ext import Application, CommandHandler
 
 from remembrancer.app import Remembrancer
+from remembrancer.chat.dispatch import ChatCommands, NotReachableError, Typed
 from remembrancer.chat.replies import File, Piece
-from remembrancer.chat.serving import ChatCommands, NotReachableError, Typed
 
 _TAGS = {"bold": "b", "code": "code"}
 

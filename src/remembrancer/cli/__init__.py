@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from remembrancer.garbage import uncollected
+from remembrancer.fast_imports import uncollected
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -8,9 +8,9 @@ import typer
 from remembrancer.access import Scope
 from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
 from remembrancer.app import Remembrancer
+from remembrancer.cli.actors import all_agents, find_agent
 from remembrancer.cli.output import as_json, console, day, table
-from remembrancer.cli.people import all_agents, find_agent
-from remembrancer.cli.running import SERVICE, with_store
+from remembrancer.cli.runtime import SERVICE, with_store
 
 app = typer.Typer(help="The assistants that read and write memory.", no_args_is_help=True)
 

@@ -16,7 +16,7 @@ from remembrancer.cli import (
     doctor,
     document,
     erase,
-    importing,
+    import_,
     jobs,
     keys,
     mcp,
@@ -76,7 +76,7 @@ def options(
 
 app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)
-app.command("import")(importing.import_)
+app.command("import")(import_.import_)
 app.command("remember")(remember.remember)
 app.command("recall")(recall.recall)
 app.add_typer(review.app, name="review")

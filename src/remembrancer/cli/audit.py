@@ -7,9 +7,9 @@ import typer
 
 from remembrancer.app import Remembrancer
 from remembrancer.audit.schemas import AuditFilter, AuditLine
+from remembrancer.cli.actors import find_user
 from remembrancer.cli.output import as_json, console, error_console, table
-from remembrancer.cli.people import find_user
-from remembrancer.cli.running import ADMIN, with_store
+from remembrancer.cli.runtime import ADMIN, with_store
 from remembrancer.text import Page
 from remembrancer.validation import made
 

@@ -13,7 +13,7 @@ from remembrancer.backup import Archive, Manifest
 from remembrancer.backup import back_up as write
 from remembrancer.backup import restore as put_back
 from remembrancer.cli.output import console, progress
-from remembrancer.cli.running import log_to_stderr, settings_of
+from remembrancer.cli.runtime import log_to_stderr, settings_of
 from remembrancer.errors import ConfigurationError
 from remembrancer.settings import Settings
 

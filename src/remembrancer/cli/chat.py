@@ -8,8 +8,8 @@ import typer
 
 from remembrancer.app import Remembrancer
 from remembrancer.chat.console import Console
-from remembrancer.cli.people import AgentOption, actor_for
-from remembrancer.cli.running import with_store
+from remembrancer.cli.actors import AgentOption, actor_for
+from remembrancer.cli.runtime import with_store
 from remembrancer.conversations.schemas import ConversationCreate
 from remembrancer.errors import RemembrancerError
 

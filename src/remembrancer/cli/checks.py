@@ -11,10 +11,10 @@ from sqlalchemy import text
 
 from remembrancer.app import Remembrancer
 from remembrancer.cli.admin_key import FILE
-from remembrancer.cli.plans import Plan, recall_plan
-from remembrancer.counts import counts
+from remembrancer.cli.query_plan import Plan, recall_plan
 from remembrancer.db.engine import APP_ROLE
 from remembrancer.settings import Settings
+from remembrancer.statistics import counts
 
 _SERVER = text("""
     SELECT current_setting('server_version') AS server,

@@ -13,7 +13,7 @@ from rich.text import Text
 from remembrancer.cli.output import clipped, console, error_console, plain, table
 from remembrancer.cli.player import Player
 from remembrancer.cli.reasons import reasons
-from remembrancer.cli.throwaway import throwaway_server
+from remembrancer.cli.temporary_server import throwaway_server
 from remembrancer.recall.schemas import Hit
 from remembrancer.sample import Question, Sample, load
 

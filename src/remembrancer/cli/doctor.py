@@ -10,7 +10,7 @@ from remembrancer import version
 from remembrancer.app import Remembrancer
 from remembrancer.cli.checks import Finding, data_directory, examine
 from remembrancer.cli.output import console, plain
-from remembrancer.cli.running import settings_of, with_store
+from remembrancer.cli.runtime import settings_of, with_store
 
 
 def doctor(context: typer.Context) -> None:

@@ -9,12 +9,12 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from remembrancer.app import Remembrancer
+from remembrancer.cli.actors import AgentOption, actor_for
 from remembrancer.cli.output import as_json, clipped, console, day, error_console, table
-from remembrancer.cli.people import AgentOption, actor_for
-from remembrancer.cli.running import with_store
-from remembrancer.document.schemas import DocumentImport, DocumentImported, MemoryDocument
+from remembrancer.cli.runtime import with_store
+from remembrancer.document.schemas import DocumentImport, DocumentImportResult, MemoryDocument
 from remembrancer.errors import InvalidInput
-from remembrancer.memories.requests import BudgetPreview
+from remembrancer.memories.schemas import BudgetPreview
 from remembrancer.validation import wrong_field
 
 app = typer.Typer(help="A user's memory as one document.", no_args_is_help=True)
@@ -64,7 +64,7 @@ def import_document(
     """Add what a document has and the user has not. Again, it changes nothing."""
     document = _read(file)
 
-    async def work(memory: Remembrancer) -> DocumentImported:
+    async def work(memory: Remembrancer) -> DocumentImportResult:
         actor = await actor_for(memory, user, agent)
         with error_console().status("Importing"):
             return await memory.documents.import_(actor, document)

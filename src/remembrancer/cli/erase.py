@@ -9,9 +9,9 @@ from uuid import UUID
 import typer
 
 from remembrancer.app import Remembrancer
+from remembrancer.cli.actors import find_user
 from remembrancer.cli.output import as_json, console, error_console, progress, table
-from remembrancer.cli.people import find_user
-from remembrancer.cli.running import SERVICE, with_store
+from remembrancer.cli.runtime import SERVICE, with_store
 from remembrancer.erasure.schemas import Receipt
 
 app = typer.Typer(help="Delete for good; nothing of it can be undone.", no_args_is_help=True)

@@ -7,7 +7,7 @@ import typer
 
 from remembrancer.app import Remembrancer
 from remembrancer.cli.output import as_json, console, day, plain, table
-from remembrancer.cli.running import ADMIN, with_store
+from remembrancer.cli.runtime import ADMIN, with_store
 from remembrancer.jobs.schemas import Job, JobCounts, JobStatus
 
 

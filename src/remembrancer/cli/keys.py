@@ -10,9 +10,9 @@ from rich.text import Text
 
 from remembrancer.access import Role
 from remembrancer.app import Remembrancer
+from remembrancer.cli.actors import UserOption, find_user
 from remembrancer.cli.output import as_json, console, day, table
-from remembrancer.cli.people import UserOption, find_user
-from remembrancer.cli.running import ADMIN, with_store
+from remembrancer.cli.runtime import ADMIN, with_store
 from remembrancer.errors import InvalidInput
 from remembrancer.keys.schemas import Key, KeyCreate, NewKey
 

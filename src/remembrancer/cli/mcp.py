@@ -13,8 +13,8 @@ import typer
 from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
 from remembrancer.cli import mcp_install
-from remembrancer.cli.people import actor_for, as_id
-from remembrancer.cli.running import SERVICE, log_to_stderr, run, settings_of
+from remembrancer.cli.actors import actor_for, as_id
+from remembrancer.cli.runtime import SERVICE, log_to_stderr, run, settings_of
 from remembrancer.errors import ConfigurationError, InvalidInput
 from remembrancer.mcp.sources import Source, StoreSource
 from remembrancer.settings import McpSettings, Settings

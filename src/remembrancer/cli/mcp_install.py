@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 
 import typer
 
-from remembrancer.cli.people import as_id
-from remembrancer.cli.running import settings_of
+from remembrancer.cli.actors import as_id
+from remembrancer.cli.runtime import settings_of
 from remembrancer.errors import ConfigurationError, InvalidInput
 from remembrancer.mcp.clients import ClientName, entry, location, merged
 from remembrancer.settings import McpSettings

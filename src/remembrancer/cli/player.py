@@ -6,7 +6,7 @@ from typing import Any, Self
 import httpx2
 from pydantic import BaseModel
 
-from remembrancer.cli.throwaway import Server
+from remembrancer.cli.temporary_server import Server
 from remembrancer.errors import Unavailable
 from remembrancer.recall.schemas import Hit, RecallAnswer
 from remembrancer.sample import Question, Sample

@@ -6,7 +6,7 @@ import typer
 
 from remembrancer.app import Remembrancer
 from remembrancer.cli.output import as_json, console, progress
-from remembrancer.cli.running import ADMIN, with_store
+from remembrancer.cli.runtime import ADMIN, with_store
 from remembrancer.preferences.migration import ToggleMigration
 from remembrancer.preferences.schemas import MigrationCounts
 

@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from remembrancer.app import Remembrancer
+from remembrancer.cli.actors import AgentOption, UserOption, actor_for
 from remembrancer.cli.output import as_json, clipped, console, day, plain, table
-from remembrancer.cli.people import AgentOption, UserOption, actor_for
 from remembrancer.cli.reasons import reasons
-from remembrancer.cli.running import with_store
+from remembrancer.cli.runtime import with_store
 from remembrancer.memories.schemas import Kind
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort
 

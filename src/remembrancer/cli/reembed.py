@@ -4,8 +4,8 @@ import typer
 
 from remembrancer.app import Remembrancer
 from remembrancer.cli.output import console, progress
-from remembrancer.cli.running import with_store
-from remembrancer.indexing.reembed import Reembedding
+from remembrancer.cli.runtime import with_store
+from remembrancer.search.reembed import Reembedding
 
 
 def reembed(context: typer.Context) -> None:

@@ -6,16 +6,16 @@ import typer
 from rich.text import Text
 
 from remembrancer.app import Remembrancer
+from remembrancer.cli.actors import AgentOption, UserOption, actor_for
 from remembrancer.cli.output import as_json, console, plain
-from remembrancer.cli.people import AgentOption, UserOption, actor_for
-from remembrancer.cli.running import with_store
+from remembrancer.cli.runtime import with_store
 from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import (
     Category,
     Kind,
     MemoryCreate,
-    MemoryWritten,
     Outcome,
+    RememberResult,
 )
 
 
@@ -51,7 +51,7 @@ def remember(
         allow_similar=allow_similar,
     )
 
-    async def work(memory: Remembrancer) -> MemoryWritten:
+    async def work(memory: Remembrancer) -> RememberResult:
         actor = await actor_for(memory, user, agent)
         return await memory.memories.remember(actor, statement, source="cli")
 
@@ -62,7 +62,7 @@ def remember(
         console().print(_told(written), soft_wrap=True)
 
 
-def _told(written: MemoryWritten) -> Text:
+def _told(written: RememberResult) -> Text:
     memory = written.memory
     if written.outcome is Outcome.MENTIONED:
         return Text.assemble(

@@ -6,12 +6,12 @@ import typer
 
 from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
+from remembrancer.cli.actors import actor_for
 from remembrancer.cli.output import as_json, console, day, table
-from remembrancer.cli.people import actor_for
-from remembrancer.cli.running import with_store
+from remembrancer.cli.runtime import with_store
 from remembrancer.errors import InvalidInput
-from remembrancer.memories.decisions import MOST_DECISIONS, Decision, ReviewDecision, Reviewed
 from remembrancer.memories.schemas import Category, Kind, Memory
+from remembrancer.review.schemas import MOST_DECISIONS, Decision, ReviewDecision, ReviewResult
 from remembrancer.validation import made
 
 app = typer.Typer(help="What waits for somebody to say whether it is right.", no_args_is_help=True)
@@ -102,16 +102,16 @@ def _decide(
     if everything == bool(ids):
         raise InvalidInput("name some, or give --all", field="ids")
 
-    async def work(memory: Remembrancer) -> list[Reviewed]:
+    async def work(memory: Remembrancer) -> list[ReviewResult]:
         actor = await actor_for(memory, user, None)
         chosen = ids or [one.id for one in await _waiting(memory, actor)]
-        done: list[Reviewed] = []
+        done: list[ReviewResult] = []
         for start in range(0, len(chosen), MOST_DECISIONS):
             some = [
                 made(ReviewDecision, memory_id=one, decision=decision, **changes)
                 for one in chosen[start : start + MOST_DECISIONS]
             ]
-            done += await memory.reviewing.decide(actor, some)
+            done += await memory.review.decide(actor, some)
         return done
 
     done = with_store(context, work)
@@ -126,7 +126,7 @@ async def _waiting(memory: Remembrancer, actor: Actor) -> list[Memory]:
     found: list[Memory] = []
     cursor = None
     while True:
-        page = await memory.reviewing.waiting(actor, limit=200, cursor=cursor)
+        page = await memory.review.waiting(actor, limit=200, cursor=cursor)
         found += page.memories
         cursor = page.next_cursor
         if cursor is None:

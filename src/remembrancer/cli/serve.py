@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from remembrancer.cli.running import log_to_stderr, run, settings_of
+from remembrancer.cli.runtime import log_to_stderr, run, settings_of
 
 
 def serve(
@@ -26,6 +26,6 @@ def serve(
     server = settings.server.model_copy(update={k: v for k, v in given.items() if v is not None})
     log_to_stderr(settings.log_level)
     # FastAPI takes a second to import, and no other command needs it
-    from remembrancer.cli.serving import until_stopped  # noqa: PLC0415
+    from remembrancer.cli.server_lifecycle import until_stopped  # noqa: PLC0415
 
     run(until_stopped(settings.model_copy(update={"server": server}), with_sample=with_sample))

@@ -8,9 +8,9 @@ import typer
 
 from remembrancer.access import Actor, SpaceRole, Visibility
 from remembrancer.app import Remembrancer
+from remembrancer.cli.actors import actor_for, find_user
 from remembrancer.cli.output import as_json, console, day, table
-from remembrancer.cli.people import actor_for, find_user
-from remembrancer.cli.running import with_store
+from remembrancer.cli.runtime import with_store
 from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import Memory
 from remembrancer.spaces.schemas import Member, MemberAdd, Space, SpaceCreate
@@ -117,7 +117,7 @@ def _set(
 ) -> None:
     async def work(memory: Remembrancer) -> Memory:
         actor = await actor_for(memory, user, None)
-        return await memory.sharing.set_visibility(actor, memory_id, visibility)
+        return await memory.facts.set_visibility(actor, memory_id, visibility)
 
     changed = with_store(context, work)
     if json:

@@ -8,7 +8,7 @@ import typer
 
 from remembrancer.app import Remembrancer
 from remembrancer.cli.output import console, progress
-from remembrancer.cli.running import ADMIN, with_store
+from remembrancer.cli.runtime import ADMIN, with_store
 from remembrancer.errors import InvalidInput
 from remembrancer.extraction.schemas import Pending
 

@@ -8,9 +8,9 @@ import typer
 from pydantic_core import to_json
 
 from remembrancer.app import Remembrancer
+from remembrancer.cli.actors import AgentOption, UserOption, actor_for
 from remembrancer.cli.output import as_json, console, plain, table
-from remembrancer.cli.people import AgentOption, UserOption, actor_for
-from remembrancer.cli.running import with_store
+from remembrancer.cli.runtime import with_store
 from remembrancer.tools.registry import Tool, ToolAnswer, ToolContext, anthropic_tool, openai_tool
 
 app = typer.Typer(help="Tools that models call.", no_args_is_help=True)

@@ -7,10 +7,10 @@ from uuid import UUID
 import typer
 
 from remembrancer.app import Remembrancer
+from remembrancer.cli.actors import find_user
 from remembrancer.cli.output import as_json, console, day, table
-from remembrancer.cli.people import find_user
-from remembrancer.cli.running import SERVICE, with_store
-from remembrancer.identity.schemas import Linked, Merge
+from remembrancer.cli.runtime import SERVICE, with_store
+from remembrancer.identity.schemas import LinkResult, Merge
 from remembrancer.users.schemas import PlatformLink, ResolveUser, User
 
 app = typer.Typer(help="People and the platforms they speak from.", no_args_is_help=True)
@@ -87,7 +87,7 @@ def link(
     """Say that a platform id is this user; merges them with whoever it belongs to."""
     added = PlatformLink(platform=platform, platform_user_id=platform_user_id)
 
-    async def work(memory: Remembrancer) -> Linked:
+    async def work(memory: Remembrancer) -> LinkResult:
         return await memory.identity.link(SERVICE, await find_user(memory, user), added)
 
     linked = with_store(context, work)

@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from remembrancer.app import Remembrancer
-from remembrancer.cli.listening import Stopping
+from remembrancer.cli.http_server import Stopping
 from remembrancer.cli.output import console
-from remembrancer.cli.running import log_to_stderr, run, settings_of
+from remembrancer.cli.runtime import log_to_stderr, run, settings_of
 from remembrancer.settings import Settings
 
 

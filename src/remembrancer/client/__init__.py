@@ -15,10 +15,10 @@ from remembrancer.client.calls import Call
 from remembrancer.client.conversations import Conversations
 from remembrancer.client.memories import Graph, Memories
 from remembrancer.client.operations import AsyncSender, By, Sender
-from remembrancer.client.people import Places, Users
 from remembrancer.client.preferences import Policies, Preferences
-from remembrancer.client.sending import AsyncHttp, Http, Retries, options
 from remembrancer.client.spaces import Facts, Spaces
+from remembrancer.client.transport import AsyncHttp, Http, Retries, options
+from remembrancer.client.users import Places, Users
 
 __all__ = ["AsyncClient", "Client", "Retries"]
 

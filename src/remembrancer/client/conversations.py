@@ -7,14 +7,14 @@ from remembrancer.client.calls import Call, Many, call, part, sent, whom, with_w
 from remembrancer.client.operations import By, Group, listing, operation
 from remembrancer.context.schemas import Context, ContextQuery, Turn
 from remembrancer.conversations.schemas import (
-    Appended,
+    AppendResult,
     Conversation,
     ConversationCreate,
     Message,
     MessageCreate,
 )
 from remembrancer.erasure.schemas import Receipt
-from remembrancer.extraction.schemas import Chunk, Summarised
+from remembrancer.extraction.schemas import Chunk, SummaryResult
 from remembrancer.text import Page
 
 
@@ -77,11 +77,11 @@ class Conversations(Group[By]):
         *,
         user_id: UUID | None = None,
         idempotency_key: str | None = None,
-    ) -> Call[Appended]:
+    ) -> Call[AppendResult]:
         """Add messages at the end of a conversation, all or none."""
         path = _conversation(conversation_id, "messages")
         body = {"messages": sent(Many(messages)), **whom(user_id)}
-        return call("POST", path, Appended, body=body, key=idempotency_key, keyed=True)
+        return call("POST", path, AppendResult, body=body, key=idempotency_key, keyed=True)
 
     @operation
     def messages(
@@ -155,17 +155,19 @@ class Conversations(Group[By]):
         *,
         user_id: UUID | None = None,
         idempotency_key: str | None = None,
-    ) -> Call[Appended]:
+    ) -> Call[AppendResult]:
         """Store what the agent answered."""
         path = _conversation(conversation_id, "answer")
         body = {"content": content, **whom(user_id)}
-        return call("POST", path, Appended, body=body, key=idempotency_key, keyed=True)
+        return call("POST", path, AppendResult, body=body, key=idempotency_key, keyed=True)
 
     @operation
-    def summarize(self, conversation_id: UUID, *, user_id: UUID | None = None) -> Call[Summarised]:
+    def summarize(
+        self, conversation_id: UUID, *, user_id: UUID | None = None
+    ) -> Call[SummaryResult]:
         """Summarise all that has left the window and has no summary."""
         path = _conversation(conversation_id, "summarize")
-        return call("POST", path, Summarised, query=whom(user_id), safe=True)
+        return call("POST", path, SummaryResult, query=whom(user_id), safe=True)
 
     @listing
     def chunks(

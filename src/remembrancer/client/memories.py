@@ -4,12 +4,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
+from remembrancer.associations.schemas import (
+    Association,
+    AssociationPage,
+    Neighbourhood,
+    Suggestions,
+)
 from remembrancer.client.calls import Call, Many, call, part, sent, whom, with_whom
 from remembrancer.client.operations import By, Group, listing_of, operation
 from remembrancer.erasure.schemas import Receipt
-from remembrancer.graph.schemas import Association, AssociationPage, Neighbourhood, Suggestions
-from remembrancer.memories.decisions import ReviewDecision, Reviewed
-from remembrancer.memories.requests import VisibilityUpdate
+from remembrancer.facts.schemas import VisibilityUpdate
 from remembrancer.memories.schemas import (
     AssociationCreate,
     Memory,
@@ -17,13 +21,14 @@ from remembrancer.memories.schemas import (
     MemoryFilter,
     MemoryHistory,
     MemoryPage,
-    MemoryRefused,
     MemoryUpdate,
-    MemoryUpdated,
-    MemoryWritten,
+    MemoryUpdateResult,
     Relation,
+    RememberRefusal,
+    RememberResult,
 )
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
+from remembrancer.review.schemas import ReviewDecision, ReviewResult
 
 _IN_QUERY: Final = {
     "kinds": "kind",
@@ -63,11 +68,11 @@ class Memories(Group[By]):
         user_id: UUID | None = None,
         agent_id: UUID | None = None,
         idempotency_key: str | None = None,
-    ) -> Call[MemoryWritten]:
+    ) -> Call[RememberResult]:
         """Remember a statement; raises ``SimilarMemoryExists`` like the library."""
         body = with_whom(memory, user_id, agent_id)
         return call(
-            "POST", "/api/memory/", MemoryWritten, body=body, key=idempotency_key, keyed=True
+            "POST", "/api/memory/", RememberResult, body=body, key=idempotency_key, keyed=True
         )
 
     @operation
@@ -78,13 +83,13 @@ class Memories(Group[By]):
         user_id: UUID | None = None,
         agent_id: UUID | None = None,
         idempotency_key: str | None = None,
-    ) -> Call[Many[MemoryWritten | MemoryRefused]]:
+    ) -> Call[Many[RememberResult | RememberRefusal]]:
         """Remember many statements in one transaction; says of each what became of it."""
         body = {"memories": sent(Many(memories)), **whom(user_id, agent_id)}
         return call(
             "POST",
             "/api/memory/bulk",
-            Many[MemoryWritten | MemoryRefused],
+            Many[RememberResult | RememberRefusal],
             inside="results",
             body=body,
             key=idempotency_key,
@@ -138,10 +143,10 @@ class Memories(Group[By]):
         *,
         user_id: UUID | None = None,
         agent_id: UUID | None = None,
-    ) -> Call[Many[Reviewed]]:
+    ) -> Call[Many[ReviewResult]]:
         """Confirm, reject or share memories that wait; says of each what became of it."""
         body = {"decisions": sent(Many(decisions)), **whom(user_id, agent_id)}
-        return call("POST", "/api/memory/review", Many[Reviewed], inside="results", body=body)
+        return call("POST", "/api/memory/review", Many[ReviewResult], inside="results", body=body)
 
     @operation
     def get(
@@ -159,13 +164,13 @@ class Memories(Group[By]):
         user_id: UUID | None = None,
         agent_id: UUID | None = None,
         if_version: int | None = None,
-    ) -> Call[MemoryUpdated]:
+    ) -> Call[MemoryUpdateResult]:
         """Make a new version of a memory; the old one stays in its history."""
         query = whom(user_id, agent_id)
         return call(
             "PUT",
             _memory(memory_id),
-            MemoryUpdated,
+            MemoryUpdateResult,
             query=query,
             body=changes,
             if_version=if_version,

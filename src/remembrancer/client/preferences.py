@@ -4,15 +4,15 @@ from uuid import UUID
 
 from remembrancer.client.calls import Call, Many, call, part
 from remembrancer.client.operations import By, Group, listing, operation
-from remembrancer.memories.requests import Moved, MoveRequest, MoveUndone
+from remembrancer.moves.schemas import MoveRequest, MoveResult, MoveUndoResult
 from remembrancer.preferences.schemas import (
     AgentMemoryConfig,
     Policy,
     PolicyUpdate,
     Preference,
     PreferenceFile,
+    PreferencesResult,
     PreferencesUpdate,
-    PreferencesWritten,
     PreferenceUpdate,
     ScopeStatistics,
     Toggle,
@@ -34,9 +34,9 @@ class Preferences(Group[By]):
         return call("GET", _of(user_id, "agents/settings"), Many[Preference])
 
     @operation
-    def set_many(self, user_id: UUID, wanted: PreferencesUpdate) -> Call[PreferencesWritten]:
+    def set_many(self, user_id: UUID, wanted: PreferencesUpdate) -> Call[PreferencesResult]:
         """Set a user's preference for many agents, or for all there are now, alike."""
-        return call("PUT", _of(user_id, "agents/settings"), PreferencesWritten, body=wanted)
+        return call("PUT", _of(user_id, "agents/settings"), PreferencesResult, body=wanted)
 
     @operation
     def reset_all(self, user_id: UUID) -> Call[int]:
@@ -49,10 +49,10 @@ class Preferences(Group[By]):
         return call("GET", _of(user_id, "agents/settings/export"), PreferenceFile)
 
     @operation
-    def import_(self, user_id: UUID, file: PreferenceFile) -> Call[PreferencesWritten]:
+    def import_(self, user_id: UUID, file: PreferenceFile) -> Call[PreferencesResult]:
         """Set the preferences of a file, all or none. Again, it changes nothing."""
         path = _of(user_id, "agents/settings/import")
-        return call("POST", path, PreferencesWritten, body=file, safe=True)
+        return call("POST", path, PreferencesResult, body=file, safe=True)
 
     @listing
     def scopes(
@@ -91,15 +91,15 @@ class Preferences(Group[By]):
         wanted: MoveRequest,
         *,
         idempotency_key: str | None = None,
-    ) -> Call[Moved]:
+    ) -> Call[MoveResult]:
         """Move or copy an agent's memories of a user to the other scope; at first, only count."""
         path = _of(user_id, "agents", part(agent_id), "memories/move")
-        return call("POST", path, Moved, body=wanted, key=idempotency_key, keyed=True)
+        return call("POST", path, MoveResult, body=wanted, key=idempotency_key, keyed=True)
 
     @operation
-    def undo_move(self, user_id: UUID, move_id: UUID) -> Call[MoveUndone]:
+    def undo_move(self, user_id: UUID, move_id: UUID) -> Call[MoveUndoResult]:
         """Take a move or copy of memories back, by its ``undo_id``."""
-        return call("POST", _of(user_id, "moves", part(move_id), "undo"), MoveUndone)
+        return call("POST", _of(user_id, "moves", part(move_id), "undo"), MoveUndoResult)
 
     @operation
     def toggle(self, user_id: UUID) -> Call[Toggle]:
@@ -136,7 +136,7 @@ class Policies(Group[By]):
         return call("GET", "/api/memory/preferences/export", PreferenceFile)
 
     @operation
-    def import_preferences(self, file: PreferenceFile) -> Call[PreferencesWritten]:
+    def import_preferences(self, file: PreferenceFile) -> Call[PreferencesResult]:
         """Set the preferences of a file of many users, all or none; others stay."""
         path = "/api/memory/preferences/import"
-        return call("POST", path, PreferencesWritten, body=file, safe=True)
+        return call("POST", path, PreferencesResult, body=file, safe=True)

@@ -5,8 +5,8 @@ from uuid import UUID
 from remembrancer.client.calls import Call, call, part, whom
 from remembrancer.client.memories import memories_of, query_of
 from remembrancer.client.operations import By, Group, listing, listing_of, operation
-from remembrancer.memories.requests import Fact, FactCreate, VisibilityUpdate
-from remembrancer.memories.schemas import MemoryFilter, MemoryPage, MemoryWritten
+from remembrancer.facts.schemas import Fact, FactCreate, VisibilityUpdate
+from remembrancer.memories.schemas import MemoryFilter, MemoryPage, RememberResult
 from remembrancer.spaces.schemas import (
     Member,
     MemberAdd,
@@ -145,11 +145,11 @@ class Spaces(Group[By]):
         user_id: UUID | None = None,
         agent_id: UUID | None = None,
         idempotency_key: str | None = None,
-    ) -> Call[MemoryWritten]:
+    ) -> Call[RememberResult]:
         """Remember a fact in a space; private unless it says otherwise."""
         path, query = _space(space_id, "memories"), whom(user_id, agent_id)
         return call(
-            "POST", path, MemoryWritten, query=query, body=fact, key=idempotency_key, keyed=True
+            "POST", path, RememberResult, query=query, body=fact, key=idempotency_key, keyed=True
         )
 
 

@@ -6,11 +6,11 @@ from uuid import UUID
 from remembrancer.access import Actor
 from remembrancer.agents import repository as agents
 from remembrancer.audit.reads import Reads
-from remembrancer.context.filling import MOST_MISSES
-from remembrancer.context.rendering import Renderer
+from remembrancer.context.queries import PLANNER, statement
+from remembrancer.context.renderer import Renderer
 from remembrancer.context.schemas import MOST_TOKENS, Bulletin
 from remembrancer.context.service import FEWEST_TOKENS_A_LINE
-from remembrancer.context.statements import PLANNER, statement
+from remembrancer.context.token_budget import MOST_MISSES
 from remembrancer.db.engine import Database, Statement
 from remembrancer.errors import NotFound
 from remembrancer.settings import ContextSettings

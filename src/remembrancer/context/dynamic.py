@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from remembrancer.context.filling import Entry
 from remembrancer.context.lines import (
     LONGEST_SUMMARY,
     memory_line,
     said_line,
     zone_of,
 )
-from remembrancer.context.rendering import Renderer
+from remembrancer.context.renderer import Renderer
+from remembrancer.context.token_budget import Entry
 from remembrancer.guard.instructions import is_instruction
 from remembrancer.recall.schemas import Hit
 

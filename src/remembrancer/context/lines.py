@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from remembrancer.context.plain import one_line, quotation
+from remembrancer.context.sanitizer import one_line, quotation
 from remembrancer.guard.instructions import is_instruction
 
 LONGEST: Final = 480

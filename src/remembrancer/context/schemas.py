@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from remembrancer.access import Scope, ScopeSource
-from remembrancer.conversations.schemas import Appended, Message
+from remembrancer.conversations.schemas import AppendResult, Message
 from remembrancer.text import Instant, Statement
 
 MOST_TOKENS = 100_000
@@ -85,6 +85,6 @@ class Bulletin(Block):
 class Turn(BaseModel):
     """A message that was stored, and what the agent is told before it answers."""
 
-    stored: Appended
+    stored: AppendResult
     context: Context
     messages: list[Message] = Field(description="The window: the last messages, this one included.")

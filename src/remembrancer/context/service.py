@@ -12,11 +12,11 @@ from remembrancer.access import Actor, may_take_part
 from remembrancer.audit.reads import Reads
 from remembrancer.context import repository
 from remembrancer.context.dynamic import Told, dynamic_entries
-from remembrancer.context.filling import MOST_MISSES
-from remembrancer.context.rendering import MemoryEntry, Moment, Renderer
+from remembrancer.context.queries import PLANNER, statement
+from remembrancer.context.renderer import MemoryEntry, Moment, Renderer
 from remembrancer.context.schemas import MOST_TOKENS, Block, Context, ContextQuery, StableBlock
-from remembrancer.context.statements import PLANNER, statement
-from remembrancer.conversations.entering import refused
+from remembrancer.context.token_budget import MOST_MISSES
+from remembrancer.conversations.access import refused
 from remembrancer.db.engine import Database, Statement
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.ids import SHARED_OWNER

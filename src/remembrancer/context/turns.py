@@ -6,7 +6,7 @@ from remembrancer.access import Actor
 from remembrancer.context.schemas import ContextQuery, Turn
 from remembrancer.context.service import Contexts
 from remembrancer.conversations.rules import WINDOW
-from remembrancer.conversations.schemas import Appended, MessageCreate, MessageRole
+from remembrancer.conversations.schemas import AppendResult, MessageCreate, MessageRole
 from remembrancer.conversations.service import Conversations
 from remembrancer.errors import InvalidInput, NotFound
 
@@ -65,7 +65,7 @@ class Turns:
         answer: str,
         *,
         idempotency_key: str | None = None,
-    ) -> Appended:
+    ) -> AppendResult:
         """Store what the agent answered. What is due to be summarised is queued with it."""
         said = MessageCreate(role=MessageRole.ASSISTANT, content=answer)
         return await self._append(actor, conversation_id, said, "", idempotency_key)
@@ -77,7 +77,7 @@ class Turns:
         message: MessageCreate,
         within: str,
         idempotency_key: str | None,
-    ) -> Appended:
+    ) -> AppendResult:
         try:
             return await self._conversations.append(
                 actor, conversation_id, [message], idempotency_key=idempotency_key

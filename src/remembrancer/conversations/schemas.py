@@ -120,7 +120,7 @@ class AppendedMessage(BaseModel):
     position: int
 
 
-class Appended(BaseModel):
+class AppendResult(BaseModel):
     """The answer to an append; the same again when the request is repeated."""
 
     conversation_id: UUID

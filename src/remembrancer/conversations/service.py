@@ -11,11 +11,11 @@ from remembrancer import audit
 from remembrancer.access import Actor, may_take_part
 from remembrancer.agents import repository as agents
 from remembrancer.audit.reads import Reads
-from remembrancer.conversations import guarding, repository, rules
-from remembrancer.conversations.appending import Appending
-from remembrancer.conversations.entering import entered
+from remembrancer.conversations import repository, rules, screening
+from remembrancer.conversations.access import entered
+from remembrancer.conversations.append import MessageAppender
 from remembrancer.conversations.schemas import (
-    Appended,
+    AppendResult,
     Conversation,
     ConversationCreate,
     Message,
@@ -39,7 +39,7 @@ class Conversations:
     """
 
     def __init__(
-        self, database: Database, appending: Appending, reads: Reads, guard: Guard
+        self, database: Database, appending: MessageAppender, reads: Reads, guard: Guard
     ) -> None:
         self._database = database
         self._guard = guard
@@ -58,7 +58,7 @@ class Conversations:
         Raises ``NotFound`` for an unknown user, agent or space, or a platform id whose
         conversation the user takes no part in.
         """
-        conversation = guarding.conversation(self._guard, conversation)
+        conversation = screening.conversation(self._guard, conversation)
         async with (
             self._database.system_for(actor) as (connection, actor),
             once(
@@ -172,7 +172,7 @@ class Conversations:
         messages: Sequence[MessageCreate],
         *,
         idempotency_key: str | None = None,
-    ) -> Appended:
+    ) -> AppendResult:
         """Add messages at the end, in their order, all or none.
 
         Positions stay gap-free whatever runs at the same time. With the same

@@ -100,7 +100,7 @@ class DocumentImport(BaseModel):
     metadata: MemoryMetadata | None = None
 
 
-class DocumentImported(BaseModel):
+class DocumentImportResult(BaseModel):
     """What an import added; what was known stays as it is."""
 
     facts_added: int

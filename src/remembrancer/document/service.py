@@ -9,20 +9,22 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
 from remembrancer.access import Actor
+from remembrancer.associations import repository as associations
+from remembrancer.associations import writes
 from remembrancer.audit.reads import Reads
 from remembrancer.db.engine import Database
 from remembrancer.document import repository, rules
 from remembrancer.document.rules import Item, Known, Plan
-from remembrancer.document.schemas import DocumentImport, DocumentImported, MemoryDocument
+from remembrancer.document.schemas import DocumentImport, DocumentImportResult, MemoryDocument
 from remembrancer.errors import Conflict, InvalidInput, NotFound
 from remembrancer.guard.guard import Guard
-from remembrancer.indexing.index import Indexer, Searchable
-from remembrancer.memories import associations, guarding, linking
 from remembrancer.memories import repository as memories
+from remembrancer.memories import screening
+from remembrancer.memories.pipeline import ImportedMemory, WritePipeline, mention_row
 from remembrancer.memories.rules import Resolved, Said, check_length
 from remembrancer.memories.schemas import Kind
-from remembrancer.memories.writing import Brought, Writing, mention_row
 from remembrancer.places import repository as places
+from remembrancer.search.index import SearchDocument, SearchIndex
 from remembrancer.settings import LimitSettings
 from remembrancer.users import repository as users
 
@@ -36,8 +38,8 @@ class Documents:
     def __init__(
         self,
         database: Database,
-        indexer: Indexer,
-        writing: Writing,
+        indexer: SearchIndex,
+        writing: WritePipeline,
         limits: LimitSettings,
         guard: Guard,
         reads: Reads,
@@ -65,7 +67,7 @@ class Documents:
 
     async def import_(
         self, actor: Actor, sent: DocumentImport, *, source: str = "import"
-    ) -> DocumentImported:
+    ) -> DocumentImportResult:
         """Add what a document has and the actor's user has not, all or nothing.
 
         Facts keep their ids where these are free and can be ids of ours. What is there stays as
@@ -76,7 +78,7 @@ class Documents:
 
     async def bring(
         self, actor: Actor, items: Sequence[Item], *, source: str = "import"
-    ) -> DocumentImported:
+    ) -> DocumentImportResult:
         """Add memories from elsewhere that the actor's user has not, as :meth:`import_` does.
 
         Each is made with the associations of its statement, to memories that are there then.
@@ -111,7 +113,7 @@ class Documents:
             field = f"{item.path}.{'notes' if is_place else 'content'}"
             characters = limits.memory_characters
             check_length(item.statement.content, characters=characters, field=field)
-            screened = guarding.statement(self._guard, item.statement)
+            screened = screening.statement(self._guard, item.statement)
             if refusal := screened.refusal:
                 where = item.path if is_place else f"{item.path}.{refusal.field}"
                 raise InvalidInput(refusal.reason, field=where, **refusal.extra)
@@ -126,13 +128,13 @@ class Documents:
         actor: Actor,
         goes: Resolved,
         planned: Plan,
-        texts: Mapping[str, Searchable],
+        texts: Mapping[str, SearchDocument],
         source: str,
-    ) -> DocumentImported:
+    ) -> DocumentImportResult:
         owner_id = goes.place.owner_id
         fresh = iter(await memories.fresh_ids(connection, owner_id, len(planned.adding)))
         brought = [
-            Brought(
+            ImportedMemory(
                 memory_id=kept or next(fresh),
                 statement=item.statement,
                 text=texts[item.statement.content],
@@ -155,7 +157,7 @@ class Documents:
         evicted = await self._writing.bring(connection, actor, goes, brought, source)
         await _link(connection, actor, owner_id, brought)
         added = [item.statement.kind is Kind.PLACE for _, item in planned.adding]
-        return DocumentImported(
+        return DocumentImportResult(
             facts_added=added.count(False),
             facts_known=planned.facts_known,
             pois_added=added.count(True),
@@ -171,16 +173,16 @@ class Documents:
 
 
 async def _link(
-    connection: AsyncConnection, actor: Actor, owner_id: UUID, brought: Sequence[Brought]
+    connection: AsyncConnection, actor: Actor, owner_id: UUID, brought: Sequence[ImportedMemory]
 ) -> None:
     wanted = [(one.memory_id, to) for one in brought for to in one.statement.associations]
     there = await associations.owners(connection, actor, {to.target_id for _, to in wanted})
     links = [
-        linking.Link(owner_id, memory_id, to, "associations")
+        writes.Link(owner_id, memory_id, to, "associations")
         for memory_id, to in wanted
         if to.target_id in there and to.target_id != memory_id
     ]
-    await linking.link(connection, actor, links)
+    await writes.link(connection, actor, links)
 
 
 async def _plan(connection: AsyncConnection, actor: Actor, wanted: Sequence[Item]) -> Plan:

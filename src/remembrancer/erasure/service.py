@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit
 from remembrancer.access import Actor, Role, may_change
 from remembrancer.db.engine import Database
-from remembrancer.erasure import locking, repository, resting
+from remembrancer.erasure import citations, locks, repository
 from remembrancer.erasure.repository import Counts
 from remembrancer.erasure.schemas import Receipt, What
 from remembrancer.errors import NotFound
@@ -51,15 +51,15 @@ class Erasure:
         """
 
         async def work(connection: AsyncConnection, actor: Actor) -> tuple[UUID, Counts]:
-            person = await locking.user(connection, actor.require_user())
+            person = await locks.user(connection, actor.require_user())
             if person is None:
                 raise NotFound("no such user", field="user_id")
-            spaces = await locking.belongings(connection, person)
-            said = await locking.messages_of(connection, person)
+            spaces = await locks.belongings(connection, person)
+            said = await locks.messages_of(connection, person)
             rows = await repository.erase_user(
                 connection, person, profile=not memories_only, spaces=spaces
             )
-            return person, rows + await resting.erase(connection, said)
+            return person, rows + await citations.erase(connection, said)
 
         what: What = "memories" if memories_only else "user"
         try:
@@ -79,7 +79,7 @@ class Erasure:
         async def work(connection: AsyncConnection, actor: Actor) -> tuple[UUID, Counts]:
             row = await memories.find(connection, actor, memory_id)
             if row is not None and may_change(actor, row.owner_id):
-                await locking.owner(connection, row.owner_id)
+                await locks.owner(connection, row.owner_id)
                 row = await memories.find(connection, actor, memory_id, lock=True)
             if row is None or not may_change(actor, row.owner_id):
                 raise NotFound("no such memory", field="memory_id")
@@ -146,14 +146,14 @@ def _erasing(conversation_id: UUID, message_ids: Sequence[UUID]) -> Work:
     wanted = set(message_ids)
 
     async def work(connection: AsyncConnection, actor: Actor) -> tuple[UUID, Counts]:
-        found = await locking.find_messages(connection, conversation_id, list(wanted))
+        found = await locks.find_messages(connection, conversation_id, list(wanted))
         if _are(actor, found, wanted):
-            found = await locking.messages_in(connection, conversation_id, list(wanted))
+            found = await locks.messages_in(connection, conversation_id, list(wanted))
         if not _are(actor, found, wanted):
             raise NotFound("no such message", field="message_id")
         owner_id = found[0].owner_id
         rows = await repository.erase_messages(connection, owner_id, list(wanted))
-        return owner_id, rows + await resting.erase(connection, list(wanted))
+        return owner_id, rows + await citations.erase(connection, list(wanted))
 
     return work
 

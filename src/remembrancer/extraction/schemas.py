@@ -31,7 +31,7 @@ class GuardedFact(BaseModel):
     guard: list[GuardFinding]
 
 
-class Summarised(BaseModel):
+class SummaryResult(BaseModel):
     """What was done, and how far a conversation is summarised now."""
 
     conversation_id: UUID

@@ -16,7 +16,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
-class Screened(Generic[Model]):
+class ScreenResult(Generic[Model]):
     """What may be stored of a request, and what was found in it."""
 
     kept: Model
@@ -45,7 +45,7 @@ class Guard:
 
     def screen(
         self, model: Model, fields: Sequence[str], *, whole: bool = False, within: str = ""
-    ) -> Screened[Model]:
+    ) -> ScreenResult[Model]:
         """Return ``model`` as it may be stored, looking through the named fields.
 
         ``whole``: what the policy blocks is redacted, so that a conversation stays whole.
@@ -61,7 +61,7 @@ class Guard:
             if spans:
                 changes[field] = kept
                 found += rules.findings(f"{within}{field}", spans, policy)
-        return Screened(model.model_copy(update=changes) if changes else model, found)
+        return ScreenResult(model.model_copy(update=changes) if changes else model, found)
 
     def text(self, text: str) -> str:
         """Return ``text`` with a mark for whatever may not be stored as it is."""

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from remembrancer.users.schemas import PlatformLink, User
 
 
-class LinkedSince(PlatformLink):
+class PlatformLinkDetail(PlatformLink):
     """A platform id of a user, and since when it is theirs."""
 
     created_at: datetime
@@ -47,7 +47,7 @@ class Merge(BaseModel):
     undone_at: datetime | None = None
 
 
-class Linked(User):
+class LinkResult(User):
     """A user with a new link, and the merge it took, if it took one."""
 
     merge: Merge | None = None

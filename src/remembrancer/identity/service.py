@@ -12,8 +12,8 @@ from remembrancer.access import Actor, Role
 from remembrancer.db.engine import Database
 from remembrancer.db.tables import platform_links, undo_records
 from remembrancer.errors import InvalidInput, NotFound
-from remembrancer.identity import merging, repository
-from remembrancer.identity.schemas import Linked, LinkedSince, Merge, MergeCounts
+from remembrancer.identity import merge, repository
+from remembrancer.identity.schemas import LinkResult, Merge, MergeCounts, PlatformLinkDetail
 from remembrancer.users import repository as users
 from remembrancer.users.schemas import PlatformLink
 from remembrancer.users.service import with_links
@@ -33,14 +33,14 @@ class Identity:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def links(self, actor: Actor, user_id: UUID) -> Sequence[LinkedSince]:
+    async def links(self, actor: Actor, user_id: UUID) -> Sequence[PlatformLinkDetail]:
         """Return the platform ids of a user, in a fixed order."""
         actor = actor.acting_for(user_id)
         async with self._database.transaction(actor) as (connection, actor):
             person = await _found(connection, actor.require_user())
             await audit.note_look(connection, actor, "user.read", {person: [str(person)]})
             return [
-                LinkedSince(
+                PlatformLinkDetail(
                     platform=row.platform,
                     platform_user_id=row.platform_user_id,
                     created_at=row.created_at,
@@ -48,7 +48,7 @@ class Identity:
                 for row in await users.links_of(connection, [person])
             ]
 
-    async def link(self, actor: Actor, user_id: UUID, link: PlatformLink) -> Linked:
+    async def link(self, actor: Actor, user_id: UUID, link: PlatformLink) -> LinkResult:
         """Say that a platform id is this user.
 
         If it is somebody else's, that person and this user are one: they are merged into
@@ -65,13 +65,13 @@ class Identity:
                 )
             except IntegrityError as error:
                 raise NotFound("the user was erased at the same moment", field="user_id") from error
-            merge = None
+            done = None
             if owner == row.id:
                 await audit.note(connection, actor, "user.link", [link.platform], owner_id=row.id)
             else:
-                merge = await _merge(connection, actor, row.id, owner)
+                done = await _merge(connection, actor, row.id, owner)
             person = await with_links(connection, row)
-            return Linked(**person.model_dump(), merge=merge)
+            return LinkResult(**person.model_dump(), merge=done)
 
     async def unlink(self, actor: Actor, user_id: UUID, link: PlatformLink) -> None:
         """Take a platform id from a user; who speaks from it next is somebody new.
@@ -125,13 +125,13 @@ class Identity:
             if user_id not in known:
                 raise NotFound("no such user", field="user_id")
             survivor = known[user_id]
-            record = await merging.take_back(connection, survivor, undo_id)
+            record = await merge.take_back(connection, survivor, undo_id)
             for owner_id in (survivor, UUID(record["merged"])):
                 await audit.note(
                     connection, actor, "user.unmerge", [str(undo_id)], owner_id=owner_id
                 )
-            [merge] = await _merges(connection, survivor, undo_id)
-            return merge
+            [done] = await _merges(connection, survivor, undo_id)
+            return done
 
     async def merges(self, actor: Actor, user_id: UUID) -> Sequence[Merge]:
         """Return the merges into a user, the latest first."""
@@ -150,13 +150,13 @@ async def _merge(connection: AsyncConnection, actor: Actor, user_id: UUID, other
     survivor, merged = known[user_id], known[other]
     if survivor == merged:
         raise InvalidInput("is this user already", field="user_id")
-    done = await merging.merge(connection, survivor, merged)
+    merged_now = await merge.merge(connection, survivor, merged)
     for owner_id in (survivor, merged):
         await audit.note(
-            connection, actor, merging.ACTION, [str(survivor), str(merged)], owner_id=owner_id
+            connection, actor, merge.ACTION, [str(survivor), str(merged)], owner_id=owner_id
         )
-    [merge] = await _merges(connection, survivor, done.undo_id)
-    return merge
+    [done] = await _merges(connection, survivor, merged_now.undo_id)
+    return done
 
 
 async def _merges(
@@ -164,7 +164,7 @@ async def _merges(
 ) -> list[Merge]:
     wanted = (
         select(undo_records)
-        .filter_by(owner_id=survivor, action=merging.ACTION)
+        .filter_by(owner_id=survivor, action=merge.ACTION)
         .order_by(undo_records.c.id.desc())
     )
     if undo_id is not None:
@@ -174,7 +174,7 @@ async def _merges(
             undo_id=row.id,
             survivor_id=survivor,
             merged_id=UUID(row.record["merged"]),
-            counts=merging.counts(row.record),
+            counts=merge.counts(row.record),
             merged_at=row.created_at,
             undone_at=row.undone_at,
         )

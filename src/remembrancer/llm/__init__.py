@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from remembrancer.settings import LanguageModelSettings
 
 if TYPE_CHECKING:
-    from remembrancer.llm.asking import LanguageModel
+    from remembrancer.llm.language_model import LanguageModel
 
 
 def create_language_model(settings: LanguageModelSettings) -> "LanguageModel | None":

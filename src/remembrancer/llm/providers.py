@@ -7,7 +7,7 @@ from pydantic_ai.models import Model, infer_model
 from pydantic_ai.providers import Provider, infer_provider_class
 
 from remembrancer.errors import ConfigurationError
-from remembrancer.llm.asking import LanguageModel
+from remembrancer.llm.language_model import LanguageModel
 from remembrancer.settings import LanguageModelSettings
 
 OLLAMA = "http://127.0.0.1:11434/v1"

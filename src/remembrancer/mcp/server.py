@@ -14,9 +14,9 @@ from pydantic_core import to_json, to_jsonable_python
 
 from remembrancer import version
 from remembrancer.context.schemas import ContextQuery
-from remembrancer.document.paging import page_of
+from remembrancer.document.pages import page_of
 from remembrancer.errors import Forbidden, InvalidInput, NotFound, RemembrancerError, Unavailable
-from remembrancer.mcp import resources, wording
+from remembrancer.mcp import prompts, resources
 from remembrancer.mcp.resources import Template, Wanted
 from remembrancer.mcp.sources import Source, Whom
 from remembrancer.validation import made
@@ -40,8 +40,8 @@ def create_server(find: Find) -> Server[Any]:
         "remembrancer",
         title="Remembrancer",
         version=version.__version__,
-        description=wording.DESCRIPTION,
-        instructions=wording.INSTRUCTIONS,
+        description=prompts.DESCRIPTION,
+        instructions=prompts.INSTRUCTIONS,
         on_list_tools=_careful(handlers.list_tools),
         on_call_tool=_careful(handlers.call_tool),
         on_list_resources=_careful(handlers.list_resources),
@@ -79,7 +79,7 @@ class _Handlers:
         except RemembrancerError as error:
             if isinstance(error, NotFound) and error.field == "name":
                 raise
-            return _failed(wording.told(error))
+            return _failed(prompts.told(error))
         if not answer.ok:
             return _failed(answer.text)
         return protocol.CallToolResult(
@@ -117,12 +117,12 @@ class _Handlers:
         source = await self._find(asked)
         arguments = [
             protocol.PromptArgument(name=name, description=description, required=False)
-            for name, description in wording.prompt_arguments(source.naming)
+            for name, description in prompts.prompt_arguments(source.naming)
         ]
         prompt = protocol.Prompt(
-            name=wording.PROMPT,
-            title=wording.PROMPT_TITLE,
-            description=wording.PROMPT_DESCRIPTION,
+            name=prompts.PROMPT,
+            title=prompts.PROMPT_TITLE,
+            description=prompts.PROMPT_DESCRIPTION,
             arguments=arguments,
         )
         page, cursor = _paged([prompt], params)
@@ -132,19 +132,19 @@ class _Handlers:
         self, asked: Asked, params: protocol.GetPromptRequestParams
     ) -> protocol.GetPromptResult:
         source = await self._find(asked)
-        if params.name != wording.PROMPT:
-            raise NotFound(f"no such prompt; there is {wording.PROMPT}", field="name")
+        if params.name != prompts.PROMPT:
+            raise NotFound(f"no such prompt; there is {prompts.PROMPT}", field="name")
         given: dict[str, Any] = dict(params.arguments or {})
         whom = _whom(given, source.naming)
         message = (given.pop("message", None) or "").strip()
         if given:
             raise InvalidInput(
-                "is no argument of this prompt", field=wording.field(next(iter(given)))
+                "is no argument of this prompt", field=prompts.field(next(iter(given)))
             )
         context = await source.context(whom, made(ContextQuery, message=message or None))
-        said = wording.opening(context, message)
+        said = prompts.opening(context, message)
         return protocol.GetPromptResult(
-            description=wording.PROMPT_DESCRIPTION,
+            description=prompts.PROMPT_DESCRIPTION,
             messages=[protocol.PromptMessage(role="user", content=_text(said))],
         )
 
@@ -173,16 +173,16 @@ def _tool(shown: Mapping[str, Any], naming: Sequence[str]) -> protocol.Tool:
     effects = shown["effects"]
     schema = dict(shown["parameters"])
     if naming:
-        whom = {name: wording.WHOM[name] for name in naming}
+        whom = {name: prompts.WHOM[name] for name in naming}
         schema["properties"] = {**schema["properties"], **whom}
     return protocol.Tool(
         name=shown["name"],
-        title=wording.title(shown["name"]),
+        title=prompts.title(shown["name"]),
         description=shown["description"],
         input_schema=schema,
         output_schema=shown["returns"],
         annotations=protocol.ToolAnnotations(
-            title=wording.title(shown["name"]),
+            title=prompts.title(shown["name"]),
             read_only_hint=effects["read_only"],
             destructive_hint=effects["destructive"],
             idempotent_hint=effects["idempotent"],
@@ -240,7 +240,7 @@ def _careful(
         try:
             return await handler(asked, params)
         except RemembrancerError as error:
-            raise MCPError(_code(error), wording.told(error)) from None
+            raise MCPError(_code(error), prompts.told(error)) from None
         except MCPError:
             raise
         except Exception as error:

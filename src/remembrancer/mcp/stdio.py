@@ -10,8 +10,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, Final
 
-from remembrancer.garbage import uncollected
-from remembrancer.mcp.kept import KeptSource, Opening, kept
+from remembrancer.fast_imports import uncollected
+from remembrancer.mcp.lazy_source import LazySource, Opening, kept
 
 LONGEST_LINE: Final = 16 * 1024 * 1024
 """Bytes of one message; a longer one is not answered."""
@@ -41,12 +41,12 @@ async def serve(opening: Opening, *, reopens: bool = False) -> None:
             raise
 
 
-async def _answer(source: KeptSource) -> None:
+async def _answer(source: LazySource) -> None:
     from mcp.server.stdio import stdio_server  # noqa: PLC0415
 
     from remembrancer.mcp.server import create_server  # noqa: PLC0415
 
-    async def find(_asked: Any) -> KeptSource:
+    async def find(_asked: Any) -> LazySource:
         await source.settled()
         return source
 

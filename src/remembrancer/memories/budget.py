@@ -11,7 +11,7 @@ from remembrancer import audit
 from remembrancer.access import Actor
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories.decay import decayed_sql
-from remembrancer.memories.requests import BudgetPreview, Evictable
+from remembrancer.memories.schemas import BudgetPreview, EvictionCandidate
 
 log = logging.getLogger(__name__)
 
@@ -120,7 +120,7 @@ class Budget:
             pinned=used.pinned,
             adding=adding,
             would_go=[
-                Evictable.model_validate(dict(row._mapping) | {"importance": row.left_over})
+                EvictionCandidate.model_validate(dict(row._mapping) | {"importance": row.left_over})
                 for row in rows
             ],
         )

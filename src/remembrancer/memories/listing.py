@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer.access import Actor
 from remembrancer.agents import repository as agents
 from remembrancer.errors import InvalidInput, NotFound
-from remembrancer.memories import repository, told
+from remembrancer.memories import repository, views
 from remembrancer.memories.schemas import Importance, MemoryFilter, MemoryPage, SortBy
 from remembrancer.text import Instant, from_cursor, to_cursor
 from remembrancer.users import repository as users
@@ -38,7 +38,7 @@ async def page(
     rows = await repository.page(connection, actor, wanted, limit, after)
     shown = rows[:limit]
     return MemoryPage(
-        memories=[told.memory(row) for row in shown],
+        memories=[views.memory(row) for row in shown],
         total=await repository.count(connection, actor, wanted),
         next_cursor=_cursor(wanted.sort, shown[-1]) if len(rows) > limit else None,
     )

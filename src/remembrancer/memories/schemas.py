@@ -268,7 +268,7 @@ class Memory(BaseModel):
     updated_at: datetime
 
 
-class MemoryUpdated(Memory):
+class MemoryUpdateResult(Memory):
     """A memory after an update, and what the guard found in the new words."""
 
     guard: list[GuardFinding] = []
@@ -311,7 +311,7 @@ class MemoryHistory(Memory):
     mentions: list[Mention]
 
 
-class MemoryWritten(BaseModel):
+class RememberResult(BaseModel):
     """What became of a statement, and where it was kept."""
 
     outcome: Outcome
@@ -331,7 +331,7 @@ class MemoryWritten(BaseModel):
     )
 
 
-class MemoryRefused(BaseModel):
+class RememberRefusal(BaseModel):
     """Why a statement was not stored; never its text."""
 
     outcome: Literal[Outcome.REFUSED] = Outcome.REFUSED
@@ -375,3 +375,27 @@ class MemoryPage(BaseModel):
     memories: list[Memory]
     total: int
     next_cursor: str | None = None
+
+
+class EvictionCandidate(BaseModel):
+    """A memory that would go."""
+
+    id: str
+    kind: Kind
+    status: Status
+    content: str
+    tokens: int
+    importance: float = Field(description="What is left of it now, from 0 to 1.")
+    created_at: datetime
+
+
+class BudgetPreview(BaseModel):
+    """How much of a user's budget is used, and what would go for more."""
+
+    budget: int = Field(description="Tokens that a user's memories may have; 0 is no limit.")
+    used: int = Field(description="Tokens of what is active or inactive, spaces left out.")
+    pinned: int = Field(description="Of these, pinned: they never go.")
+    adding: int = Field(description="The further tokens that were asked about.")
+    would_go: list[EvictionCandidate] = Field(
+        description="What would be evicted for them, in order."
+    )

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
 from remembrancer.access import Actor, may_change
+from remembrancer.associations import writes
 from remembrancer.audit.reads import Reads
 from remembrancer.db.engine import Database
 from remembrancer.errors import (
@@ -23,30 +24,30 @@ from remembrancer.errors import (
 )
 from remembrancer.guard.guard import Guard
 from remembrancer.idempotency import once
-from remembrancer.indexing.index import Indexer, Searchable
-from remembrancer.memories import guarding, leaving, linking, listing, repository, rules, told
+from remembrancer.memories import leaving, listing, repository, rules, screening, views
 from remembrancer.memories.budget import Budget
 from remembrancer.memories.pausing import check_not_paused
-from remembrancer.memories.requests import BudgetPreview
+from remembrancer.memories.pipeline import WritePipeline
 from remembrancer.memories.schemas import (
+    BudgetPreview,
     Memory,
     MemoryCreate,
     MemoryFilter,
     MemoryHistory,
     MemoryPage,
-    MemoryRefused,
     MemoryUpdate,
-    MemoryUpdated,
+    MemoryUpdateResult,
     MemoryVersion,
-    MemoryWritten,
     Mention,
     Outcome,
+    RememberRefusal,
+    RememberResult,
     Review,
     Status,
     Told,
 )
-from remembrancer.memories.versioning import new_version
-from remembrancer.memories.writing import Writing
+from remembrancer.memories.versions import new_version
+from remembrancer.search.index import SearchDocument, SearchIndex
 from remembrancer.settings import LimitSettings
 from remembrancer.text import LARGEST_PAGE, check_range
 from remembrancer.users import repository as users
@@ -67,8 +68,8 @@ class Memories:
     def __init__(
         self,
         database: Database,
-        indexer: Indexer,
-        writing: Writing,
+        indexer: SearchIndex,
+        writing: WritePipeline,
         budget: Budget,
         limits: LimitSettings,
         reads: Reads,
@@ -89,13 +90,13 @@ class Memories:
         *,
         source: str = "manual",
         idempotency_key: str | None = None,
-    ) -> MemoryWritten:
+    ) -> RememberResult:
         """Store one statement for the actor's user, or count it as a mention.
 
         Raises ``SimilarMemoryExists`` where a memory on its subject exists.
         """
         rules.check_length(statement.content, characters=self._limits.memory_characters)
-        screened = guarding.statement(self._guard, statement)
+        screened = screening.statement(self._guard, statement)
         if screened.refusal:
             raise screened.refusal
         try:
@@ -119,20 +120,20 @@ class Memories:
         *,
         source: str = "manual",
         idempotency_key: str | None = None,
-    ) -> list[MemoryWritten | MemoryRefused]:
+    ) -> list[RememberResult | RememberRefusal]:
         """Store statements in one transaction; return what became of each, in order.
 
         One that the guard refuses is not stored; the others are.
         """
         limits = self._limits
         rules.check_batch(statements, batch=limits.batch, characters=limits.memory_characters)
-        screened = [guarding.statement(self._guard, statement) for statement in statements]
+        screened = [screening.statement(self._guard, statement) for statement in statements]
         kept = [one.kept for one in screened if one.refusal is None]
         try:
             written = await self._write(actor, kept, source, idempotency_key) if kept else []
         except (InvalidInput, NotFound) as error:
-            raise guarding.as_sent(error, screened) from error
-        return guarding.answers(screened, written)
+            raise screening.as_sent(error, screened) from error
+        return screening.answers(screened, written)
 
     async def _write(
         self,
@@ -140,7 +141,7 @@ class Memories:
         statements: Sequence[MemoryCreate],
         source: str,
         idempotency_key: str | None,
-    ) -> list[MemoryWritten]:
+    ) -> list[RememberResult]:
         texts = await self._indexer.prepare([s.content for s in statements])
         try:
             return await self._store(actor, statements, texts, source, idempotency_key)
@@ -153,25 +154,25 @@ class Memories:
         self,
         actor: Actor,
         statements: Sequence[MemoryCreate],
-        texts: Sequence[Searchable],
+        texts: Sequence[SearchDocument],
         source: str,
         idempotency_key: str | None,
-    ) -> list[MemoryWritten]:
+    ) -> list[RememberResult]:
         request = (actor.agent_id, statements)
         async with (
             self._database.transaction(actor) as (connection, actor),
             once(connection, actor, "memories.remember", idempotency_key, request) as answer,
         ):
             if answer.earlier is not None:
-                return await told.again(connection, answer.earlier)
+                return await views.again(connection, answer.earlier)
             await check_not_paused(connection, [s.conversation_id for s in statements])
             results = await self._writing.write(connection, actor, statements, texts, source)
-            await linking.link_new(connection, actor, statements, results)
-            suggestions = await linking.suggest_new(
+            await writes.link_new(connection, actor, statements, results)
+            suggestions = await writes.suggest_new(
                 connection, actor, results, self._writing.near_duplicate
             )
-            answer.keep = told.kept(results, suggestions)
-            return await told.again(connection, answer.keep)
+            answer.keep = views.kept(results, suggestions)
+            return await views.again(connection, answer.keep)
 
     async def list(
         self,
@@ -200,7 +201,7 @@ class Memories:
         check_range(limit, 1, LARGEST_PAGE, field="limit")
         async with self._database.transaction(actor) as (connection, actor):
             rows = await repository.told_in(connection, actor, conversation_id, limit)
-        found = [Told(memory=told.memory(row), message_id=row.told_by) for row in rows]
+        found = [Told(memory=views.memory(row), message_id=row.told_by) for row in rows]
         mine = {(one.memory.user_id, one.memory.id) for one in found}
         await self._reads.note(actor, "memory.list", sorted(mine, key=str))
         return found
@@ -222,7 +223,7 @@ class Memories:
             raise await self._refused(actor, "memory.read", memory_id)
         await self._reads.note(actor, "memory.read", [(row.owner_id, row.id)])
         return MemoryHistory(
-            **told.memory(row).model_dump(),
+            **views.memory(row).model_dump(),
             versions=[MemoryVersion.model_validate(v) for v in versions],
             mentions=[Mention.model_validate(m) for m in mentions],
         )
@@ -235,7 +236,7 @@ class Memories:
         *,
         if_version: int | None = None,
         source: str = "manual",
-    ) -> MemoryUpdated:
+    ) -> MemoryUpdateResult:
         """Make a new version of a memory; the old one stays in its history.
 
         ``changes.expected_version`` that is not current raises ``VersionConflict``,
@@ -246,7 +247,7 @@ class Memories:
         text = None
         if changes.content is not None:
             rules.check_length(changes.content, characters=self._limits.memory_characters)
-        screened = guarding.changes(self._guard, changes)
+        screened = screening.changes(self._guard, changes)
         changes = screened.kept
         if changes.content is not None:
             [text] = await self._indexer.prepare([changes.content])
@@ -254,7 +255,7 @@ class Memories:
             row = await self._changeable(connection, actor, memory_id)
             if row is not None:
                 _check_version(row, changes.expected_version, if_version)
-                guarding.check_update(row, changes)
+                screening.check_update(row, changes)
                 rules.check_place_change(row, changes)
                 rules.check_record_change(row, changes)
                 await leaving.check_may_add(connection, row.owner_id, [row.id])
@@ -264,7 +265,7 @@ class Memories:
                 await _note(connection, actor, "memory.update", row)
                 if text is not None:
                     changed = await self._within_budget(connection, actor, changed)
-                return told.updated(changed, screened.findings)
+                return views.updated(changed, screened.findings)
         raise await self._refused(actor, "memory.update", memory_id)
 
     async def forget(
@@ -335,7 +336,7 @@ class Memories:
             if row is not None:
                 _check_version(row, None, if_version)
                 if among is _SWITCHED and row.status == values["status"]:
-                    return told.memory(row)
+                    return views.memory(row)
                 if values.get("status") is Status.ACTIVE:
                     values |= {"review": _review_of_restored(row)}
                     await leaving.check_may_add(connection, row.owner_id, [row.id])
@@ -348,7 +349,7 @@ class Memories:
                 await _note(connection, actor, action, row)
                 if values.get("status") is Status.ACTIVE:
                     changed = await self._within_budget(connection, actor, changed)
-                return told.memory(changed)
+                return views.memory(changed)
         raise await self._refused(actor, action, memory_id)
 
     @staticmethod

@@ -68,7 +68,7 @@ class Place(BaseModel):
     quoted: bool = Field(description="It reads like an instruction: no more than what was said.")
 
 
-class PlaceWritten(BaseModel):
+class PlaceResult(BaseModel):
     """What became of a place that was sent, and where it was kept."""
 
     outcome: Outcome

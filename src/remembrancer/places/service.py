@@ -17,8 +17,8 @@ from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.guard.guard import Guard
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid, public_owner
-from remembrancer.memories import guarding
 from remembrancer.memories import repository as memories
+from remembrancer.memories import screening
 from remembrancer.memories.pausing import check_not_paused
 from remembrancer.memories.schemas import Memory
 from remembrancer.memories.service import Memories
@@ -27,8 +27,8 @@ from remembrancer.places.schemas import (
     Place,
     PlaceCreate,
     PlaceMention,
+    PlaceResult,
     PlaceUpdate,
-    PlaceWritten,
 )
 from remembrancer.text import LARGEST_PAGE, Instant, Page, check_range, from_cursor, to_cursor
 from remembrancer.users import repository as users
@@ -59,7 +59,7 @@ class Places:
         *,
         source: str = "manual",
         idempotency_key: str | None = None,
-    ) -> PlaceWritten:
+    ) -> PlaceResult:
         """Remember a place of the actor's user; one that is known gains a mention.
 
         Its name and notes stay as they were then: an update of its memory changes them.
@@ -81,7 +81,7 @@ class Places:
         async with self._database.transaction(actor) as (connection, actor):
             [kept] = (await memories.by_ids(connection, owner_id, [written.memory.id])).values()
             [told] = await _told(connection, [kept])
-        return PlaceWritten(
+        return PlaceResult(
             outcome=written.outcome,
             place=told,
             scope=written.scope,
@@ -201,7 +201,7 @@ async def _told(connection: AsyncConnection, rows: Sequence[Row[Any]]) -> list[P
             user_id=public_owner(row.owner_id),
             agent_id=row.agent_id,
             status=row.status,
-            quoted=guarding.is_quoted(row),
+            quoted=screening.is_quoted(row),
         )
         for row in rows
     ]

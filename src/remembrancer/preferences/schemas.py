@@ -70,7 +70,7 @@ class PreferencesUpdate(BaseModel):
         return self
 
 
-class PreferencesWritten(BaseModel):
+class PreferencesResult(BaseModel):
     """How many preferences a change of many made, altered and found as they should be."""
 
     created: int

@@ -19,8 +19,8 @@ from remembrancer.preferences.schemas import (
     Preference,
     PreferenceFile,
     PreferenceRow,
+    PreferencesResult,
     PreferencesUpdate,
-    PreferencesWritten,
     PreferenceUpdate,
     Toggle,
     ToggleUpdate,
@@ -104,7 +104,7 @@ class Preferences:
 
     async def put_many(
         self, actor: Actor, user_id: UUID, wanted: PreferencesUpdate
-    ) -> PreferencesWritten:
+    ) -> PreferencesResult:
         """Set a user's preference for many agents, or for all there are now, alike."""
         actor = actor.acting_for(user_id)
         async with self._database.transaction(actor) as (connection, actor):
@@ -149,9 +149,7 @@ class Preferences:
         preferences = await self.list(actor, user_id)
         return PreferenceFile(preferences=[PreferenceRow.model_validate(p) for p in preferences])
 
-    async def import_(
-        self, actor: Actor, user_id: UUID, file: PreferenceFile
-    ) -> PreferencesWritten:
+    async def import_(self, actor: Actor, user_id: UUID, file: PreferenceFile) -> PreferencesResult:
         """Set the preferences of a file, all or none; others stay. Again, it changes nothing.
 
         Raises ``InvalidInput`` for a row that names another user, an unknown agent, or an
@@ -173,7 +171,7 @@ class Preferences:
             await audit.note(connection, actor, "preference.export", people)
             return PreferenceFile(preferences=[PreferenceRow.model_validate(r) for r in rows])
 
-    async def import_all(self, actor: Actor, file: PreferenceFile) -> PreferencesWritten:
+    async def import_all(self, actor: Actor, file: PreferenceFile) -> PreferencesResult:
         """Set preferences of many users, all or none, as :meth:`import_` does. For admins."""
         actor.require(Role.ADMIN)
         async with self._database.transaction(actor) as (connection, actor):
@@ -241,7 +239,7 @@ async def _check_rows(connection: AsyncConnection, wanted: Sequence[rules.Wanted
 
 async def _write(
     connection: AsyncConnection, actor: Actor, wanted: Collection[rules.Wanted]
-) -> PreferencesWritten:
+) -> PreferencesResult:
     """Set preferences; leave a line in the audit log for each user whose have changed."""
     written = await repository.write(connection, wanted)
     touched: dict[UUID, list[str]] = {}
@@ -249,7 +247,7 @@ async def _write(
         touched.setdefault(row.user_id, []).append(str(row.agent_id))
     await audit.note_each(connection, actor, "preference.set", touched)
     created = sum(1 for row in written if row.is_new)
-    return PreferencesWritten(
+    return PreferencesResult(
         created=created,
         changed=len(written) - created,
         unchanged=len(wanted) - len(written),

@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from remembrancer.access import Scope, ScopeSource, Visibility
-from remembrancer.graph.schemas import Direction
+from remembrancer.associations.schemas import Direction
 from remembrancer.memories.schemas import Category, Kind, Relation
 from remembrancer.text import Instant, Statement
 

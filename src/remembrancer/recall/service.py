@@ -12,14 +12,14 @@ from remembrancer.audit.reads import Reads
 from remembrancer.db.engine import Database, Statement
 from remembrancer.embeddings import Embedder
 from remembrancer.errors import EmbeddingUnavailable, InvalidInput, NotFound, UserMerged
-from remembrancer.indexing.index import content_hash
 from remembrancer.preferences.scopes import in_effect
-from remembrancer.recall import explain
-from remembrancer.recall.accesses import Accesses
+from remembrancer.recall import hits
+from remembrancer.recall.access_counts import AccessCounts
 from remembrancer.recall.fusion import Fusion, fuse
+from remembrancer.recall.graph_arm import WALK, graph_arm
+from remembrancer.recall.queries import statement
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort, SourceType
-from remembrancer.recall.statements import statement
-from remembrancer.recall.walk import WALK, graph_arm
+from remembrancer.search.index import content_hash
 
 PER_ARM: Final = 16
 """Items each arm puts forward; more does not change what comes out (decision 0004)."""
@@ -80,7 +80,7 @@ class Recall:
         self,
         database: Database,
         embedder: Embedder,
-        accesses: Accesses,
+        accesses: AccessCounts,
         reads: Reads,
         *,
         longest_query: int,
@@ -186,9 +186,9 @@ class Recall:
             arms=[arm] if (arm := graph_arm(rows)) else (),
         )
         found = {row.id: row for row in rows}
-        labels = explain.word_labels(terms)
-        hits = [explain.hit(found[one.id], one, labels) for one in ranked]
-        return facts, _sorted(hits, wanted.sort), others
+        labels = hits.word_labels(terms)
+        ranked_hits = [hits.hit(found[one.id], one, labels) for one in ranked]
+        return facts, _sorted(ranked_hits, wanted.sort), others
 
     async def _in_order(
         self, actor: Actor, wanted: RecallQuery, beside: Beside
@@ -202,7 +202,7 @@ class Recall:
         }
         listed = Statement(statement("memories_in_order", filters), binds)
         facts, rows, others = await self._ask(actor, listed, beside)
-        return facts, [explain.hit(row, None, {}) for row in rows], others
+        return facts, [hits.hit(row, None, {}) for row in rows], others
 
     async def _ask(
         self, actor: Actor, asked: Statement | None, beside: Beside

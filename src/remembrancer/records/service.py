@@ -14,18 +14,18 @@ from remembrancer.audit.reads import Reads
 from remembrancer.db.engine import Database
 from remembrancer.errors import Conflict, InvalidInput, NotFound
 from remembrancer.guard.guard import Guard
-from remembrancer.indexing.index import Indexer
 from remembrancer.memories import repository as memories
 from remembrancer.memories.budget import Budget
+from remembrancer.memories.pipeline import WritePipeline
 from remembrancer.memories.rules import Resolved, statement_hash
 from remembrancer.memories.schemas import MemoryUpdate, Status
-from remembrancer.memories.versioning import new_version
-from remembrancer.memories.writing import Writing
+from remembrancer.memories.versions import new_version
 from remembrancer.recall.schemas import RecallQuery
 from remembrancer.recall.service import Recall
-from remembrancer.records import drafting, repository, rules
-from remembrancer.records.drafting import Draft, Drafting
+from remembrancer.records import repository, rules
+from remembrancer.records.drafts import Draft, RecordDrafts, brought
 from remembrancer.records.schemas import Address, Changes, Record, RecordWrite
+from remembrancer.search.index import SearchIndex
 from remembrancer.settings import LimitSettings
 from remembrancer.users import repository as users
 from remembrancer.validation import made
@@ -48,8 +48,8 @@ class Records:
     def __init__(
         self,
         database: Database,
-        indexer: Indexer,
-        writing: Writing,
+        indexer: SearchIndex,
+        writing: WritePipeline,
         budget: Budget,
         limits: LimitSettings,
         guard: Guard,
@@ -60,7 +60,7 @@ class Records:
         self._indexer = indexer
         self._writing = writing
         self._budget = budget
-        self._drafting = Drafting(indexer, guard, limits.memory_characters)
+        self._drafting = RecordDrafts(indexer, guard, limits.memory_characters)
         self._reads = reads
         self._recalls = recalls
         self.longest = limits.memory_characters
@@ -183,10 +183,8 @@ class Records:
         )
         await _note(connection, actor, "memory.update", [row.id for _, row in known])
         ids = await memories.fresh_ids(connection, owner_id, len(new))
-        brought = [
-            drafting.brought(one, memory_id) for one, memory_id in zip(new, ids, strict=True)
-        ]
-        await self._writing.bring(connection, actor, goes, brought, source)
+        imported = [brought(one, memory_id) for one, memory_id in zip(new, ids, strict=True)]
+        await self._writing.bring(connection, actor, goes, imported, source)
         written = [*((one, row.id) for one, row in known), *zip(new, ids, strict=True)]
         hidden = [memory_id for one, memory_id in written if not one.write.recalled]
         await repository.hide(connection, owner_id, hidden)

@@ -10,8 +10,15 @@ from remembrancer.db.engine import Database
 from remembrancer.errors import Conflict, Forbidden, NotFound
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
-from remembrancer.spaces import closing, repository
-from remembrancer.spaces.entering import Entered, check_owned, enter, held, member_meant, member_of
+from remembrancer.spaces import deletion, repository
+from remembrancer.spaces.access import (
+    SpaceAccess,
+    check_owned,
+    enter,
+    held,
+    member_meant,
+    member_of,
+)
 from remembrancer.spaces.schemas import (
     Member,
     MemberAdd,
@@ -57,7 +64,7 @@ class Spaces:
             row = await repository.add(connection, values | about)
             roles = dict.fromkeys(known.values(), SpaceRole.MEMBER) | {owner: SpaceRole.OWNER}
             await repository.join(connection, row.id, roles)
-            made = Entered(connection, actor, owner, row, roles)
+            made = SpaceAccess(connection, actor, owner, row, roles)
             await made.note("space.create", *sorted(roles.keys() - {owner}))
             answer.keep = str(row.id)
             return made.shown()
@@ -99,16 +106,16 @@ class Spaces:
         Raises ``Conflict`` while memories or conversations lie in it, whosever they are;
         forgotten ones do not count.
         """
-        async with self._entered(actor, space_id, closing.ACTION, manages=True) as space:
+        async with self._entered(actor, space_id, deletion.ACTION, manages=True) as space:
             # Memberships go first: whoever writes into the space holds theirs, and is waited for.
-            await closing.close(space.connection, space.row, space.me)
+            await deletion.close(space.connection, space.row, space.me)
             if await repository.holds_anything(space.connection, space_id):
                 raise Conflict(
                     "memories or conversations lie in the space; those whose they are "
                     "forget them first, or leave the space instead",
                     field="space_id",
                 )
-            await space.note(closing.ACTION, *sorted(space.roles.keys() - {space.me}))
+            await space.note(deletion.ACTION, *sorted(space.roles.keys() - {space.me}))
 
     async def restore(self, actor: Actor, space_id: UUID) -> Space:
         """Bring back a space that the actor deleted: members, roles and what was shared.
@@ -118,7 +125,7 @@ class Spaces:
         """
         try:
             async with self._database.system_for(actor) as (connection, actor):
-                await closing.reopen(connection, space_id, actor.require_user())
+                await deletion.reopen(connection, space_id, actor.require_user())
                 space = await enter(connection, actor, space_id)
                 assert space is not None
                 await space.note("space.restore", *sorted(space.roles.keys() - {space.me}))
@@ -208,10 +215,10 @@ class Spaces:
             await self._go(space, space.me)
 
     @staticmethod
-    async def _go(space: Entered, who: UUID) -> None:
+    async def _go(space: SpaceAccess, who: UUID) -> None:
         check_owned(space, {who: None})
         if space.roles.keys() == {who}:
-            await closing.close(space.connection, space.row, who)
+            await deletion.close(space.connection, space.row, who)
         else:
             await repository.leave(space.connection, space.row.id, who)
         await space.note("space.leave" if who == space.me else "space.members.remove", who)
@@ -225,7 +232,7 @@ class Spaces:
         *,
         manages: bool = False,
         people: Collection[UUID] | None = None,
-    ) -> AsyncIterator[Entered]:
+    ) -> AsyncIterator[SpaceAccess]:
         """Open a transaction in a space that the actor may enter, or that they manage.
 
         Across owners, since members see who else is one; that they are one is checked here.

@@ -3,8 +3,8 @@
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from remembrancer.chat.dispatch import ChatCommands, NotReachableError, Typed
 from remembrancer.chat.replies import File, Piece
-from remembrancer.chat.serving import ChatCommands, NotReachableError, Typed
 
 
 @dataclass

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from remembrancer.access import Actor
-from remembrancer.document.paging import page_of
+from remembrancer.document.pages import page_of
 from remembrancer.document.service import Documents
 from remembrancer.errors import NotFound, SimilarMemoryExists
 from remembrancer.memories.schemas import (
@@ -13,8 +13,8 @@ from remembrancer.memories.schemas import (
     Memory,
     MemoryCreate,
     MemoryUpdate,
-    MemoryWritten,
     Outcome,
+    RememberResult,
     Status,
 )
 from remembrancer.memories.service import Memories
@@ -32,10 +32,16 @@ from remembrancer.tools.arguments import (
     MemorySave,
     UpdateMemory,
 )
+from remembrancer.tools.json_text import clipped
 from remembrancer.tools.refusals import ToolRefusal, similar
 from remembrancer.tools.registry import SYSTEM, Effects, Registry, Tool, ToolContext
-from remembrancer.tools.rendering import clipped
-from remembrancer.tools.results import Forgotten, Managed, Recalled, Stored, Updated
+from remembrancer.tools.results import (
+    ForgetOutcome,
+    ManageOutcome,
+    RecallOutcome,
+    StoreOutcome,
+    UpdateOutcome,
+)
 from remembrancer.validation import made
 
 Result = dict[str, Any]
@@ -57,7 +63,15 @@ def memory_tools(
     user_memory = _UserMemory(memories, places, documents, settings)
     registry = Registry()
     for tool in (
-        Tool("add_to_memory", guidance.ADD_TO_MEMORY, AddToMemory, tools.add, _TAGS, _ADDS, Stored),
+        Tool(
+            "add_to_memory",
+            guidance.ADD_TO_MEMORY,
+            AddToMemory,
+            tools.add,
+            _TAGS,
+            _ADDS,
+            StoreOutcome,
+        ),
         Tool(
             "update_memory",
             guidance.UPDATE_MEMORY,
@@ -66,7 +80,7 @@ def memory_tools(
             _TAGS,
             # The old content stays in the history; the same one again is a version too.
             _ADDS,
-            Updated,
+            UpdateOutcome,
         ),
         Tool(
             "forget_memory",
@@ -75,9 +89,11 @@ def memory_tools(
             tools.forget,
             _TAGS,
             Effects(destructive=True, idempotent=True),
-            Forgotten,
+            ForgetOutcome,
         ),
-        Tool("memory_save", guidance.MEMORY_SAVE, MemorySave, tools.save, _TAGS, _ADDS, Stored),
+        Tool(
+            "memory_save", guidance.MEMORY_SAVE, MemorySave, tools.save, _TAGS, _ADDS, StoreOutcome
+        ),
         Tool(
             "memory_recall",
             guidance.MEMORY_RECALL,
@@ -85,7 +101,7 @@ def memory_tools(
             tools.recall,
             _TAGS,
             Effects(read_only=True, destructive=False, idempotent=True),
-            Recalled,
+            RecallOutcome,
         ),
         Tool(
             "manage_user_memory",
@@ -94,7 +110,7 @@ def memory_tools(
             user_memory.manage,
             _TAGS,
             Effects(destructive=True),
-            Managed,
+            ManageOutcome,
         ),
     ):
         registry.add(tool)
@@ -317,7 +333,7 @@ def _waits(wanted: AddToMemory | MemorySave | ManageUserMemory, settings: ToolSe
     return settings.confirm and not wanted.confirmed
 
 
-def _written(written: MemoryWritten) -> Result:
+def _written(written: RememberResult) -> Result:
     memory = written.memory
     known = written.outcome is Outcome.MENTIONED
     return {

@@ -11,7 +11,7 @@ from remembrancer.errors import (
     RemembrancerError,
     Unavailable,
 )
-from remembrancer.tools.rendering import as_json
+from remembrancer.tools.json_text import as_json
 from remembrancer.validation import wrong_field
 
 _ENVELOPE: Final = frozenset({"user_id", "agent_id", "name"})

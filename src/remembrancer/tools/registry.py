@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from remembrancer.access import Actor
 from remembrancer.errors import NotFound, RemembrancerError
 from remembrancer.text import Key
+from remembrancer.tools.json_text import as_json
 from remembrancer.tools.refusals import (
     ToolRefusal,
     in_words,
     is_for_the_model,
     wrong_arguments,
 )
-from remembrancer.tools.rendering import as_json
 from remembrancer.tools.schema import parameters
 
 Arguments = TypeVar("Arguments", bound=BaseModel)

@@ -21,7 +21,7 @@ class _Remarks(_Result):
     evicted: str | None = Field(None, description="There was no room for it.")
 
 
-class Stored(_Remarks):
+class StoreOutcome(_Remarks):
     """What became of a statement."""
 
     stored: bool = Field(description="False if it was known already.")
@@ -31,7 +31,7 @@ class Stored(_Remarks):
     note: str | None = None
 
 
-class Updated(_Remarks):
+class UpdateOutcome(_Remarks):
     """A memory with its old and its new content."""
 
     updated: Literal[True]
@@ -41,7 +41,7 @@ class Updated(_Remarks):
     version: int
 
 
-class Forgotten(_Result):
+class ForgetOutcome(_Result):
     """A memory that was forgotten."""
 
     forgotten: Literal[True]
@@ -65,13 +65,13 @@ class FoundItem(_Result):
     updated_by: list[str] | None = None
 
 
-class Recalled(_Result):
+class RecallOutcome(_Result):
     """What was found, the most helpful first."""
 
     found: list[FoundItem]
 
 
-class Managed(_Remarks):
+class ManageOutcome(_Remarks):
     """What an operation came to; which fields are there depends on it."""
 
     operation: str

@@ -10,13 +10,13 @@ from starlette.responses import Response
 
 from remembrancer.access import Role
 from remembrancer.audit.schemas import AuditFilter
-from remembrancer.counts import counts
 from remembrancer.errors import InvalidInput, RemembrancerError
 from remembrancer.jobs.schemas import JobStatus
 from remembrancer.keys.schemas import KeyCreate, NewKey
 from remembrancer.preferences.schemas import PolicyUpdate
+from remembrancer.statistics import counts
 from remembrancer.validation import made
-from remembrancer.web.visits import Checked, Form, OurForm, SignedIn, Visit, wanted
+from remembrancer.web.dependencies import Checked, Form, OurForm, PageRequest, SignedIn, wanted
 
 router = APIRouter(prefix="/admin")
 
@@ -33,8 +33,8 @@ async def overview(here: SignedIn) -> Response:
     milliseconds = round(1000 * (time.perf_counter() - began), 1)
     return here.page(
         "admin/overview.html",
-        policy=await memory.policy.get(here.actor),
-        statistics=await memory.policy.statistics(here.actor),
+        policy=await memory.policies.get(here.actor),
+        statistics=await memory.policies.statistics(here.actor),
         counts=await counts(memory.database),
         jobs=await memory.jobs.counts(here.actor),
         milliseconds=milliseconds,
@@ -51,7 +51,7 @@ async def set_policy(here: SignedIn, form: Checked) -> Response:
     if allow is None:
         raise InvalidInput("must be true or false", field="allow")
     wanted_ = PolicyUpdate(allow_agent_specific_memory_globally=allow)
-    await here.memory.policy.put(here.actor, wanted_)
+    await here.memory.policies.put(here.actor, wanted_)
     here.say(
         "Agent-specific memory is allowed again; preferences count as before."
         if allow
@@ -67,7 +67,7 @@ async def list_keys(here: SignedIn) -> Response:
 
 
 async def _keys(
-    here: Visit,
+    here: PageRequest,
     *,
     form: Form | None = None,
     error: RemembrancerError | None = None,

@@ -9,7 +9,7 @@ from remembrancer.access import Role
 from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
 from remembrancer.errors import RemembrancerError
 from remembrancer.validation import made
-from remembrancer.web.visits import Checked, Form, OurForm, SignedIn, Visit
+from remembrancer.web.dependencies import Checked, Form, OurForm, PageRequest, SignedIn
 
 router = APIRouter(prefix="/admin/agents")
 
@@ -32,7 +32,10 @@ async def new(here: SignedIn) -> Response:
 
 
 def _form(
-    here: Visit, form: Form, error: RemembrancerError | None = None, agent: Agent | None = None
+    here: PageRequest,
+    form: Form,
+    error: RemembrancerError | None = None,
+    agent: Agent | None = None,
 ) -> Response:
     status = error.status if error else 200
     return here.page("admin/agent_form.html", status, form=form, error=error, agent=agent)

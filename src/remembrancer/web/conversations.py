@@ -12,8 +12,8 @@ from remembrancer.conversations.schemas import Message
 from remembrancer.errors import InvalidInput
 from remembrancer.extraction.schemas import Chunk
 from remembrancer.memories.schemas import Memory, Told
+from remembrancer.web.dependencies import About, PageRequest
 from remembrancer.web.memories import names
-from remembrancer.web.visits import About, Visit
 
 router = APIRouter(prefix="/people/{user_id}/conversations")
 
@@ -80,7 +80,7 @@ async def show(
     )
 
 
-async def _chunks(here: Visit, conversation_id: UUID) -> list[Chunk]:
+async def _chunks(here: PageRequest, conversation_id: UUID) -> list[Chunk]:
     found: list[Chunk] = []
     cursor: str | None = None
     while True:

@@ -9,8 +9,8 @@ from starlette.responses import Response
 from remembrancer.document.schemas import DocumentImport
 from remembrancer.errors import InvalidInput, RemembrancerError
 from remembrancer.validation import wrong_field
-from remembrancer.web import wording
-from remembrancer.web.visits import About, Checked, Form, Visit
+from remembrancer.web import labels
+from remembrancer.web.dependencies import About, Checked, Form, PageRequest
 
 router = APIRouter(prefix="/people/{user_id}/document")
 
@@ -24,7 +24,7 @@ async def show(here: About) -> Response:
     return await _show(here, Form([]))
 
 
-async def _show(here: Visit, form: Form, error: RemembrancerError | None = None) -> Response:
+async def _show(here: PageRequest, form: Form, error: RemembrancerError | None = None) -> Response:
     return here.page(
         "document.html",
         error.status if error else 200,
@@ -42,8 +42,8 @@ async def import_(here: About, form: Checked) -> Response:
         done = await here.memory.documents.import_(here.acting, _read(form), source="web")
     except RemembrancerError as error:
         return await _show(here, form, error)
-    facts = wording.plural(done.facts_added, "memory", "memories")
-    said = f"{facts} and {wording.plural(done.pois_added, 'place')} added."
+    facts = labels.plural(done.facts_added, "memory", "memories")
+    said = f"{facts} and {labels.plural(done.pois_added, 'place')} added."
     if known := done.facts_known + done.pois_known:
         said += f" {known:,} known already."
     if done.evicted:

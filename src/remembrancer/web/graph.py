@@ -5,8 +5,8 @@ from starlette.responses import Response
 
 from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import MemoryFilter, SortBy
-from remembrancer.web.drawing import HEIGHT, WIDTH, picture
-from remembrancer.web.visits import About
+from remembrancer.web.charts import HEIGHT, WIDTH, picture
+from remembrancer.web.dependencies import About
 
 router = APIRouter(prefix="/people/{user_id}/graph")
 

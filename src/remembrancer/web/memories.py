@@ -23,7 +23,7 @@ from remembrancer.memories.schemas import (
     Status,
 )
 from remembrancer.validation import made
-from remembrancer.web.visits import About, Checked, Form, Visit, wanted
+from remembrancer.web.dependencies import About, Checked, Form, PageRequest, wanted
 
 router = APIRouter(prefix="/people/{user_id}/memories")
 
@@ -32,7 +32,7 @@ SOURCE: Final = "web"
 _SINGLE: Final = ("subject", "scope", "kept_for", "space_id", "text", "sort")
 
 
-async def names(here: Visit) -> dict[str, Any]:
+async def names(here: PageRequest) -> dict[str, Any]:
     """Return the names of the agents and of the person's spaces, by id."""
     agents = (await here.memory.agents.list(here.actor, limit=200)).items
     spaces = (await here.memory.spaces.list(here.acting, limit=200)).items
@@ -42,7 +42,7 @@ async def names(here: Visit) -> dict[str, Any]:
     }
 
 
-def _filter(here: Visit) -> MemoryFilter:
+def _filter(here: PageRequest) -> MemoryFilter:
     query = here.request.query_params
     given: dict[str, Any] = dict(wanted(query, *_SINGLE))
     for field, name in (("kinds", "kind"), ("categories", "category"), ("statuses", "status")):
@@ -75,16 +75,16 @@ async def list_memories(here: About, cursor: str | None = None) -> Response:
     )
 
 
-async def _above(here: Visit) -> dict[str, Any]:
+async def _above(here: PageRequest) -> dict[str, Any]:
     """Return what stands above the list: the budget, and how much waits."""
     waiting, budget = await asyncio.gather(
-        here.memory.reviewing.waiting(here.acting, limit=1),
+        here.memory.review.waiting(here.acting, limit=1),
         here.memory.memories.budget(here.acting),
     )
     return {"budget": budget, "waiting": waiting.total}
 
 
-async def _choices(here: Visit) -> dict[str, Any]:
+async def _choices(here: PageRequest) -> dict[str, Any]:
     return {
         "kinds": list(Kind),
         "categories": list(Category),
@@ -98,7 +98,7 @@ async def _choices(here: Visit) -> dict[str, Any]:
     }
 
 
-def can_change(here: Visit) -> Any:
+def can_change(here: PageRequest) -> Any:
     """Return what says whether the visitor may change something of somebody's."""
 
     def check(memory: Any) -> bool:
@@ -114,7 +114,7 @@ async def new(here: About) -> Response:
 
 
 async def _form(
-    here: Visit,
+    here: PageRequest,
     form: Form,
     error: RemembrancerError | None = None,
     memory: Memory | None = None,

@@ -7,12 +7,12 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from remembrancer.access import Visibility
+from remembrancer.associations.schemas import AssociationPage
 from remembrancer.errors import InvalidInput
-from remembrancer.graph.schemas import AssociationPage
 from remembrancer.memories.schemas import Memory, Outcome, Status
 from remembrancer.validation import made
+from remembrancer.web.dependencies import About, Checked, Form, OurForm, PageRequest
 from remembrancer.web.memories import SOURCE, can_change, names
-from remembrancer.web.visits import About, Checked, Form, OurForm, Visit
 
 router = APIRouter(prefix="/people/{user_id}/memories/{memory_id}")
 
@@ -87,7 +87,7 @@ async def share(here: About, memory_id: str, form: Checked) -> Response:
         return await _put(here, memory_id, form)
     sharing = form.get("visibility") != Visibility.PRIVATE
     visibility = Visibility.SHARED if sharing else Visibility.PRIVATE
-    memory = await here.memory.sharing.set_visibility(here.acting, memory_id, visibility)
+    memory = await here.memory.facts.set_visibility(here.acting, memory_id, visibility)
     here.say("Shared with the members of its space." if sharing else "Private to you again.")
     in_space = form.get("back") == "space" and memory.space_id is not None
     return await _changed(
@@ -95,9 +95,9 @@ async def share(here: About, memory_id: str, form: Checked) -> Response:
     )
 
 
-async def _put(here: Visit, memory_id: str, form: Form) -> Response:
+async def _put(here: PageRequest, memory_id: str, form: Form) -> Response:
     space_id = made(SpaceId, **form.given("space_id")).space_id
-    written = await here.memory.sharing.put(here.acting, memory_id, space_id, source=SOURCE)
+    written = await here.memory.facts.put(here.acting, memory_id, space_id, source=SOURCE)
     if written.outcome is Outcome.CREATED:
         undo = f"{here.base}/memories/{written.memory.id}/forget"
         here.say("Shared with the members of the space. The memory itself stays here.", undo)
@@ -106,7 +106,7 @@ async def _put(here: Visit, memory_id: str, form: Form) -> Response:
     return here.done(f"{here.base}/memories/{memory_id}")
 
 
-async def _changed(here: Visit, memory: Memory, to: str | None = None) -> Response:
+async def _changed(here: PageRequest, memory: Memory, to: str | None = None) -> Response:
     return here.done(
         to or f"{here.base}/memories/{memory.id}",
         "memories/changed_row.html" if here.request.headers.get("hx-target") else None,

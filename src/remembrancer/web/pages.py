@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse
 from remembrancer import version
 from remembrancer.access import Actor, Role
 from remembrancer.users.schemas import User
-from remembrancer.web import assets, difference, drawing, wording
+from remembrancer.web import assets, charts, diff, labels
 from remembrancer.web.navigation import tabs
 from remembrancer.web.sessions import NOT_SIGNED_IN, Notice, Session, is_local
 
@@ -54,9 +54,9 @@ def _environment() -> Environment:
     made.filters["number"] = "{:,}".format
     made.globals |= {
         "asset": assets.address,
-        "word_difference": difference.words,
-        "bars": drawing.bars,
-        "say": wording,
+        "word_difference": diff.words,
+        "bars": charts.bars,
+        "say": labels,
         "version": version.__version__,
     }
     # Before there is somebody who would wait for it.
@@ -129,7 +129,7 @@ async def error_page(request: Request, status: int, title: str, detail: str) -> 
             answer.headers["HX-Refresh"] = "true"
         return answer
     if is_partial(request):
-        notice = Notice(wording.sentence(detail) or title, bad=True)
+        notice = Notice(labels.sentence(detail) or title, bad=True)
         told = {"HX-Retarget": "#notices", "HX-Reswap": "innerHTML"}
         alone = {"list_only": True}
         return render(
@@ -140,7 +140,7 @@ async def error_page(request: Request, status: int, title: str, detail: str) -> 
     values: dict[str, Any] = {
         "status": status,
         "title": title.capitalize(),
-        "detail": wording.sentence(detail),
+        "detail": labels.sentence(detail),
     }
     return render(request, "error.html", values, actor=actor, session=session, status=status)
 
@@ -148,7 +148,7 @@ async def error_page(request: Request, status: int, title: str, detail: str) -> 
 def signed_out(request: Request, detail: str = "", *, status: int = 401) -> HTMLResponse:
     """Return the page that says how to sign in."""
     values = {
-        "detail": wording.sentence(detail) if detail else "",
+        "detail": labels.sentence(detail) if detail else "",
         "lost": not is_local(request) and request.url.scheme != "https",
         "next": request.url.path if request.method == "GET" and status == 401 else "/",
     }

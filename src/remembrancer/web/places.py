@@ -9,8 +9,8 @@ from remembrancer.errors import NotFound, RemembrancerError
 from remembrancer.memories.schemas import Memory, Outcome
 from remembrancer.places.schemas import PlaceCreate, PlaceUpdate
 from remembrancer.validation import made
+from remembrancer.web.dependencies import About, Checked, Form, OurForm, PageRequest
 from remembrancer.web.memories import SOURCE, agent_of, can_change, names
-from remembrancer.web.visits import About, Checked, Form, OurForm, Visit
 
 router = APIRouter(prefix="/people/{user_id}/places")
 
@@ -31,7 +31,7 @@ async def new(here: About) -> Response:
 
 
 async def _form(
-    here: Visit,
+    here: PageRequest,
     form: Form,
     error: RemembrancerError | None = None,
     place: Memory | None = None,
@@ -59,7 +59,7 @@ async def add(here: About, form: Checked) -> Response:
     return here.done(f"{here.base}/places")
 
 
-async def _place(here: Visit, memory_id: str) -> Memory:
+async def _place(here: PageRequest, memory_id: str) -> Memory:
     memory = await here.memory.memories.get(here.acting, memory_id)
     if memory.place_id is None:
         raise NotFound("no such place", field="memory_id")

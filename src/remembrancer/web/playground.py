@@ -14,8 +14,8 @@ from remembrancer.errors import InvalidInput, RemembrancerError
 from remembrancer.memories.schemas import Kind
 from remembrancer.recall.schemas import Mode, RecallAnswer, RecallQuery, Sort
 from remembrancer.validation import made
+from remembrancer.web.dependencies import About, PageRequest, wanted
 from remembrancer.web.memories import names
-from remembrancer.web.visits import About, Visit, wanted
 
 router = APIRouter(prefix="/people/{user_id}/playground")
 
@@ -59,7 +59,7 @@ async def playground(here: About) -> Response:
     )
 
 
-async def _asked(here: Visit) -> Answer:
+async def _asked(here: PageRequest) -> Answer:
     query = here.request.query_params
     given: dict[str, Any] = dict(wanted(query, "query", "mode", "sort", "limit"))
     for field, name in (("kinds", "kind"), ("sources", "source")):

@@ -8,12 +8,12 @@ from starlette.responses import Response
 
 from remembrancer.access import Scope
 from remembrancer.errors import InvalidInput
-from remembrancer.memories.requests import MoveRequest
 from remembrancer.memories.schemas import MemoryFilter
+from remembrancer.moves.schemas import MoveRequest
 from remembrancer.preferences.schemas import PreferencesUpdate, PreferenceUpdate
 from remembrancer.validation import made
-from remembrancer.web import wording
-from remembrancer.web.visits import About, Checked, Form, OurForm, Visit
+from remembrancer.web import labels
+from remembrancer.web.dependencies import About, Checked, Form, OurForm, PageRequest
 
 router = APIRouter(prefix="/people/{user_id}")
 
@@ -24,7 +24,7 @@ _SCOPES: Final = {scope.value: scope for scope in Scope}
 async def list_agents(here: About, cursor: str | None = None) -> Response:
     """Show a card for each agent."""
     page = await here.memory.preferences.scopes(here.actor, here.user.id, limit=50, cursor=cursor)
-    policy = await here.memory.policy.get(here.actor)
+    policy = await here.memory.policies.get(here.actor)
     toggle = await here.memory.preferences.toggle(here.actor, here.user.id)
     return here.page(
         "preferences/list.html",
@@ -39,13 +39,13 @@ async def set_all(here: About, form: Checked) -> Response:
     """Set the preference for all agents alike, or reset them all."""
     if form.get("scope") == "reset":
         count = await here.memory.preferences.reset_all(here.actor, here.user.id)
-        here.say(f"{wording.plural(count, 'preference')} reset to the agents' defaults.")
+        here.say(f"{labels.plural(count, 'preference')} reset to the agents' defaults.")
     else:
         scope = _scope(form)
         update = PreferencesUpdate(allow_agent_specific_memory=scope is Scope.AGENT, all=True)
         done = await here.memory.preferences.put_many(here.actor, here.user.id, update)
-        changed = wording.plural(done.created + done.changed, "preference")
-        here.say(f"{changed} set to {wording.SCOPES[scope].lower()}.")
+        changed = labels.plural(done.created + done.changed, "preference")
+        here.say(f"{changed} set to {labels.SCOPES[scope].lower()}.")
     return here.done(f"{here.base}/agents")
 
 
@@ -77,9 +77,9 @@ async def reset(here: About, agent_id: UUID) -> Response:
     return await _card(here, agent_id, "{name} is back at its default.")
 
 
-async def _card(here: Visit, agent_id: UUID, said: str) -> Response:
+async def _card(here: PageRequest, agent_id: UUID, said: str) -> Response:
     config = await here.memory.preferences.scope(here.actor, here.user.id, agent_id)
-    policy = await here.memory.policy.get(here.actor)
+    policy = await here.memory.policies.get(here.actor)
     here.say(said.replace("{name}", config.agent.name))
     return here.done(
         f"{here.base}/agents#agent-{agent_id}",
@@ -93,7 +93,7 @@ async def _card(here: Visit, agent_id: UUID, said: str) -> Response:
 async def preview_move(here: About, agent_id: UUID) -> Response:
     """Show how many memories could be moved to the other scope, both ways."""
     config = await here.memory.preferences.scope(here.actor, here.user.id, agent_id)
-    moving = here.memory.moving
+    moving = here.memory.moves
     plans = {
         scope: await moving.move(here.actor, here.user.id, agent_id, MoveRequest(to=scope))
         for scope in Scope
@@ -107,9 +107,9 @@ async def move(here: About, agent_id: UUID, form: Checked) -> Response:
     """Move an agent's memories to the other scope, or copy them."""
     copying = form.get("how") == "copy"
     wanted = made(MoveRequest, to=_scope(form, "to"), copy=copying, dry_run=False)
-    done = await here.memory.moving.move(here.actor, here.user.id, agent_id, wanted)
+    done = await here.memory.moves.move(here.actor, here.user.id, agent_id, wanted)
     verb = "copied" if copying else "moved"
-    said = f"{wording.plural(done.moved, 'memory', 'memories')} {verb}"
+    said = f"{labels.plural(done.moved, 'memory', 'memories')} {verb}"
     if done.merged:
         said += f", {done.merged:,} known there already"
     undo = f"{here.base}/moves/{done.undo_id}/undo" if done.undo_id else None
@@ -120,7 +120,7 @@ async def move(here: About, agent_id: UUID, form: Checked) -> Response:
 @router.post("/moves/{undo_id}/undo", dependencies=[OurForm])
 async def undo_move(here: About, undo_id: UUID) -> Response:
     """Take a move or a copy back."""
-    done = await here.memory.moving.undo(here.actor, here.user.id, undo_id)
-    said = f"Taken back: {wording.plural(done.returned, 'memory', 'memories')}"
+    done = await here.memory.moves.undo(here.actor, here.user.id, undo_id)
+    said = f"Taken back: {labels.plural(done.returned, 'memory', 'memories')}"
     here.say(said + (f"; {done.stayed:,} stay, which changed since." if done.stayed else "."))
     return here.done(f"{here.base}/agents")

@@ -11,8 +11,8 @@ from remembrancer.errors import InvalidInput, NotFound, RemembrancerError
 from remembrancer.identity.schemas import MergeRequest
 from remembrancer.users.schemas import PlatformLink, UserUpdate, zones
 from remembrancer.validation import made
-from remembrancer.web import wording
-from remembrancer.web.visits import About, Checked, Form, OurForm, Visit
+from remembrancer.web import labels
+from remembrancer.web.dependencies import About, Checked, Form, OurForm, PageRequest
 
 router = APIRouter(prefix="/people/{user_id}")
 
@@ -32,7 +32,7 @@ async def profile(here: About) -> Response:
 
 
 async def _profile(
-    here: Visit, form: Form | None = None, error: RemembrancerError | None = None
+    here: PageRequest, form: Form | None = None, error: RemembrancerError | None = None
 ) -> Response:
     links = await here.memory.identity.links(here.actor, here.user.id)
     merges = []
@@ -104,12 +104,12 @@ async def merge(here: About, form: Checked) -> Response:
     """Merge another person into this one."""
     wanted = made(MergeRequest, user_id=form.get("other"))
     done = await here.memory.identity.merge(here.actor, here.user.id, wanted.user_id)
-    memories = wording.plural(done.counts.memories, "memory", "memories")
+    memories = labels.plural(done.counts.memories, "memory", "memories")
     here.say(f"The two are one person now; {memories} moved.", _undo(here, done.undo_id))
     return here.done(f"{here.base}/profile")
 
 
-def _undo(here: Visit, undo_id: object) -> str:
+def _undo(here: PageRequest, undo_id: object) -> str:
     return f"{here.base}/merges/{undo_id}/undo"
 
 
@@ -127,7 +127,7 @@ async def preview_erasure(here: About) -> Response:
     return await _erasure(here)
 
 
-async def _erasure(here: Visit, error: RemembrancerError | None = None) -> Response:
+async def _erasure(here: PageRequest, error: RemembrancerError | None = None) -> Response:
     erasure, user_id = here.memory.erasure, here.user.id
     receipts = {
         what: await erasure.erase_user(here.actor, user_id, memories_only=what == "memories")

@@ -9,12 +9,12 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from remembrancer.errors import InvalidInput, NotFound
-from remembrancer.memories.decisions import Decision, ReviewDecision, Reviewed, ReviewOutcome
 from remembrancer.memories.schemas import Category, Kind, Memory
+from remembrancer.review.schemas import Decision, ReviewDecision, ReviewOutcome, ReviewResult
 from remembrancer.validation import made
-from remembrancer.web import wording
+from remembrancer.web import labels
+from remembrancer.web.dependencies import About, Checked, Form, PageRequest
 from remembrancer.web.memories import names
-from remembrancer.web.visits import About, Checked, Form, Visit
 
 router = APIRouter(prefix="/people/{user_id}/review")
 
@@ -28,8 +28,8 @@ async def list_waiting(here: About, cursor: str | None = None, chosen: str = "")
     return await _list(here, cursor, chosen)
 
 
-async def _list(here: Visit, cursor: str | None = None, chosen: str = "") -> Response:
-    page = await here.memory.reviewing.waiting(here.acting, limit=PAGE, cursor=cursor)
+async def _list(here: PageRequest, cursor: str | None = None, chosen: str = "") -> Response:
+    page = await here.memory.review.waiting(here.acting, limit=PAGE, cursor=cursor)
     alone = here.partial and here.request.headers.get("hx-target") == "waiting"
     return here.page(
         "review/changed.html" if alone else "review/list.html",
@@ -48,7 +48,7 @@ async def decide(here: About, form: Checked) -> Response:
     if what not in set(Decision):
         raise InvalidInput("must be confirm, edit, reject, share or reopen", field="decision")
     decisions = [made(ReviewDecision, memory_id=i, decision=what) for i in ids]
-    done = await here.memory.reviewing.decide(here.acting, decisions)
+    done = await here.memory.review.decide(here.acting, decisions)
     if all(one.outcome is ReviewOutcome.NOT_FOUND for one in done):
         raise NotFound("no such memory waits", field="memory_id")
     _tell(here, done)
@@ -69,24 +69,24 @@ def _asked(form: Form) -> tuple[str, list[str]]:
     return form.get("decision") or "", ids
 
 
-def _where(here: Visit, form: Form, done: Sequence[Reviewed]) -> str:
+def _where(here: PageRequest, form: Form, done: Sequence[ReviewResult]) -> str:
     """Return where to go: to the memory, if that is where it was decided and it is there."""
     if form.get("back") == "memory" and len(done) == 1 and done[0].now:
         return f"{here.base}/memories/{done[0].now}"
     return f"{here.base}/review"
 
 
-def _tell(here: Visit, done: Sequence[Reviewed]) -> None:
-    by_outcome: dict[ReviewOutcome, list[Reviewed]] = {}
+def _tell(here: PageRequest, done: Sequence[ReviewResult]) -> None:
+    by_outcome: dict[ReviewOutcome, list[ReviewResult]] = {}
     for one in done:
         by_outcome.setdefault(one.outcome, []).append(one)
-    said = wording.reviewed({what: len(some) for what, some in by_outcome.items()})
+    said = labels.reviewed({what: len(some) for what, some in by_outcome.items()})
     reasons = {one.reason for one in by_outcome.get(ReviewOutcome.REFUSED, []) if one.reason}
     if any(one.guard for one in done):
         reasons.add("something that should not be stored was taken out")
     rejected = [one.memory_id for one in by_outcome.get(ReviewOutcome.REJECTED, [])]
     here.say(
-        " ".join([said, *map(wording.sentence, sorted(reasons))]),
+        " ".join([said, *map(labels.sentence, sorted(reasons))]),
         f"{here.base}/review" if rejected else None,
         fields=(("decision", Decision.REOPEN), *(("memory_id", one) for one in rejected)),
     )
@@ -109,11 +109,11 @@ class Row:
 async def edit(here: About) -> Response:
     """Show forms for what waits, to be put in other words and confirmed."""
     ids = here.request.query_params.getlist("memory_id")
-    waiting = await here.memory.reviewing.named(here.acting, ids)
+    waiting = await here.memory.review.named(here.acting, ids)
     return await _edit(here, [Row(one) for one in waiting])
 
 
-async def _edit(here: Visit, rows: Sequence[Row]) -> Response:
+async def _edit(here: PageRequest, rows: Sequence[Row]) -> Response:
     wrong = any(row.problem for row in rows)
     return here.page(
         "review/edit.html",
@@ -131,7 +131,7 @@ async def save(here: About, form: Checked) -> Response:
     """Confirm what was edited, as it reads now; what may not be stored is shown again."""
     rows = [
         Row(one, {name: form.get(f"{name}-{one.id}") or "" for name in _FIELDS})
-        for one in await here.memory.reviewing.named(here.acting, form.all("memory_id"))
+        for one in await here.memory.review.named(here.acting, form.all("memory_id"))
     ]
     decisions: list[ReviewDecision] = []
     for row in rows:
@@ -144,7 +144,7 @@ async def save(here: About, form: Checked) -> Response:
             row.problem = error.reason
     if any(row.problem for row in rows):
         return await _edit(here, rows)
-    done = await here.memory.reviewing.decide(here.acting, decisions)
+    done = await here.memory.review.decide(here.acting, decisions)
     by_id = {one.memory_id: one for one in done}
     left = [row for row in rows if by_id[row.memory.id].outcome is ReviewOutcome.REFUSED]
     _tell(here, done)

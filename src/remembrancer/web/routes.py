@@ -9,21 +9,21 @@ from remembrancer.web import (
     conversations,
     document,
     graph,
+    login,
     memories,
     memory,
-    people,
     places,
     playground,
     preferences,
     profile,
     review,
-    signing,
     spaces,
+    users,
 )
 
 router = APIRouter(include_in_schema=False)
 for part in (
-    assets, signing, profile, memories, memory, review, places, document, spaces, preferences,
-    conversations, graph, playground, agents, people, admin,
+    assets, login, profile, memories, memory, review, places, document, spaces, preferences,
+    conversations, graph, playground, agents, users, admin,
 ):  # fmt: skip
     router.include_router(part.router)

@@ -10,8 +10,8 @@ from remembrancer.access import SpaceRole, may_manage
 from remembrancer.errors import RemembrancerError
 from remembrancer.spaces.schemas import MemberAdd, MemberUpdate, SpaceCreate, SpaceUpdate
 from remembrancer.validation import made
+from remembrancer.web.dependencies import About, Checked, Form, OurForm, PageRequest
 from remembrancer.web.memories import can_change, names
-from remembrancer.web.visits import About, Checked, Form, OurForm, Visit
 
 router = APIRouter(prefix="/people/{user_id}/spaces")
 
@@ -26,7 +26,7 @@ async def list_spaces(here: About, cursor: str | None = None) -> Response:
 
 
 async def _list(
-    here: Visit,
+    here: PageRequest,
     cursor: str | None = None,
     form: Form | None = None,
     error: RemembrancerError | None = None,
@@ -55,7 +55,7 @@ async def show(here: About, space_id: UUID, cursor: str | None = None) -> Respon
 
 
 async def _show(
-    here: Visit,
+    here: PageRequest,
     space_id: UUID,
     *,
     cursor: str | None = None,
@@ -71,7 +71,7 @@ async def _show(
         manages=may_manage(space.role),
         roles=list(SpaceRole),
         members=await services.spaces.members(here.acting, space_id, limit=100, cursor=cursor),
-        told=await services.sharing.list(here.acting, space_id, limit=SHOWN),
+        told=await services.facts.list(here.acting, space_id, limit=SHOWN),
         can_change=can_change(here),
         form=form or Form([]),
         error=error,
@@ -92,7 +92,9 @@ async def change(here: About, space_id: UUID, form: Checked) -> Response:
     return here.done(f"{here.base}/spaces/{space_id}")
 
 
-async def _again(here: Visit, space_id: UUID, form: Form, error: RemembrancerError) -> Response:
+async def _again(
+    here: PageRequest, space_id: UUID, form: Form, error: RemembrancerError
+) -> Response:
     """Show the space with what is wrong, unless there is no space to show."""
     if error.status == 403 or (error.status == 404 and error.field != "user_id"):
         raise error

@@ -22,7 +22,7 @@ from remembrancer.db.embedded.cluster import (
 from remembrancer.db.embedded.endpoint import Endpoint, clear_left_behind, open_endpoint
 from remembrancer.db.embedded.lock import DirectoryLock
 from remembrancer.db.embedded.process import ServerLog, ServerProcess
-from remembrancer.db.embedded.sharing import lock_or_share
+from remembrancer.db.embedded.shared_server import lock_or_share
 from remembrancer.errors import DatabaseSetupError
 
 logger = logging.getLogger(__name__)

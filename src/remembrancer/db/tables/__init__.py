@@ -12,8 +12,8 @@ from remembrancer.db.tables.conversations import (
 )
 from remembrancer.db.tables.memories import associations, memories, memory_versions, mentions
 from remembrancer.db.tables.operations import api_keys, audit_log, idempotency_keys, undo_records
-from remembrancer.db.tables.people import platform_links, space_members, spaces, users
 from remembrancer.db.tables.recall import embedding_model, postings, recall_items, reembeddings
+from remembrancer.db.tables.users import platform_links, space_members, spaces, users
 
 __all__ = [
     "agents",

@@ -1,0 +1,1 @@
+"""Associations: weighted links between memories, and the graph they make."""

@@ -1,0 +1,106 @@
+"""How the database carries out a recall: the statement itself, explained."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from sqlalchemy import text
+
+from remembrancer.access import Actor, Role
+from remembrancer.app import Remembrancer
+from remembrancer.db.engine import Database, Statement
+from remembrancer.recall.schemas import RecallQuery
+from remembrancer.recall.service import Recall
+
+_EXPLAIN = "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "
+_WATCHED = {"recall_items", "postings", "messages", "memories"}
+_OF_OWNER = ("pk_recall_items", "ix_recall_items", "pk_postings")
+
+_BIGGEST = text("""
+    SELECT owner_id, count(*) AS items
+      FROM recall_items
+     WHERE owner_id <> '00000000-0000-0000-0000-000000000000'
+     GROUP BY owner_id ORDER BY items DESC, owner_id LIMIT 1
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a recall cost, in milliseconds, and what it read."""
+
+    items: int
+    planning: float
+    execution: float
+    indexes: list[str] = field(default_factory=list)
+    whole_tables: dict[str, int] = field(default_factory=dict)
+    """Rows by table that was read from end to end."""
+
+
+class _ExplainedError(Exception):
+    def __init__(self, plan: dict[str, Any]) -> None:
+        super().__init__("explained")
+        self.plan = plan
+
+
+class _Explaining:
+    """A database that explains the statement it is given instead of answering it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def one_round_trip(self, actor: Actor, *statements: Statement) -> Any:
+        *before, last = statements
+        template = replace(last.template, sql=_EXPLAIN + last.template.sql)
+        explained = replace(last, template=template)
+        *_, rows = await self._database.one_round_trip(actor, *before, explained)
+        raise _ExplainedError(rows[0][0][0])
+
+
+async def recall_plan(memory: Remembrancer) -> Plan | None:
+    """Explain a recall for the user with most to search; null where there is none."""
+    async with memory.database.system() as connection:
+        biggest = (await connection.execute(_BIGGEST)).first()
+    if biggest is None:
+        return None
+    recall = Recall(
+        cast("Database", _Explaining(memory.database)),
+        memory.embedder,
+        memory.access_counts,
+        memory.reads,
+        longest_query=memory.settings.limits.message_characters,
+    )
+    actor = Actor(Role.SERVICE, user_id=biggest.owner_id, entry_point="cli")
+    await _explained(recall, actor)  # reads into the cache what a server at work has there
+    return _read(await _explained(recall, actor), biggest.items)
+
+
+async def _explained(recall: Recall, actor: Actor) -> dict[str, Any]:
+    try:
+        await recall.recall(actor, RecallQuery(query="When did we last talk about travelling?"))
+    except _ExplainedError as explained:
+        return explained.plan
+    raise AssertionError("a recall asks the database")  # pragma: no cover
+
+
+def _read(explained: dict[str, Any], items: int) -> Plan:
+    nodes = list(_nodes(explained["Plan"]))
+    indexes = {node["Index Name"] for node in nodes if "Index Name" in node}
+    indexes = {name for name in indexes if name.startswith(_OF_OWNER)}
+    whole = {
+        node["Relation Name"]: int(node["Actual Rows"]) + int(node.get("Rows Removed by Filter", 0))
+        for node in nodes
+        if node["Node Type"] == "Seq Scan" and node["Relation Name"] in _WATCHED
+    }
+    return Plan(
+        items=items,
+        planning=explained["Planning Time"],
+        execution=explained["Execution Time"],
+        indexes=sorted(indexes),
+        whole_tables=whole,
+    )
+
+
+def _nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield node
+    for child in node.get("Plans", []):
+        yield from _nodes(child)

@@ -1,0 +1,141 @@
+"""The life of ``serve``, from the first log line to the last."""
+
+import asyncio
+import shlex
+import socket
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic_core import to_json
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from remembrancer import sample, version
+from remembrancer.api import create_app
+from remembrancer.app import Remembrancer
+from remembrancer.cli.admin_key import ensure_admin_key
+from remembrancer.cli.http_server import QuietServer, Stopping, bound
+from remembrancer.cli.output import console, plain
+from remembrancer.cli.runtime import ADMIN
+from remembrancer.settings import Settings
+from remembrancer.statistics import Counts, counts
+from remembrancer.users.schemas import User
+
+ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - where to reach, not to bind
+
+
+async def until_stopped(settings: Settings, *, with_sample: bool) -> None:
+    """Open the store and serve it until SIGINT or SIGTERM; then stop both."""
+    stopping = Stopping()
+    stopping.install()
+    try:
+        with bound(settings.server.host, settings.server.port) as listener:
+            await _serve(settings, listener, stopping, with_sample=with_sample)
+    except asyncio.CancelledError:
+        return  # told to stop before there was anything to stop
+
+
+async def _serve(
+    settings: Settings, listener: socket.socket, stopping: Stopping, *, with_sample: bool
+) -> None:
+    async with Remembrancer.open(settings=settings) as memory:
+        key_file = await ensure_admin_key(memory)
+        if with_sample:
+            await sample.fill(memory)
+        app = create_app(memory)
+        welcome = Welcome(
+            address=_address(settings, listener),
+            login=app.state.sessions.new_link(),
+            key_file=key_file,
+            held=await counts(memory.database),
+            question=await _question(memory),
+        )
+        server = QuietServer(app, ready=welcome.show)
+        stopping.server = server
+        async with memory.worker.running() if settings.jobs.in_server else nullcontext():
+            await server.serve(sockets=[listener])
+
+
+def _address(settings: Settings, listener: socket.socket) -> str:
+    if settings.server.public_url:
+        return settings.server.public_url.rstrip("/")
+    host = settings.server.host
+    shown = ANYWHERE.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{shown}:{listener.getsockname()[1]}"
+
+
+async def _question(memory: Remembrancer) -> tuple[User, str] | None:
+    """Return somebody who is known, and what to ask for them."""
+    first = sample.load().people[0].links[0]
+    users = (await memory.users.list(ADMIN, limit=50)).items
+    for user in users:
+        if first in user.platform_links:
+            return user, sample.load().questions[0].query
+    return (users[0], "What do you know about me?") if users else None
+
+
+@dataclass(frozen=True)
+class Welcome:
+    """What the terminal says once the server listens."""
+
+    address: str
+    login: str
+    key_file: Path
+    held: Counts
+    question: tuple[User, str] | None
+
+    def show(self) -> None:
+        """Print it."""
+        screen = console()
+        screen.print(
+            Text.assemble(
+                ("Remembrancer", "bold"), f" {version.__version__} is ready.", " Ctrl-C stops it."
+            )
+        )
+        facts = Table.grid(padding=(0, 2))
+        facts.add_column(style="dim", no_wrap=True)
+        facts.add_column(overflow="fold")
+        for name, value in self._facts():
+            facts.add_row(name, Text(value))
+        screen.print(Padding(facts, (1, 0, 1, 2), expand=False))
+        screen.print(plain(self._invitation()))
+        # in one piece, so that it can be copied
+        screen.print(Text(self.curl), soft_wrap=True)
+
+    def _facts(self) -> list[tuple[str, str]]:
+        held = self.held
+        return [
+            ("Address", self.address),
+            ("Sign in", f"{self.address}{self.login}  (once, within 15 minutes)"),
+            ("Admin key", f"in {self.key_file}"),
+            (
+                "Holds",
+                f"{held.users:,} users, {held.agents:,} agents, "
+                f"{held.memories:,} memories, {held.messages:,} messages",
+            ),
+        ]
+
+    def _invitation(self) -> str:
+        if self.question is None:
+            return "Try it: make a first user known."
+        user, query = self.question
+        return f"Try it: ask, for {user.display_name}, “{query}”"
+
+    @property
+    def curl(self) -> str:
+        """A command that works as it stands."""
+        path, body = self._request()
+        return (
+            f"curl -s {self.address}{path} "
+            f'-H "Authorization: Bearer $(cat {shlex.quote(str(self.key_file))})" '
+            f"-H 'Content-Type: application/json' -d {shlex.quote(to_json(body).decode())}"
+        )
+
+    def _request(self) -> tuple[str, dict[str, str]]:
+        if self.question is None:
+            somebody = {"platform": "telegram", "platform_user_id": "1", "display_name": "Ada"}
+            return "/api/users/resolve", somebody
+        user, query = self.question
+        return "/api/memory/recall", {"user_id": str(user.id), "query": query}

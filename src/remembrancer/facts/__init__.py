@@ -1,0 +1,1 @@
+"""Facts: memories in a space, private to their author until shared."""

@@ -1,1 +1,0 @@
-"""Associations: memories linked to each other, and walks along the links."""

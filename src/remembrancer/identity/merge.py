@@ -1,0 +1,127 @@
+"""Two users who are one person: everything of one moves to the other, and can move back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from remembrancer import undo
+from remembrancer.db.tables import chunks, messages
+from remembrancer.errors import Conflict
+from remembrancer.identity import repository, transfers
+from remembrancer.identity.repository import Handover
+from remembrancer.identity.rules import duplicates
+from remembrancer.identity.schemas import MergeCounts
+from remembrancer.memories import mentions
+from remembrancer.memories import repository as memories
+from remembrancer.memories.schemas import Status
+
+ACTION: Final = "user.merge"
+
+
+@dataclass(frozen=True, slots=True)
+class MergeResult:
+    """A merge that was done, and the id of the record that takes it back."""
+
+    undo_id: UUID
+    record: dict[str, Any]
+
+
+async def merge(connection: AsyncConnection, survivor: UUID, merged: UUID) -> MergeResult:
+    """Move everything of ``merged`` to ``survivor``; both are locked and are two people.
+
+    What both know becomes one memory with the mentions of both. Its other version stays,
+    inactive, so that the merge can be taken back.
+    """
+    for owner_id in sorted((survivor, merged)):
+        await memories.lock_owner(connection, owner_id)
+    moving = await repository.memories_of(connection, merged)
+    staying = await repository.memories_of(connection, survivor)
+    twins = duplicates(
+        [row for row in moving if row.status == Status.ACTIVE],
+        [row for row in staying if row.status == Status.ACTIVE],
+    )
+    taken = {row.id for row in staying}
+    clashes = [row.id for row in moving if row.id in taken]
+    fresh = await memories.fresh_ids(connection, survivor, len(clashes))
+    renamed = dict(zip(clashes, fresh, strict=True))
+    chunks_dropped = await transfers.drop_same_chunks(connection, merged, survivor)
+    what = Handover(
+        giver=merged,
+        taker=survivor,
+        memory_ids=[row.id for row in moving],
+        message_ids=await repository.ids_of(connection, messages, merged),
+        chunk_ids=await repository.ids_of(connection, chunks, merged),
+        renamed=renamed,
+        statuses=dict.fromkeys(twins, Status.INACTIVE.value),
+    )
+    parts = await transfers.take_part(connection, merged, survivor)
+    await repository.hand_over(connection, what)
+    await transfers.thaw(connection, merged, survivor)
+    repeated = {renamed.get(twin, twin): original for twin, original in twins.items()}
+    record = {
+        "merged": str(merged),
+        "memories": [renamed.get(row.id, row.id) for row in moving],
+        "renamed": {new: old for old, new in renamed.items()},
+        "duplicates": list(repeated),
+        "mentions": [str(i) for i in await mentions.repeat(connection, survivor, repeated)],
+        "messages": [str(i) for i in what.message_ids],
+        "chunks": [str(i) for i in what.chunk_ids],
+        "chunks_dropped": chunks_dropped,
+        **parts,
+        **await transfers.hand_over(connection, merged, survivor),
+    }
+    return MergeResult(await undo.keep(connection, survivor, ACTION, record), record)
+
+
+async def take_back(connection: AsyncConnection, survivor: UUID, undo_id: UUID) -> dict[str, Any]:
+    """Give everything back that a merge moved; what came since stays with the survivor.
+
+    Merges are taken back the latest first: two that brought the same preference or membership
+    could not be told apart otherwise.
+    """
+    record = await undo.take(connection, survivor, undo_id, ACTION)
+    if later := await repository.later_merge(connection, survivor, undo_id, ACTION):
+        raise Conflict("a later merge must be undone first", field="undo_id", undo_id=str(later))
+    merged = UUID(record["merged"])
+    await repository.lock_people(connection, [survivor, merged])
+    for owner_id in sorted((survivor, merged)):
+        await memories.lock_owner(connection, owner_id)
+    mention_ids = [UUID(i) for i in record["mentions"]]
+    await mentions.take_back(connection, survivor, mention_ids)
+    now = {row.id: row.status for row in await repository.memories_of(connection, survivor)}
+    waiting = [i for i in record["duplicates"] if now.get(i) == Status.INACTIVE]
+    await transfers.take_part_again(connection, merged, record)
+    await repository.hand_over(
+        connection,
+        Handover(
+            giver=survivor,
+            taker=merged,
+            memory_ids=record["memories"],
+            message_ids=[UUID(i) for i in record["messages"]],
+            chunk_ids=[UUID(i) for i in record["chunks"]],
+            renamed=record["renamed"],
+            statuses=dict.fromkeys(waiting, Status.ACTIVE.value),
+        ),
+    )
+    await transfers.thaw(connection, survivor, merged)
+    await transfers.hand_back(connection, merged, survivor, record)
+    return record
+
+
+def counts(record: Mapping[str, Any]) -> MergeCounts:
+    """Return how much a merge moved."""
+    moved = sum(1 for row in record["preferences"] if row["moved"])
+    return MergeCounts(
+        memories=len(record["memories"]),
+        duplicates=len(record["duplicates"]),
+        messages=len(record["messages"]),
+        conversations=len(record["conversations"]),
+        chunks=len(record["chunks"]) + len(record["chunks_dropped"]),
+        preferences=moved,
+        preferences_dropped=len(record["preferences"]) - moved,
+        spaces=len(record["spaces"]),
+        platform_links=len(record["links"]),
+    )

@@ -1,0 +1,244 @@
+"""Discord: files of DiscordChatExporter, and the data package that Discord itself sends.
+
+The first have a channel with all that was said in it; the second has what its owner said, in
+all their channels.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import Any, ClassVar, Final
+
+from pydantic import AwareDatetime, Field
+
+from remembrancer.conversations.schemas import MessageRole
+from remembrancer.importers.bundle import Bundle, Member, find, main, parsed
+from remembrancer.importers.exported_conversations import Transcript, Turn, wrong
+from remembrancer.importers.parse import (
+    Account,
+    Notes,
+    Options,
+    Record,
+    caption,
+    joined,
+    label,
+    record,
+)
+from remembrancer.importers.turns import conversation
+from remembrancer.text import Key
+
+PLATFORM: Final = "discord"
+_SAID = frozenset({"Default", "Reply", "ChatInputCommand", "ContextMenuCommand", "0", "19"})
+_MENTION = re.compile(r"<@!?(\d+)>")
+_PICTURES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".heic", ".avif"})
+
+
+class _Place(Record):
+    id: Key
+    name: str | None = None
+
+
+class _Author(Record):
+    LEFT: ClassVar = frozenset({"discriminator", "color", "roles", "avatarUrl"})
+
+    id: Key
+    name: str
+    nickname: str | None = None
+    is_bot: bool = Field(False, alias="isBot")
+
+    def called(self) -> str:
+        """Return the name that others see."""
+        return label(self.nickname) or label(self.name) or self.id
+
+
+class _Attachment(Record):
+    file_name: str | None = Field(None, alias="fileName")
+
+
+class _Message(Record):
+    LEFT: ClassVar = frozenset(
+        [
+            "timestampEdited",
+            "callEndedTimestamp",
+            "isPinned",
+            "embeds",
+            "stickers",
+            "reactions",
+            "reference",
+            "interaction",
+            "inlineEmojis",
+            "forwardedMessage",
+            "poll",
+        ]
+    )
+
+    id: Key
+    type: str | int = "Default"
+    timestamp: AwareDatetime
+    content: str | None = ""
+    author: dict[str, Any]
+    attachments: list[_Attachment] = Field(default_factory=list)
+    mentions: list[dict[str, Any]] = Field(default_factory=list)
+
+
+class _Export(Record):
+    LEFT: ClassVar = frozenset({"dateRange", "exportedAt", "messageCount"})
+
+    guild: _Place
+    channel: _Place
+    messages: list[Any]
+
+
+class _Owner(Record):
+    id: Key
+    username: str = ""
+    global_name: str | None = None
+
+
+class _Channel(Record):
+    id: Key
+    name: str | None = None
+
+
+def looks_like(content: Any) -> bool:
+    """Say whether parsed JSON is a file of DiscordChatExporter."""
+    return isinstance(content, Mapping) and {"guild", "channel", "messages"} <= content.keys()
+
+
+def is_package(bundle: Bundle) -> bool:
+    """Say whether a bundle is a data package."""
+    return bool(_channels(bundle))
+
+
+def account(bundle: Bundle) -> Account | None:
+    """Return whose data package it is; of a file of one channel, null."""
+    member = find(bundle, "user.json") if is_package(bundle) else None
+    if member is None:
+        return None
+    owner = record(_Owner, member.json(), member.where, Notes())
+    return Account(PLATFORM, owner.id, label(owner.global_name) or label(owner.username))
+
+
+def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
+    """Yield the channel of a file, or the channels of a data package."""
+    if is_package(bundle):
+        yield from _package(bundle, options, notes)
+        return
+    member = main(bundle, "")
+    export = record(_Export, member.json(), member.where, notes)
+    parts = (export.guild.name, f"#{export.channel.name}" if export.channel.name else None)
+    yield from conversation(
+        PLATFORM,
+        export.channel.id,
+        _turns(export, member.where, notes),
+        notes,
+        options,
+        title=label(" ".join(part for part in parts if part)),
+    )
+
+
+def _turns(export: _Export, where: str, notes: Notes) -> Iterator[Turn]:
+    for number, value in enumerate(export.messages, 1):
+        place = f"{where}, message {number}"
+        message = record(_Message, value, place, notes)
+        if str(message.type) not in _SAID:
+            notes.skip(f"message of kind {label(str(message.type))}")
+            continue
+        author = record(_Author, message.author, f"{place}, author", notes)
+        captions = [_caption(one.file_name or "") for one in message.attachments]
+        names = {str(one.get("id")): _named(one) for one in message.mentions}
+        yield Turn(
+            role=MessageRole.ASSISTANT if author.is_bot else MessageRole.USER,
+            content=joined(*captions, _plain(message.content or "", names)),
+            sender=author.called(),
+            platform_user_id=None if author.is_bot else author.id,
+            sent_at=message.timestamp,
+            message_id=message.id,
+        )
+
+
+def _named(mention: Mapping[str, Any]) -> str:
+    return label(str(mention.get("nickname") or mention.get("name") or mention.get("id")))
+
+
+def _plain(text: str, names: Mapping[str, str]) -> str:
+    return _MENTION.sub(lambda mark: f"@{names.get(mark[1], mark[1])}", text)
+
+
+def _caption(name: str) -> str:
+    path = PurePosixPath(name.partition("?")[0])
+    return caption("photo" if path.suffix.lower() in _PICTURES else "file", path.name)
+
+
+# The data package -----------------------------------------------------------------------------
+
+
+def _channels(bundle: Bundle) -> list[Member]:
+    """Return the file that describes each channel; its folder, in any language, has the rest."""
+    return [
+        Member(bundle, name)
+        for name in bundle.names()
+        if re.fullmatch(r"(.*/)?c?\d+/channel\.json", name)
+    ]
+
+
+def _package(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
+    whose = account(bundle)
+    if whose is None:
+        raise wrong(bundle.name, "says nowhere whose it is: it holds no user.json")
+    for member in _channels(bundle):
+        channel = record(_Channel, member.json(), member.where, Notes())
+        rows = _rows(bundle, member.path.parent)
+        turns = [_own(row, where, whose) for where, row in rows]
+        turns.sort(key=lambda turn: turn.sent_at or datetime.min.replace(tzinfo=UTC))
+        yield from conversation(
+            PLATFORM, channel.id, turns, notes, options, title=label(channel.name)
+        )
+
+
+def _rows(bundle: Bundle, folder: PurePosixPath) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for name in ("messages.json", "messages.csv"):
+        path = str(folder / name)
+        if path not in bundle.names():
+            continue
+        member = Member(bundle, path)
+        text = member.text()
+        rows = parsed(text, member.where) if name.endswith("json") else _csv(text, member.where)
+        if not isinstance(rows, list):
+            raise wrong(member.where, "is not a list of messages")
+        for number, row in enumerate(rows, 1):
+            yield f"{member.where}, message {number}", row
+
+
+def _csv(text: str, where: str) -> list[dict[str, Any]]:
+    try:
+        return list(csv.DictReader(io.StringIO(text)))
+    except csv.Error:
+        raise wrong(where, "is not valid CSV") from None
+
+
+class _Own(Record):
+    id: Key = Field(alias="ID", coerce_numbers_to_str=True)
+    timestamp: str = Field(alias="Timestamp")
+    contents: str | None = Field("", alias="Contents")
+    attachments: str | None = Field("", alias="Attachments")
+
+
+def _own(row: Any, where: str, whose: Account) -> Turn:
+    message = record(_Own, row, where, Notes())
+    try:
+        at = datetime.fromisoformat(message.timestamp)
+    except ValueError:
+        raise wrong(f"{where}, Timestamp", "is not a time") from None
+    captions = [_caption(url) for url in (message.attachments or "").split()]
+    return Turn(
+        role=MessageRole.USER,
+        content=joined(*captions, _plain(message.contents or "", {})),
+        sender=whose.name or None,
+        platform_user_id=whose.platform_user_id,
+        sent_at=at if at.tzinfo else at.replace(tzinfo=UTC),
+        message_id=message.id,
+    )

@@ -1,0 +1,131 @@
+"""Memories out of mem0: what ``get_all`` returns, as JSON."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, ClassVar, Final
+from uuid import UUID
+
+from pydantic import BeforeValidator
+
+from remembrancer.importers.bundle import Bundle, main
+from remembrancer.importers.exported_conversations import wrong
+from remembrancer.importers.exported_memories import Statement, key_of
+from remembrancer.importers.parse import Notes, Options, Record, clean, in_years, label, record
+from remembrancer.memories.schemas import Category
+from remembrancer.text import Key
+
+PLATFORM: Final = "mem0"
+_AROUND = frozenset({"results", "relations", "count", "next", "previous"})
+_CATEGORIES = {
+    "family": Category.RELATIONSHIP,
+    "friends": Category.RELATIONSHIP,
+    "health": Category.HABIT,
+    "hobbies": Category.HOBBY,
+    "sports": Category.HOBBY,
+    "music": Category.PREFERENCE,
+    "food": Category.PREFERENCE,
+    "user_preferences": Category.PREFERENCE,
+    "professional_details": Category.OCCUPATION,
+    "personal_details": Category.PERSON,
+    "milestones": Category.MILESTONE,
+}
+
+
+def _number_as_text(value: Any) -> Any:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+_Id = Annotated[Key, BeforeValidator(_number_as_text)]
+
+
+class _Memory(Record):
+    LEFT: ClassVar = frozenset(
+        [
+            "hash",
+            "score",
+            "updated_at",
+            "actor_id",
+            "role",
+            "app_id",
+            "owner",
+            "organization",
+            "project_id",
+            "immutable",
+            "expiration_date",
+            "internal_metadata",
+            "deleted_at",
+            "name",
+            "structured_attributes",
+        ]
+    )
+
+    id: _Id
+    memory: str
+    user_id: _Id | None = None
+    agent_id: _Id | None = None
+    run_id: _Id | None = None
+    created_at: datetime | None = None
+    categories: list[str] | None = None
+    metadata: dict[str, Any] | None = None
+
+
+def looks_like(content: Any) -> bool:
+    """Say whether parsed JSON is what ``get_all`` returns: a list, or an object with one."""
+    listed = content.get("results") if isinstance(content, Mapping) else content
+    first = listed[0] if isinstance(listed, list) and listed else None
+    return isinstance(first, Mapping) and isinstance(first.get("memory"), str)
+
+
+def read(bundle: Bundle, _options: Options, notes: Notes) -> Iterator[Statement]:
+    """Yield the memories, in the order of the file."""
+    member = main(bundle, "memories.json")
+    content = member.json()
+    listed = content.get("results") if isinstance(content, Mapping) else content
+    if not isinstance(listed, list):
+        raise wrong(member.where, "is not what mem0's get_all returns")
+    for name in content.keys() - _AROUND if isinstance(content, Mapping) else ():
+        notes.strange(f"answer.{name}")
+    relations = content.get("relations") if isinstance(content, Mapping) else None
+    for _ in relations if isinstance(relations, list) else ():
+        notes.skip("relation of the graph store")
+    for number, value in enumerate(listed, 1):
+        memory = record(_Memory, value, f"{member.where}, memory {number}", notes)
+        if not clean(memory.memory):
+            notes.skip("memory without text")
+        else:
+            yield _statement(memory)
+
+
+def _statement(memory: _Memory) -> Statement:
+    named = {"agent_id": memory.agent_id, "run_id": memory.run_id}
+    kept = {f"mem0_{name}": label(value) for name, value in named.items() if value}
+    at = memory.created_at
+    if at is not None:
+        at = at if at.tzinfo else at.replace(tzinfo=UTC)
+        at = at if in_years(at) else None
+    return Statement(
+        key=_key(memory.id),
+        content=clean(memory.memory),
+        platform=PLATFORM,
+        about=memory.user_id,
+        category=_category(memory.categories or ()),
+        at=at,
+        metadata=kept or None,
+    )
+
+
+def _category(names: Any) -> Category:
+    for name in names:
+        key = str(name).casefold().replace(" ", "_")
+        if key in _CATEGORIES:
+            return _CATEGORIES[key]
+        if key in {one.value for one in Category}:
+            return Category(key)
+    return Category.OTHER
+
+
+def _key(given: str) -> str:
+    try:
+        return UUID(given).hex
+    except ValueError:
+        return key_of(PLATFORM, given)

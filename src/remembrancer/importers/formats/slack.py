@@ -1,0 +1,229 @@
+"""Slack exports: an archive with people, channels and a file for each day of a channel."""
+
+import html
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import Any, ClassVar, Final
+
+from remembrancer.conversations.schemas import MessageRole
+from remembrancer.importers.bundle import Bundle, Member, find
+from remembrancer.importers.exported_conversations import Transcript, Turn, wrong
+from remembrancer.importers.parse import (
+    Notes,
+    Options,
+    Record,
+    caption,
+    joined,
+    kind_of,
+    label,
+    record,
+)
+from remembrancer.importers.turns import conversation
+from remembrancer.text import Key
+
+PLATFORM: Final = "slack"
+_LISTS = ("channels.json", "groups.json", "mpims.json", "dms.json")
+_SAID = frozenset({None, "thread_broadcast", "me_message", "file_share", "bot_message"})
+_MARK = re.compile(r"<([@#!]?)([^<>|\s][^<>|]*)(?:\|([^<>]*))?>")
+_STAMP = re.compile(r"\d{1,11}(\.\d{1,9})?")
+
+
+class _Profile(Record):
+    display_name: str | None = None
+    real_name: str | None = None
+
+
+class _User(Record):
+    id: Key
+    name: str | None = None
+    real_name: str | None = None
+    profile: _Profile = _Profile()
+
+    def called(self) -> str:
+        """Return the name that others see."""
+        profile = self.profile
+        names = (profile.display_name, self.real_name, profile.real_name, self.name)
+        return next((shown for name in names if (shown := label(name))), self.id)
+
+
+class _Channel(Record):
+    id: Key
+    name: str | None = None
+
+
+class _File(Record):
+    name: str | None = None
+    title: str | None = None
+    mimetype: str | None = None
+
+
+class _Message(Record):
+    LEFT: ClassVar = frozenset(
+        [
+            "app_id",
+            "attachments",
+            "blocks",
+            "bot_profile",
+            "client_msg_id",
+            "display_as_bot",
+            "edited",
+            "hidden",
+            "icons",
+            "inviter",
+            "is_locked",
+            "is_starred",
+            "last_read",
+            "latest_reply",
+            "old_name",
+            "parent_user_id",
+            "permalink",
+            "pinned_info",
+            "pinned_to",
+            "purpose",
+            "reactions",
+            "replies",
+            "reply_count",
+            "reply_users",
+            "reply_users_count",
+            "root",
+            "saved",
+            "source_team",
+            "subscribed",
+            "team",
+            "topic",
+            "upload",
+            "user_profile",
+            "user_team",
+            "x_files",
+            "metadata",
+            "assistant_app_thread",
+        ]
+    )
+
+    type: str
+    ts: str
+    text: str | None = ""
+    subtype: str | None = None
+    user: Key | None = None
+    username: str | None = None
+    bot_id: Key | None = None
+    thread_ts: str | None = None
+    files: list[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Who and what the ids in messages are."""
+
+    people: Mapping[str, str]
+    channels: Mapping[str, str]
+
+
+def looks_like(bundle: Bundle) -> bool:
+    """Say whether a bundle holds what only Slack's do."""
+    return find(bundle, "users.json") is not None and any(
+        find(bundle, name) is not None for name in _LISTS
+    )
+
+
+def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
+    """Yield the channels, groups and direct messages that have messages."""
+    users = find(bundle, "users.json")
+    if users is None:
+        raise wrong(bundle.name, "is no Slack export: it holds no users.json")
+    people = [record(_User, value, where, Notes()) for where, value in users.elements()]
+    channels = list(_channels(bundle))
+    names = Names(
+        {user.id: user.called() for user in people},
+        {channel.id: label(channel.name) or channel.id for channel in channels},
+    )
+    days = _days(bundle, users.path.parent)
+    for channel in channels:
+        # The folder of a direct message has the channel's id for its name.
+        members = days.pop(channel.name or channel.id, None) or days.pop(channel.id, [])
+        turns = _turns(members, names, notes)
+        title = f"#{channel.name}" if channel.name else ""
+        if members:
+            yield from conversation(PLATFORM, channel.id, turns, notes, options, title=label(title))
+    for _ in days:
+        notes.skip("folder of an unknown channel")
+
+
+def _channels(bundle: Bundle) -> Iterator[_Channel]:
+    for name in _LISTS:
+        member = find(bundle, name)
+        for where, value in member.elements() if member else ():
+            yield record(_Channel, value, where, Notes())
+
+
+def _days(bundle: Bundle, root: PurePosixPath) -> dict[str, list[Member]]:
+    """Return the files of each folder beside the list of people, in the order of their days."""
+    found: defaultdict[str, list[Member]] = defaultdict(list)
+    for name in sorted(bundle.names()):
+        path = PurePosixPath(name)
+        if path.suffix == ".json" and path.parent.parent == root and path.parent != root:
+            found[path.parent.name].append(Member(bundle, name))
+    return dict(found)
+
+
+def _turns(days: list[Member], names: Names, notes: Notes) -> Iterator[Turn]:
+    """Yield what was said, each thread whole, after the message that began it."""
+    said = [
+        (where, record(_Message, value, where, notes))
+        for day in days
+        for where, value in day.elements()
+    ]
+    placed = [((_moment(m.thread_ts or m.ts, where), _moment(m.ts, where)), m) for where, m in said]
+    for (_, at), message in sorted(placed, key=lambda one: one[0]):
+        if message.type != "message" or message.subtype not in _SAID:
+            notes.skip(f"message of kind {label(message.subtype or message.type)}")
+        else:
+            yield _turn(message, datetime.fromtimestamp(at, UTC), names, notes)
+
+
+def _turn(message: _Message, at: datetime, names: Names, notes: Notes) -> Turn:
+    bot = message.bot_id is not None or message.user is None
+    who = label(message.username) or names.people.get(message.user or "", message.user or "")
+    return Turn(
+        role=MessageRole.ASSISTANT if bot else MessageRole.USER,
+        content=joined(*_captions(message, notes), plain(message.text or "", names)),
+        sender=label(who) or None,
+        platform_user_id=None if bot else message.user,
+        sent_at=at,
+        message_id=message.ts,
+    )
+
+
+def _captions(message: _Message, notes: Notes) -> Iterator[str]:
+    for value in message.files or ():
+        if isinstance(value, dict):
+            file = record(_File, value, "file", Notes())
+            yield caption(kind_of(file.mimetype), file.name or file.title or "")
+        else:
+            notes.strange("file")
+
+
+def plain(text: str, names: Names) -> str:
+    """Return text without Slack's marks: names for ids, links as they are."""
+
+    def shown(mark: re.Match[str]) -> str:
+        sign, target, told = mark[1], mark[2], mark[3]
+        if sign == "@":
+            return f"@{names.people.get(target) or told or target}"
+        if sign == "#":
+            return f"#{told or names.channels.get(target) or target}"
+        if sign == "!":
+            return told or f"@{target.partition('^')[0]}"
+        return f"{told} ({target})" if told and told != target else target
+
+    return html.unescape(_MARK.sub(shown, text))
+
+
+def _moment(stamp: str, where: str) -> float:
+    if not _STAMP.fullmatch(stamp):
+        raise wrong(f"{where}, ts", "is not a time such as 1700000000.000100")
+    return float(stamp)

@@ -1,0 +1,1 @@
+"""Review: users confirm, edit, reject or share pending memories."""

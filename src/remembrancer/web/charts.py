@@ -1,0 +1,129 @@
+"""Where things are drawn: bars of a chart, and the memories of a neighbourhood. Pure."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from remembrancer.associations.schemas import Association, Neighbourhood, Node
+
+WIDTH: Final = 800
+HEIGHT: Final = 560
+_RINGS: Final = {0: (0.0,), 1: (0.0, 0.8), 2: (0.0, 0.48, 0.94)}
+"""Distances from the middle, as shares of what there is, by how many steps away the farthest is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar: its name, its number, and its length in percent of the longest one."""
+
+    name: str
+    value: int
+    length: float
+
+
+def bars(values: Mapping[str, int]) -> list[Bar]:
+    """Return the bars of a chart, in the order given."""
+    longest = max(values.values(), default=0) or 1
+    return [Bar(name, value, round(100 * value / longest, 2)) for name, value in values.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A memory in the picture."""
+
+    node: Node
+    x: float
+    y: float
+    radius: float
+
+    @property
+    def label_y(self) -> float:
+        """Where its words stand: away from the middle, where the lines are."""
+        above = self.y < HEIGHT / 2
+        return round(self.y - self.radius - 7 if above else self.y + self.radius + 16, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An association in the picture, drawn from the rim of one dot to that of the other."""
+
+    edge: Association
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A neighbourhood, drawn."""
+
+    dots: Sequence[Dot]
+    lines: Sequence[Line]
+
+
+def picture(around: Neighbourhood) -> Picture:
+    """Return where the memories of a neighbourhood are drawn: rings around the one in the middle.
+
+    Each keeps near the one it was reached from, so that few lines cross. The same
+    neighbourhood always looks the same.
+    """
+    angles = _angles(around)
+    rings = _RINGS[max(node.depth for node in around.nodes)]
+    dots = {_key(node): _dot(node, rings, angles[_key(node)]) for node in around.nodes}
+    lines = [
+        _line(edge, dots[start], dots[end])
+        for edge in around.edges
+        if (start := (edge.user_id, edge.memory_id)) in dots
+        and (end := (edge.target_user_id, edge.target_id)) in dots
+    ]
+    return Picture(list(dots.values()), lines)
+
+
+def _key(node: Node) -> tuple[object, str]:
+    return node.user_id, node.id
+
+
+def _angles(around: Neighbourhood) -> dict[tuple[object, str], float]:
+    """Return the direction of each node, evenly spread on its ring."""
+    neighbours: dict[tuple[object, str], set[tuple[object, str]]] = {}
+    for edge in around.edges:
+        start, end = (edge.user_id, edge.memory_id), (edge.target_user_id, edge.target_id)
+        neighbours.setdefault(start, set()).add(end)
+        neighbours.setdefault(end, set()).add(start)
+    angles: dict[tuple[object, str], float] = {}
+    for depth in sorted({node.depth for node in around.nodes}):
+        ring = [_key(node) for node in around.nodes if node.depth == depth]
+        # Whoever is near to the same one comes side by side.
+        ring.sort(
+            key=lambda key: (
+                min((angles[one] for one in neighbours.get(key, ()) if one in angles), default=0.0),
+                str(key),
+            )
+        )
+        turn = 2 * math.pi / max(len(ring), 1)
+        angles |= {key: -math.pi / 2 + (place + depth / 2) * turn for place, key in enumerate(ring)}
+    return angles
+
+
+def _dot(node: Node, rings: Sequence[float], angle: float) -> Dot:
+    away = rings[node.depth]
+    return Dot(
+        node,
+        x=round(WIDTH / 2 + (WIDTH / 2 - 90) * away * math.cos(angle), 1),
+        y=round(HEIGHT / 2 + (HEIGHT / 2 - 45) * away * math.sin(angle), 1),
+        radius=round(7 + 9 * node.importance, 1),
+    )
+
+
+def _line(edge: Association, start: Dot, end: Dot) -> Line:
+    length = math.hypot(end.x - start.x, end.y - start.y) or 1.0
+    across, down = (end.x - start.x) / length, (end.y - start.y) / length
+    return Line(
+        edge,
+        x1=round(start.x + across * start.radius, 1),
+        y1=round(start.y + down * start.radius, 1),
+        x2=round(end.x - across * (end.radius + 5), 1),
+        y2=round(end.y - down * (end.radius + 5), 1),
+    )
