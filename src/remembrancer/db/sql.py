@@ -1,0 +1,56 @@
+"""SQL kept in files: named statements that psql can run as they stand.
+
+A file ``sql/<file>.sql`` of a package holds one or more statements. Each starts at a line
+``-- name: <name>`` and ends with a semicolon. Values are ``:name``, as in psql.
+
+A part that Python decides stands between ``/*[name argument*/`` and ``/*]*/``. What the file has
+there is what psql runs; Python replaces it. ``/*[visible m*/ true /*]*/`` becomes the access rule
+on the table called ``m``; a statement cannot be read without it.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from sqlalchemy import TextClause, text
+
+from remembrancer.access import visible
+
+Part = str | Callable[[str], str]
+"""The text of a part, or what makes it from the part's argument."""
+
+_NAME: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+_PART: Final = re.compile(r"/\*\[(\w+) ?([^*]*?)\*/.*?/\*\]\*/", re.DOTALL)
+_RULE: Final[Mapping[str, Part]] = {"visible": visible}
+
+
+def statement(package: str, file: str, name: str, **parts: Part) -> TextClause:
+    """Return a statement to execute. Raises ``KeyError`` for an unknown name or part."""
+    return text(statement_text(package, file, name, **parts))
+
+
+def statement_text(package: str, file: str, name: str, **parts: Part) -> str:
+    """Return the text of a statement. Raises ``KeyError`` for an unknown name or part."""
+    known = {**_RULE, **parts}
+
+    def fill(match: re.Match[str]) -> str:
+        part = known[match[1]]
+        return part if isinstance(part, str) else part(match[2].strip())
+
+    return _PART.sub(fill, _statements(package, file)[name])
+
+
+@cache
+def _statements(package: str, file: str) -> Mapping[str, str]:
+    source = (files(package) / "sql" / f"{file}.sql").read_text(encoding="utf-8")
+    _, *pairs = _NAME.split(source)
+    return {
+        name: _without_comments(body) for name, body in zip(pairs[::2], pairs[1::2], strict=True)
+    }
+
+
+def _without_comments(body: str) -> str:
+    lines = (line for line in body.splitlines() if not line.lstrip().startswith("--"))
+    return "\n".join(lines).strip().removesuffix(";")
