@@ -72,7 +72,7 @@ def assert_nowhere(secret: str, *places: object) -> None:
 
 async def _import(memory: Remembrancer, user: User, file: Path) -> None:
     store = importer.Importer(memory, as_actor(user), lambda _: None)
-    for talk in read.read(file):
+    for talk in read(file):
         await store.store(talk)
 
 
