@@ -1,4 +1,4 @@
-"""Kinds of text a client may send, and the pages it gets back."""
+"""Kinds of text that a client may send."""
 
 import base64
 import binascii
@@ -7,10 +7,10 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, StringConstraints
 
 from remembrancer.errors import InvalidInput
 
@@ -110,23 +110,11 @@ def _in_range(value: datetime) -> datetime:
 Instant = Annotated[AwareDatetime, AfterValidator(_in_range)]
 """A time with its zone."""
 
-LARGEST_PAGE = 200
-
 
 def check_range(value: int, least: int, most: int, *, field: str) -> None:
     """Raise ``InvalidInput`` unless ``value`` is a number from ``least`` to ``most``."""
     if not least <= value <= most:
         raise InvalidInput(f"must be from {least:,} to {most:,}", field=field)
-
-
-Item = TypeVar("Item")
-
-
-class Page(BaseModel, Generic[Item]):
-    """One page of a list; ``next_cursor`` is null on the last."""
-
-    items: list[Item]
-    next_cursor: str | None = None
 
 
 def to_cursor(*position: str) -> str:

@@ -14,7 +14,8 @@ from remembrancer.adapters.common import missing
 from remembrancer.app import Remembrancer
 from remembrancer.context.schemas import ContextQuery
 from remembrancer.conversations.schemas import Message, MessageCreate, MessageRole
-from remembrancer.text import LARGEST_PAGE, storable_json
+from remembrancer.paging import LARGEST_PAGE
+from remembrancer.text import storable_json
 from remembrancer.tools.registry import Tool, ToolContext
 from remembrancer.tools.schema import parameters
 from remembrancer.validation import made

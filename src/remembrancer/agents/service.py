@@ -13,7 +13,8 @@ from remembrancer.db.engine import Database
 from remembrancer.errors import InvalidInput, NotFound, PreconditionFailed
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
-from remembrancer.text import LARGEST_PAGE, Page, check_range, id_from_cursor, to_cursor
+from remembrancer.paging import LARGEST_PAGE, Page
+from remembrancer.text import check_range, id_from_cursor, to_cursor
 
 STAFF = (Role.ADMIN, Role.SERVICE)
 _NULLABLE = {"provider", "model", "temperature", "voice"}

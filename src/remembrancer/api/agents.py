@@ -14,7 +14,7 @@ from remembrancer.api.dependencies import (
     Services,
     tag,
 )
-from remembrancer.text import Page
+from remembrancer.paging import Page
 
 router = APIRouter(prefix="/api/agents", tags=["agents"])
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 
 from remembrancer.api.dependencies import Authenticated, Services
 from remembrancer.audit.schemas import AuditFilter, AuditLine
-from remembrancer.text import Page
+from remembrancer.paging import Page
 
 router = APIRouter(prefix="/api/audit", tags=["audit"])
 

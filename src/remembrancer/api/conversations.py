@@ -22,7 +22,7 @@ from remembrancer.conversations.schemas import (
     Message,
     MessageCreate,
 )
-from remembrancer.text import Page
+from remembrancer.paging import Page
 
 router = APIRouter(prefix="/api/conversations", tags=["conversations"])
 

@@ -10,7 +10,7 @@ from remembrancer.errors import NotFound
 from remembrancer.facts.repository import as_fact
 from remembrancer.facts.schemas import Fact, FactCreate, VisibilityUpdate
 from remembrancer.memories.schemas import Outcome
-from remembrancer.text import Page
+from remembrancer.paging import Page
 
 router = APIRouter(prefix="/api/ai", tags=["facts"])
 

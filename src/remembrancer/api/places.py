@@ -14,8 +14,8 @@ from remembrancer.api.dependencies import (
 )
 from remembrancer.api.memories import AgentId
 from remembrancer.memories.schemas import Outcome
+from remembrancer.paging import Page
 from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceResult
-from remembrancer.text import Page
 
 router = APIRouter(prefix="/api/users/{user_id}", tags=["places"])
 

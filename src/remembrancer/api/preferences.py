@@ -17,6 +17,7 @@ from remembrancer.api.dependencies import (
 )
 from remembrancer.errors import InvalidInput
 from remembrancer.moves.schemas import MoveRequest, MoveResult, MoveUndoResult
+from remembrancer.paging import Page
 from remembrancer.preferences.files import FileFormat, from_csv, to_csv
 from remembrancer.preferences.schemas import (
     AgentMemoryConfig,
@@ -28,7 +29,6 @@ from remembrancer.preferences.schemas import (
     Toggle,
     ToggleUpdate,
 )
-from remembrancer.text import Page
 
 DEPRECATED_SINCE: Final = "@1795824000"
 """When the toggle was deprecated, 2026-11-28, as RFC 9745 writes it."""

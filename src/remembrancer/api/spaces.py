@@ -26,6 +26,7 @@ from remembrancer.memories.schemas import (
     RememberResult,
     SortBy,
 )
+from remembrancer.paging import Page
 from remembrancer.spaces.schemas import (
     Member,
     MemberAdd,
@@ -34,7 +35,7 @@ from remembrancer.spaces.schemas import (
     SpaceCreate,
     SpaceUpdate,
 )
-from remembrancer.text import Label, Page
+from remembrancer.text import Label
 
 router = APIRouter(prefix="/api/spaces", tags=["spaces"])
 of_memory = APIRouter(prefix="/api/memory", tags=["spaces"])

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 
 from remembrancer.api.dependencies import Acting, Cursor, Limit, Services
 from remembrancer.extraction.schemas import Chunk, SummaryResult
-from remembrancer.text import Page
+from remembrancer.paging import Page
 
 router = APIRouter(prefix="/api/conversations/{conversation_id}", tags=["conversations"])
 

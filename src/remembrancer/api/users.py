@@ -6,7 +6,8 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Response
 
 from remembrancer.api.dependencies import Authenticated, Cursor, IfMatch, Limit, Services, tag
-from remembrancer.text import Key, Page
+from remembrancer.paging import Page
+from remembrancer.text import Key
 from remembrancer.users.schemas import ResolveUser, User, UserUpdate
 
 router = APIRouter(prefix="/api/users", tags=["users"])

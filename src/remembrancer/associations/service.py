@@ -26,7 +26,8 @@ from remembrancer.memories import leaving
 from remembrancer.memories import repository as memories
 from remembrancer.memories.rules import check_id
 from remembrancer.memories.schemas import AssociationCreate, Relation, Status, Suggestion
-from remembrancer.text import LARGEST_PAGE, check_range, from_cursor, to_cursor
+from remembrancer.paging import LARGEST_PAGE
+from remembrancer.text import check_range, from_cursor, to_cursor
 from remembrancer.users import repository as users
 
 

@@ -14,7 +14,8 @@ from remembrancer.db.engine import Database
 from remembrancer.db.tables import audit_log
 from remembrancer.errors import InvalidInput
 from remembrancer.ids import public_owner
-from remembrancer.text import LARGEST_PAGE, Page, check_range, from_cursor, to_cursor
+from remembrancer.paging import LARGEST_PAGE, Page
+from remembrancer.text import check_range, from_cursor, to_cursor
 
 Position = tuple[datetime, UUID]
 """Of a line in the log: when, and which of that moment."""

@@ -10,7 +10,7 @@ from remembrancer.audit.schemas import AuditFilter, AuditLine
 from remembrancer.cli.actors import find_user
 from remembrancer.cli.output import as_json, console, error_console, table
 from remembrancer.cli.runtime import ADMIN, with_store
-from remembrancer.text import Page
+from remembrancer.paging import Page
 from remembrancer.validation import made
 
 _SHOWN_IDS = 3

@@ -8,7 +8,7 @@ from remembrancer.client.calls import Call, Many, call, part, sent
 from remembrancer.client.operations import By, Group, listing, listing_of, operation
 from remembrancer.jobs.schemas import Job, JobPage, JobStatus
 from remembrancer.keys.schemas import Key, KeyCreate, KeyHolder, NewKey
-from remembrancer.text import Page
+from remembrancer.paging import Page
 
 if TYPE_CHECKING:
     from remembrancer.audit.schemas import AuditFilter, AuditLine

@@ -10,8 +10,8 @@ from remembrancer.client.memories import memories_of, query_of
 from remembrancer.client.operations import By, Group, listing, listing_of, operation
 from remembrancer.context.schemas import Bulletin
 from remembrancer.memories.schemas import MemoryFilter, MemoryPage
+from remembrancer.paging import Page
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
-from remembrancer.text import Page
 from remembrancer.tools.registry import ToolAnswer, ToolContext
 
 

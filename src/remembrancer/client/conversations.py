@@ -15,7 +15,7 @@ from remembrancer.conversations.schemas import (
 )
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.extraction.schemas import Chunk, SummaryResult
-from remembrancer.text import Page
+from remembrancer.paging import Page
 
 
 def _conversation(conversation_id: UUID, *parts: object) -> str:

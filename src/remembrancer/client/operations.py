@@ -5,7 +5,7 @@ from functools import partial, update_wrapper
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from remembrancer.client.calls import Call
-from remembrancer.text import Page
+from remembrancer.paging import Page
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -5,6 +5,7 @@ from uuid import UUID
 from remembrancer.client.calls import Call, Many, call, part
 from remembrancer.client.operations import By, Group, listing, operation
 from remembrancer.moves.schemas import MoveRequest, MoveResult, MoveUndoResult
+from remembrancer.paging import Page
 from remembrancer.preferences.schemas import (
     AgentMemoryConfig,
     Policy,
@@ -18,7 +19,6 @@ from remembrancer.preferences.schemas import (
     Toggle,
     ToggleUpdate,
 )
-from remembrancer.text import Page
 
 
 def _of(user_id: UUID, *parts: object) -> str:

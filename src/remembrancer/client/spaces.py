@@ -7,6 +7,7 @@ from remembrancer.client.memories import memories_of, query_of
 from remembrancer.client.operations import By, Group, listing, listing_of, operation
 from remembrancer.facts.schemas import Fact, FactCreate, VisibilityUpdate
 from remembrancer.memories.schemas import MemoryFilter, MemoryPage, RememberResult
+from remembrancer.paging import Page
 from remembrancer.spaces.schemas import (
     Member,
     MemberAdd,
@@ -15,7 +16,6 @@ from remembrancer.spaces.schemas import (
     SpaceCreate,
     SpaceUpdate,
 )
-from remembrancer.text import Page
 
 
 def _space(space_id: UUID, *parts: object) -> str:

@@ -10,9 +10,9 @@ from remembrancer.document.schemas import DocumentImport, DocumentImportResult, 
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.identity.schemas import LinkResult, Merge, MergeCounts, PlatformLinkDetail
 from remembrancer.memories.schemas import BudgetPreview, MemoryFilter, MemoryPage
+from remembrancer.paging import Page
 from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceResult
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
-from remembrancer.text import Page
 from remembrancer.users.schemas import KnownUsers, PlatformLink, ResolveUser, User, UserUpdate
 
 

@@ -26,8 +26,9 @@ from remembrancer.errors import NotFound
 from remembrancer.guard.guard import Guard
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid, public_owner
+from remembrancer.paging import LARGEST_PAGE, Page
 from remembrancer.spaces import repository as spaces
-from remembrancer.text import LARGEST_PAGE, Page, check_range, id_from_cursor, to_cursor
+from remembrancer.text import check_range, id_from_cursor, to_cursor
 from remembrancer.users import repository as users
 
 

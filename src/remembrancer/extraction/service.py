@@ -21,10 +21,11 @@ from remembrancer.extraction.store_chunks import Made, store
 from remembrancer.extraction.summariser import Summariser, Summary, Verbatim
 from remembrancer.extraction.transcript import Transcript, transcript
 from remembrancer.jobs.failures import JobFailed, reason_of
+from remembrancer.paging import LARGEST_PAGE, Page
 from remembrancer.search.index import SearchDocument, SearchIndex
 from remembrancer.settings import SummarySettings
 from remembrancer.spaces import repository as spaces
-from remembrancer.text import LARGEST_PAGE, Page, check_range, from_cursor, to_cursor
+from remembrancer.text import check_range, from_cursor, to_cursor
 from remembrancer.users import repository as users
 
 KeepFacts = Callable[[AsyncConnection, Transcript, Sequence[Any]], Awaitable[int]]

@@ -17,7 +17,8 @@ from remembrancer.memories.schemas import (
     Memory,
     Status,
 )
-from remembrancer.text import Instant, Page, from_cursor, to_cursor
+from remembrancer.paging import Page
+from remembrancer.text import Instant, from_cursor, to_cursor
 
 _INSTANT: TypeAdapter[Any] = TypeAdapter(Instant)
 

@@ -27,8 +27,9 @@ from remembrancer.memories.schemas import (
     Status,
 )
 from remembrancer.memories.service import Memories
+from remembrancer.paging import LARGEST_PAGE, Page
 from remembrancer.spaces import repository as spaces
-from remembrancer.text import LARGEST_PAGE, Page, check_range
+from remembrancer.text import check_range
 from remembrancer.users import repository as users
 from remembrancer.validation import made
 

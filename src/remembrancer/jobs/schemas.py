@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, Field
 
-from remembrancer.text import Page
+from remembrancer.paging import Page
 
 
 class JobStatus(StrEnum):

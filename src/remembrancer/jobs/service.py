@@ -7,7 +7,8 @@ from remembrancer.errors import Conflict, InvalidInput, NotFound
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.jobs import queue
 from remembrancer.jobs.schemas import Job, JobCounts, JobStatus
-from remembrancer.text import LARGEST_PAGE, Page, check_range, from_cursor, to_cursor
+from remembrancer.paging import LARGEST_PAGE, Page
+from remembrancer.text import check_range, from_cursor, to_cursor
 
 
 class Jobs:

@@ -47,9 +47,10 @@ from remembrancer.memories.schemas import (
     Told,
 )
 from remembrancer.memories.versions import new_version
+from remembrancer.paging import LARGEST_PAGE
 from remembrancer.search.index import SearchDocument, SearchIndex
 from remembrancer.settings import LimitSettings
-from remembrancer.text import LARGEST_PAGE, check_range
+from remembrancer.text import check_range
 from remembrancer.users import repository as users
 
 _IN_HAND: Final = frozenset({Status.ACTIVE, Status.PENDING})

@@ -22,6 +22,7 @@ from remembrancer.memories import screening
 from remembrancer.memories.pausing import check_not_paused
 from remembrancer.memories.schemas import Memory
 from remembrancer.memories.service import Memories
+from remembrancer.paging import LARGEST_PAGE, Page
 from remembrancer.places import repository, rules
 from remembrancer.places.schemas import (
     Place,
@@ -30,7 +31,7 @@ from remembrancer.places.schemas import (
     PlaceResult,
     PlaceUpdate,
 )
-from remembrancer.text import LARGEST_PAGE, Instant, Page, check_range, from_cursor, to_cursor
+from remembrancer.text import Instant, check_range, from_cursor, to_cursor
 from remembrancer.users import repository as users
 
 ACTION: Final = "memory.mention"

@@ -13,6 +13,7 @@ from remembrancer.agents import repository as agents
 from remembrancer.agents.schemas import Agent
 from remembrancer.db.engine import Database
 from remembrancer.errors import Conflict, NotFound
+from remembrancer.paging import LARGEST_PAGE, Page
 from remembrancer.preferences import repository, rules
 from remembrancer.preferences.schemas import (
     AgentMemoryConfig,
@@ -26,7 +27,7 @@ from remembrancer.preferences.schemas import (
     ToggleUpdate,
 )
 from remembrancer.preferences.scopes import in_effect
-from remembrancer.text import LARGEST_PAGE, Page, check_range, id_from_cursor, to_cursor
+from remembrancer.text import check_range, id_from_cursor, to_cursor
 from remembrancer.users import repository as users
 
 

@@ -10,6 +10,7 @@ from remembrancer.db.engine import Database
 from remembrancer.errors import Conflict, Forbidden, NotFound
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
+from remembrancer.paging import LARGEST_PAGE, Page
 from remembrancer.spaces import deletion, repository
 from remembrancer.spaces.access import (
     SpaceAccess,
@@ -27,7 +28,7 @@ from remembrancer.spaces.schemas import (
     SpaceCreate,
     SpaceUpdate,
 )
-from remembrancer.text import LARGEST_PAGE, Page, check_range, id_from_cursor, to_cursor
+from remembrancer.text import check_range, id_from_cursor, to_cursor
 from remembrancer.users import repository as users
 
 

@@ -12,7 +12,8 @@ from remembrancer.access import Actor, Role
 from remembrancer.db.engine import Database
 from remembrancer.errors import Conflict, NotFound, PreconditionFailed
 from remembrancer.ids import new_uuid
-from remembrancer.text import LARGEST_PAGE, Page, check_range, id_from_cursor, to_cursor
+from remembrancer.paging import LARGEST_PAGE, Page
+from remembrancer.text import check_range, id_from_cursor, to_cursor
 from remembrancer.users import repository
 from remembrancer.users.schemas import (
     KnownUser,
