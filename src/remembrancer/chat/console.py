@@ -18,16 +18,16 @@ class Console:
 
     def __init__(
         self,
-        memory: Remembrancer,
+        app: Remembrancer,
         actor: Actor,
         conversation_id: UUID,
         *,
         directory: Path = Path(),
     ) -> None:
-        self._memory = memory
+        self._app = app
         self._place = Place(actor, conversation_id)
         self._directory = directory
-        self._commands = Commands(memory)
+        self._commands = Commands(app)
 
     async def typed(self, text: str) -> str:
         """Return what is said to ``text``; without a model, what an agent would be told."""
@@ -40,14 +40,14 @@ class Console:
         conversation_id = self._place.conversation_id
         assert conversation_id is not None
         # The agent is the conversation's.
-        turn = await self._memory.turns.begin(
+        turn = await self._app.turns.begin(
             self._place.actor, conversation_id, MessageCreate(content=text)
         )
-        model = self._memory.language_model
+        model = self._app.language_model
         if model is None:
             return f"{turn.context.stable.text}\n{turn.context.dynamic.text}".rstrip()
         answer = await model.reply(*prompt(turn))
-        await self._memory.turns.finish(self._place.actor, conversation_id, answer)
+        await self._app.turns.finish(self._place.actor, conversation_id, answer)
         return answer
 
     def _kept(self, file: File) -> str:

@@ -55,10 +55,10 @@ class DiscordMessenger:
 
 
 def add_memory_command(
-    tree: "app_commands.CommandTree[Any]", memory: Remembrancer, agent_id: UUID | None = None
+    tree: "app_commands.CommandTree[Any]", app: Remembrancer, agent_id: UUID | None = None
 ) -> None:
     """Let a bot answer ``/memory``, for the agent it speaks for. The agent never sees it."""
-    commands = ChatCommands(memory, agent_id)
+    commands = ChatCommands(app, agent_id)
 
     async def on_memory(interaction: discord.Interaction[Any], what: str = "list") -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)

@@ -59,10 +59,10 @@ class Messenger(Protocol):
 class ChatCommands:
     """Serves ``/memory`` on any platform, for one agent of one store."""
 
-    def __init__(self, memory: Remembrancer, agent_id: UUID | None = None) -> None:
-        self._memory = memory
+    def __init__(self, app: Remembrancer, agent_id: UUID | None = None) -> None:
+        self._app = app
         self._agent_id = agent_id
-        self._commands = Commands(memory)
+        self._commands = Commands(app)
 
     async def serve(self, messenger: Messenger, typed: Typed) -> bool:
         """Answer a command, to its author alone; return false for what is none.
@@ -95,11 +95,11 @@ class ChatCommands:
             platform_user_id=typed.platform_user_id,
             display_name=typed.display_name.strip()[:200] or typed.platform_user_id,
         )
-        user = await self._memory.users.resolve(service, who)
+        user = await self._app.users.resolve(service, who)
         actor = as_actor(user, self._agent_id, entry_point=platform)
         if not isinstance(command, Command) or command.name not in {"pause", "resume"}:
             return Place(actor)
-        opened = await self._memory.conversations.create(
+        opened = await self._app.conversations.create(
             actor,
             made(
                 ConversationCreate,

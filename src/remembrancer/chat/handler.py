@@ -47,8 +47,8 @@ Handle = Callable[[Place, Command], Awaitable[Reply]]
 class Commands:
     """Answers ``/memory`` for one store."""
 
-    def __init__(self, memory: Remembrancer) -> None:
-        self._memory = memory
+    def __init__(self, app: Remembrancer) -> None:
+        self._app = app
         self._handlers: dict[str, Handle] = {
             "list": self._list,
             "search": self._search,
@@ -100,18 +100,18 @@ class Commands:
         return _listed(page, command, "places")
 
     async def _page(self, place: Place, wanted: MemoryFilter, number: int) -> MemoryPage:
-        page = await self._memory.memories.list(place.actor, wanted, limit=PAGE)
+        page = await self._app.memories.list(place.actor, wanted, limit=PAGE)
         for _ in range(number - 1):
             if page.next_cursor is None:
                 return page.model_copy(update={"memories": []})
-            page = await self._memory.memories.list(
+            page = await self._app.memories.list(
                 place.actor, wanted, limit=PAGE, cursor=page.next_cursor
             )
         return page
 
     async def _search(self, place: Place, command: Command) -> Reply:
         wanted = made(RecallQuery, query=command.text, limit=FOUND, sources=["memory"])
-        answer = await self._memory.recalls.recall(place.actor, wanted)
+        answer = await self._app.recalls.recall(place.actor, wanted)
         if not answer.hits:
             return said("Nothing is remembered about that.")
         return Reply(
@@ -119,7 +119,7 @@ class Commands:
         )
 
     async def _show(self, place: Place, command: Command) -> Reply:
-        found = await self._memory.memories.get(place.actor, command.id)
+        found = await self._app.memories.get(place.actor, command.id)
         lines = [
             _line(found.id, found.content, shared=found.user_id is None),
             [
@@ -142,26 +142,24 @@ class Commands:
             category=command.category or Category.OTHER,
             platform=place.actor.entry_point,
         )
-        written = await self._memory.memories.remember(place.actor, statement, source="chat")
+        written = await self._app.memories.remember(place.actor, statement, source="chat")
         known = written.outcome is Outcome.MENTIONED
         word = "I knew that already: " if known else "Remembered: "
         return Reply([[Piece(word), *_line(written.memory.id, written.memory.content)]])
 
     async def _edit(self, place: Place, command: Command) -> Reply:
         changes = made(MemoryUpdate, content=command.text)
-        updated = await self._memory.memories.update(
-            place.actor, command.id, changes, source="chat"
-        )
+        updated = await self._app.memories.update(place.actor, command.id, changes, source="chat")
         version = f" (version {updated.version})"
         return Reply([[Piece("Updated: "), *_line(updated.id, updated.content), Piece(version)]])
 
     async def _delete(self, place: Place, command: Command) -> Reply:
-        gone = await self._memory.memories.forget(place.actor, command.id)
+        gone = await self._app.memories.forget(place.actor, command.id)
         return said(f"Deleted: '{gone.content}'")
 
     async def _delete_all(self, place: Place, command: Command) -> Reply:
         user_id = place.actor.require_user()
-        erasure = self._memory.erasure
+        erasure = self._app.erasure
         receipt = await erasure.erase_user(place.actor, user_id, memories_only=True)
         code = confirmation(receipt)
         if not receipt.total:
@@ -183,7 +181,7 @@ class Commands:
         user_id, agent_id = place.actor.require_user(), place.actor.agent_id
         if agent_id is None:
             return said("No agent is meant here.")
-        preferences = self._memory.preferences
+        preferences = self._app.preferences
         if command.text == "reset":
             await preferences.reset(place.actor, user_id, agent_id)
         elif command.text:
@@ -201,7 +199,7 @@ class Commands:
         if place.conversation_id is None:
             return said("There is no conversation here to pause.")
         paused = command.name == "pause"
-        await self._memory.conversations.pause(place.actor, place.conversation_id, paused=paused)
+        await self._app.conversations.pause(place.actor, place.conversation_id, paused=paused)
         return said(
             "Paused: nothing that is said here is remembered, until /memory resume."
             if paused
@@ -212,7 +210,7 @@ class Commands:
         user_id = place.actor.require_user()
         lines = [
             json.dumps(line, ensure_ascii=False)
-            async for line in self._memory.export.lines(place.actor, user_id)
+            async for line in self._app.export.lines(place.actor, user_id)
         ]
         content = "".join(f"{line}\n" for line in lines).encode()
         text = [[Piece(f"Everything that is kept of you: {len(lines)} lines.")]]

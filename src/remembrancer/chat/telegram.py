@@ -54,11 +54,11 @@ class TelegramMessenger:
 
 def add_memory_command(
     application: "Application[Any, Any, Any, Any, Any, Any]",
-    memory: Remembrancer,
+    app: Remembrancer,
     agent_id: UUID | None = None,
 ) -> None:
     """Let a bot answer ``/memory``, for the agent it speaks for. The agent never sees it."""
-    commands = ChatCommands(memory, agent_id)
+    commands = ChatCommands(app, agent_id)
 
     async def on_memory(update: Update, context: Any) -> None:
         message, user, chat = update.effective_message, update.effective_user, update.effective_chat

@@ -23,36 +23,36 @@ UserOption = Annotated[
 AgentOption = Annotated[str | None, typer.Option(help="An agent: id, or a name that only one has.")]
 
 
-async def actor_for(memory: Remembrancer, user: str | None, agent: str | None) -> Actor:
+async def actor_for(app: Remembrancer, user: str | None, agent: str | None) -> Actor:
     """Return the actor for the user and agent named on the command line."""
     return SERVICE.acting_for(
-        await find_user(memory, user) if user is not None else None,
-        await find_agent(memory, agent) if agent is not None else None,
+        await find_user(app, user) if user is not None else None,
+        await find_agent(app, agent) if agent is not None else None,
     )
 
 
-async def find_user(memory: Remembrancer, named: str) -> UUID:
+async def find_user(app: Remembrancer, named: str) -> UUID:
     """Return the one user that is meant; ``InvalidInput`` lists who could be."""
     if user_id := as_id(named):
-        return (await memory.users.get(SERVICE, user_id)).id
+        return (await app.users.get(SERVICE, user_id)).id
     platform, colon, platform_user_id = named.partition(":")
     if colon:
         try:
-            return (await memory.users.find(SERVICE, platform, platform_user_id)).id
+            return (await app.users.find(SERVICE, platform, platform_user_id)).id
         except NotFound:
             pass
-    found = await memory.users.named(SERVICE, named, limit=SHOWN + 1)
+    found = await app.users.named(SERVICE, named, limit=SHOWN + 1)
     if len(found) == 1:
         return found[0].id
     if not found:
-        return await _nobody(memory)
+        return await _nobody(app)
     raise InvalidInput(
         f"several people have this name: {_listed([_who(user) for user in found])}", field="user"
     )
 
 
-async def _nobody(memory: Remembrancer) -> UUID:
-    page = await memory.users.list(SERVICE, limit=SHOWN + 1)
+async def _nobody(app: Remembrancer) -> UUID:
+    page = await app.users.list(SERVICE, limit=SHOWN + 1)
     known = _listed([_who(user) for user in page.items])
     raise InvalidInput(
         f"nobody has this name; known are {known}" if known else "nobody is known yet",
@@ -60,11 +60,11 @@ async def _nobody(memory: Remembrancer) -> UUID:
     )
 
 
-async def find_agent(memory: Remembrancer, named: str) -> UUID:
+async def find_agent(app: Remembrancer, named: str) -> UUID:
     """Return the one agent that is meant; ``InvalidInput`` lists which could be."""
     if agent_id := as_id(named):
-        return (await memory.agents.get(SERVICE, agent_id)).id
-    agents = await all_agents(memory)
+        return (await app.agents.get(SERVICE, agent_id)).id
+    agents = await all_agents(app)
     found = [agent for agent in agents if agent.name.casefold() == named.casefold()]
     if len(found) == 1:
         return found[0].id
@@ -76,12 +76,12 @@ async def find_agent(memory: Remembrancer, named: str) -> UUID:
     raise InvalidInput(reason, field="agent")
 
 
-async def all_agents(memory: Remembrancer) -> list[Agent]:
+async def all_agents(app: Remembrancer) -> list[Agent]:
     """Return every agent."""
     found: list[Agent] = []
     cursor = None
     while True:
-        page = await memory.agents.list(SERVICE, limit=200, cursor=cursor)
+        page = await app.agents.list(SERVICE, limit=200, cursor=cursor)
         found += page.items
         if (cursor := page.next_cursor) is None:
             return found

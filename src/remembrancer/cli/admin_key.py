@@ -12,11 +12,11 @@ FILE = "admin.key"
 _LEAST = len(PREFIX) + 32
 
 
-async def ensure_admin_key(memory: Remembrancer) -> Path:
+async def ensure_admin_key(app: Remembrancer) -> Path:
     """Make the key at the first start, let the store know it, and return where it lies."""
-    path = memory.settings.data_dir.expanduser().absolute() / FILE
+    path = app.settings.data_dir.expanduser().absolute() / FILE
     try:
-        await memory.keys.adopt(f"admin key in {path}"[:200], _kept(path))
+        await app.keys.adopt(f"admin key in {path}"[:200], _kept(path))
     except OSError as error:
         reason = error.strerror or "it cannot be read"
         raise ConfigurationError(f"the admin key {path}: {reason}") from error

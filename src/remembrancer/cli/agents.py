@@ -12,7 +12,7 @@ from remembrancer.cli.actors import all_agents, find_agent
 from remembrancer.cli.output import as_json, console, day, table
 from remembrancer.cli.runtime import SERVICE, with_store
 
-app = typer.Typer(help="The assistants that read and write memory.", no_args_is_help=True)
+group = typer.Typer(help="The assistants that read and write memory.", no_args_is_help=True)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Which = Annotated[str, typer.Argument(help="Id, or a name that only one has.")]
@@ -23,7 +23,7 @@ MemoryScope = Annotated[
 ]
 
 
-@app.command("list")
+@group.command("list")
 def list_(context: typer.Context, json: Json = False) -> None:
     """List agents in the order they were made."""
     agents = with_store(context, all_agents)
@@ -33,17 +33,17 @@ def list_(context: typer.Context, json: Json = False) -> None:
         _show(agents)
 
 
-@app.command()
+@group.command()
 def show(context: typer.Context, agent: Which, json: Json = False) -> None:
     """Show one agent."""
 
-    async def work(memory: Remembrancer) -> Agent:
-        return await memory.agents.get(SERVICE, await find_agent(memory, agent))
+    async def work(app: Remembrancer) -> Agent:
+        return await app.agents.get(SERVICE, await find_agent(app, agent))
 
     _show_one(with_store(context, work), json)
 
 
-@app.command()
+@group.command()
 def create(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="What it is called.")],
@@ -54,13 +54,13 @@ def create(
     """Make an agent."""
     wanted = AgentCreate(name=name, **_given(description=description, memory_scope=memory_scope))
 
-    async def work(memory: Remembrancer) -> Agent:
-        return await memory.agents.create(SERVICE, wanted)
+    async def work(app: Remembrancer) -> Agent:
+        return await app.agents.create(SERVICE, wanted)
 
     _show_one(with_store(context, work), json)
 
 
-@app.command()
+@group.command()
 def update(
     context: typer.Context,
     agent: Which,
@@ -73,8 +73,8 @@ def update(
     given = _given(name=name, description=description, memory_scope=memory_scope)
     changes = AgentUpdate(**given)
 
-    async def work(memory: Remembrancer) -> Agent:
-        return await memory.agents.update(SERVICE, await find_agent(memory, agent), changes)
+    async def work(app: Remembrancer) -> Agent:
+        return await app.agents.update(SERVICE, await find_agent(app, agent), changes)
 
     _show_one(with_store(context, work), json)
 

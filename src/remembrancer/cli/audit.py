@@ -40,11 +40,11 @@ def audit(
 ) -> None:
     """Print the latest lines of the audit log. Ids and outcomes, never content."""
 
-    async def work(memory: Remembrancer) -> Page[AuditLine]:
+    async def work(app: Remembrancer) -> Page[AuditLine]:
         wanted = made(
             AuditFilter,
-            user_id=await find_user(memory, user) if user is not None else None,
-            actor_user_id=await find_user(memory, actor) if actor is not None else None,
+            user_id=await find_user(app, user) if user is not None else None,
+            actor_user_id=await find_user(app, actor) if actor is not None else None,
             action=action,
             target_id=target,
             entry_point=entry_point,
@@ -52,7 +52,7 @@ def audit(
             until=until,
             outcome="refused" if refused else None,
         )
-        return await memory.audit_log.list(ADMIN, wanted, limit=limit, cursor=cursor)
+        return await app.audit_log.list(ADMIN, wanted, limit=limit, cursor=cursor)
 
     page = with_store(context, work)
     if json:

@@ -27,12 +27,12 @@ def chat(
     Ends with Ctrl-D. Without a language model it shows what an agent would be told.
     """
 
-    async def work(memory: Remembrancer) -> None:
-        actor = await actor_for(memory, user, agent)
-        opened = await memory.conversations.create(
+    async def work(app: Remembrancer) -> None:
+        actor = await actor_for(app, user, agent)
+        opened = await app.conversations.create(
             actor, ConversationCreate(agent_id=actor.agent_id, platform="console")
         )
-        console = Console(memory, actor, opened.id)
+        console = Console(app, actor, opened.id)
         while line := await asyncio.to_thread(_line):
             if not line.strip():
                 continue

@@ -70,29 +70,29 @@ def _private(about: str, path: Path) -> Finding:
     return Finding(good, about, f"{path} (mode {mode:04o}{advice})")
 
 
-async def examine(memory: Remembrancer) -> list[Finding]:
+async def examine(app: Remembrancer) -> list[Finding]:
     """Look at the open store."""
-    model = await _model(memory)
+    model = await _model(app)
     return [
-        *await _server(memory),
-        *await _row_security(memory),
+        *await _server(app),
+        *await _row_security(app),
         model,
-        _language_model(memory.settings),
-        _guard(memory.settings),
-        await _holdings(memory),
+        _language_model(app.settings),
+        _guard(app.settings),
+        await _holdings(app),
         # a question in another model's numbers cannot be asked
-        *(_plan(await recall_plan(memory)) if model.good else []),
+        *(_plan(await recall_plan(app)) if model.good else []),
     ]
 
 
-async def _rows(memory: Remembrancer, statement: Any, **binds: Any) -> Sequence[Any]:
-    async with memory.database.system() as connection:
+async def _rows(app: Remembrancer, statement: Any, **binds: Any) -> Sequence[Any]:
+    async with app.database.system() as connection:
         return (await connection.execute(statement, binds)).all()
 
 
-async def _server(memory: Remembrancer) -> list[Finding]:
-    [row] = await _rows(memory, _SERVER)
-    kind = "embedded" if memory.settings.database_url is None else "your server"
+async def _server(app: Remembrancer) -> list[Finding]:
+    [row] = await _rows(app, _SERVER)
+    kind = "embedded" if app.settings.database_url is None else "your server"
     return [
         Finding(row.number >= 160000, "Postgres", f"{row.server} ({kind})"),
         Finding(row.vector is not None, "pgvector", row.vector or "is not installed"),
@@ -100,9 +100,9 @@ async def _server(memory: Remembrancer) -> list[Finding]:
     ]
 
 
-async def _row_security(memory: Remembrancer) -> list[Finding]:
-    unguarded = [row.relname for row in await _rows(memory, _OPEN)]
-    [role] = await _rows(memory, _OWNED, role=APP_ROLE)
+async def _row_security(app: Remembrancer) -> list[Finding]:
+    unguarded = [row.relname for row in await _rows(app, _OPEN)]
+    [role] = await _rows(app, _OWNED, role=APP_ROLE)
     owns = f"owns {role.owned} tables or indexes" if role.owned else "owns nothing"
     bound = "is not bound by row-level security" if role.unbound else "bound by it"
     return [
@@ -115,10 +115,10 @@ async def _row_security(memory: Remembrancer) -> list[Finding]:
     ]
 
 
-async def _model(memory: Remembrancer) -> Finding:
-    mine = memory.embedder
-    rows = await _rows(memory, _MODEL)
-    sizes = [row.size for row in await _rows(memory, _SIZES)]
+async def _model(app: Remembrancer) -> Finding:
+    mine = app.embedder
+    rows = await _rows(app, _MODEL)
+    sizes = [row.size for row in await _rows(app, _SIZES)]
     stored = rows[0] if rows else None
     if stored is not None and (stored.name, stored.dimensions) != (mine.name, mine.dimensions):
         return Finding(
@@ -151,8 +151,8 @@ def _guard(settings: Settings) -> Finding:
     return Finding(True, "Guard", told)
 
 
-async def _holdings(memory: Remembrancer) -> Finding:
-    held = await counts(memory.database)
+async def _holdings(app: Remembrancer) -> Finding:
+    held = await counts(app.database)
     return Finding(
         True,
         "Holds",

@@ -21,8 +21,8 @@ def doctor(context: typer.Context) -> None:
         Finding(True, "Python", f"{platform.python_version()} on {sys.platform}"),
     ]
 
-    async def work(memory: Remembrancer) -> list[Finding]:
-        return await examine(memory)
+    async def work(app: Remembrancer) -> list[Finding]:
+        return await examine(app)
 
     # first the store, which makes the directory if there was none
     found = with_store(context, work, check_model=False)

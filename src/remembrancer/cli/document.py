@@ -17,7 +17,7 @@ from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import BudgetPreview
 from remembrancer.validation import wrong_field
 
-app = typer.Typer(help="A user's memory as one document.", no_args_is_help=True)
+group = typer.Typer(help="A user's memory as one document.", no_args_is_help=True)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Whom = Annotated[
@@ -25,7 +25,7 @@ Whom = Annotated[
 ]
 
 
-@app.command("export")
+@group.command("export")
 def export_document(
     context: typer.Context,
     user: Whom,
@@ -37,8 +37,8 @@ def export_document(
 ) -> None:
     """Write a user's memory as a JSON document: facts, places and counts."""
 
-    async def work(memory: Remembrancer) -> MemoryDocument:
-        return await memory.documents.read(await actor_for(memory, user, agent))
+    async def work(app: Remembrancer) -> MemoryDocument:
+        return await app.documents.read(await actor_for(app, user, agent))
 
     if output is not None and output.exists():
         raise typer.BadParameter("the file exists", param_hint="--output")
@@ -53,7 +53,7 @@ def export_document(
     )
 
 
-@app.command("import")
+@group.command("import")
 def import_document(
     context: typer.Context,
     user: Whom,
@@ -64,10 +64,10 @@ def import_document(
     """Add what a document has and the user has not. Again, it changes nothing."""
     document = _read(file)
 
-    async def work(memory: Remembrancer) -> DocumentImportResult:
-        actor = await actor_for(memory, user, agent)
+    async def work(app: Remembrancer) -> DocumentImportResult:
+        actor = await actor_for(app, user, agent)
         with error_console().status("Importing"):
-            return await memory.documents.import_(actor, document)
+            return await app.documents.import_(actor, document)
 
     added = with_store(context, work)
     if json:
@@ -93,8 +93,8 @@ def budget(
 ) -> None:
     """Show how much of a user's budget is used, and what would be evicted for more."""
 
-    async def work(memory: Remembrancer) -> BudgetPreview:
-        return await memory.memories.budget(await actor_for(memory, user, None), adding=adding)
+    async def work(app: Remembrancer) -> BudgetPreview:
+        return await app.memories.budget(await actor_for(app, user, None), adding=adding)
 
     preview = with_store(context, work)
     if json:

@@ -14,7 +14,7 @@ from remembrancer.cli.output import as_json, console, error_console, progress, t
 from remembrancer.cli.runtime import SERVICE, with_store
 from remembrancer.erasure.schemas import Receipt
 
-app = typer.Typer(help="Delete for good; nothing of it can be undone.", no_args_is_help=True)
+group = typer.Typer(help="Delete for good; nothing of it can be undone.", no_args_is_help=True)
 
 Apply = Annotated[bool, typer.Option("--apply", help="Delete; without it, only count.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before deleting.")]
@@ -26,7 +26,7 @@ Erase = Callable[[Remembrancer, bool], Awaitable[Receipt]]
 """Erases, or counts what would be if the second argument is true."""
 
 
-@app.command("user")
+@group.command("user")
 def erase_user(
     context: typer.Context,
     user: Whom,
@@ -39,15 +39,15 @@ def erase_user(
 ) -> None:
     """Delete everything of a user: what they said, what was made of it, who they are."""
 
-    async def erase(memory: Remembrancer, dry_run: bool) -> Receipt:
-        return await memory.erasure.erase_user(
-            SERVICE, await find_user(memory, user), dry_run=dry_run, memories_only=memories_only
+    async def erase(app: Remembrancer, dry_run: bool) -> Receipt:
+        return await app.erasure.erase_user(
+            SERVICE, await find_user(app, user), dry_run=dry_run, memories_only=memories_only
         )
 
     _carry_out(context, erase, apply=apply, yes=yes, json=json)
 
 
-@app.command("memory")
+@group.command("memory")
 def erase_memory(
     context: typer.Context,
     user: Whom,
@@ -58,14 +58,14 @@ def erase_memory(
 ) -> None:
     """Delete a user's memory, with its versions, mentions and associations."""
 
-    async def erase(memory: Remembrancer, dry_run: bool) -> Receipt:
-        actor = SERVICE.acting_for(await find_user(memory, user))
-        return await memory.erasure.erase_memory(actor, memory_id, dry_run=dry_run)
+    async def erase(app: Remembrancer, dry_run: bool) -> Receipt:
+        actor = SERVICE.acting_for(await find_user(app, user))
+        return await app.erasure.erase_memory(actor, memory_id, dry_run=dry_run)
 
     _carry_out(context, erase, apply=apply, yes=yes, json=json)
 
 
-@app.command("message")
+@group.command("message")
 def erase_message(
     context: typer.Context,
     user: Whom,
@@ -77,11 +77,9 @@ def erase_message(
 ) -> None:
     """Delete a user's message, the summaries over it, and what rests on it alone."""
 
-    async def erase(memory: Remembrancer, dry_run: bool) -> Receipt:
-        actor = SERVICE.acting_for(await find_user(memory, user))
-        return await memory.erasure.erase_message(
-            actor, conversation_id, message_id, dry_run=dry_run
-        )
+    async def erase(app: Remembrancer, dry_run: bool) -> Receipt:
+        actor = SERVICE.acting_for(await find_user(app, user))
+        return await app.erasure.erase_message(actor, conversation_id, message_id, dry_run=dry_run)
 
     _carry_out(context, erase, apply=apply, yes=yes, json=json)
 
@@ -93,12 +91,12 @@ def export(
 ) -> None:
     """Write everything that is kept of a user to a file, as JSON Lines."""
 
-    async def work(memory: Remembrancer) -> int:
-        user_id = await find_user(memory, user)
+    async def work(app: Remembrancer) -> int:
+        user_id = await find_user(app, user)
         count = 0
         with output.open("x", encoding="utf-8") as file, progress() as bar:
             task = bar.add_task("Rows", total=None)
-            async for line in memory.export.lines(SERVICE, user_id):
+            async for line in app.export.lines(SERVICE, user_id):
                 file.write(dumps(line, ensure_ascii=False) + "\n")
                 count += 1
                 bar.update(task, completed=count)
@@ -118,15 +116,15 @@ def export(
 def _carry_out(context: typer.Context, erase: Erase, *, apply: bool, yes: bool, json: bool) -> None:
     """Count what would be deleted; with ``apply`` show that, ask, and delete."""
 
-    async def work(memory: Remembrancer) -> Receipt:
-        would = await erase(memory, True)
+    async def work(app: Remembrancer) -> Receipt:
+        would = await erase(app, True)
         if not apply:
             return would
         if not yes:
             error_console().print(_counted(would))
             typer.confirm(f"Delete {would.total:,} rows for good?", abort=True, err=True)
         with error_console().status("Deleting"):
-            return await erase(memory, False)
+            return await erase(app, False)
 
     receipt = with_store(context, work)
     if json:

@@ -73,11 +73,11 @@ def import_(
     )
     readings = [open_export(file, format, options) for file in files]
 
-    async def work(memory: Remembrancer) -> tuple[ImportResult, float]:
-        actor = await actor_for(memory, user, agent)
+    async def work(app: Remembrancer) -> tuple[ImportResult, float]:
+        actor = await actor_for(app, user, agent)
         began = time.monotonic()
         with progress() as bar:
-            done = await _carry_out(memory, actor, readings, bar, together, dry_run)
+            done = await _carry_out(app, actor, readings, bar, together, dry_run)
         return done, time.monotonic() - began
 
     done, seconds = with_store(context, work)
@@ -85,7 +85,7 @@ def import_(
 
 
 async def _carry_out(
-    memory: Remembrancer,
+    app: Remembrancer,
     actor: Actor,
     readings: list[Reading],
     bar: Progress,
@@ -93,7 +93,7 @@ async def _carry_out(
     dry_run: bool,
 ) -> ImportResult:
     task = bar.add_task("Reading", total=None)
-    importer = Importer(memory, actor, lambda count: bar.advance(task, count), together=together)
+    importer = Importer(app, actor, lambda count: bar.advance(task, count), together=together)
     found = ImportResult()
     for reading in readings:
         held = await importer.check(reading)

@@ -19,9 +19,9 @@ def jobs(
 ) -> None:
     """Show background jobs, newest first, and count them all."""
 
-    async def work(memory: Remembrancer) -> tuple[JobCounts, Sequence[Job]]:
-        page = await memory.jobs.list(ADMIN, status=status, limit=limit)
-        return await memory.jobs.counts(ADMIN), page.items
+    async def work(app: Remembrancer) -> tuple[JobCounts, Sequence[Job]]:
+        page = await app.jobs.list(ADMIN, status=status, limit=limit)
+        return await app.jobs.counts(ADMIN), page.items
 
     counts, found = with_store(context, work)
     if json:

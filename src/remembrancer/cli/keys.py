@@ -16,17 +16,17 @@ from remembrancer.cli.runtime import ADMIN, with_store
 from remembrancer.errors import InvalidInput
 from remembrancer.keys.schemas import Key, KeyCreate, NewKey
 
-app = typer.Typer(help="API keys: who may talk to the server.", no_args_is_help=True)
+group = typer.Typer(help="API keys: who may talk to the server.", no_args_is_help=True)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@app.command("list")
+@group.command("list")
 def list_(context: typer.Context, json: Json = False) -> None:
     """List all keys, without their secrets."""
 
-    async def work(memory: Remembrancer) -> Sequence[Key]:
-        return await memory.keys.list(ADMIN)
+    async def work(app: Remembrancer) -> Sequence[Key]:
+        return await app.keys.list(ADMIN)
 
     keys = with_store(context, work)
     if json:
@@ -35,7 +35,7 @@ def list_(context: typer.Context, json: Json = False) -> None:
         _show(keys)
 
 
-@app.command()
+@group.command()
 def create(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="What it is for, such as 'discord bot'.")],
@@ -50,14 +50,14 @@ def create(
     if (role is Role.USER) != (user is not None):
         raise InvalidInput("is needed for the role user, and for no other", field="user")
 
-    async def work(memory: Remembrancer) -> NewKey:
+    async def work(app: Remembrancer) -> NewKey:
         wanted = KeyCreate(
             name=name,
             role=role,
-            user_id=await find_user(memory, user) if user is not None else None,
+            user_id=await find_user(app, user) if user is not None else None,
             expires_at=expires_at.replace(tzinfo=UTC) if expires_at else None,
         )
-        return await memory.keys.create(ADMIN, wanted)
+        return await app.keys.create(ADMIN, wanted)
 
     made = with_store(context, work)
     if json:
@@ -69,7 +69,7 @@ def create(
     )
 
 
-@app.command()
+@group.command()
 def revoke(
     context: typer.Context,
     key_id: Annotated[UUID, typer.Argument(help="The id that `keys list` shows.")],
@@ -77,8 +77,8 @@ def revoke(
 ) -> None:
     """Make a key worthless from now on."""
 
-    async def work(memory: Remembrancer) -> Key:
-        return await memory.keys.revoke(ADMIN, key_id)
+    async def work(app: Remembrancer) -> Key:
+        return await app.keys.revoke(ADMIN, key_id)
 
     revoked = with_store(context, work)
     if json:

@@ -24,7 +24,7 @@ from remembrancer.validation import made, server_address
 if TYPE_CHECKING:
     from remembrancer.client import AsyncClient
 
-app = typer.Typer(help="Memory for assistants that speak MCP.", invoke_without_command=True)
+group = typer.Typer(help="Memory for assistants that speak MCP.", invoke_without_command=True)
 
 UrlOption = Annotated[
     str | None, typer.Option(help="A running server to use instead of the database.")
@@ -38,10 +38,10 @@ UserOption = Annotated[
 ]
 AgentOption = Annotated[str | None, typer.Option(help="The agent: id, or a name only one has.")]
 
-app.command("install")(mcp_install.install)
+group.command("install")(mcp_install.install)
 
 
-@app.callback()
+@group.callback()
 def serve(
     context: typer.Context,
     url: UrlOption = None,
@@ -96,18 +96,18 @@ def key_of(settings: McpSettings, key_file: Path | None) -> str:
 @asynccontextmanager
 async def _store(settings: Settings, chosen: McpSettings) -> AsyncIterator[Source]:
     """Yield the memory of one user in the store of this machine."""
-    async with Remembrancer.open(settings=settings) as memory:
-        yield StoreSource(memory, await _actor(memory, chosen))
+    async with Remembrancer.open(settings=settings) as app:
+        yield StoreSource(app, await _actor(app, chosen))
 
 
-async def _actor(memory: Remembrancer, chosen: McpSettings) -> Actor:
-    found = await actor_for(memory, chosen.user, chosen.agent)
+async def _actor(app: Remembrancer, chosen: McpSettings) -> Actor:
+    found = await actor_for(app, chosen.user, chosen.agent)
     actor = replace(found, entry_point="mcp")
     if actor.user_id is not None:
         return actor
     me = account()
     who = made(ResolveUser, platform="local", platform_user_id=me, display_name=me)
-    return actor.acting_for((await memory.users.resolve(SERVICE, who)).id)
+    return actor.acting_for((await app.users.resolve(SERVICE, who)).id)
 
 
 def account() -> str:

@@ -24,8 +24,8 @@ def migrate_preferences(
     Interrupted or repeated, this makes what is missing and nothing else.
     """
 
-    async def work(memory: Remembrancer) -> MigrationCounts:
-        migration = ToggleMigration(memory.database)
+    async def work(app: Remembrancer) -> MigrationCounts:
+        migration = ToggleMigration(app.database)
         todo = await migration.plan(ADMIN)
         if not apply:
             return todo

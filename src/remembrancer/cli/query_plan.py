@@ -56,18 +56,18 @@ class _Explaining:
         raise _ExplainedError(rows[0][0][0])
 
 
-async def recall_plan(memory: Remembrancer) -> Plan | None:
+async def recall_plan(app: Remembrancer) -> Plan | None:
     """Explain a recall for the user with most to search; null where there is none."""
-    async with memory.database.system() as connection:
+    async with app.database.system() as connection:
         biggest = (await connection.execute(_BIGGEST)).first()
     if biggest is None:
         return None
     recall = Recall(
-        cast("Database", _Explaining(memory.database)),
-        memory.embedder,
-        memory.access_counts,
-        memory.reads,
-        longest_query=memory.settings.limits.message_characters,
+        cast("Database", _Explaining(app.database)),
+        app.embedder,
+        app.access_counts,
+        app.reads,
+        longest_query=app.settings.limits.message_characters,
     )
     actor = Actor(Role.SERVICE, user_id=biggest.owner_id, entry_point="cli")
     await _explained(recall, actor)  # reads into the cache what a server at work has there

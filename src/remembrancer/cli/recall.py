@@ -47,8 +47,8 @@ def recall(
         as_of=as_of.replace(tzinfo=UTC) if as_of else None,
     )
 
-    async def work(memory: Remembrancer) -> RecallAnswer:
-        return await memory.recalls.recall(await actor_for(memory, user, agent), wanted)
+    async def work(app: Remembrancer) -> RecallAnswer:
+        return await app.recalls.recall(await actor_for(app, user, agent), wanted)
 
     answer = with_store(context, work)
     if json:

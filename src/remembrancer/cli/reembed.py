@@ -22,8 +22,8 @@ def reembed(context: typer.Context) -> None:
         screen.print(f"{swapped:,} vectors are of the configured model now. Restart the server.")
 
 
-async def _work(memory: Remembrancer) -> int | None:
-    work = Reembedding(memory.database, memory.embedder)
+async def _work(app: Remembrancer) -> int | None:
+    work = Reembedding(app.database, app.embedder)
     if not await work.needed():
         return None
     todo = await work.begin()

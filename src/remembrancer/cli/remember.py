@@ -51,9 +51,9 @@ def remember(
         allow_similar=allow_similar,
     )
 
-    async def work(memory: Remembrancer) -> RememberResult:
-        actor = await actor_for(memory, user, agent)
-        return await memory.memories.remember(actor, statement, source="cli")
+    async def work(app: Remembrancer) -> RememberResult:
+        actor = await actor_for(app, user, agent)
+        return await app.memories.remember(actor, statement, source="cli")
 
     written = with_store(context, work)
     if json:

@@ -14,7 +14,9 @@ from remembrancer.memories.schemas import Category, Kind, Memory
 from remembrancer.review.schemas import MOST_DECISIONS, Decision, ReviewDecision, ReviewResult
 from remembrancer.validation import made
 
-app = typer.Typer(help="What waits for somebody to say whether it is right.", no_args_is_help=True)
+group = typer.Typer(
+    help="What waits for somebody to say whether it is right.", no_args_is_help=True
+)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 As = Annotated[
@@ -25,12 +27,12 @@ Ids = Annotated[list[str] | None, typer.Argument(help="Ids of memories that wait
 All = Annotated[bool, typer.Option("--all", help="All that waits.")]
 
 
-@app.command("list")
+@group.command("list")
 def list_(context: typer.Context, user: As, json: Json = False) -> None:
     """List what waits for a user, the newest first."""
 
-    async def work(memory: Remembrancer) -> list[Memory]:
-        return await _waiting(memory, await actor_for(memory, user, None))
+    async def work(app: Remembrancer) -> list[Memory]:
+        return await _waiting(app, await actor_for(app, user, None))
 
     waiting = with_store(context, work)
     if json:
@@ -43,7 +45,7 @@ def list_(context: typer.Context, user: As, json: Json = False) -> None:
     console().print(table("Id", "Found", "Category", "Content", "From message", rows=rows))
 
 
-@app.command()
+@group.command()
 def confirm(
     context: typer.Context, user: As, ids: Ids = None, everything: All = False, json: Json = False
 ) -> None:
@@ -51,7 +53,7 @@ def confirm(
     _decide(context, user, ids, everything, Decision.CONFIRM, json=json)
 
 
-@app.command()
+@group.command()
 def reject(
     context: typer.Context, user: As, ids: Ids = None, everything: All = False, json: Json = False
 ) -> None:
@@ -59,7 +61,7 @@ def reject(
     _decide(context, user, ids, everything, Decision.REJECT, json=json)
 
 
-@app.command()
+@group.command()
 def edit(
     context: typer.Context,
     user: As,
@@ -77,13 +79,13 @@ def edit(
     _decide(context, user, [memory_id], False, Decision.CONFIRM, json=json, **changes)
 
 
-@app.command()
+@group.command()
 def reopen(context: typer.Context, user: As, ids: Ids = None, json: Json = False) -> None:
     """Let wait again what was rejected by mistake."""
     _decide(context, user, ids, False, Decision.REOPEN, json=json)
 
 
-@app.command()
+@group.command()
 def share(context: typer.Context, user: As, ids: Ids = None, json: Json = False) -> None:
     """Say that something is right and show it to the members of its space."""
     _decide(context, user, ids, False, Decision.SHARE, json=json)
@@ -102,16 +104,16 @@ def _decide(
     if everything == bool(ids):
         raise InvalidInput("name some, or give --all", field="ids")
 
-    async def work(memory: Remembrancer) -> list[ReviewResult]:
-        actor = await actor_for(memory, user, None)
-        chosen = ids or [one.id for one in await _waiting(memory, actor)]
+    async def work(app: Remembrancer) -> list[ReviewResult]:
+        actor = await actor_for(app, user, None)
+        chosen = ids or [one.id for one in await _waiting(app, actor)]
         done: list[ReviewResult] = []
         for start in range(0, len(chosen), MOST_DECISIONS):
             some = [
                 made(ReviewDecision, memory_id=one, decision=decision, **changes)
                 for one in chosen[start : start + MOST_DECISIONS]
             ]
-            done += await memory.review.decide(actor, some)
+            done += await app.review.decide(actor, some)
         return done
 
     done = with_store(context, work)
@@ -122,11 +124,11 @@ def _decide(
     console().print(table("Id", "Outcome", "Now", "Why", rows=rows))
 
 
-async def _waiting(memory: Remembrancer, actor: Actor) -> list[Memory]:
+async def _waiting(app: Remembrancer, actor: Actor) -> list[Memory]:
     found: list[Memory] = []
     cursor = None
     while True:
-        page = await memory.review.waiting(actor, limit=200, cursor=cursor)
+        page = await app.review.waiting(actor, limit=200, cursor=cursor)
         found += page.memories
         cursor = page.next_cursor
         if cursor is None:

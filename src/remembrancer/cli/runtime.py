@@ -42,8 +42,8 @@ def with_store(
     log_to_stderr("warning" if settings.log_level == "info" else settings.log_level)
 
     async def opened() -> T:
-        async with Remembrancer.open(settings=settings, check_model=check_model) as memory:
-            return await work(memory)
+        async with Remembrancer.open(settings=settings, check_model=check_model) as app:
+            return await work(app)
 
     return run(opened())
 

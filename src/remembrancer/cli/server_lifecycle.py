@@ -40,21 +40,21 @@ async def until_stopped(settings: Settings, *, with_sample: bool) -> None:
 async def _serve(
     settings: Settings, listener: socket.socket, stopping: Stopping, *, with_sample: bool
 ) -> None:
-    async with Remembrancer.open(settings=settings) as memory:
-        key_file = await ensure_admin_key(memory)
+    async with Remembrancer.open(settings=settings) as app:
+        key_file = await ensure_admin_key(app)
         if with_sample:
-            await sample.fill(memory)
-        app = create_app(memory)
+            await sample.fill(app)
+        server_app = create_app(app)
         welcome = Welcome(
             address=_address(settings, listener),
-            login=app.state.sessions.new_link(),
+            login=server_app.state.sessions.new_link(),
             key_file=key_file,
-            held=await counts(memory.database),
-            question=await _question(memory),
+            held=await counts(app.database),
+            question=await _question(app),
         )
-        server = QuietServer(app, ready=welcome.show)
+        server = QuietServer(server_app, ready=welcome.show)
         stopping.server = server
-        async with memory.worker.running() if settings.jobs.in_server else nullcontext():
+        async with app.worker.running() if settings.jobs.in_server else nullcontext():
             await server.serve(sockets=[listener])
 
 
@@ -66,10 +66,10 @@ def _address(settings: Settings, listener: socket.socket) -> str:
     return f"http://{shown}:{listener.getsockname()[1]}"
 
 
-async def _question(memory: Remembrancer) -> tuple[User, str] | None:
+async def _question(app: Remembrancer) -> tuple[User, str] | None:
     """Return somebody who is known, and what to ask for them."""
     first = sample.load().people[0].links[0]
-    users = (await memory.users.list(ADMIN, limit=50)).items
+    users = (await app.users.list(ADMIN, limit=50)).items
     for user in users:
         if first in user.platform_links:
             return user, sample.load().questions[0].query

@@ -15,7 +15,7 @@ from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import Memory
 from remembrancer.spaces.schemas import Member, MemberAdd, Space, SpaceCreate
 
-app = typer.Typer(help="Spaces: what several people keep facts about.", no_args_is_help=True)
+group = typer.Typer(help="Spaces: what several people keep facts about.", no_args_is_help=True)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 As = Annotated[
@@ -29,17 +29,17 @@ Whom = Annotated[
 Fact = Annotated[str, typer.Argument(help="Id of one of the user's own memories in a space.")]
 
 
-@app.command("list")
+@group.command("list")
 def list_(context: typer.Context, user: As, json: Json = False) -> None:
     """List the spaces a user is a member of."""
 
-    async def work(memory: Remembrancer) -> list[Space]:
-        return await _all(memory, await actor_for(memory, user, None))
+    async def work(app: Remembrancer) -> list[Space]:
+        return await _all(app, await actor_for(app, user, None))
 
     _show(with_store(context, work), json)
 
 
-@app.command()
+@group.command()
 def create(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="What it is called.")],
@@ -50,11 +50,11 @@ def create(
 ) -> None:
     """Make a space; the user owns it."""
 
-    async def work(memory: Remembrancer) -> Space:
-        actor = await actor_for(memory, user, None)
-        joining = [await find_user(memory, one) for one in member or ()]
+    async def work(app: Remembrancer) -> Space:
+        actor = await actor_for(app, user, None)
+        joining = [await find_user(app, one) for one in member or ()]
         space = SpaceCreate(name=name, description=description, member_ids=joining)
-        return await memory.spaces.create(actor, space)
+        return await app.spaces.create(actor, space)
 
     made = with_store(context, work)
     if json:
@@ -63,7 +63,7 @@ def create(
         _show([made], json)
 
 
-@app.command("add-member")
+@group.command("add-member")
 def add_member(
     context: typer.Context,
     space: Which,
@@ -74,10 +74,10 @@ def add_member(
 ) -> None:
     """Let somebody join a space, as its owner."""
 
-    async def work(memory: Remembrancer) -> Member:
-        actor = await actor_for(memory, user, None)
-        joining = MemberAdd(user_id=await find_user(memory, member), role=role)
-        return await memory.spaces.add_member(actor, await _find(memory, actor, space), joining)
+    async def work(app: Remembrancer) -> Member:
+        actor = await actor_for(app, user, None)
+        joining = MemberAdd(user_id=await find_user(app, member), role=role)
+        return await app.spaces.add_member(actor, await _find(app, actor, space), joining)
 
     added = with_store(context, work)
     if json:
@@ -87,26 +87,26 @@ def add_member(
         console().print(table("Id", "Name", "Role", "Joined", rows=rows))
 
 
-@app.command("remove-member")
+@group.command("remove-member")
 def remove_member(context: typer.Context, space: Which, member: Whom, user: As) -> None:
     """Take somebody out of a space, as its owner; what they shared stays shared."""
 
-    async def work(memory: Remembrancer) -> None:
-        actor = await actor_for(memory, user, None)
-        space_id = await _find(memory, actor, space)
-        await memory.spaces.remove_member(actor, space_id, await find_user(memory, member))
+    async def work(app: Remembrancer) -> None:
+        actor = await actor_for(app, user, None)
+        space_id = await _find(app, actor, space)
+        await app.spaces.remove_member(actor, space_id, await find_user(app, member))
 
     with_store(context, work)
     console().print("Removed.")
 
 
-@app.command()
+@group.command()
 def share(context: typer.Context, memory_id: Fact, user: As, json: Json = False) -> None:
     """Show a fact to the members of its space, as its author."""
     _set(context, memory_id, user, Visibility.SHARED, json)
 
 
-@app.command()
+@group.command()
 def unshare(context: typer.Context, memory_id: Fact, user: As, json: Json = False) -> None:
     """Make a fact private again, as its author."""
     _set(context, memory_id, user, Visibility.PRIVATE, json)
@@ -115,9 +115,9 @@ def unshare(context: typer.Context, memory_id: Fact, user: As, json: Json = Fals
 def _set(
     context: typer.Context, memory_id: str, user: str, visibility: Visibility, json: bool
 ) -> None:
-    async def work(memory: Remembrancer) -> Memory:
-        actor = await actor_for(memory, user, None)
-        return await memory.facts.set_visibility(actor, memory_id, visibility)
+    async def work(app: Remembrancer) -> Memory:
+        actor = await actor_for(app, user, None)
+        return await app.facts.set_visibility(actor, memory_id, visibility)
 
     changed = with_store(context, work)
     if json:
@@ -126,25 +126,23 @@ def _set(
         console().print(f"{changed.id} is {changed.visibility.value} now.")
 
 
-async def _all(memory: Remembrancer, actor: Actor) -> list[Space]:
+async def _all(app: Remembrancer, actor: Actor) -> list[Space]:
     found: list[Space] = []
     cursor = None
     while True:
-        page = await memory.spaces.list(actor, limit=200, cursor=cursor)
+        page = await app.spaces.list(actor, limit=200, cursor=cursor)
         found += page.items
         if (cursor := page.next_cursor) is None:
             return found
 
 
-async def _find(memory: Remembrancer, actor: Actor, named: str) -> UUID:
+async def _find(app: Remembrancer, actor: Actor, named: str) -> UUID:
     """Return the one space of the user that is meant; ``InvalidInput`` if that is not clear."""
     try:
         return UUID(named)
     except ValueError:
         found = [
-            space
-            for space in await _all(memory, actor)
-            if space.name.casefold() == named.casefold()
+            space for space in await _all(app, actor) if space.name.casefold() == named.casefold()
         ]
     if len(found) == 1:
         return found[0].id

@@ -22,8 +22,8 @@ def summarize(
     if everything == (conversation is not None):
         raise InvalidInput("name one, or give --all", field="conversation")
 
-    async def work(memory: Remembrancer) -> Counter[str]:
-        pending = await memory.summaries.pending(ADMIN)
+    async def work(app: Remembrancer) -> Counter[str]:
+        pending = await app.summaries.pending(ADMIN)
         if conversation is not None:
             known = {one.conversation_id: one.messages for one in pending}
             pending = [Pending(conversation_id=conversation, messages=known.get(conversation, 0))]
@@ -31,7 +31,7 @@ def summarize(
         with progress() as bar:
             task = bar.add_task("Messages", total=sum(one.messages for one in pending))
             for one in pending:
-                summarised = await memory.summaries.summarise(
+                summarised = await app.summaries.summarise(
                     ADMIN, one.conversation_id, progress=lambda count: bar.advance(task, count)
                 )
                 done["conversations"] += summarised.messages > 0

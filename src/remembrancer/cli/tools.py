@@ -13,7 +13,7 @@ from remembrancer.cli.output import as_json, console, plain, table
 from remembrancer.cli.runtime import with_store
 from remembrancer.tools.registry import Tool, ToolAnswer, ToolContext, anthropic_tool, openai_tool
 
-app = typer.Typer(help="Tools that models call.", no_args_is_help=True)
+group = typer.Typer(help="Tools that models call.", no_args_is_help=True)
 
 
 class ToolFormat(StrEnum):
@@ -23,7 +23,7 @@ class ToolFormat(StrEnum):
     ANTHROPIC = "anthropic"
 
 
-@app.command("list")
+@group.command("list")
 def list_tools(
     context: typer.Context,
     format: Annotated[  # noqa: A002
@@ -32,8 +32,8 @@ def list_tools(
 ) -> None:
     """List the tools, or print their schemas."""
 
-    async def work(memory: Remembrancer) -> list[Tool[Any]]:
-        return memory.tools.select()
+    async def work(app: Remembrancer) -> list[Tool[Any]]:
+        return app.tools.select()
 
     tools = with_store(context, work, check_model=False)
     if format is not None:
@@ -44,7 +44,7 @@ def list_tools(
     console().print(table("Tool", "What it does", rows=rows))
 
 
-@app.command("call")
+@group.command("call")
 def call_tool(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="Of the tool, as `tools list` shows it.")],
@@ -58,9 +58,9 @@ def call_tool(
     """Call a tool as a model would, and print what the model would be given."""
     where = ToolContext(conversation_id=conversation, message_id=message)
 
-    async def work(memory: Remembrancer) -> ToolAnswer:
-        actor = await actor_for(memory, user, agent)
-        return await memory.tools.call(actor, name, arguments, where)
+    async def work(app: Remembrancer) -> ToolAnswer:
+        actor = await actor_for(app, user, agent)
+        return await app.tools.call(actor, name, arguments, where)
 
     answer = with_store(context, work)
     if json:

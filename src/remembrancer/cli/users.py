@@ -13,7 +13,7 @@ from remembrancer.cli.runtime import SERVICE, with_store
 from remembrancer.identity.schemas import LinkResult, Merge
 from remembrancer.users.schemas import PlatformLink, ResolveUser, User
 
-app = typer.Typer(help="People and the platforms they speak from.", no_args_is_help=True)
+group = typer.Typer(help="People and the platforms they speak from.", no_args_is_help=True)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Whom = Annotated[
@@ -21,7 +21,7 @@ Whom = Annotated[
 ]
 
 
-@app.command("list")
+@group.command("list")
 def list_(
     context: typer.Context,
     limit: Annotated[int, typer.Option(min=1, help="Most users.")] = 50,
@@ -29,12 +29,12 @@ def list_(
 ) -> None:
     """List users in the order they were first seen."""
 
-    async def work(memory: Remembrancer) -> list[User]:
+    async def work(app: Remembrancer) -> list[User]:
         found: list[User] = []
         cursor = None
         while len(found) < limit:
             size = min(200, limit - len(found))
-            page = await memory.users.list(SERVICE, limit=size, cursor=cursor)
+            page = await app.users.list(SERVICE, limit=size, cursor=cursor)
             found += page.items
             if (cursor := page.next_cursor) is None:
                 break
@@ -43,17 +43,17 @@ def list_(
     _show(with_store(context, work), json)
 
 
-@app.command()
+@group.command()
 def show(context: typer.Context, user: Whom, json: Json = False) -> None:
     """Show one user."""
 
-    async def work(memory: Remembrancer) -> User:
-        return await memory.users.get(SERVICE, await find_user(memory, user))
+    async def work(app: Remembrancer) -> User:
+        return await app.users.get(SERVICE, await find_user(app, user))
 
     _show_one(with_store(context, work), json)
 
 
-@app.command()
+@group.command()
 def resolve(
     context: typer.Context,
     platform: Annotated[str, typer.Argument(help="Such as discord.")],
@@ -70,13 +70,13 @@ def resolve(
         time_zone=time_zone,
     )
 
-    async def work(memory: Remembrancer) -> User:
-        return await memory.users.resolve(SERVICE, who)
+    async def work(app: Remembrancer) -> User:
+        return await app.users.resolve(SERVICE, who)
 
     _show_one(with_store(context, work), json)
 
 
-@app.command()
+@group.command()
 def link(
     context: typer.Context,
     user: Whom,
@@ -87,8 +87,8 @@ def link(
     """Say that a platform id is this user; merges them with whoever it belongs to."""
     added = PlatformLink(platform=platform, platform_user_id=platform_user_id)
 
-    async def work(memory: Remembrancer) -> LinkResult:
-        return await memory.identity.link(SERVICE, await find_user(memory, user), added)
+    async def work(app: Remembrancer) -> LinkResult:
+        return await app.identity.link(SERVICE, await find_user(app, user), added)
 
     linked = with_store(context, work)
     _show_one(linked, json)
@@ -96,7 +96,7 @@ def link(
         _tell(linked.merge)
 
 
-@app.command()
+@group.command()
 def unlink(
     context: typer.Context,
     user: Whom,
@@ -106,14 +106,14 @@ def unlink(
     """Take a platform id from a user; what was remembered stays with the user."""
     link = PlatformLink(platform=platform, platform_user_id=platform_user_id)
 
-    async def work(memory: Remembrancer) -> None:
-        await memory.identity.unlink(SERVICE, await find_user(memory, user), link)
+    async def work(app: Remembrancer) -> None:
+        await app.identity.unlink(SERVICE, await find_user(app, user), link)
 
     with_store(context, work)
     console().print("Unlinked.")
 
 
-@app.command()
+@group.command()
 def merge(
     context: typer.Context,
     user: Whom,
@@ -122,9 +122,9 @@ def merge(
 ) -> None:
     """Merge two users who are one person into the first."""
 
-    async def work(memory: Remembrancer) -> Merge:
-        survivor, merged = await find_user(memory, user), await find_user(memory, other)
-        return await memory.identity.merge(SERVICE, survivor, merged)
+    async def work(app: Remembrancer) -> Merge:
+        survivor, merged = await find_user(app, user), await find_user(app, other)
+        return await app.identity.merge(SERVICE, survivor, merged)
 
     done = with_store(context, work)
     if json:
@@ -133,7 +133,7 @@ def merge(
         _tell(done)
 
 
-@app.command()
+@group.command()
 def unmerge(
     context: typer.Context,
     user: Whom,
@@ -141,8 +141,8 @@ def unmerge(
 ) -> None:
     """Take a merge back: two people again, each with what was theirs."""
 
-    async def work(memory: Remembrancer) -> Merge:
-        return await memory.identity.undo_merge(SERVICE, await find_user(memory, user), undo_id)
+    async def work(app: Remembrancer) -> Merge:
+        return await app.identity.undo_merge(SERVICE, await find_user(app, user), undo_id)
 
     console().print(f"{with_store(context, work).merged_id} is somebody else again.")
 

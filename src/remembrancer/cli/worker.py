@@ -27,9 +27,9 @@ def worker(
 async def _until_stopped(settings: Settings, *, once: bool) -> None:
     Stopping().install()
     try:
-        async with Remembrancer.open(settings=settings) as memory:
+        async with Remembrancer.open(settings=settings) as app:
             if not once:
                 console().print("The worker is ready. Ctrl-C stops it.")
-            await memory.worker.run(once=once)
+            await app.worker.run(once=once)
     except asyncio.CancelledError:
         return  # told to stop; what was being done is back in the queue

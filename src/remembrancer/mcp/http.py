@@ -22,8 +22,8 @@ class McpEndpoint:
     each request says for whom it is. Any key may be given an agent with ``?agent_id=``.
     """
 
-    def __init__(self, memory: Remembrancer) -> None:
-        self._memory = memory
+    def __init__(self, app: Remembrancer) -> None:
+        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -31,12 +31,12 @@ class McpEndpoint:
         # Streams of its own accord a server without sessions has none to send.
         if request.method != "POST":
             raise HTTPException(405, "MCP is spoken with POST here", {"Allow": "POST"})
-        _check_origin(request, self._memory.settings.server.public_url)
+        _check_origin(request, self._app.settings.server.public_url)
         actor = await self._actor(request)
         body = await request.body()
         from remembrancer.mcp.sources import StoreSource  # noqa: PLC0415 - as below
 
-        scope[_SOURCE] = StoreSource(self._memory, actor)
+        scope[_SOURCE] = StoreSource(self._app, actor)
         await self._answer(scope, _Again(body, receive), send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -49,7 +49,7 @@ class McpEndpoint:
             self._server,
             json_response=True,
             stateless=True,
-            max_request_body_size=self._memory.settings.limits.body_bytes,
+            max_request_body_size=self._app.settings.limits.body_bytes,
         )
         async with manager.run():
             await manager.handle_request(scope, receive, send)
@@ -67,7 +67,7 @@ class McpEndpoint:
         kind, _, secret = request.headers.get("authorization", "").partition(" ")
         if kind.lower() != "bearer" or not secret.strip():
             raise Unauthenticated("send an API key: Authorization: Bearer …")
-        caller = await self._memory.keys.authenticate(secret.strip(), entry_point="mcp")
+        caller = await self._app.keys.authenticate(secret.strip(), entry_point="mcp")
         request.app.state.rate_limit.count(str(caller.key_id))
         named = [_id(request, name) for name in ("user_id", "agent_id")]
         return caller.acting_for(*named)

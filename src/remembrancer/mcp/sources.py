@@ -57,8 +57,8 @@ def naming(trusted: bool, user_id: UUID | None, agent_id: UUID | None) -> Sequen
 class StoreSource:
     """The store that is open in this process, for one actor."""
 
-    def __init__(self, memory: Remembrancer, actor: Actor) -> None:
-        self._memory = memory
+    def __init__(self, app: Remembrancer, actor: Actor) -> None:
+        self._app = app
         self._actor = actor
 
     @property
@@ -69,23 +69,23 @@ class StoreSource:
 
     async def tools(self) -> Sequence[Mapping[str, Any]]:
         """Return the tools of the registry."""
-        return [plain_tool(tool) for tool in self._memory.tools.select()]
+        return [plain_tool(tool) for tool in self._app.tools.select()]
 
     async def call(self, whom: Whom, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
         """Call a tool of the registry."""
-        return await self._memory.tools.call(self._for(whom), name, arguments, ToolContext())
+        return await self._app.tools.call(self._for(whom), name, arguments, ToolContext())
 
     async def document(self, whom: Whom) -> MemoryDocument:
         """Return the memory document."""
-        return await self._memory.documents.read(self._for(whom))
+        return await self._app.documents.read(self._for(whom))
 
     async def history(self, whom: Whom, memory_id: str) -> MemoryHistory:
         """Return a memory with its history."""
-        return await self._memory.memories.get(self._for(whom), memory_id)
+        return await self._app.memories.get(self._for(whom), memory_id)
 
     async def context(self, whom: Whom, wanted: ContextQuery) -> Context:
         """Return what an agent is told."""
-        return await self._memory.contexts.context(self._for(whom), wanted)
+        return await self._app.contexts.context(self._for(whom), wanted)
 
     def _for(self, whom: Whom) -> Actor:
         return self._actor.acting_for(whom.user_id, whom.agent_id)

@@ -12,8 +12,8 @@ from remembrancer.conversations.schemas import Message
 from remembrancer.errors import InvalidInput
 from remembrancer.extraction.schemas import Chunk
 from remembrancer.memories.schemas import Memory, Told
-from remembrancer.web.dependencies import About, PageRequest
-from remembrancer.web.memories import names
+from remembrancer.web.dependencies import PageRequest, UserRequest
+from remembrancer.web.memories import agent_and_space_names
 
 router = APIRouter(prefix="/people/{user_id}/conversations")
 
@@ -22,10 +22,12 @@ _MOST: Final = 200
 
 
 @router.get("")
-async def list_conversations(here: About, cursor: str | None = None) -> Response:
+async def list_conversations(request: UserRequest, cursor: str | None = None) -> Response:
     """List conversations, newest first."""
-    page = await here.memory.conversations.list(here.acting, limit=50, cursor=cursor)
-    return here.page("conversations/list.html", page=page, **await names(here))
+    page = await request.app.conversations.list(request.user_actor, limit=50, cursor=cursor)
+    return request.render(
+        "conversations/list.html", page=page, **await agent_and_space_names(request)
+    )
 
 
 @dataclass(slots=True)
@@ -51,23 +53,26 @@ def stretches(messages: Sequence[Message], chunks: Sequence[Chunk]) -> list[Stre
 
 @router.get("/{conversation_id}")
 async def show(
-    here: About, conversation_id: UUID, before: int | None = None, message: UUID | None = None
+    request: UserRequest,
+    conversation_id: UUID,
+    before: int | None = None,
+    message: UUID | None = None,
 ) -> Response:
     """Show messages beside their summaries: the last ones, or those around one of them."""
-    talks = here.memory.conversations
-    talk = await talks.get(here.acting, conversation_id)
+    talks = request.app.conversations
+    talk = await talks.get(request.user_actor, conversation_id)
     if before is not None and before < 1:
         raise InvalidInput("must be a position in the conversation", field="before")
     if message is not None:
-        position = await talks.position(here.acting, conversation_id, message)
+        position = await talks.position(request.user_actor, conversation_id, message)
         before = position + WINDOW // 2
-    said = await talks.window(here.acting, conversation_id, last=WINDOW, before=before)
-    found = await here.memory.memories.told_in(here.acting, conversation_id)
+    said = await talks.window(request.user_actor, conversation_id, last=WINDOW, before=before)
+    found = await request.app.memories.told_in(request.user_actor, conversation_id)
     shown = {each.id for each in said}
-    return here.page(
+    return request.render(
         "conversations/one.html",
         talk=talk,
-        stretches=stretches(said, await _chunks(here, conversation_id)),
+        stretches=stretches(said, await _chunks(request, conversation_id)),
         first=said[0].position if said else 0,
         last=said[-1].position if said else 0,
         window=WINDOW,
@@ -76,16 +81,16 @@ async def show(
         others=list(
             {one.memory.id: one.memory for one in found if one.message_id not in shown}.values()
         ),
-        **await names(here),
+        **await agent_and_space_names(request),
     )
 
 
-async def _chunks(here: PageRequest, conversation_id: UUID) -> list[Chunk]:
+async def _chunks(request: PageRequest, conversation_id: UUID) -> list[Chunk]:
     found: list[Chunk] = []
     cursor: str | None = None
     while True:
-        page = await here.memory.summaries.chunks(
-            here.acting, conversation_id, limit=_MOST, cursor=cursor
+        page = await request.app.summaries.chunks(
+            request.user_actor, conversation_id, limit=_MOST, cursor=cursor
         )
         found += page.items
         cursor = page.next_cursor

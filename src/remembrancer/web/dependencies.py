@@ -1,29 +1,30 @@
-"""Who asks for a page, about whom, and what a form of theirs says."""
+"""What page handlers depend on: a signed-in request, the user a page is about, posted forms."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
 from uuid import UUID
 
 from fastapi import Depends, Request
+from starlette.datastructures import QueryParams
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from remembrancer.access import Actor
+from remembrancer.access import Actor, Role
 from remembrancer.app import Remembrancer
-from remembrancer.errors import Forbidden, InvalidInput, Unauthenticated
+from remembrancer.errors import Forbidden, InvalidInput, RemembrancerError, Unauthenticated
 from remembrancer.users.schemas import User
 from remembrancer.web.pages import is_partial, render
 from remembrancer.web.sessions import NOT_SIGNED_IN, Notice, Session, Undo
 
-_MOST_FIELDS = 1500
+_MAX_FIELDS = 1500
 
 
 class Form:
-    """What was filled in. Empty fields count as left out."""
+    """The fields of a posted form. An empty field counts as absent."""
 
-    def __init__(self, pairs: list[tuple[str, str]]) -> None:
-        self._pairs = pairs
+    def __init__(self, pairs: list[tuple[str, str]] | None = None) -> None:
+        self._pairs = pairs or []
 
     def get(self, name: str) -> str | None:
         """Return the last value of a field, null if it is empty or missing."""
@@ -34,72 +35,90 @@ class Form:
         """Return the values of a field that are not empty."""
         return [value for key, value in self._pairs if key == name and value.strip()]
 
-    def given(self, *names: str) -> dict[str, Any]:
-        """Return those of these fields that are not empty."""
+    def values(self, *names: str) -> dict[str, Any]:
+        """Return the named fields that are not empty."""
         return {name: value for name in names if (value := self.get(name)) is not None}
 
 
 @dataclass(frozen=True)
 class PageRequest:
-    """A request of somebody who is signed in."""
+    """A request of a signed-in browser, with the answers that handlers give."""
 
-    request: Request
-    memory: Remembrancer
+    http: Request
+    app: Remembrancer
     session: Session
     actor: Actor
     person: User | None = None
 
     @property
-    def acting(self) -> Actor:
-        """The actor for the person the page is about."""
-        assert self.person is not None
-        return self.actor.acting_for(self.person.id)
-
-    @property
     def user(self) -> User:
-        """The person the page is about."""
+        """The user that the page is about."""
         assert self.person is not None
         return self.person
 
     @property
+    def user_actor(self) -> Actor:
+        """The actor for the user that the page is about."""
+        return self.actor.acting_for(self.user.id)
+
+    @property
     def base(self) -> str:
-        """The address that the pages about the person begin with."""
+        """The start of the addresses of pages about the user."""
         return f"/people/{self.user.id}"
 
     @property
-    def partial(self) -> bool:
-        """Whether a script asks for a part of a page."""
-        return is_partial(self.request)
+    def query(self) -> QueryParams:
+        """The query parameters."""
+        return self.http.query_params
 
-    def page(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-        """Return a page."""
+    @property
+    def partial_target(self) -> str | None:
+        """The id of the element that a script asks to replace; null for a whole page."""
+        return self.http.headers.get("hx-target") if is_partial(self.http) else None
+
+    def next_page(self, cursor: str | None) -> str | None:
+        """Return the address of the next page of a list, null after the last page."""
+        if cursor is None:
+            return None
+        url = self.http.url.include_query_params(cursor=cursor)
+        return f"{url.path}?{url.query}"
+
+    def render(
+        self,
+        template: str,
+        status: int | None = None,
+        *,
+        error: RemembrancerError | None = None,
+        **values: Any,
+    ) -> HTMLResponse:
+        """Return a page; with an ``error`` to show, its status is the error's."""
         return render(
-            self.request,
+            self.http,
             template,
-            values,
+            {**values, "error": error},
             actor=self.actor,
             session=self.session,
             person=self.person,
-            status=status,
+            status=status or (error.status if error else 200),
         )
 
-    def say(
+    def notify(
         self, text: str, undo: str | None = None, *, fields: tuple[tuple[str, str], ...] = ()
     ) -> None:
-        """Say something on the page that comes next; ``undo`` is what takes it back."""
-        self.session.say(Notice(text, Undo(undo, fields=fields) if undo else None))
+        """Show a notice on the next page; ``undo`` is the address that reverts the change."""
+        self.session.add_notice(Notice(text, Undo(undo, fields=fields) if undo else None))
 
-    def done(self, to: str, template: str | None = None, **values: Any) -> Response:
-        """Answer a change: with a part of the page where a script asked, else by going there."""
-        if self.partial and template is not None:
-            return self.page(template, **values)
-        if self.partial:
-            return Response(status_code=204, headers={"HX-Redirect": to})
-        return RedirectResponse(to, status_code=303)
+    def redirect(self, address: str, template: str | None = None, **values: Any) -> Response:
+        """Answer a change: with part of a page if a script asked for one, else by a redirect."""
+        if not is_partial(self.http):
+            return RedirectResponse(address, status_code=303)
+        if template is not None:
+            return self.render(template, **values)
+        return Response(status_code=204, headers={"HX-Redirect": address})
 
 
-async def visit(request: Request) -> PageRequest:
-    """Return the visit of who is signed in, or raise ``Unauthenticated``."""
+async def session_request(request: Request) -> PageRequest:
+    """Return the request of a signed-in browser; raise ``Unauthenticated`` for any other."""
     state = request.app.state
     session = state.sessions.find(request)
     actor = await state.sessions.actor(request, state.memory)
@@ -109,44 +128,52 @@ async def visit(request: Request) -> PageRequest:
     return PageRequest(request, state.memory, session, actor)
 
 
-SignedIn = Annotated[PageRequest, Depends(visit)]
+SessionRequest = Annotated[PageRequest, Depends(session_request)]
 
 
-async def about(here: SignedIn, user_id: UUID) -> PageRequest:
-    """Return the visit to a person's pages; ``NotFound`` if it is not for the visitor."""
-    person = await here.memory.users.get(here.actor, user_id)
-    return PageRequest(here.request, here.memory, here.session, here.actor, person)
+async def admin_request(request: SessionRequest) -> PageRequest:
+    """Return the request of an admin; raise ``Forbidden`` for any other role."""
+    request.actor.require(Role.ADMIN)
+    return request
 
 
-About = Annotated[PageRequest, Depends(about)]
+AdminRequest = Annotated[PageRequest, Depends(admin_request)]
 
 
-async def sent(request: Request) -> Form:
-    """Return what a form sent, from a page of this server."""
+async def user_request(request: SessionRequest, user_id: UUID) -> PageRequest:
+    """Return the request for a page about a user; raise ``NotFound`` if the actor has no access."""
+    return replace(request, person=await request.app.users.get(request.actor, user_id))
+
+
+UserRequest = Annotated[PageRequest, Depends(user_request)]
+
+
+async def posted_form(request: Request) -> Form:
+    """Return the form in the body; raise ``Forbidden`` if another site posted it."""
     if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
-        raise Forbidden("forms of other sites change nothing here")
+        raise Forbidden("forms of other sites are not accepted; use the pages of this server")
     try:
         body = (await request.body()).decode()
-        pairs = parse_qsl(
-            body, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS
-        )
+        pairs = parse_qsl(body, keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)
     except ValueError:
-        raise InvalidInput("cannot be read as a form", field="body") from None
+        raise InvalidInput("must be an HTML form in UTF-8", field="body") from None
     return Form([(name, value.replace("\r\n", "\n")) for name, value in pairs])
 
 
-async def checked(here: SignedIn, form: Annotated[Form, Depends(sent)]) -> Form:
-    """Return a form of the visitor's session: it carries the session's token."""
-    here.session.check(form.get("token") or "")
+PostedForm = Annotated[Form, Depends(posted_form)]
+
+
+async def checked_form(request: SessionRequest, form: PostedForm) -> Form:
+    """Return a form that carries the token of its session."""
+    request.session.check(form.get("token") or "")
     return form
 
 
-Sent = Annotated[Form, Depends(sent)]
-Checked = Annotated[Form, Depends(checked)]
-OurForm = Depends(checked)
-"""For changes of which the form says nothing more than that it is ours."""
+CheckedForm = Annotated[Form, Depends(checked_form)]
+FORM_CHECK = Depends(checked_form)
+"""For handlers that need no field of the form."""
 
 
-def wanted(query: Mapping[str, str], *names: str) -> dict[str, str]:
-    """Return those of these parts of an address that are not empty."""
+def non_empty(query: Mapping[str, str], *names: str) -> dict[str, str]:
+    """Return the named query parameters that are not empty."""
     return {name: query[name] for name in names if query.get(name, "").strip()}

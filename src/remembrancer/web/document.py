@@ -10,7 +10,7 @@ from remembrancer.document.schemas import DocumentImport
 from remembrancer.errors import InvalidInput, RemembrancerError
 from remembrancer.validation import wrong_field
 from remembrancer.web import labels
-from remembrancer.web.dependencies import About, Checked, Form, PageRequest
+from remembrancer.web.dependencies import CheckedForm, Form, PageRequest, UserRequest
 
 router = APIRouter(prefix="/people/{user_id}/document")
 
@@ -19,16 +19,18 @@ SHOWN: Final = 100
 
 
 @router.get("")
-async def show(here: About) -> Response:
+async def show(request: UserRequest) -> Response:
     """Show the document."""
-    return await _show(here, Form([]))
+    return await _show(request, Form([]))
 
 
-async def _show(here: PageRequest, form: Form, error: RemembrancerError | None = None) -> Response:
-    return here.page(
+async def _show(
+    request: PageRequest, form: Form, error: RemembrancerError | None = None
+) -> Response:
+    return request.render(
         "document.html",
         error.status if error else 200,
-        document=await here.memory.documents.read(here.acting),
+        document=await request.app.documents.read(request.user_actor),
         most=SHOWN,
         form=form,
         error=error,
@@ -36,20 +38,20 @@ async def _show(here: PageRequest, form: Form, error: RemembrancerError | None =
 
 
 @router.post("")
-async def import_(here: About, form: Checked) -> Response:
+async def import_(request: UserRequest, form: CheckedForm) -> Response:
     """Add what a document has and the person has not."""
     try:
-        done = await here.memory.documents.import_(here.acting, _read(form), source="web")
+        done = await request.app.documents.import_(request.user_actor, _read(form), source="web")
     except RemembrancerError as error:
-        return await _show(here, form, error)
+        return await _show(request, form, error)
     facts = labels.plural(done.facts_added, "memory", "memories")
     said = f"{facts} and {labels.plural(done.pois_added, 'place')} added."
     if known := done.facts_known + done.pois_known:
         said += f" {known:,} known already."
     if done.evicted:
         said += f" {len(done.evicted):,} evicted, over the budget."
-    here.say(said)
-    return here.done(f"{here.base}/document")
+    request.notify(said)
+    return request.redirect(f"{request.base}/document")
 
 
 def _read(form: Form) -> DocumentImport:

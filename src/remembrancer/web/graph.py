@@ -6,7 +6,7 @@ from starlette.responses import Response
 from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import MemoryFilter, SortBy
 from remembrancer.web.charts import HEIGHT, WIDTH, picture
-from remembrancer.web.dependencies import About
+from remembrancer.web.dependencies import UserRequest
 
 router = APIRouter(prefix="/people/{user_id}/graph")
 
@@ -15,20 +15,22 @@ _MOST = 24
 
 
 @router.get("")
-async def choose(here: About) -> Response:
+async def choose(request: UserRequest) -> Response:
     """Show memories to begin at: the most important ones."""
     wanted = MemoryFilter(sort=SortBy.IMPORTANCE)
-    page = await here.memory.memories.list(here.acting, wanted, limit=30)
-    return here.page("graph/choose.html", memories=page.memories)
+    page = await request.app.memories.list(request.user_actor, wanted, limit=30)
+    return request.render("graph/choose.html", memories=page.memories)
 
 
 @router.get("/{memory_id}")
-async def show(here: About, memory_id: str, depth: int = 2) -> Response:
+async def show(request: UserRequest, memory_id: str, depth: int = 2) -> Response:
     """Draw what lies around a memory."""
     if depth not in {1, 2}:
         raise InvalidInput("must be 1 or 2", field="depth")
-    around = await here.memory.graph.neighbours(here.acting, memory_id, depth=depth, limit=_MOST)
-    return here.page(
+    around = await request.app.graph.neighbours(
+        request.user_actor, memory_id, depth=depth, limit=_MOST
+    )
+    return request.render(
         "graph/one.html",
         around=around,
         drawn=picture(around),

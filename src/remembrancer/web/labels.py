@@ -18,7 +18,7 @@ STATUSES: Final = {
     Status.INACTIVE: "Inactive",
     Status.EVICTED: "Evicted",
     Status.PENDING: "Waiting",
-    Status.FORGOTTEN: "ForgetOutcome",
+    Status.FORGOTTEN: "Forgotten",
 }
 ROLES: Final = {SpaceRole.OWNER: "Owner", SpaceRole.MEMBER: "Member"}
 RELATIONS: Final = {relation: relation.replace("_", " ") for relation in Relation}

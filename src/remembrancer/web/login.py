@@ -5,7 +5,7 @@ from starlette.responses import RedirectResponse, Response
 
 from remembrancer.access import Actor, Role
 from remembrancer.errors import Forbidden, InvalidInput, Unauthenticated
-from remembrancer.web.dependencies import Checked, OurForm, Sent, SignedIn
+from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, PostedForm, SessionRequest
 from remembrancer.web.pages import signed_out
 from remembrancer.web.sessions import COOKIE, ENTRY_POINT, Session, set_cookie
 
@@ -34,7 +34,7 @@ async def sign_in(request: Request) -> Response:
 
 
 @router.post("/signin")
-async def sign_in_by_key(request: Request, form: Sent) -> Response:
+async def sign_in_by_key(request: Request, form: PostedForm) -> Response:
     """Sign in with an API key."""
     memory = request.app.state.memory
     secret = (form.get("key") or "").strip()
@@ -63,29 +63,29 @@ def _entered(request: Request, session: Session, to: str) -> Response:
     return answer
 
 
-@router.post("/signout", dependencies=[OurForm])
-async def sign_out(here: SignedIn) -> Response:
+@router.post("/signout", dependencies=[FORM_CHECK])
+async def sign_out(request: SessionRequest) -> Response:
     """End the session."""
-    await here.memory.sign_ins.left(here.actor)
-    here.request.app.state.sessions.end(here.session)
+    await request.app.sign_ins.left(request.actor)
+    request.http.app.state.sessions.end(request.session)
     answer = RedirectResponse("/signin", status_code=303)
     answer.delete_cookie(COOKIE)
     return answer
 
 
 @router.post("/theme")
-async def set_theme(here: SignedIn, form: Checked) -> Response:
+async def set_theme(request: SessionRequest, form: CheckedForm) -> Response:
     """Show the pages light, dark, or as the system is set."""
     theme = form.get("theme") or "auto"
     if theme not in _THEMES:
         raise InvalidInput("must be auto, light or dark", field="theme")
-    here.session.theme = theme
+    request.session.theme = theme
     return RedirectResponse(_inside(form.get("back")), status_code=303)
 
 
 @router.get("/")
-async def home(here: SignedIn) -> Response:
-    """Lead a person to their memories, an admin to what runs here."""
-    if here.actor.role is Role.ADMIN:
+async def home(request: SessionRequest) -> Response:
+    """Lead a person to their memories, an admin to the overview."""
+    if request.actor.role is Role.ADMIN:
         return RedirectResponse("/admin", status_code=303)
-    return RedirectResponse(f"/people/{here.actor.require_user()}/memories", status_code=303)
+    return RedirectResponse(f"/people/{request.actor.require_user()}/memories", status_code=303)

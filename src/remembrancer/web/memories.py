@@ -23,7 +23,7 @@ from remembrancer.memories.schemas import (
     Status,
 )
 from remembrancer.validation import made
-from remembrancer.web.dependencies import About, Checked, Form, PageRequest, wanted
+from remembrancer.web.dependencies import CheckedForm, Form, PageRequest, UserRequest, non_empty
 
 router = APIRouter(prefix="/people/{user_id}/memories")
 
@@ -32,19 +32,19 @@ SOURCE: Final = "web"
 _SINGLE: Final = ("subject", "scope", "kept_for", "space_id", "text", "sort")
 
 
-async def names(here: PageRequest) -> dict[str, Any]:
+async def agent_and_space_names(request: PageRequest) -> dict[str, Any]:
     """Return the names of the agents and of the person's spaces, by id."""
-    agents = (await here.memory.agents.list(here.actor, limit=200)).items
-    spaces = (await here.memory.spaces.list(here.acting, limit=200)).items
+    agents = (await request.app.agents.list(request.actor, limit=200)).items
+    spaces = (await request.app.spaces.list(request.user_actor, limit=200)).items
     return {
         "agents": {agent.id: agent.name for agent in agents},
         "spaces": {space.id: space.name for space in spaces},
     }
 
 
-def _filter(here: PageRequest) -> MemoryFilter:
-    query = here.request.query_params
-    given: dict[str, Any] = dict(wanted(query, *_SINGLE))
+def _filter(request: PageRequest) -> MemoryFilter:
+    query = request.query
+    given: dict[str, Any] = dict(non_empty(query, *_SINGLE))
     for field, name in (("kinds", "kind"), ("categories", "category"), ("statuses", "status")):
         if chosen := [value for value in query.getlist(name) if value]:
             given[field] = chosen
@@ -54,37 +54,35 @@ def _filter(here: PageRequest) -> MemoryFilter:
 
 
 @router.get("")
-async def list_memories(here: About, cursor: str | None = None) -> Response:
+async def list_memories(request: UserRequest, cursor: str | None = None) -> Response:
     """List memories, by what is asked for in the address."""
-    asked = _filter(here)
-    page = await here.memory.memories.list(here.acting, asked, limit=PAGE, cursor=cursor)
-    more = here.request.url.include_query_params(cursor=page.next_cursor)
-    target = here.request.headers.get("hx-target") if here.partial else None
+    asked = _filter(request)
+    page = await request.app.memories.list(request.user_actor, asked, limit=PAGE, cursor=cursor)
     parts = {"results": "memories/results.html", "more": "memories/rows.html"}
-    template = parts.get(target or "")
-    above = {} if template else await _above(here)
-    return here.page(
+    template = parts.get(request.partial_target or "")
+    above = {} if template else await _above(request)
+    return request.render(
         template or "memories/list.html",
         page=page,
         asked=asked,
         filtered=asked != MemoryFilter(sort=asked.sort),
-        more=f"{more.path}?{more.query}" if page.next_cursor else None,
-        can_change=can_change(here),
+        more=request.next_page(page.next_cursor),
+        can_change=can_change(request),
         **above,
-        **await _choices(here),
+        **await _choices(request),
     )
 
 
-async def _above(here: PageRequest) -> dict[str, Any]:
+async def _above(request: PageRequest) -> dict[str, Any]:
     """Return what stands above the list: the budget, and how much waits."""
     waiting, budget = await asyncio.gather(
-        here.memory.review.waiting(here.acting, limit=1),
-        here.memory.memories.budget(here.acting),
+        request.app.review.waiting(request.user_actor, limit=1),
+        request.app.memories.budget(request.user_actor),
     )
     return {"budget": budget, "waiting": waiting.total}
 
 
-async def _choices(here: PageRequest) -> dict[str, Any]:
+async def _choices(request: PageRequest) -> dict[str, Any]:
     return {
         "kinds": list(Kind),
         "categories": list(Category),
@@ -94,40 +92,40 @@ async def _choices(here: PageRequest) -> dict[str, Any]:
             SortBy.IMPORTANCE: "Most important",
             SortBy.MOST_ACCESSED: "Most recalled",
         },
-        **await names(here),
+        **await agent_and_space_names(request),
     }
 
 
-def can_change(here: PageRequest) -> Any:
+def can_change(request: PageRequest) -> Any:
     """Return what says whether the visitor may change something of somebody's."""
 
     def check(memory: Any) -> bool:
-        return may_change(here.acting, memory.user_id or SHARED_OWNER)
+        return may_change(request.user_actor, memory.user_id or SHARED_OWNER)
 
     return check
 
 
 @router.get("/new")
-async def new(here: About) -> Response:
+async def new(request: UserRequest) -> Response:
     """Show an empty form."""
-    return await _form(here, Form([]))
+    return await _form(request, Form([]))
 
 
 async def _form(
-    here: PageRequest,
+    request: PageRequest,
     form: Form,
     error: RemembrancerError | None = None,
     memory: Memory | None = None,
 ) -> Response:
-    return here.page(
+    return request.render(
         "memories/form.html",
         status=error.status if error else 200,
         form=form,
         error=error,
         similar=error.extra["memory_id"] if isinstance(error, SimilarMemoryExists) else None,
         memory=memory,
-        chosen_space=here.request.query_params.get("space_id", ""),
-        **await _choices(here),
+        chosen_space=request.query.get("space_id", ""),
+        **await _choices(request),
     )
 
 
@@ -142,14 +140,14 @@ def _importance(form: Form) -> dict[str, float]:
 
 
 @router.post("")
-async def remember(here: About, form: Checked) -> Response:
+async def remember(request: UserRequest, form: CheckedForm) -> Response:
     """Remember a statement."""
     try:
-        space = form.given("space_id")
+        space = form.values("space_id")
         shared = {"visibility": Visibility.SHARED} if space and form.get("shared") else {}
         statement = made(
             MemoryCreate,
-            **form.given("content", "kind", "category", "subject"),
+            **form.values("content", "kind", "category", "subject"),
             **_importance(form),
             **space,
             **shared,
@@ -157,19 +155,19 @@ async def remember(here: About, form: Checked) -> Response:
             allow_similar=form.get("allow_similar") is not None,
         )
         agent_id = agent_of(form)
-        actor = here.actor.acting_for(here.user.id, agent_id)
+        actor = request.actor.acting_for(request.user.id, agent_id)
         if agent_id is not None and not space:
             statement = statement.model_copy(update={"scope": Scope.AGENT})
-        written = await here.memory.memories.remember(actor, statement, source=SOURCE)
+        written = await request.app.memories.remember(actor, statement, source=SOURCE)
     except RemembrancerError as error:
-        return await _form(here, form, error)
+        return await _form(request, form, error)
     said = "Remembered." if written.outcome is Outcome.CREATED else "That was known already."
     if written.scope_changed:
         said += " It is kept for every agent: the scope in effect for this agent is global."
     if written.guard:
         said += " Something that should not be stored was taken out."
-    here.say(said)
-    return here.done(f"{here.base}/memories/{written.memory.id}")
+    request.notify(said)
+    return request.redirect(f"{request.base}/memories/{written.memory.id}")
 
 
 def agent_of(form: Form) -> UUID | None:
@@ -182,18 +180,18 @@ def agent_of(form: Form) -> UUID | None:
 
 
 @router.get("/{memory_id}/edit")
-async def edit(here: About, memory_id: str) -> Response:
+async def edit(request: UserRequest, memory_id: str) -> Response:
     """Show the form that makes a new version."""
-    memory = await here.memory.memories.get(here.acting, memory_id)
-    return await _form(here, Form([]), memory=memory)
+    memory = await request.app.memories.get(request.user_actor, memory_id)
+    return await _form(request, Form([]), memory=memory)
 
 
 @router.post("/{memory_id}")
-async def update(here: About, memory_id: str, form: Checked) -> Response:
+async def update(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
     """Make a new version; what was there before stays in the history."""
-    memory = await here.memory.memories.get(here.acting, memory_id)
+    memory = await request.app.memories.get(request.user_actor, memory_id)
     try:
-        given = form.given("content", "kind", "category")
+        given = form.values("content", "kind", "category")
         given |= _importance(form) | {"subject": form.get("subject")}
         was = memory.model_dump(mode="json")
         # What stays as it was would count as said anew.
@@ -201,11 +199,11 @@ async def update(here: About, memory_id: str, form: Checked) -> Response:
         if form.get("content") is None:
             raise InvalidInput("is empty", field="content")
         if not given:
-            here.say("Nothing was changed.")
-            return here.done(f"{here.base}/memories/{memory_id}")
-        changes = made(MemoryUpdate, **given, **form.given("expected_version"))
-        await here.memory.memories.update(here.acting, memory_id, changes, source=SOURCE)
+            request.notify("Nothing was changed.")
+            return request.redirect(f"{request.base}/memories/{memory_id}")
+        changes = made(MemoryUpdate, **given, **form.values("expected_version"))
+        await request.app.memories.update(request.user_actor, memory_id, changes, source=SOURCE)
     except RemembrancerError as error:
-        return await _form(here, form, error, memory)
-    here.say("Saved as a new version.")
-    return here.done(f"{here.base}/memories/{memory_id}")
+        return await _form(request, form, error, memory)
+    request.notify("Saved as a new version.")
+    return request.redirect(f"{request.base}/memories/{memory_id}")

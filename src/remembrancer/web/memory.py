@@ -11,8 +11,8 @@ from remembrancer.associations.schemas import AssociationPage
 from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import Memory, Outcome, Status
 from remembrancer.validation import made
-from remembrancer.web.dependencies import About, Checked, Form, OurForm, PageRequest
-from remembrancer.web.memories import SOURCE, can_change, names
+from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, Form, PageRequest, UserRequest
+from remembrancer.web.memories import SOURCE, agent_and_space_names, can_change
 
 router = APIRouter(prefix="/people/{user_id}/memories/{memory_id}")
 
@@ -24,114 +24,116 @@ class SpaceId(BaseModel):
 
 
 @router.get("")
-async def show(here: About, memory_id: str) -> Response:
+async def show(request: UserRequest, memory_id: str) -> Response:
     """Show a memory with its history."""
-    memory = await here.memory.memories.get(here.acting, memory_id)
+    memory = await request.app.memories.get(request.user_actor, memory_id)
     links: AssociationPage | None = None
     if memory.status is Status.ACTIVE:
-        links = await here.memory.graph.associations(here.acting, memory_id, limit=20)
-    return here.page(
+        links = await request.app.graph.associations(request.user_actor, memory_id, limit=20)
+    return request.render(
         "memories/one.html",
         memory=memory,
         links=links,
-        can_change=can_change(here),
-        **await names(here),
+        can_change=can_change(request),
+        **await agent_and_space_names(request),
     )
 
 
-@router.post("/forget", dependencies=[OurForm])
-async def forget(here: About, memory_id: str) -> Response:
+@router.post("/forget", dependencies=[FORM_CHECK])
+async def forget(request: UserRequest, memory_id: str) -> Response:
     """Forget a memory; it can be restored."""
-    memory = await here.memory.memories.forget(here.acting, memory_id)
-    here.say("Forgotten.", f"{here.base}/memories/{memory_id}/restore")
-    return await _changed(here, memory, f"{here.base}/memories")
+    memory = await request.app.memories.forget(request.user_actor, memory_id)
+    request.notify("Forgotten.", f"{request.base}/memories/{memory_id}/restore")
+    return await _changed(request, memory, f"{request.base}/memories")
 
 
-@router.post("/restore", dependencies=[OurForm])
-async def restore(here: About, memory_id: str) -> Response:
+@router.post("/restore", dependencies=[FORM_CHECK])
+async def restore(request: UserRequest, memory_id: str) -> Response:
     """Bring a memory back."""
-    memory = await here.memory.memories.restore(here.acting, memory_id)
-    here.say("Restored.")
-    return await _changed(here, memory)
+    memory = await request.app.memories.restore(request.user_actor, memory_id)
+    request.notify("Restored.")
+    return await _changed(request, memory)
 
 
 @router.post("/pin")
-async def pin(here: About, memory_id: str, form: Checked) -> Response:
+async def pin(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
     """Pin a memory, or unpin it."""
     pinned = form.get("pinned") != "false"
-    memory = await here.memory.memories.pin(here.acting, memory_id, pinned=pinned)
-    here.say("Pinned: no budget evicts it." if pinned else "Unpinned.")
-    return await _changed(here, memory)
+    memory = await request.app.memories.pin(request.user_actor, memory_id, pinned=pinned)
+    request.notify("Pinned: no budget evicts it." if pinned else "Unpinned.")
+    return await _changed(request, memory)
 
 
-@router.post("/aside", dependencies=[OurForm])
-async def set_aside(here: About, memory_id: str) -> Response:
+@router.post("/aside", dependencies=[FORM_CHECK])
+async def set_aside(request: UserRequest, memory_id: str) -> Response:
     """Set a memory aside; it can be taken into use again."""
-    memory = await here.memory.memories.deactivate(here.acting, memory_id)
-    here.say("Set aside: it is not recalled.", f"{here.base}/memories/{memory_id}/use")
-    return await _changed(here, memory)
+    memory = await request.app.memories.deactivate(request.user_actor, memory_id)
+    request.notify("Set aside: it is not recalled.", f"{request.base}/memories/{memory_id}/use")
+    return await _changed(request, memory)
 
 
-@router.post("/use", dependencies=[OurForm])
-async def take_into_use(here: About, memory_id: str) -> Response:
+@router.post("/use", dependencies=[FORM_CHECK])
+async def take_into_use(request: UserRequest, memory_id: str) -> Response:
     """Take a memory into use that was set aside."""
-    memory = await here.memory.memories.activate(here.acting, memory_id)
-    here.say("In use again.")
-    return await _changed(here, memory)
+    memory = await request.app.memories.activate(request.user_actor, memory_id)
+    request.notify("In use again.")
+    return await _changed(request, memory)
 
 
 @router.post("/share")
-async def share(here: About, memory_id: str, form: Checked) -> Response:
+async def share(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
     """Share a memory with the members of its space, or of another, or make it private again."""
     if form.get("space_id"):
-        return await _put(here, memory_id, form)
+        return await _put(request, memory_id, form)
     sharing = form.get("visibility") != Visibility.PRIVATE
     visibility = Visibility.SHARED if sharing else Visibility.PRIVATE
-    memory = await here.memory.facts.set_visibility(here.acting, memory_id, visibility)
-    here.say("Shared with the members of its space." if sharing else "Private to you again.")
+    memory = await request.app.facts.set_visibility(request.user_actor, memory_id, visibility)
+    request.notify("Shared with the members of its space." if sharing else "Private to you again.")
     in_space = form.get("back") == "space" and memory.space_id is not None
     return await _changed(
-        here, memory, f"{here.base}/spaces/{memory.space_id}" if in_space else None
+        request, memory, f"{request.base}/spaces/{memory.space_id}" if in_space else None
     )
 
 
-async def _put(here: PageRequest, memory_id: str, form: Form) -> Response:
-    space_id = made(SpaceId, **form.given("space_id")).space_id
-    written = await here.memory.facts.put(here.acting, memory_id, space_id, source=SOURCE)
+async def _put(request: PageRequest, memory_id: str, form: Form) -> Response:
+    space_id = made(SpaceId, **form.values("space_id")).space_id
+    written = await request.app.facts.put(request.user_actor, memory_id, space_id, source=SOURCE)
     if written.outcome is Outcome.CREATED:
-        undo = f"{here.base}/memories/{written.memory.id}/forget"
-        here.say("Shared with the members of the space. The memory itself stays here.", undo)
+        undo = f"{request.base}/memories/{written.memory.id}/forget"
+        request.notify(
+            "Shared with the members of the space. The memory itself stays here.", undo
+        )
     else:
-        here.say("The space knew that already.")
-    return here.done(f"{here.base}/memories/{memory_id}")
+        request.notify("The space knew that already.")
+    return request.redirect(f"{request.base}/memories/{memory_id}")
 
 
-async def _changed(here: PageRequest, memory: Memory, to: str | None = None) -> Response:
-    return here.done(
-        to or f"{here.base}/memories/{memory.id}",
-        "memories/changed_row.html" if here.request.headers.get("hx-target") else None,
+async def _changed(request: PageRequest, memory: Memory, to: str | None = None) -> Response:
+    return request.redirect(
+        to or f"{request.base}/memories/{memory.id}",
+        "memories/changed_row.html" if request.http.headers.get("hx-target") else None,
         memory=memory,
-        can_change=can_change(here),
-        **await names(here),
+        can_change=can_change(request),
+        **await agent_and_space_names(request),
     )
 
 
 @router.get("/erase")
-async def preview_erasure(here: About, memory_id: str) -> Response:
+async def preview_erasure(request: UserRequest, memory_id: str) -> Response:
     """Show what erasing one memory for good would delete."""
-    receipt = await here.memory.erasure.erase_memory(here.acting, memory_id)
-    return here.page("memories/erase.html", memory_id=memory_id, receipt=receipt, error=None)
+    receipt = await request.app.erasure.erase_memory(request.user_actor, memory_id)
+    return request.render("memories/erase.html", memory_id=memory_id, receipt=receipt, error=None)
 
 
 @router.post("/erase")
-async def erase(here: About, memory_id: str, form: Checked) -> Response:
+async def erase(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
     """Erase one memory for good."""
     if (form.get("confirmation") or "").strip() != memory_id:
-        receipt = await here.memory.erasure.erase_memory(here.acting, memory_id)
+        receipt = await request.app.erasure.erase_memory(request.user_actor, memory_id)
         wrong = InvalidInput("type the id of the memory", field="confirmation")
-        return here.page(
+        return request.render(
             "memories/erase.html", 422, memory_id=memory_id, receipt=receipt, error=wrong
         )
-    await here.memory.erasure.erase_memory(here.acting, memory_id, dry_run=False)
-    here.say("Erased for good.")
-    return here.done(f"{here.base}/memories")
+    await request.app.erasure.erase_memory(request.user_actor, memory_id, dry_run=False)
+    request.notify("Erased for good.")
+    return request.redirect(f"{request.base}/memories")

@@ -1,4 +1,4 @@
-"""What can be gone to: the tabs about one person. A new page of a person is one line here."""
+"""What can be gone to: the tabs about one person. A new page of a person is one line request."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -94,7 +94,7 @@ def render(
 ) -> HTMLResponse:
     """Return a page, or a part of one, with the headers that all of them have."""
     if notices is None:
-        notices = session.told() if session is not None else []
+        notices = session.take_notices() if session is not None else []
     text = _templates.get_template(template).render(
         {
             "path": request.url.path,

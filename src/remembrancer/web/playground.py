@@ -14,8 +14,8 @@ from remembrancer.errors import InvalidInput, RemembrancerError
 from remembrancer.memories.schemas import Kind
 from remembrancer.recall.schemas import Mode, RecallAnswer, RecallQuery, Sort
 from remembrancer.validation import made
-from remembrancer.web.dependencies import About, PageRequest, wanted
-from remembrancer.web.memories import names
+from remembrancer.web.dependencies import PageRequest, UserRequest, non_empty
+from remembrancer.web.memories import agent_and_space_names
 
 router = APIRouter(prefix="/people/{user_id}/playground")
 
@@ -31,20 +31,19 @@ class Answer:
 
 
 @router.get("")
-async def playground(here: About) -> Response:
+async def playground(request: UserRequest) -> Response:
     """Show the form, and the answer if something was asked."""
-    query = here.request.query_params
+    query = request.query
     answer: Answer | None = None
     error: RemembrancerError | None = None
     if "query" in query:
         try:
-            answer = await _asked(here)
+            answer = await _asked(request)
         except RemembrancerError as failed:
             error = failed
-    known = await names(here)
-    alone = here.partial and here.request.headers.get("hx-target") == "answer"
-    return here.page(
-        "playground/answer.html" if alone else "playground/page.html",
+    known = await agent_and_space_names(request)
+    return request.render(
+        "playground/answer.html" if request.partial_target == "answer" else "playground/page.html",
         status=error.status if error else 200,
         answer=answer.recall if answer else None,
         context=answer.context if answer else None,
@@ -59,24 +58,24 @@ async def playground(here: About) -> Response:
     )
 
 
-async def _asked(here: PageRequest) -> Answer:
-    query = here.request.query_params
-    given: dict[str, Any] = dict(wanted(query, "query", "mode", "sort", "limit"))
+async def _asked(request: PageRequest) -> Answer:
+    query = request.query
+    given: dict[str, Any] = dict(non_empty(query, "query", "mode", "sort", "limit"))
     for field, name in (("kinds", "kind"), ("sources", "source")):
         if chosen := [value for value in query.getlist(name) if value]:
             given[field] = chosen
     then: dict[str, Any] = {}
     if query.get("as_of"):
-        then["as_of"] = _instant(query["as_of"], here.user.time_zone)
+        then["as_of"] = _instant(query["as_of"], request.user.time_zone)
     agent_id = query.get("agent") or None
     try:
         agent = UUID(agent_id) if agent_id else None
     except ValueError:
         raise InvalidInput("is not the id of an agent", field="agent") from None
-    actor = here.actor.acting_for(here.user.id, agent)
-    recall = await here.memory.recalls.recall(actor, made(RecallQuery, **given, **then))
+    actor = request.actor.acting_for(request.user.id, agent)
+    recall = await request.app.recalls.recall(actor, made(RecallQuery, **given, **then))
     asked = made(ContextQuery, message=given.get("query"), **then)
-    return Answer(recall, await here.memory.contexts.context(actor, asked))
+    return Answer(recall, await request.app.contexts.context(actor, asked))
 
 
 def _instant(value: str, zone: str) -> datetime:

@@ -12,7 +12,7 @@ from remembrancer.identity.schemas import MergeRequest
 from remembrancer.users.schemas import PlatformLink, UserUpdate, zones
 from remembrancer.validation import made
 from remembrancer.web import labels
-from remembrancer.web.dependencies import About, Checked, Form, OurForm, PageRequest
+from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, Form, PageRequest, UserRequest
 
 router = APIRouter(prefix="/people/{user_id}")
 
@@ -20,25 +20,25 @@ ERASABLE: Final = {"memories": "memories", "everything": "everything"}
 
 
 @router.get("")
-async def person(here: About) -> Response:
+async def person(request: UserRequest) -> Response:
     """Lead to a person's memories."""
-    return RedirectResponse(f"{here.base}/memories", status_code=303)
+    return RedirectResponse(f"{request.base}/memories", status_code=303)
 
 
 @router.get("/profile")
-async def profile(here: About) -> Response:
+async def profile(request: UserRequest) -> Response:
     """Show who somebody is."""
-    return await _profile(here)
+    return await _profile(request)
 
 
 async def _profile(
-    here: PageRequest, form: Form | None = None, error: RemembrancerError | None = None
+    request: PageRequest, form: Form | None = None, error: RemembrancerError | None = None
 ) -> Response:
-    links = await here.memory.identity.links(here.actor, here.user.id)
+    links = await request.app.identity.links(request.actor, request.user.id)
     merges = []
-    if here.actor.role is Role.ADMIN:
-        merges = list(await here.memory.identity.merges(here.actor, here.user.id))
-    return here.page(
+    if request.actor.role is Role.ADMIN:
+        merges = list(await request.app.identity.merges(request.actor, request.user.id))
+    return request.render(
         "profile.html",
         status=error.status if error else 200,
         links=links,
@@ -50,103 +50,105 @@ async def _profile(
 
 
 @router.post("/profile")
-async def change(here: About, form: Checked) -> Response:
+async def change(request: UserRequest, form: CheckedForm) -> Response:
     """Change the name or time zone."""
     try:
-        changes = made(UserUpdate, **form.given("display_name", "time_zone"))
-        await here.memory.users.update(here.actor, here.user.id, changes)
+        changes = made(UserUpdate, **form.values("display_name", "time_zone"))
+        await request.app.users.update(request.actor, request.user.id, changes)
     except RemembrancerError as error:
-        return await _profile(here, form, error)
-    here.say("The profile is saved.")
-    return here.done(f"{here.base}/profile")
+        return await _profile(request, form, error)
+    request.notify("The profile is saved.")
+    return request.redirect(f"{request.base}/profile")
 
 
 @router.post("/links")
-async def link(here: About, form: Checked) -> Response:
+async def link(request: UserRequest, form: CheckedForm) -> Response:
     """Link a platform id; one of somebody else leads to a preview of merging the two."""
     try:
-        wanted = made(PlatformLink, **form.given("platform", "platform_user_id"))
+        wanted = made(PlatformLink, **form.values("platform", "platform_user_id"))
         try:
-            other = await here.memory.users.find(
-                here.actor, wanted.platform, wanted.platform_user_id
+            other = await request.app.users.find(
+                request.actor, wanted.platform, wanted.platform_user_id
             )
         except NotFound:
             other = None
-        if other is not None and other.id != here.user.id:
-            return here.done(f"{here.base}/merge?other={other.id}")
-        await here.memory.identity.link(here.actor, here.user.id, wanted)
+        if other is not None and other.id != request.user.id:
+            return request.redirect(f"{request.base}/merge?other={other.id}")
+        await request.app.identity.link(request.actor, request.user.id, wanted)
     except RemembrancerError as error:
-        return await _profile(here, form, error)
-    here.say(f"Linked on {wanted.platform}.")
-    return here.done(f"{here.base}/profile")
+        return await _profile(request, form, error)
+    request.notify(f"Linked on {wanted.platform}.")
+    return request.redirect(f"{request.base}/profile")
 
 
 @router.post("/links/remove")
-async def unlink(here: About, form: Checked) -> Response:
+async def unlink(request: UserRequest, form: CheckedForm) -> Response:
     """Take a platform id from a person."""
-    wanted = made(PlatformLink, **form.given("platform", "platform_user_id"))
-    await here.memory.identity.unlink(here.actor, here.user.id, wanted)
-    here.say(f"The link on {wanted.platform} is removed. What was remembered stays here.")
-    return here.done(f"{here.base}/profile")
+    wanted = made(PlatformLink, **form.values("platform", "platform_user_id"))
+    await request.app.identity.unlink(request.actor, request.user.id, wanted)
+    request.notify(f"The link on {wanted.platform} is removed. What was remembered stays request.")
+    return request.redirect(f"{request.base}/profile")
 
 
 @router.get("/merge")
-async def preview_merge(here: About, other: str = "") -> Response:
+async def preview_merge(request: UserRequest, other: str = "") -> Response:
     """Show what merging another person into this one would move."""
     wanted = made(MergeRequest, user_id=other.strip())
-    counts = await here.memory.identity.preview_merge(here.actor, here.user.id, wanted.user_id)
-    somebody = await here.memory.users.get(here.actor, wanted.user_id)
-    return here.page("merge.html", other=somebody, counts=counts.model_dump())
+    counts = await request.app.identity.preview_merge(
+        request.actor, request.user.id, wanted.user_id
+    )
+    somebody = await request.app.users.get(request.actor, wanted.user_id)
+    return request.render("merge.html", other=somebody, counts=counts.model_dump())
 
 
 @router.post("/merge")
-async def merge(here: About, form: Checked) -> Response:
+async def merge(request: UserRequest, form: CheckedForm) -> Response:
     """Merge another person into this one."""
     wanted = made(MergeRequest, user_id=form.get("other"))
-    done = await here.memory.identity.merge(here.actor, here.user.id, wanted.user_id)
+    done = await request.app.identity.merge(request.actor, request.user.id, wanted.user_id)
     memories = labels.plural(done.counts.memories, "memory", "memories")
-    here.say(f"The two are one person now; {memories} moved.", _undo(here, done.undo_id))
-    return here.done(f"{here.base}/profile")
+    request.notify(f"The two are one person now; {memories} moved.", _undo(request, done.undo_id))
+    return request.redirect(f"{request.base}/profile")
 
 
-def _undo(here: PageRequest, undo_id: object) -> str:
-    return f"{here.base}/merges/{undo_id}/undo"
+def _undo(request: PageRequest, undo_id: object) -> str:
+    return f"{request.base}/merges/{undo_id}/undo"
 
 
-@router.post("/merges/{undo_id}/undo", dependencies=[OurForm])
-async def undo_merge(here: About, undo_id: UUID) -> Response:
+@router.post("/merges/{undo_id}/undo", dependencies=[FORM_CHECK])
+async def undo_merge(request: UserRequest, undo_id: UUID) -> Response:
     """Make two people of one again."""
-    done = await here.memory.identity.undo_merge(here.actor, here.user.id, undo_id)
-    here.say(f"They are two people again. The other one: {done.merged_id}")
-    return here.done(f"{here.base}/profile")
+    done = await request.app.identity.undo_merge(request.actor, request.user.id, undo_id)
+    request.notify(f"They are two people again. The other one: {done.merged_id}")
+    return request.redirect(f"{request.base}/profile")
 
 
 @router.get("/erase")
-async def preview_erasure(here: About) -> Response:
+async def preview_erasure(request: UserRequest) -> Response:
     """Show what would be erased, and ask for the words that do it."""
-    return await _erasure(here)
+    return await _erasure(request)
 
 
-async def _erasure(here: PageRequest, error: RemembrancerError | None = None) -> Response:
-    erasure, user_id = here.memory.erasure, here.user.id
+async def _erasure(request: PageRequest, error: RemembrancerError | None = None) -> Response:
+    erasure, user_id = request.app.erasure, request.user.id
     receipts = {
-        what: await erasure.erase_user(here.actor, user_id, memories_only=what == "memories")
+        what: await erasure.erase_user(request.actor, user_id, memories_only=what == "memories")
         for what in ERASABLE
     }
     status = error.status if error else 200
-    return here.page("erase.html", status, receipts=receipts, words=ERASABLE, error=error)
+    return request.render("erase.html", status, receipts=receipts, words=ERASABLE, error=error)
 
 
 @router.post("/erase")
-async def erase(here: About, form: Checked) -> Response:
+async def erase(request: UserRequest, form: CheckedForm) -> Response:
     """Erase a person's memories, or everything of them; nothing of it can be undone."""
     what = form.get("what")
     if what not in ERASABLE:
         raise InvalidInput("must be memories or everything", field="what")
     if (form.get("confirmation") or "").strip() != f"erase {ERASABLE[what]}":
         wrong = InvalidInput(f"type: erase {ERASABLE[what]}", field=f"confirm-{what}")
-        return await _erasure(here, wrong)
-    receipt = await here.memory.erasure.erase_user(
-        here.actor, here.user.id, dry_run=False, memories_only=what == "memories"
+        return await _erasure(request, wrong)
+    receipt = await request.app.erasure.erase_user(
+        request.actor, request.user.id, dry_run=False, memories_only=what == "memories"
     )
-    return here.page("erased.html", receipt=receipt)
+    return request.render("erased.html", receipt=receipt)

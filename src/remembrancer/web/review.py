@@ -13,8 +13,9 @@ from remembrancer.memories.schemas import Category, Kind, Memory
 from remembrancer.review.schemas import Decision, ReviewDecision, ReviewOutcome, ReviewResult
 from remembrancer.validation import made
 from remembrancer.web import labels
-from remembrancer.web.dependencies import About, Checked, Form, PageRequest
-from remembrancer.web.memories import names
+from remembrancer.web.dependencies import CheckedForm, Form, PageRequest, UserRequest
+from remembrancer.web.memories import agent_and_space_names
+from remembrancer.web.pages import is_partial
 
 router = APIRouter(prefix="/people/{user_id}/review")
 
@@ -23,39 +24,42 @@ _EDIT = "edit"
 
 
 @router.get("")
-async def list_waiting(here: About, cursor: str | None = None, chosen: str = "") -> Response:
+async def list_waiting(
+    request: UserRequest, cursor: str | None = None, chosen: str = ""
+) -> Response:
     """List what waits, the newest first; with ``chosen=all`` all of it is ticked."""
-    return await _list(here, cursor, chosen)
+    return await _list(request, cursor, chosen)
 
 
-async def _list(here: PageRequest, cursor: str | None = None, chosen: str = "") -> Response:
-    page = await here.memory.review.waiting(here.acting, limit=PAGE, cursor=cursor)
-    alone = here.partial and here.request.headers.get("hx-target") == "waiting"
-    return here.page(
-        "review/changed.html" if alone else "review/list.html",
+async def _list(request: PageRequest, cursor: str | None = None, chosen: str = "") -> Response:
+    page = await request.app.review.waiting(request.user_actor, limit=PAGE, cursor=cursor)
+    return request.render(
+        "review/changed.html" if request.partial_target == "waiting" else "review/list.html",
         page=page,
         all_chosen=chosen == "all",
-        **await names(here),
+        **await agent_and_space_names(request),
     )
 
 
 @router.post("")
-async def decide(here: About, form: Checked) -> Response:
+async def decide(request: UserRequest, form: CheckedForm) -> Response:
     """Do to what is ticked, or to one, what the button says."""
     what, ids = _asked(form)
     if what == _EDIT:
-        return here.done(f"{here.base}/review/edit?{urlencode([('memory_id', i) for i in ids])}")
+        return request.redirect(
+            f"{request.base}/review/edit?{urlencode([('memory_id', i) for i in ids])}"
+        )
     if what not in set(Decision):
         raise InvalidInput("must be confirm, edit, reject, share or reopen", field="decision")
     decisions = [made(ReviewDecision, memory_id=i, decision=what) for i in ids]
-    done = await here.memory.review.decide(here.acting, decisions)
+    done = await request.app.review.decide(request.user_actor, decisions)
     if all(one.outcome is ReviewOutcome.NOT_FOUND for one in done):
         raise NotFound("no such memory waits", field="memory_id")
-    _tell(here, done)
-    to = _where(here, form, done)
-    if here.partial and to == f"{here.base}/review":
-        return await _list(here)
-    return here.done(to)
+    _tell(request, done)
+    to = _where(request, form, done)
+    if is_partial(request.http) and to == f"{request.base}/review":
+        return await _list(request)
+    return request.redirect(to)
 
 
 def _asked(form: Form) -> tuple[str, list[str]]:
@@ -69,14 +73,14 @@ def _asked(form: Form) -> tuple[str, list[str]]:
     return form.get("decision") or "", ids
 
 
-def _where(here: PageRequest, form: Form, done: Sequence[ReviewResult]) -> str:
+def _where(request: PageRequest, form: Form, done: Sequence[ReviewResult]) -> str:
     """Return where to go: to the memory, if that is where it was decided and it is there."""
     if form.get("back") == "memory" and len(done) == 1 and done[0].now:
-        return f"{here.base}/memories/{done[0].now}"
-    return f"{here.base}/review"
+        return f"{request.base}/memories/{done[0].now}"
+    return f"{request.base}/review"
 
 
-def _tell(here: PageRequest, done: Sequence[ReviewResult]) -> None:
+def _tell(request: PageRequest, done: Sequence[ReviewResult]) -> None:
     by_outcome: dict[ReviewOutcome, list[ReviewResult]] = {}
     for one in done:
         by_outcome.setdefault(one.outcome, []).append(one)
@@ -85,9 +89,9 @@ def _tell(here: PageRequest, done: Sequence[ReviewResult]) -> None:
     if any(one.guard for one in done):
         reasons.add("something that should not be stored was taken out")
     rejected = [one.memory_id for one in by_outcome.get(ReviewOutcome.REJECTED, [])]
-    here.say(
+    request.notify(
         " ".join([said, *map(labels.sentence, sorted(reasons))]),
-        f"{here.base}/review" if rejected else None,
+        f"{request.base}/review" if rejected else None,
         fields=(("decision", Decision.REOPEN), *(("memory_id", one) for one in rejected)),
     )
 
@@ -106,32 +110,32 @@ class Row:
 
 
 @router.get("/edit")
-async def edit(here: About) -> Response:
+async def edit(request: UserRequest) -> Response:
     """Show forms for what waits, to be put in other words and confirmed."""
-    ids = here.request.query_params.getlist("memory_id")
-    waiting = await here.memory.review.named(here.acting, ids)
-    return await _edit(here, [Row(one) for one in waiting])
+    ids = request.query.getlist("memory_id")
+    waiting = await request.app.review.named(request.user_actor, ids)
+    return await _edit(request, [Row(one) for one in waiting])
 
 
-async def _edit(here: PageRequest, rows: Sequence[Row]) -> Response:
+async def _edit(request: PageRequest, rows: Sequence[Row]) -> Response:
     wrong = any(row.problem for row in rows)
-    return here.page(
+    return request.render(
         "review/edit.html",
         422 if wrong else 200,
         rows=rows,
         wrong=wrong,
         kinds=list(Kind),
         categories=list(Category),
-        **await names(here),
+        **await agent_and_space_names(request),
     )
 
 
 @router.post("/edit")
-async def save(here: About, form: Checked) -> Response:
+async def save(request: UserRequest, form: CheckedForm) -> Response:
     """Confirm what was edited, as it reads now; what may not be stored is shown again."""
     rows = [
         Row(one, {name: form.get(f"{name}-{one.id}") or "" for name in _FIELDS})
-        for one in await here.memory.review.named(here.acting, form.all("memory_id"))
+        for one in await request.app.review.named(request.user_actor, form.all("memory_id"))
     ]
     decisions: list[ReviewDecision] = []
     for row in rows:
@@ -143,16 +147,16 @@ async def save(here: About, form: Checked) -> Response:
         except InvalidInput as error:
             row.problem = error.reason
     if any(row.problem for row in rows):
-        return await _edit(here, rows)
-    done = await here.memory.review.decide(here.acting, decisions)
+        return await _edit(request, rows)
+    done = await request.app.review.decide(request.user_actor, decisions)
     by_id = {one.memory_id: one for one in done}
     left = [row for row in rows if by_id[row.memory.id].outcome is ReviewOutcome.REFUSED]
-    _tell(here, done)
+    _tell(request, done)
     if not left:
-        return here.done(_where(here, form, done))
+        return request.redirect(_where(request, form, done))
     for row in left:
         row.problem = by_id[row.memory.id].reason
-    return await _edit(here, left)
+    return await _edit(request, left)
 
 
 _FIELDS = ("content", "kind", "category")

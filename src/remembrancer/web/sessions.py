@@ -59,14 +59,14 @@ class Session:
         if not compare_digest(token.encode(), self.token.encode()):
             raise Forbidden("this form is not from a page of your session; load the page again")
 
-    def say(self, notice: Notice) -> None:
-        """Keep something to be said, and of what nobody came to read the latest alone."""
+    def add_notice(self, notice: Notice) -> None:
+        """Add a notice for the next page; only the latest few are kept."""
         self.notices = [*self.notices[1 - _MOST_NOTICES :], notice]
 
-    def told(self) -> list[Notice]:
-        """Return what is to be said, and forget it."""
-        said, self.notices = self.notices, []
-        return said
+    def take_notices(self) -> list[Notice]:
+        """Return the notices and clear them."""
+        notices, self.notices = self.notices, []
+        return notices
 
 
 class Sessions:
@@ -111,7 +111,7 @@ class Sessions:
         session = self._sessions.get(request.cookies.get(COOKIE, ""))
         return session if session is not None and session.ends > self._clock() else None
 
-    async def actor(self, request: Request, memory: Remembrancer) -> Actor | None:
+    async def actor(self, request: Request, app: Remembrancer) -> Actor | None:
         """Return who is signed in, or nothing. A key that was revoked signs nobody in."""
         session = self.find(request)
         if session is None:
@@ -119,7 +119,7 @@ class Sessions:
         if session.key_id is None:
             return Actor(Role.ADMIN, entry_point=ENTRY_POINT)
         try:
-            return await memory.keys.standing(session.key_id, entry_point=ENTRY_POINT)
+            return await app.keys.standing(session.key_id, entry_point=ENTRY_POINT)
         except Unauthenticated:
             self.end(session)
             return None

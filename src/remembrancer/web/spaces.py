@@ -10,8 +10,8 @@ from remembrancer.access import SpaceRole, may_manage
 from remembrancer.errors import RemembrancerError
 from remembrancer.spaces.schemas import MemberAdd, MemberUpdate, SpaceCreate, SpaceUpdate
 from remembrancer.validation import made
-from remembrancer.web.dependencies import About, Checked, Form, OurForm, PageRequest
-from remembrancer.web.memories import can_change, names
+from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, Form, PageRequest, UserRequest
+from remembrancer.web.memories import agent_and_space_names, can_change
 
 router = APIRouter(prefix="/people/{user_id}/spaces")
 
@@ -20,163 +20,171 @@ _LEFT: Final = "The membership has ended. What was told there still belongs to w
 
 
 @router.get("")
-async def list_spaces(here: About, cursor: str | None = None) -> Response:
+async def list_spaces(request: UserRequest, cursor: str | None = None) -> Response:
     """List the spaces that the person is a member of."""
-    return await _list(here, cursor)
+    return await _list(request, cursor)
 
 
 async def _list(
-    here: PageRequest,
+    request: PageRequest,
     cursor: str | None = None,
     form: Form | None = None,
     error: RemembrancerError | None = None,
 ) -> Response:
-    page = await here.memory.spaces.list(here.acting, limit=50, cursor=cursor)
+    page = await request.app.spaces.list(request.user_actor, limit=50, cursor=cursor)
     status = error.status if error else 200
-    return here.page("spaces/list.html", status, page=page, form=form or Form([]), error=error)
+    return request.render("spaces/list.html", status, page=page, form=form or Form([]), error=error)
 
 
 @router.post("")
-async def create(here: About, form: Checked) -> Response:
+async def create(request: UserRequest, form: CheckedForm) -> Response:
     """Make a space; who makes it is its owner."""
     try:
-        wanted = made(SpaceCreate, **form.given("name", "description"))
-        space = await here.memory.spaces.create(here.acting, wanted)
+        wanted = made(SpaceCreate, **form.values("name", "description"))
+        space = await request.app.spaces.create(request.user_actor, wanted)
     except RemembrancerError as error:
-        return await _list(here, None, form, error)
-    here.say(f"{space.name} is made. Add members, so that they see what is shared in it.")
-    return here.done(f"{here.base}/spaces/{space.id}")
+        return await _list(request, None, form, error)
+    request.notify(f"{space.name} is made. Add members, so that they see what is shared in it.")
+    return request.redirect(f"{request.base}/spaces/{space.id}")
 
 
 @router.get("/{space_id}")
-async def show(here: About, space_id: UUID, cursor: str | None = None) -> Response:
+async def show(request: UserRequest, space_id: UUID, cursor: str | None = None) -> Response:
     """Show a space: its members, and what is told in it."""
-    return await _show(here, space_id, cursor=cursor)
+    return await _show(request, space_id, cursor=cursor)
 
 
 async def _show(
-    here: PageRequest,
+    request: PageRequest,
     space_id: UUID,
     *,
     cursor: str | None = None,
     form: Form | None = None,
     error: RemembrancerError | None = None,
 ) -> Response:
-    services = here.memory
-    space = await services.spaces.get(here.acting, space_id)
-    return here.page(
+    services = request.app
+    space = await services.spaces.get(request.user_actor, space_id)
+    return request.render(
         "spaces/one.html",
         error.status if error else 200,
         space=space,
         manages=may_manage(space.role),
         roles=list(SpaceRole),
-        members=await services.spaces.members(here.acting, space_id, limit=100, cursor=cursor),
-        told=await services.facts.list(here.acting, space_id, limit=SHOWN),
-        can_change=can_change(here),
+        members=await services.spaces.members(
+            request.user_actor, space_id, limit=100, cursor=cursor
+        ),
+        told=await services.facts.list(request.user_actor, space_id, limit=SHOWN),
+        can_change=can_change(request),
         form=form or Form([]),
         error=error,
-        **await names(here),
+        **await agent_and_space_names(request),
     )
 
 
 @router.post("/{space_id}")
-async def change(here: About, space_id: UUID, form: Checked) -> Response:
+async def change(request: UserRequest, space_id: UUID, form: CheckedForm) -> Response:
     """Change the name or description of a space."""
     try:
         emptied = {"name": "", "description": ""}
-        wanted = made(SpaceUpdate, **emptied | form.given("name", "description"))
-        space = await here.memory.spaces.update(here.acting, space_id, wanted)
+        wanted = made(SpaceUpdate, **emptied | form.values("name", "description"))
+        space = await request.app.spaces.update(request.user_actor, space_id, wanted)
     except RemembrancerError as error:
-        return await _again(here, space_id, form, error)
-    here.say(f"{space.name} is saved.")
-    return here.done(f"{here.base}/spaces/{space_id}")
+        return await _again(request, space_id, form, error)
+    request.notify(f"{space.name} is saved.")
+    return request.redirect(f"{request.base}/spaces/{space_id}")
 
 
 async def _again(
-    here: PageRequest, space_id: UUID, form: Form, error: RemembrancerError
+    request: PageRequest, space_id: UUID, form: Form, error: RemembrancerError
 ) -> Response:
     """Show the space with what is wrong, unless there is no space to show."""
     if error.status == 403 or (error.status == 404 and error.field != "user_id"):
         raise error
-    return await _show(here, space_id, form=form, error=error)
+    return await _show(request, space_id, form=form, error=error)
 
 
-@router.post("/{space_id}/delete", dependencies=[OurForm])
-async def delete(here: About, space_id: UUID) -> Response:
+@router.post("/{space_id}/delete", dependencies=[FORM_CHECK])
+async def delete(request: UserRequest, space_id: UUID) -> Response:
     """Delete an empty space; it can be brought back."""
-    space = await here.memory.spaces.get(here.acting, space_id)
+    space = await request.app.spaces.get(request.user_actor, space_id)
     try:
-        await here.memory.spaces.delete(here.acting, space_id)
+        await request.app.spaces.delete(request.user_actor, space_id)
     except RemembrancerError as error:
         if error.status != 409:
             raise
-        return await _show(here, space_id, error=error)
-    here.say(f"{space.name} is deleted.", f"{here.base}/spaces/{space_id}/restore")
-    return here.done(f"{here.base}/spaces")
+        return await _show(request, space_id, error=error)
+    request.notify(f"{space.name} is deleted.", f"{request.base}/spaces/{space_id}/restore")
+    return request.redirect(f"{request.base}/spaces")
 
 
-@router.post("/{space_id}/restore", dependencies=[OurForm])
-async def restore(here: About, space_id: UUID) -> Response:
+@router.post("/{space_id}/restore", dependencies=[FORM_CHECK])
+async def restore(request: UserRequest, space_id: UUID) -> Response:
     """Bring a deleted space back, with its members."""
-    space = await here.memory.spaces.restore(here.acting, space_id)
-    here.say(f"{space.name} is back.")
-    return here.done(f"{here.base}/spaces/{space_id}")
+    space = await request.app.spaces.restore(request.user_actor, space_id)
+    request.notify(f"{space.name} is back.")
+    return request.redirect(f"{request.base}/spaces/{space_id}")
 
 
-@router.post("/{space_id}/leave", dependencies=[OurForm])
-async def leave(here: About, space_id: UUID) -> Response:
+@router.post("/{space_id}/leave", dependencies=[FORM_CHECK])
+async def leave(request: UserRequest, space_id: UUID) -> Response:
     """End one's own membership; who was the last one can bring the space back."""
-    space = await here.memory.spaces.get(here.acting, space_id)
+    space = await request.app.spaces.get(request.user_actor, space_id)
     try:
-        await here.memory.spaces.leave(here.acting, space_id)
+        await request.app.spaces.leave(request.user_actor, space_id)
     except RemembrancerError as error:
-        return await _again(here, space_id, Form([]), error)
+        return await _again(request, space_id, Form([]), error)
     alone = space.member_count == 1
-    here.say(
+    request.notify(
         f"{space.name} is deleted: nobody is left in it." if alone else _LEFT,
-        f"{here.base}/spaces/{space_id}/restore" if alone else None,
+        f"{request.base}/spaces/{space_id}/restore" if alone else None,
     )
-    return here.done(f"{here.base}/spaces")
+    return request.redirect(f"{request.base}/spaces")
 
 
 @router.post("/{space_id}/members")
-async def add_member(here: About, space_id: UUID, form: Checked) -> Response:
+async def add_member(request: UserRequest, space_id: UUID, form: CheckedForm) -> Response:
     """Let somebody join, by the id on their profile."""
     try:
-        wanted = made(MemberAdd, **form.given("user_id", "role"))
-        member = await here.memory.spaces.add_member(here.acting, space_id, wanted)
+        wanted = made(MemberAdd, **form.values("user_id", "role"))
+        member = await request.app.spaces.add_member(request.user_actor, space_id, wanted)
     except RemembrancerError as error:
-        return await _again(here, space_id, form, error)
-    here.say(f"{member.display_name} is a member now and sees what is shared.")
-    return here.done(f"{here.base}/spaces/{space_id}")
+        return await _again(request, space_id, form, error)
+    request.notify(f"{member.display_name} is a member now and sees what is shared.")
+    return request.redirect(f"{request.base}/spaces/{space_id}")
 
 
 @router.post("/{space_id}/members/{member_id}")
-async def change_member(here: About, space_id: UUID, member_id: UUID, form: Checked) -> Response:
+async def change_member(
+    request: UserRequest, space_id: UUID, member_id: UUID, form: CheckedForm
+) -> Response:
     """Give a member another role, or hand one's own over."""
     try:
         handing = form.get("role") == "hand_over"
-        given = {"role": SpaceRole.OWNER, "hand_over": True} if handing else form.given("role")
+        given = {"role": SpaceRole.OWNER, "hand_over": True} if handing else form.values("role")
         wanted = made(MemberUpdate, **given)
-        member = await here.memory.spaces.change_member(here.acting, space_id, member_id, wanted)
+        member = await request.app.spaces.change_member(
+            request.user_actor, space_id, member_id, wanted
+        )
     except RemembrancerError as error:
-        return await _again(here, space_id, form, error)
-    here.say(
+        return await _again(request, space_id, form, error)
+    request.notify(
         f"{member.display_name} is {'an owner' if may_manage(member.role) else 'a member'} now."
     )
-    return here.done(f"{here.base}/spaces/{space_id}")
+    return request.redirect(f"{request.base}/spaces/{space_id}")
 
 
 @router.post("/{space_id}/members/{member_id}/remove")
-async def remove_member(here: About, space_id: UUID, member_id: UUID, form: Checked) -> Response:
+async def remove_member(
+    request: UserRequest, space_id: UUID, member_id: UUID, form: CheckedForm
+) -> Response:
     """End somebody's membership; who did it can take them in again."""
     try:
-        await here.memory.spaces.remove_member(here.acting, space_id, member_id)
+        await request.app.spaces.remove_member(request.user_actor, space_id, member_id)
     except RemembrancerError as error:
-        return await _again(here, space_id, form, error)
-    here.say(
+        return await _again(request, space_id, form, error)
+    request.notify(
         "They are no longer in it, and see nothing of it.",
-        f"{here.base}/spaces/{space_id}/members",
+        f"{request.base}/spaces/{space_id}/members",
         fields=(("user_id", str(member_id)), ("role", form.get("role") or SpaceRole.MEMBER)),
     )
-    return here.done(f"{here.base}/spaces/{space_id}")
+    return request.redirect(f"{request.base}/spaces/{space_id}")

@@ -7,7 +7,7 @@ from remembrancer.access import Role
 from remembrancer.errors import RemembrancerError
 from remembrancer.users.schemas import ResolveUser
 from remembrancer.validation import made
-from remembrancer.web.dependencies import Checked, Form, PageRequest, SignedIn
+from remembrancer.web.dependencies import CheckedForm, Form, PageRequest, SessionRequest
 
 router = APIRouter(prefix="/admin/people")
 
@@ -15,23 +15,23 @@ _PAGE = 50
 
 
 @router.get("")
-async def list_people(here: SignedIn, name: str = "", offset: int = 0) -> Response:
+async def list_people(request: SessionRequest, name: str = "", offset: int = 0) -> Response:
     """List people in the order they came, or those of one name."""
-    return await _list(here, name.strip(), offset)
+    return await _list(request, name.strip(), offset)
 
 
 async def _list(
-    here: PageRequest,
+    request: PageRequest,
     name: str,
     offset: int,
     form: Form | None = None,
     error: RemembrancerError | None = None,
 ) -> Response:
-    here.actor.require(Role.ADMIN)
-    users = here.memory.users
-    named = await users.named(here.actor, name) if name else None
-    known = None if name else await users.known(here.actor, limit=_PAGE, offset=offset)
-    return here.page(
+    request.actor.require(Role.ADMIN)
+    users = request.app.users
+    named = await users.named(request.actor, name) if name else None
+    known = None if name else await users.known(request.actor, limit=_PAGE, offset=offset)
+    return request.render(
         "admin/people.html",
         error.status if error else 200,
         name=name,
@@ -45,13 +45,13 @@ async def _list(
 
 
 @router.post("")
-async def add(here: SignedIn, form: Checked) -> Response:
+async def add(request: SessionRequest, form: CheckedForm) -> Response:
     """Make somebody known by a platform id, or find who it is."""
     try:
         who = made(
-            ResolveUser, **form.given("platform", "platform_user_id", "display_name", "time_zone")
+            ResolveUser, **form.values("platform", "platform_user_id", "display_name", "time_zone")
         )
-        user = await here.memory.users.resolve(here.actor, who)
+        user = await request.app.users.resolve(request.actor, who)
     except RemembrancerError as error:
-        return await _list(here, "", 0, form, error)
-    return here.done(f"/people/{user.id}/profile")
+        return await _list(request, "", 0, form, error)
+    return request.redirect(f"/people/{user.id}/profile")
