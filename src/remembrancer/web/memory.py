@@ -100,9 +100,7 @@ async def _put(request: PageRequest, memory_id: str, form: Form) -> Response:
     written = await request.app.facts.put(request.user_actor, memory_id, space_id, source=SOURCE)
     if written.outcome is Outcome.CREATED:
         undo = f"{request.base}/memories/{written.memory.id}/forget"
-        request.notify(
-            "Shared with the members of the space. The memory itself stays here.", undo
-        )
+        request.notify("Shared with the members of the space. The memory itself stays here.", undo)
     else:
         request.notify("The space knew that already.")
     return request.redirect(f"{request.base}/memories/{memory_id}")
