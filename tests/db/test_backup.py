@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import shutil
 import signal
 import stat
 import subprocess
@@ -30,9 +31,9 @@ from remembrancer import (
 )
 from remembrancer.backup import Archive, back_up, restore
 from remembrancer.cli import main
+from remembrancer.db import migrate
 from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.db.engine import driver_url, libpq_url
-from remembrancer.db.migrate import migrate
 from remembrancer.errors import Conflict, DatabaseSetupError, InvalidInput
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.keys.schemas import KeyCreate
@@ -162,7 +163,7 @@ def shape(url: str) -> dict[str, list[Any]]:
 def test_everything_is_back_to_the_row(source: Source, fresh: Callable[[str], str]) -> None:
     """Rows, sequences, constraints, rules, grants, triggers; ids go on where they were."""
     target = fresh("whole")
-    migrate(driver_url(target))
+    migrate.migrate(driver_url(target))
     expected = shape(target)
     counted: list[int] = []
     manifest = restore(target, source.file, progress=counted.append)
@@ -320,25 +321,31 @@ def test_kill_9_in_the_middle(source: Source, target: str, tmp_path: Path, task:
     assert content(target) == before
 
 
-def test_an_older_backup_is_migrated(source: Source, fresh: Callable[[str], str]) -> None:
-    """One of the first schema, which has no jobs, comes back with the tables of today."""
-    with zipfile.ZipFile(source.file) as whole:
-        parts = {name: whole.read(name) for name in whole.namelist()}
-    manifest = json.loads(parts.pop("manifest.json"))
-    manifest["revision"] = "0001"
-    manifest["tables"] = [t for t in manifest["tables"] if not t["name"].startswith("jobs.")]
-    manifest["sequences"] = {k: v for k, v in manifest["sequences"].items() if k[:5] != "jobs."}
-    old = source.file.with_name("old.backup")
-    with zipfile.ZipFile(old, "w") as archive:
-        for name, part in {**parts, "manifest.json": json.dumps(manifest).encode()}.items():
-            archive.writestr(name, part)
+def test_an_older_backup_is_migrated(
+    source: Source,
+    fresh: Callable[[str], str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A backup of the schema before comes back with the columns of today."""
+    migrations = tmp_path / "migrations"
+    shutil.copytree(str(migrate.MIGRATIONS), migrations)
+    (migrations / "versions" / "0002_mood.py").write_text(
+        "from alembic import op\n"
+        "revision, down_revision, branch_labels, depends_on = '0002', '0001', None, None\n"
+        "def upgrade():\n"
+        "    op.execute(\"ALTER TABLE agents ADD COLUMN mood text NOT NULL DEFAULT 'calm'\")\n"
+    )
+    monkeypatch.setattr(migrate, "MIGRATIONS", migrations)
     url = fresh("older")
-    restore(url, old)
-    found, expected = content(url), content(source.url)
-    for table in found:
-        if table.startswith("public."):
-            assert found[table] == expected[table], table
-    assert found["jobs.procrastinate_jobs"] == []
+    restore(url, source.file)
+    restored, expected = content(url), content(source.url)
+    assert restored.keys() == expected.keys()
+    for table in restored:
+        if table not in {"public.agents", "public.alembic_version"}:
+            assert restored[table] == expected[table], table
+    with psycopg.connect(url) as connection:
+        assert connection.execute("SELECT DISTINCT mood FROM agents").fetchall() == [("calm",)]
 
 
 # The file -------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
+from itertools import product
 from multiprocessing import get_context
 
 import psycopg
@@ -15,6 +16,8 @@ from remembrancer.db.engine import driver_url
 from remembrancer.db.migrate import migrate
 from remembrancer.db.tables import metadata
 from remembrancer.errors import DatabaseSetupError
+from remembrancer.memories.rules import is_in_use
+from remembrancer.memories.schemas import Status
 
 
 @pytest.fixture
@@ -98,6 +101,22 @@ def test_a_database_that_cannot_be_reached_is_named_as_such() -> None:
     """A wrong address is an error that says so, not a traceback of the driver."""
     with pytest.raises(DatabaseSetupError, match="cannot be set up"):
         migrate("postgresql+psycopg://nobody@127.0.0.1:1/nothing")
+
+
+def test_the_database_and_the_rule_agree_on_what_is_in_use(migrated_url: str) -> None:
+    """`memories.in_use` is `is_in_use` of status and recalled, for every value of both."""
+    with psycopg.connect(migrated_url) as connection:
+        expression = connection.execute(
+            "SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef"
+            " JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum"
+            " WHERE adrelid = 'memories'::regclass AND attname = 'in_use'"
+        ).fetchall()[0][0]
+        for status, recalled in product(Status, (True, False)):
+            in_use = connection.execute(
+                f"SELECT {expression} FROM (SELECT %s::text, %s::boolean) AS m (status, recalled)",
+                (status, recalled),
+            ).fetchone()
+            assert in_use == (is_in_use(status, recalled),)
 
 
 def test_vectors_are_stored_plain(migrated_url: str) -> None:

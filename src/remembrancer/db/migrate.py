@@ -11,6 +11,8 @@ from remembrancer.errors import DatabaseSetupError
 
 log = logging.getLogger(__name__)
 
+MIGRATIONS: Traversable = files("remembrancer.db") / "migrations"
+
 # Two processes may start on an empty database; one migrates, the other waits.
 MIGRATION_LOCK = 6_148_914_691
 
@@ -45,39 +47,38 @@ def check_server(connection: Connection) -> None:
 
 def upgrade(connection: Connection, revision: str = "head") -> None:
     """Apply the migrations up to ``revision`` that are pending, in the open transaction."""
-    location = files("remembrancer.db") / "migrations"
-    wanted = newest(location) if revision == "head" else revision
-    if _revision(connection) == wanted:
+    target = newest() if revision == "head" else revision
+    if _revision(connection) == target:
         return
-    # A third of a second to import, and there is hardly ever something to do.
+    # Alembic takes a third of a second to import, and there is rarely something to do.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
 
-    with as_file(location) as directory:
+    with as_file(MIGRATIONS) as directory:
         config = Config()
         config.set_main_option("script_location", str(directory))
         config.attributes["connection"] = connection
-        log.info("migrating the database to revision %s", wanted)
+        log.info("migrating the database to revision %s", target)
         command.upgrade(config, revision)
 
 
 def lock(connection: Connection) -> None:
-    """Let nobody else migrate until the open transaction ends."""
+    """Keep other processes from migrating until the open transaction ends."""
     connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"))
 
 
 def is_known(revision: str) -> bool:
     """Say whether a migration is one of this version's."""
-    return revision in _revisions(files("remembrancer.db") / "migrations")
+    return revision in _revisions()
 
 
-def newest(location: Traversable) -> str:
-    """Return the newest revision; each migration's file name begins with its own, in order."""
-    return max(_revisions(location))
+def newest() -> str:
+    """Return the newest revision: file names of migrations begin with theirs, in order."""
+    return max(_revisions())
 
 
-def _revisions(location: Traversable) -> set[str]:
-    names = (one.name for one in (location / "versions").iterdir())
+def _revisions() -> set[str]:
+    names = (file.name for file in (MIGRATIONS / "versions").iterdir())
     return {name.partition("_")[0] for name in names if name.endswith(".py")}
 
 

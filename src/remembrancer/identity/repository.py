@@ -42,6 +42,7 @@ from remembrancer.db.tables import (
     undo_records,
     users,
 )
+from remembrancer.db.tables.base import written_columns
 from remembrancer.memories.schemas import Status
 
 Rows = Sequence[Row[*tuple[Any, ...]]]
@@ -143,7 +144,7 @@ def _by_status(what: Handover, memory_id: Any, value: Any, otherwise: Any) -> An
 async def _copy(
     connection: AsyncConnection, table: Table, which: Any, changes: Mapping[str, Any]
 ) -> None:
-    columns = [column.name for column in table.columns]
+    columns = written_columns(table)
     values = [changes.get(name, table.c[name]) for name in columns]
     await connection.execute(insert(table).from_select(columns, select(*values).where(which)))
 

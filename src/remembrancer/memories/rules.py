@@ -12,7 +12,7 @@ from uuid import UUID
 from remembrancer.access import EffectiveScope, Placement, Scope, ScopeSource, Visibility
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.ids import SHARED_OWNER
-from remembrancer.memories.schemas import Kind, MemoryCreate, MemoryUpdate
+from remembrancer.memories.schemas import Kind, MemoryCreate, MemoryUpdate, Status
 from remembrancer.text import normalised
 
 DEFAULT_IMPORTANCE = {
@@ -48,6 +48,15 @@ _FILLERS = frozenset(
     "a an the that really very quite just also too actually please well oh so".split()  # noqa: SIM905
 )
 """Words that may come or go without changing what a statement says."""
+
+
+def is_in_use(status: str, recalled: bool) -> bool:
+    """Say whether recall and prompts have a memory. Its SQL twin is ``memories.in_use``.
+
+    ``recalled`` is false for a memory that its writer keeps out of recall; it is kept out of
+    prompts too. Lists and the document show it.
+    """
+    return recalled and status == Status.ACTIVE
 
 
 def check_length(content: str, *, characters: int, field: str = "content") -> None:

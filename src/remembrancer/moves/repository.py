@@ -32,6 +32,7 @@ from remembrancer.db.tables import (
     postings,
     recall_items,
 )
+from remembrancer.db.tables.base import written_columns
 from remembrancer.memories.schemas import Status
 
 Rows = Sequence[Row[*tuple[Any, ...]]]
@@ -196,7 +197,7 @@ async def _copy(
 ) -> None:
     """Insert the rows of a table again that match those listed, with some columns changed."""
     table: Table = matches.left.table
-    columns = [column.name for column in table.columns]
+    columns = written_columns(table)
     values = [changes.get(name, table.c[name]) for name in columns]
     rows = (
         select(*values).select_from(table.join(listed, matches)).where(table.c.owner_id == owner_id)

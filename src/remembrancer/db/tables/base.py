@@ -7,7 +7,7 @@ owner later on (docs/decisions/0003-schema.md).
 
 from typing import Any, Literal
 
-from sqlalchemy import Column, DateTime, MetaData, Text, Uuid, func
+from sqlalchemy import Column, DateTime, MetaData, Table, Text, Uuid, func
 
 metadata = MetaData(
     naming_convention={
@@ -38,3 +38,8 @@ def instant(name: str, *, default: Literal["now"] | None = None, null: bool = Fa
     """Return a timestamp column; storage is always UTC."""
     server_default = func.now() if default == "now" else None
     return Column(name, DateTime(timezone=True), nullable=null, server_default=server_default)
+
+
+def written_columns(table: Table) -> list[str]:
+    """Return the columns that an INSERT may name: all that Postgres does not compute."""
+    return [column.name for column in table.columns if column.computed is None]

@@ -4,6 +4,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Computed,
     Float,
     ForeignKeyConstraint,
     Index,
@@ -46,6 +47,15 @@ memories = Table(
     Column("version", Integer, nullable=False, server_default="1"),
     Column("importance", Float, nullable=False),
     Column("status", Text, nullable=False, server_default="active"),
+    # Whether recall and prompts may have it while it is active.
+    Column("recalled", Boolean, nullable=False, server_default="true"),
+    # The twin of `memories.rules.is_in_use`: whether recall and prompts have it now.
+    Column(
+        "in_use",
+        Boolean,
+        Computed("status = 'active' AND recalled", persisted=True),
+        nullable=False,
+    ),
     Column("review", Text, nullable=False, server_default="none"),
     # The owner's memory of which a pending one becomes a version once it is confirmed.
     Column("revises", Text),

@@ -7,19 +7,27 @@ Revises:
 from pathlib import Path
 
 from alembic import op
+from procrastinate.schema import SchemaManager
 
 revision = "0001"
 down_revision = None
 branch_labels = None
 depends_on = None
 
+PROCRASTINATE = "-- {procrastinate}\n"
+"""Stands where procrastinate's own schema goes, which its package holds."""
+
 
 def upgrade() -> None:
-    """Create everything from the SQL file beside this one."""
+    """Create our tables from the SQL files beside this one, and procrastinate's."""
     op.execute("SET LOCAL lock_timeout = '4s'")
-    sql = Path(__file__).with_suffix(".sql").read_text(encoding="utf-8")
-    # The driver's own cursor, without parameters, takes a file of many statements as it is.
-    op.get_bind().connection.cursor().execute(sql)
+    here = Path(__file__).parent
+    before, after = (here / "0001_jobs.sql").read_text(encoding="utf-8").split(PROCRASTINATE)
+    initial = Path(__file__).with_suffix(".sql").read_text(encoding="utf-8")
+    cursor = op.get_bind().connection.cursor()
+    for sql in (initial, before, SchemaManager.get_schema(), after):
+        # The driver's own cursor, without parameters, takes a file of many statements as it is.
+        cursor.execute(sql)
 
 
 def downgrade() -> None:

@@ -106,6 +106,9 @@ CREATE TABLE memories (
     version INTEGER DEFAULT 1 NOT NULL,
     importance FLOAT NOT NULL,
     status TEXT DEFAULT 'active' NOT NULL,
+    recalled BOOLEAN DEFAULT true NOT NULL,
+    -- What recall and prompts have. The twin of memories.rules.is_in_use.
+    in_use BOOLEAN GENERATED ALWAYS AS (status = 'active' AND recalled) STORED NOT NULL,
     review TEXT DEFAULT 'none' NOT NULL,
     revises TEXT,
     pinned BOOLEAN DEFAULT false NOT NULL,

@@ -1,0 +1,86 @@
+"""Rows of memories, their versions and their mentions.
+
+``status``, ``review``, ``visibility``, ``kind`` and ``category`` hold values of the enums of the
+same name.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRow:
+    """A row of ``memories``: a memory with the content of its current version."""
+
+    owner_id: UUID
+    id: str
+    agent_id: UUID | None
+    space_id: UUID | None
+    visibility: str
+    kind: str
+    category: str
+    subject: str | None
+    subject_key: str | None
+    content: str
+    content_hash: bytes
+    tokens: int
+    version: int
+    importance: float
+    status: str
+    recalled: bool
+    in_use: bool
+    review: str
+    revises: str | None
+    pinned: bool
+    place_id: str | None
+    address: Sequence[str] | None
+    metadata: dict[str, Any]
+    valid_from: datetime | None
+    valid_to: datetime | None
+    source: str
+    platform: str | None
+    conversation_id: UUID | None
+    message_id: UUID | None
+    mention_count: int
+    access_count: int
+    last_accessed_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    forgotten_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRow:
+    """A row of ``memory_versions``: the content of a memory at one time."""
+
+    owner_id: UUID
+    memory_id: str
+    version: int
+    content: str
+    recorded_at: datetime
+    superseded_at: datetime | None
+    valid_from: datetime | None
+    valid_to: datetime | None
+    source: str
+    platform: str | None
+    conversation_id: UUID | None
+    message_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class MentionRow:
+    """A row of ``mentions``: one time a memory came up."""
+
+    owner_id: UUID
+    memory_id: str
+    id: UUID
+    wording: str | None
+    agent_id: UUID | None
+    source: str
+    platform: str | None
+    conversation_id: UUID | None
+    message_id: UUID | None
+    mentioned_at: datetime
