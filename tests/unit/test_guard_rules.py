@@ -7,7 +7,7 @@ from remembrancer.errors import InvalidInput
 from remembrancer.guard import rules
 from remembrancer.guard.guard import Guard
 from remembrancer.guard.instructions import is_instruction
-from remembrancer.guard.schemas import Action, Sensitive, Span
+from remembrancer.guard.schemas import Action, SensitiveKind, Span
 from remembrancer.memories.schemas import MemoryCreate, MemoryUpdate
 from remembrancer.memories.screening import as_sent, statement
 from remembrancer.settings import GuardSettings
@@ -135,7 +135,7 @@ STATEMENTS = [
 ]
 
 
-def found(text: str) -> set[tuple[Sensitive, str]]:
+def found(text: str) -> set[tuple[SensitiveKind, str]]:
     """What the guard finds, as it stands in the text."""
     return {(span.category, text[span.start : span.end]) for span in GUARD._find(text)}
 
@@ -144,34 +144,34 @@ def found(text: str) -> set[tuple[Sensitive, str]]:
 def test_keys_and_tokens_are_found_by_their_shape(secret: str) -> None:
     """Whole, so that no rest of it is stored, and nothing beside them."""
     text = f"Ada said ({secret}) today"
-    assert GUARD.text(text) == "Ada said ([redacted: secret]) today" or secret.endswith("\n")
-    assert secret.strip() not in GUARD.text(text)
+    assert GUARD.redact(text) == "Ada said ([redacted: secret]) today" or secret.endswith("\n")
+    assert secret.strip() not in GUARD.redact(text)
 
 
 @pytest.mark.parametrize(("text", "secret"), TOLD)
 def test_passwords_and_keys_are_found_by_the_words_around_them(text: str, secret: str) -> None:
     """In several languages, with or without quotes."""
-    assert secret not in GUARD.text(text)
-    assert "[redacted: secret]" in GUARD.text(text)
+    assert secret not in GUARD.redact(text)
+    assert "[redacted: secret]" in GUARD.redact(text)
 
 
 @pytest.mark.parametrize("number", CARDS)
 def test_card_numbers_are_found_however_they_are_written(number: str) -> None:
     """With spaces, dashes, invisible characters or wide digits."""
-    assert found(f"My card, {number}, expires 12/27") == {(Sensitive.CARD, number)}
+    assert found(f"My card, {number}, expires 12/27") == {(SensitiveKind.CARD, number)}
 
 
 @pytest.mark.parametrize("number", IBANS)
 def test_ibans_are_found_without_the_word_behind_them(number: str) -> None:
     """An IBAN ends where its country says."""
-    assert found(f"IBAN {number} please") == {(Sensitive.IBAN, number)}
+    assert found(f"IBAN {number} please") == {(SensitiveKind.IBAN, number)}
 
 
 @pytest.mark.parametrize("text", NATIONAL_IDS)
 def test_national_ids_are_found(text: str) -> None:
     """By shape and check digits; beside a word for them where those leave doubt."""
     [(category, number)] = found(f"Ada: {text}.")
-    assert category is Sensitive.NATIONAL_ID
+    assert category is SensitiveKind.NATIONAL_ID
     assert text.endswith(number)
 
 
@@ -179,7 +179,7 @@ def test_national_ids_are_found(text: str) -> None:
 def test_what_only_looks_like_it_is_left_alone(text: str) -> None:
     """Ids, hashes, phone numbers, orders, dates and talk about passwords are no secrets."""
     assert found(text) == set()
-    assert GUARD.text(text) == text
+    assert GUARD.redact(text) == text
 
 
 @pytest.mark.parametrize("text", ORDERS)
@@ -196,26 +196,26 @@ def test_words_about_the_world_are_no_instructions(text: str) -> None:
 
 def test_spans_that_overlap_become_one() -> None:
     """So that no mark lies within another."""
-    secret, card = Sensitive.SECRET, Sensitive.CARD
+    secret, card = SensitiveKind.SECRET, SensitiveKind.CARD
     spans = [Span(8, 9, card), Span(0, 4, secret), Span(2, 6, card), Span(6, 8, card)]
     apart = [Span(0, 6, secret), Span(6, 8, card), Span(8, 9, card)]
-    assert rules.disjoint(spans) == apart
-    assert rules.redacted("0123456789", apart[:1]) == "[redacted: secret]6789"
+    assert rules.merge_overlaps(spans) == apart
+    assert rules.redact("0123456789", apart[:1]) == "[redacted: secret]6789"
 
 
 def test_the_policy_of_each_category_is_a_setting() -> None:
     """What is allowed is neither marked nor mentioned."""
     said = MemoryCreate(content="Card 4111 1111 1111 1111, IBAN DE89370400440532013000")
     lax = Guard(GuardSettings(cards="allow", iban="redact")).screen(said, ["content"])
-    assert lax.kept.content == "Card 4111 1111 1111 1111, IBAN [redacted: IBAN]"
-    assert [(f.category, f.action) for f in lax.findings] == [(Sensitive.IBAN, Action.REDACT)]
+    assert lax.model.content == "Card 4111 1111 1111 1111, IBAN [redacted: IBAN]"
+    assert [(f.category, f.action) for f in lax.findings] == [(SensitiveKind.IBAN, Action.REDACT)]
     assert lax.refusal is None
     strict = Guard(GuardSettings(cards="redact", iban="block")).screen(said, ["content"])
     assert strict.refusal is not None
     assert strict.refusal.field == "content"
     assert {f.category: f.action for f in strict.findings} == {
-        Sensitive.CARD: Action.REDACT,
-        Sensitive.IBAN: Action.BLOCK,
+        SensitiveKind.CARD: Action.REDACT,
+        SensitiveKind.IBAN: Action.BLOCK,
     }
 
 
@@ -230,17 +230,17 @@ def test_metadata_is_looked_through_at_any_depth() -> None:
             "count": 3,
         },
     )
-    screened = GUARD.screen(said, ["content", "metadata"], whole=True, within="messages.0.")
-    assert screened.kept.metadata == {
+    screened = GUARD.screen(said, ["content", "metadata"], redact_only=True, prefix="messages.0.")
+    assert screened.model.metadata == {
         "login": {"password": "[redacted: secret]", "name": "ada"},
         "cards": ["none", "[redacted: card number]"],
         "[redacted: IBAN]": True,
         "count": 3,
     }
     assert {(f.field, f.category, f.action, f.count) for f in screened.findings} == {
-        ("messages.0.metadata", Sensitive.SECRET, Action.REDACT, 1),
-        ("messages.0.metadata", Sensitive.CARD, Action.REDACT, 1),
-        ("messages.0.metadata", Sensitive.IBAN, Action.REDACT, 1),
+        ("messages.0.metadata", SensitiveKind.SECRET, Action.REDACT, 1),
+        ("messages.0.metadata", SensitiveKind.CARD, Action.REDACT, 1),
+        ("messages.0.metadata", SensitiveKind.IBAN, Action.REDACT, 1),
     }
     assert screened.refusal is None
 
@@ -256,7 +256,7 @@ def test_a_refusal_never_quotes() -> None:
 def test_an_update_without_words_stays_one() -> None:
     """What was not sent is not set by looking at it."""
     changes = MemoryUpdate(importance=0.5)
-    assert GUARD.screen(changes, ["content", "subject", "metadata"]).kept == changes
+    assert GUARD.screen(changes, ["content", "subject", "metadata"]).model == changes
 
 
 def test_errors_name_the_statement_as_it_was_sent() -> None:
@@ -279,5 +279,5 @@ HOSTILE = [
 def test_texts_made_to_take_long_are_looked_through(part: str) -> None:
     """A message of full length that a careless pattern would go over again and again."""
     text = part * (32_000 // len(part))
-    assert len(GUARD.text(text)) > 0
+    assert len(GUARD.redact(text)) > 0
     assert is_instruction(text) in {True, False}

@@ -77,7 +77,7 @@ class MessageAppender:
         limits = self._limits
         rules.check_lengths(messages, batch=limits.batch, characters=limits.message_characters)
         screened = screening.messages(self._guard, messages)
-        messages = [one.kept for one in screened]
+        messages = [one.model for one in screened]
         async with self._database.system_for(actor) as (connection, actor):
             conversation = await _writable(connection, actor, conversation_id)
             if conversation is not None:

@@ -10,11 +10,11 @@ def messages(guard: Guard, sent: Sequence[MessageCreate]) -> list[ScreenResult[M
     """Return messages as they may be stored: all of them, with marks for what may not be."""
     texts = ("content", "sender_name", "metadata")
     return [
-        guard.screen(message, texts, whole=True, within=f"messages.{index}.")
+        guard.screen(message, texts, redact_only=True, prefix=f"messages.{index}.")
         for index, message in enumerate(sent)
     ]
 
 
 def conversation(guard: Guard, sent: ConversationCreate) -> ConversationCreate:
     """Return a new conversation as it may be stored."""
-    return guard.screen(sent, ("title", "metadata"), whole=True).kept
+    return guard.screen(sent, ("title", "metadata"), redact_only=True).model

@@ -118,7 +118,7 @@ class Documents:
                 where = item.path if is_place else f"{item.path}.{refusal.field}"
                 raise InvalidInput(refusal.reason, field=where, **refusal.extra)
             kept.append(
-                Item(item.path, item.id, screened.kept, item.at, item.status, item.mentions)
+                Item(item.path, item.id, screened.model, item.at, item.status, item.mentions)
             )
         return kept
 

@@ -67,7 +67,7 @@ class LLMSummariser:
         )
         wanted = answer.facts if self._settings.facts else []
         allowed, guarded = self._screen(rules.kept(wanted, transcript, background))
-        words = self._guard.text(one_line(answer.summary))
+        words = self._guard.redact(one_line(answer.summary))
         return Summary(words, await self._ready(allowed), guarded, made_for=taking_part)
 
     async def _look_up(
@@ -96,7 +96,7 @@ class LLMSummariser:
         for one in found:
             screened = screening.statement(self._guard, one.statement)
             if screened.refusal is None:
-                allowed.append(replace(one, statement=screened.kept))
+                allowed.append(replace(one, statement=screened.model))
             if screened.findings:
                 assert one.statement.message_id is not None
                 guarded.append(

@@ -1,1 +1,1 @@
-"""What may not be stored: secrets, numbers of cards, people and accounts; and instructions."""
+"""The guard: find secrets, card and account numbers, national ids, and orders to agents."""

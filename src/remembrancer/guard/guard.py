@@ -1,4 +1,4 @@
-"""The guard: what of a text may be stored. Every way in that stores text asks it first."""
+"""The guard removes sensitive text before a service stores it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from remembrancer.errors import InvalidInput
 from remembrancer.guard import national, numbers, phrases, rules
-from remembrancer.guard.schemas import Action, GuardFinding, Sensitive, Span
+from remembrancer.guard.schemas import Action, GuardFinding, SensitiveKind, Span
 from remembrancer.guard.secrets import SecretShapes
 from remembrancer.settings import GuardSettings
 
@@ -17,91 +17,93 @@ Model = TypeVar("Model", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class ScreenResult(Generic[Model]):
-    """What may be stored of a request, and what was found in it."""
+    """A request model without its sensitive text, and the findings."""
 
-    kept: Model
+    model: Model
     findings: list[GuardFinding]
 
     @property
     def refusal(self) -> InvalidInput | None:
-        """Why it is not stored at all; none if it is."""
-        return rules.blocked(self.findings)
+        """The error to raise if the policy blocks the request; null if it may be stored."""
+        return rules.refusal(self.findings)
 
 
 class Guard:
-    """Looks through texts before they are embedded, hashed, stored, queued or logged.
+    """Screens texts before a service embeds, hashes, stores, queues or logs them.
 
-    Pure: the same text under the same settings is judged the same.
+    Pure: the same text and settings always give the same result.
     """
 
     def __init__(self, settings: GuardSettings) -> None:
         self._policy = {
-            Sensitive.SECRET: Action(settings.secrets),
-            Sensitive.CARD: Action(settings.cards),
-            Sensitive.IBAN: Action(settings.iban),
-            Sensitive.NATIONAL_ID: Action(settings.national_ids),
+            SensitiveKind.SECRET: Action(settings.secrets),
+            SensitiveKind.CARD: Action(settings.cards),
+            SensitiveKind.IBAN: Action(settings.iban),
+            SensitiveKind.NATIONAL_ID: Action(settings.national_ids),
         }
         self._shapes = SecretShapes()
 
     def screen(
-        self, model: Model, fields: Sequence[str], *, whole: bool = False, within: str = ""
+        self, model: Model, fields: Sequence[str], *, redact_only: bool = False, prefix: str = ""
     ) -> ScreenResult[Model]:
-        """Return ``model`` as it may be stored, looking through the named fields.
+        """Return ``model`` with its ``fields`` redacted, and the findings.
 
-        ``whole``: what the policy blocks is redacted, so that a conversation stays whole.
-        ``within`` is the path of the model in the request.
+        ``redact_only`` redacts what the policy would block, so that a conversation stays
+        complete. ``prefix`` is the path of the model in the request, for the findings.
         """
         changes: dict[str, Any] = {}
-        found: list[GuardFinding] = []
-        policy = _without_block(self._policy) if whole else self._policy
+        findings: list[GuardFinding] = []
+        policy = _without_block(self._policy) if redact_only else self._policy
         for field in fields:
             value = getattr(model, field)
             spans: list[Span] = []
-            kept = self._walk(value, "", spans)
+            clean = self._redact(value, "", spans)
             if spans:
-                changes[field] = kept
-                found += rules.findings(f"{within}{field}", spans, policy)
-        return ScreenResult(model.model_copy(update=changes) if changes else model, found)
+                changes[field] = clean
+                findings += rules.to_findings(f"{prefix}{field}", spans, policy)
+        return ScreenResult(model.model_copy(update=changes) if changes else model, findings)
 
-    def text(self, text: str) -> str:
-        """Return ``text`` with a mark for whatever may not be stored as it is."""
-        return rules.redacted(text, self._find(text))
+    def redact(self, text: str) -> str:
+        """Return ``text`` with a mark in place of each sensitive part."""
+        return rules.redact(text, self._find(text))
 
-    def _walk(self, value: Any, label: str, spans: list[Span]) -> Any:
-        """Return ``value`` redacted, whatever its depth; add what was found to ``spans``."""
+    def _redact(self, value: Any, label: str, spans: list[Span]) -> Any:
+        """Return a JSON value redacted at every depth; add each match to ``spans``."""
         if isinstance(value, dict):
-            return self._walk_object(value, spans)
+            return self._redact_object(value, spans)
         if isinstance(value, list):
-            return [self._walk(one, label, spans) for one in value]
+            return [self._redact(item, label, spans) for item in value]
         if value is None or isinstance(value, bool) or not isinstance(value, str | int | float):
             return value
-        # In JSON a name may say what the text does not: {"password": "..."}.
+        # Only the key may show that a value is sensitive: {"password": "..."}.
         intro = f"{label}: " if label else ""
         text = intro + str(value)
-        here = [
+        matches = [
             Span(max(span.start, len(intro)), span.end, span.category)
             for span in self._find(text)
             if span.end > len(intro)
         ]
-        spans += here
-        return rules.redacted(text, here)[len(intro) :] if here else value
+        spans += matches
+        return rules.redact(text, matches)[len(intro) :] if matches else value
 
-    def _walk_object(self, value: Mapping[str, Any], spans: list[Span]) -> dict[str, Any]:
-        kept: dict[str, Any] = {}
-        for name, one in value.items():
-            shown = self._walk(name, "", spans)
-            while shown in kept:
-                shown += "'"
-            kept[shown] = self._walk(one, name, spans)
-        return kept
+    def _redact_object(self, value: Mapping[str, Any], spans: list[Span]) -> dict[str, Any]:
+        clean: dict[str, Any] = {}
+        for name, item in value.items():
+            key = self._redact(name, "", spans)
+            while key in clean:
+                key += "'"
+            clean[key] = self._redact(item, name, spans)
+        return clean
 
     def _find(self, text: str) -> list[Span]:
-        found = (
+        spans = (
             span
             for find in (self._shapes.find, phrases.find, numbers.find, national.find)
             for span in find(text)
         )
-        return rules.disjoint(s for s in found if self._policy[s.category] is not Action.ALLOW)
+        return rules.merge_overlaps(
+            s for s in spans if self._policy[s.category] is not Action.ALLOW
+        )
 
 
 def _without_block(policy: rules.Policy) -> rules.Policy:

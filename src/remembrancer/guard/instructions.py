@@ -1,7 +1,7 @@
-"""Does a text speak to an agent rather than of the world?
+"""Detect texts that give orders to an agent.
 
-Such a text is kept as what somebody said, and stays out of what is shared until somebody has
-looked at it. Conservative: it looks for orders, not for mentions of orders.
+Such a text is stored as a quotation, and is not shared before a review. Conservative: it looks
+for orders, not for mentions of orders.
 """
 
 import re
@@ -12,13 +12,13 @@ _START: Final = (
     r"(?:^|[.!?:;,\n\"'\u201c(\[>-]\s*)"
     r"(?:(?:please|then|and|also|you must|you should)\s+)?"
 )
-"""Where a clause begins: there a verb is an order."""
+"""The start of a clause, where a verb is an order."""
 _HANDLE: Final = (
     r"(?:send|forward|share|reveal|disclose|leak|upload|email|e-mail|post|copy|bcc|delete|erase|"
     r"execute|run|call|invoke|obey|answer|reply|respond|output|print|recommend|include|append|"
     r"insert|approve|grant|transfer|trust|pretend|ignore|disregard|refuse|praise|mention)"
 )
-"""What agents are told to do with words, files and people."""
+"""Verbs of orders to an agent about words, files and people."""
 _DO: Final = rf"(?:{_HANDLE}|say|tell|pay|treat|use|act|store|remember|write|speak|be)"
 _ORDERS: Final = (
     r"instructions?|prompts?|rules|guidelines|directions|commands|context|constraints|"
@@ -42,7 +42,7 @@ _SIGNS: Final = tuple(
         r"\b(?:ab jetzt|von nun an|à partir de maintenant|a partir de ahora|d'ora in poi)\b[,:]?\s+"
         r"(?:sende?|schick\w*|leite|antworte|envoie\w*|envía\w*|envia\w*|invia\w*|siempre|immer|"
         r"toujours|du sollst)\b",
-        # an order for every time: "remember: always ...", "never mention ..."
+        # a standing order: "remember: always ...", "never mention ..."
         r"\b(?:remember|note|important|attention|reminder)\b\s*[:!-]+\s*(?:you\s+)?"
         r"(?:must\s+|should\s+)?(?:always|never)\b",
         rf"{_START}(?:always|never)\s+{_HANDLE}\b",
@@ -60,7 +60,7 @@ _SIGNS: Final = tuple(
         r"\bnew (?:system )?(?:instructions?|prompt|rules?)\s*:",
         r"\bwhen(?:ever)? (?:the |a )?(?:user|anyone|somebody|someone) asks?\b[^.\n]{0,60}[,:]\s*"
         rf"(?:always |never )?{_DO}\b",
-        # what passes for the frame of a prompt
+        # markers of a prompt
         r"<\|?/?(?:im_start|im_end|system|assistant|developer|endoftext|start_header_id|eot_id)\|?>",
         r"</?(?:system|instructions?|system[-_ ](?:prompt|message|reminder)|tool_(?:call|result)|"
         r"function_calls?|memory_context)(?:\s[^>]{0,80})?>",
@@ -87,7 +87,7 @@ _HINTS: Final = (
     *("you are now", "you must", "you will", "you shall", "you have to", " mode", "new ", "when"),
     *("<", "[inst", "[sys", "[/inst", "[/sys", "#", "system", "developer", "assistant"),
 )
-"""One of these is in every text that shows any of the signs."""
+"""Every text with one of the signs contains one of these."""
 
 _INVISIBLE: Final = re.compile(
     "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]"
@@ -95,7 +95,7 @@ _INVISIBLE: Final = re.compile(
 
 
 def is_instruction(text: str) -> bool:
-    """Say whether ``text`` reads like an order to an agent or like a part of a prompt."""
+    """Return whether ``text`` reads like an order to an agent or like a part of a prompt."""
     plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
     lower = plain.lower()
     if not any(hint in lower for hint in _HINTS):

@@ -1,7 +1,7 @@
-"""Numbers that states give people. Each is checked by python-stdnum.
+"""Find national ids, checked by python-stdnum.
 
-A number whose shape and check digits leave no doubt is found wherever it stands. The rest,
-where one of ten or a hundred like numbers would pass, only beside a word for it.
+A number with a distinctive shape and check digits counts everywhere. Other numbers, where one in
+ten or a hundred random ones would pass, count only beside a word for the id.
 """
 
 import re
@@ -12,29 +12,29 @@ from typing import Any, Final
 
 from stdnum import get_cc_module
 
-from remembrancer.guard.schemas import Sensitive, Span
+from remembrancer.guard.schemas import SensitiveKind, Span
 
 _BEFORE: Final = 60
 _AFTER: Final = 25
-"""Characters around a number in which a word for it is looked for."""
+"""Characters before and after a number in which a word for it counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Scheme:
-    """A country's number: how it is written, how it is checked, and words for it."""
+    """A country's number: shape, check and words for it."""
 
     module: Any
     shape: re.Pattern[str]
     words: re.Pattern[str] | None
 
     def find(self, text: str, first: int, last: int) -> Iterator[Span]:
-        """Yield where such numbers lie between two places."""
+        """Yield the numbers between two offsets."""
         for match in self.shape.finditer(text, first, last):
             start, end = match.span()
             around = text[max(0, start - _BEFORE) : start] + " " + text[end : end + _AFTER]
             named = self.words is None or self.words.search(around)
             if named and self.module.is_valid(match.group()):
-                yield Span(start, end, Sensitive.NATIONAL_ID)
+                yield Span(start, end, SensitiveKind.NATIONAL_ID)
 
 
 def _scheme(country: str, name: str, shape: str, words: str | None = None) -> _Scheme:
@@ -108,18 +108,18 @@ _NUMBERS: Final[tuple[tuple[str, ...], ...]] = (
 _MANY_DIGITS: Final = re.compile(
     r"\d(?:[ ./+A-Z-]{0,3}\d){5,}|(?<=[A-Z]{5})\d{4}(?=[A-Z])", re.IGNORECASE
 )
-"""What is in every number of the schemes; only around it are they looked for."""
+"""Every number of the schemes contains this; the schemes search only around it."""
 _LETTERS_AROUND: Final = 12
 
 
 @cache
 def _schemes() -> tuple[_Scheme, ...]:
-    # A tenth of a second of imports, which no start should wait for.
-    return tuple(_scheme(*one) for one in _NUMBERS)
+    # The imports take a tenth of a second, too long for a start.
+    return tuple(_scheme(*number) for number in _NUMBERS)
 
 
 def find(text: str) -> Iterator[Span]:
-    """Yield where national ids lie; they may overlap."""
+    """Yield the national ids; spans may overlap."""
     for digits in _MANY_DIGITS.finditer(text):
         first = max(0, digits.start() - _LETTERS_AROUND)
         for scheme in _schemes():

@@ -1,4 +1,4 @@
-"""Numbers of cards and bank accounts in a text, by shape and check digits."""
+"""Find numbers of cards and bank accounts by shape and check digits."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Final
 
 from stdnum import iban, luhn
 
-from remembrancer.guard.schemas import Sensitive, Span
+from remembrancer.guard.schemas import SensitiveKind, Span
 
 _GAP: Final = r"[ \t\u00a0\u2007\u2009\u202f\u200b-\u200d\u2060\ufeff\u2010-\u2015-]"
 _DIGITS: Final = re.compile(rf"(?<![\w+])\d(?:{_GAP}{{0,2}}\d){{11,}}(?!\w)(?![.,]\d)")
@@ -36,7 +36,7 @@ _SHORTEST_IBAN: Final = 15
 
 
 def find(text: str) -> Iterator[Span]:
-    """Yield where numbers of cards and accounts lie."""
+    """Yield the numbers of cards and accounts."""
     for match in _DIGITS.finditer(text):
         yield from _cards(text, match)
     for match in _LIKE_IBAN.finditer(text):
@@ -45,31 +45,31 @@ def find(text: str) -> Iterator[Span]:
 
 
 def _cards(text: str, run: re.Match[str]) -> Iterator[Span]:
-    # Digits of any script, as people type them, and where each is.
-    places = [m.start() for m in _DIGIT.finditer(text, *run.span())]
-    digits = "".join(str(int(text[place])) for place in places)
-    apart = [b - a > 1 for a, b in pairwise(places)]
-    starts = [0, *(n for n, gap in enumerate(apart, 1) if gap)]
+    # Digits of any script, with their offsets.
+    offsets = [m.start() for m in _DIGIT.finditer(text, *run.span())]
+    digits = "".join(str(int(text[offset])) for offset in offsets)
+    gaps = [b - a > 1 for a, b in pairwise(offsets)]
+    starts = [0, *(n for n, gap in enumerate(gaps, 1) if gap)]
     if len(starts) == 1 and _OTHER_NUMBER.search(text, max(0, run.start() - 40), run.start()):
         return
     ends = {*starts[1:], len(digits)}
-    done = 0
+    after = 0
     for start in starts:
         for end in range(start + _LONGEST_CARD, start + _SHORTEST_CARD - 1, -1):
-            if start >= done and end in ends and _is_card(digits[start:end]):
-                yield Span(places[start], places[end - 1] + 1, Sensitive.CARD)
-                done = end
+            if start >= after and end in ends and _is_card(digits[start:end]):
+                yield Span(offsets[start], offsets[end - 1] + 1, SensitiveKind.CARD)
+                after = end
 
 
 def _is_card(number: str) -> bool:
     return bool(_CARD.fullmatch(number)) and luhn.is_valid(number) and len(set(number)) > 1
 
 
-def _iban(text: str, like: re.Match[str]) -> Span | None:
-    """Return the IBAN that ``like`` begins with; what follows it may be the next word."""
-    places = [m.start() for m in _CHARACTER.finditer(text, *like.span())]
-    letters = "".join(text[place] for place in places).upper()
+def _iban(text: str, match: re.Match[str]) -> Span | None:
+    """Return the IBAN at the start of ``match``; the rest may be the next word."""
+    offsets = [m.start() for m in _CHARACTER.finditer(text, *match.span())]
+    letters = "".join(text[offset] for offset in offsets).upper()
     for length in range(len(letters), _SHORTEST_IBAN - 1, -1):
         if iban.is_valid(letters[:length]):
-            return Span(like.start(), places[length - 1] + 1, Sensitive.IBAN)
+            return Span(match.start(), offsets[length - 1] + 1, SensitiveKind.IBAN)
     return None

@@ -1,10 +1,10 @@
-"""Passwords and keys that a text tells in words: "my password is ...", "api key: ..."."""
+"""Find passwords and keys stated in words: "my password is ...", "api key: ..."."""
 
 import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from remembrancer.guard.schemas import Sensitive, Span
+from remembrancer.guard.schemas import SensitiveKind, Span
 
 _CODEWORDS: Final = (
     r"pass ?words?|pass ?phrase|pass ?code|passwd|pwd|pin(?: code| number)?|cvv2?|cvc2?|"
@@ -14,7 +14,7 @@ _CODEWORDS: Final = (
     r"पासवर्ड|비밀번호|كلمة المرور|كلمة السر|סיסמה"
 )
 _UNSPACED: Final = r"パスワード|暗証番号|密码|密碼|รหัสผ่าน"
-"""The same in scripts that set no spaces between words."""
+"""The same in scripts without spaces between words."""
 _KEY: Final = (
     r"api[ _-]?(?:key|token|secret)|"
     r"(?:access|secret|auth|bearer|session|refresh|deploy|client|encryption|signing|account|"
@@ -35,15 +35,17 @@ _VALUE: Final = (
 )
 
 
-def _told(words: str, value: str = _VALUE) -> re.Pattern[str]:
+def _statement(words: str, value: str = _VALUE) -> re.Pattern[str]:
     return re.compile(
         rf"(?:(?<![^\W_])(?:{words})|{_UNSPACED})[\"']?{_ABOUT}{_LINK}{value}", re.IGNORECASE
     )
 
 
-_PASSWORD_TOLD: Final = _told(_CODEWORDS)
-_KEY_TOLD: Final = _told(_KEY)
-_PHRASE_TOLD: Final = _told(_PHRASE, r"(?P<value>(?:[a-z]{2,12}[ \t,]+){2,23}[a-z]{2,12})")
+_PASSWORD_STATEMENT: Final = _statement(_CODEWORDS)
+_KEY_STATEMENT: Final = _statement(_KEY)
+_PHRASE_STATEMENT: Final = _statement(
+    _PHRASE, r"(?P<value>(?:[a-z]{2,12}[ \t,]+){2,23}[a-z]{2,12})"
+)
 _AS_PASSWORD: Final = re.compile(
     r"(?<!\S)(?P<value>\S{4,200})[ \t]+(?:is|as)[ \t]+(?:my|the|your|our|his|her|their)[ \t]+"
     rf"(?:[\w'-]{{1,40}}[ \t]+){{0,3}}(?:{_CODEWORDS})(?!\w)",
@@ -56,9 +58,9 @@ _HINTS: Final = (
     "รหัสผ่าน",
     *("key", "token", "secret", "bearer", "phrase"),
 )
-"""One of these is in every text that any of the patterns fits."""
+"""Every text that matches a pattern contains one of these."""
 
-_SAID_OF_PASSWORDS: Final = frozenset(
+_NOT_PASSWORDS: Final = frozenset(
     """
     accepted again always available back bad below blank blocked broken case-insensitive
     case-sensitive changed classified compromised confidential correct default denied different
@@ -72,7 +74,7 @@ _SAID_OF_PASSWORDS: Final = frozenset(
     everything only still just also already then
     """.split()  # noqa: SIM905
 )
-"""Words of four letters or more that follow "the password is" without being one."""
+"""Words of four letters or more that may follow "the password is" and are no password."""
 
 _PLAIN: Final = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _MIXED_CASE: Final = re.compile(r"[a-z][A-Z]|[A-Z]{2}.*[a-z]")
@@ -80,37 +82,37 @@ _SYMBOLS: Final = frozenset("!@#$%^&*_+=~<>|\\{}[]?")
 _CLAUSE_ENDS: Final = re.compile(r"\s*(?:$|[.,;!?)\n\"])")
 _NUMBERS_ONLY: Final = re.compile(r"[\d/.:,%$€£-]+")
 _QUOTES: Final = "\"'`\u201c\u201d"
-_AFTER_IT: Final = ".,;:!?)]}>\"'"
+_TRAILING: Final = ".,;:!?)]}>\"'"
 
-Holds = Callable[[str, str], bool]
+Test = Callable[[str, str], bool]
 
 
 def find(text: str) -> Iterator[Span]:
-    """Yield where a text tells a password or a key; they may overlap."""
+    """Yield the passwords and keys; spans may overlap."""
     lower = text.lower()
     if not any(hint in lower for hint in _HINTS):
         return
-    for pattern, holds in (
-        (_PASSWORD_TOLD, _is_password),
-        (_KEY_TOLD, _is_key),
+    for pattern, is_secret in (
+        (_PASSWORD_STATEMENT, _is_password),
+        (_KEY_STATEMENT, _is_key),
         (_AS_PASSWORD, _is_odd_word),
-        (_PHRASE_TOLD, _is_phrase),
+        (_PHRASE_STATEMENT, _is_phrase),
     ):
         for match in pattern.finditer(text):
             start, end = match.span("value")
             if text[start] not in _QUOTES:
-                end = start + len(text[start:end].rstrip(_AFTER_IT))
-            if holds(text[start:end], text[end : end + 20]):
-                yield Span(start, end, Sensitive.SECRET)
+                end = start + len(text[start:end].rstrip(_TRAILING))
+            if is_secret(text[start:end], text[end : end + 20]):
+                yield Span(start, end, SensitiveKind.SECRET)
 
 
 def _is_password(value: str, after: str) -> bool:
     bare = value.strip(_QUOTES)
-    if bare.casefold() in _SAID_OF_PASSWORDS or "://" in bare or len(bare) < 3:
+    if bare.casefold() in _NOT_PASSWORDS or "://" in bare or len(bare) < 3:
         return False
     if len(bare) < 4:
         return bare.isdigit()
-    # A plain word counts where the clause ends with it: "is swordfish." but not "is kept in ...".
+    # A plain word counts only at the end of a clause: "is swordfish." but not "is kept in ...".
     return value != bare or not _PLAIN.fullmatch(bare) or bool(_CLAUSE_ENDS.match(after))
 
 

@@ -1,43 +1,36 @@
-"""From what was found in a text to what is stored and said."""
+"""Turn spans of sensitive text into marks, findings and errors. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from remembrancer.errors import InvalidInput
-from remembrancer.guard.schemas import NAMES, Action, GuardFinding, Sensitive, Span
+from remembrancer.guard.schemas import NAMES, Action, GuardFinding, SensitiveKind, Span
 
-Policy = Mapping[Sensitive, Action]
+Policy = Mapping[SensitiveKind, Action]
 
 
-def disjoint(spans: Iterable[Span]) -> list[Span]:
-    """Return spans in order, those that overlap as one, which is of the first's category."""
-    apart: list[Span] = []
+def merge_overlaps(spans: Iterable[Span]) -> list[Span]:
+    """Return the spans in order, with overlapping ones merged under the first one's category."""
+    merged: list[Span] = []
     for span in sorted(spans, key=lambda s: (s.start, -s.end)):
-        if apart and span.start < apart[-1].end:
-            before = apart[-1]
-            apart[-1] = Span(before.start, max(before.end, span.end), before.category)
+        if merged and span.start < merged[-1].end:
+            first = merged[-1]
+            merged[-1] = Span(first.start, max(first.end, span.end), first.category)
         else:
-            apart.append(span)
-    return apart
+            merged.append(span)
+    return merged
 
 
-def redacted(text: str, spans: Sequence[Span]) -> str:
+def redact(text: str, spans: Sequence[Span]) -> str:
     """Return ``text`` with a mark in place of each span."""
-    kept = []
-    done = 0
-    for span in spans:
-        kept += [text[done : span.start], mark(span.category)]
-        done = span.end
-    return "".join([*kept, text[done:]])
+    for span in reversed(spans):
+        mark = f"[redacted: {NAMES[span.category]}]"
+        text = text[: span.start] + mark + text[span.end :]
+    return text
 
 
-def mark(category: Sensitive) -> str:
-    """Return what is stored in place of something."""
-    return f"[redacted: {NAMES[category]}]"
-
-
-def findings(field: str, spans: Iterable[Span], policy: Policy) -> list[GuardFinding]:
-    """Return what is said of the spans of a field."""
+def to_findings(field: str, spans: Iterable[Span], policy: Policy) -> list[GuardFinding]:
+    """Return one finding per category in a field."""
     counts = Counter(span.category for span in spans)
     return [
         GuardFinding(field=field, category=category, action=policy[category], count=count)
@@ -45,23 +38,24 @@ def findings(field: str, spans: Iterable[Span], policy: Policy) -> list[GuardFin
     ]
 
 
-def blocked(found: Iterable[GuardFinding]) -> InvalidInput | None:
-    """Return the error for what may not be stored, or none; it never quotes the text."""
-    stopping = [finding for finding in found if finding.action is Action.BLOCK]
-    if not stopping:
+def refusal(findings: Iterable[GuardFinding]) -> InvalidInput | None:
+    """Return the error for blocked findings, null without one; it never quotes the text."""
+    blocked = [finding for finding in findings if finding.action is Action.BLOCK]
+    if not blocked:
         return None
-    first = stopping[0]
+    first = blocked[0]
     return InvalidInput(
         _REASONS[first.category],
         field=first.field,
-        guard=[finding.model_dump(mode="json") for finding in stopping],
+        guard=[finding.model_dump(mode="json") for finding in blocked],
     )
 
 
 _REASONS = {
-    Sensitive.SECRET: "holds what looks like a secret (a password, a key or a token)",
-    Sensitive.CARD: "holds what looks like a card number",
-    Sensitive.IBAN: "holds what looks like an IBAN",
-    Sensitive.NATIONAL_ID: "holds what looks like a national id",
-    Sensitive.INSTRUCTION: "reads like an instruction to an agent; it is shared only once reviewed",
+    SensitiveKind.SECRET: "seems to hold a secret (a password, a key or a token); remove it",
+    SensitiveKind.CARD: "seems to hold a card number; remove it",
+    SensitiveKind.IBAN: "seems to hold an IBAN; remove it",
+    SensitiveKind.NATIONAL_ID: "seems to hold a national id; remove it",
+    SensitiveKind.INSTRUCTION: "reads like an instruction to an agent; "
+    "store it unshared, then confirm it in review to share it",
 }

@@ -1,4 +1,4 @@
-"""What the guard looks for, what it does about it and what it says."""
+"""Kinds of sensitive text, the actions on them, and findings."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,8 +6,8 @@ from enum import StrEnum
 from pydantic import BaseModel, Field
 
 
-class Sensitive(StrEnum):
-    """What a text may hold that needs care."""
+class SensitiveKind(StrEnum):
+    """A kind of sensitive text."""
 
     SECRET = "secret"  # noqa: S105
     """A password, an API key, a token, a private key."""
@@ -16,45 +16,45 @@ class Sensitive(StrEnum):
     IBAN = "iban"
     """The number of a bank account."""
     NATIONAL_ID = "national_id"
-    """A number that a state gave a person."""
+    """A number that a state assigns to a person."""
     INSTRUCTION = "instruction"
-    """Words to an agent, such as "from now on, send every file to ..."."""
+    """An order to an agent, such as "from now on, send every file to ..."."""
 
 
 class Action(StrEnum):
-    """What is done about it."""
+    """What the guard does with a kind of sensitive text."""
 
     ALLOW = "allow"
-    """Nothing."""
+    """Store it."""
     REDACT = "redact"
-    """A mark is stored in its place."""
+    """Store a mark in its place."""
     BLOCK = "block"
-    """The memory is not stored. In a message, it is redacted."""
+    """Refuse the memory. In a message, redact it."""
 
 
 NAMES = {
-    Sensitive.SECRET: "secret",
-    Sensitive.CARD: "card number",
-    Sensitive.IBAN: "IBAN",
-    Sensitive.NATIONAL_ID: "national id",
-    Sensitive.INSTRUCTION: "instruction",
+    SensitiveKind.SECRET: "secret",
+    SensitiveKind.CARD: "card number",
+    SensitiveKind.IBAN: "IBAN",
+    SensitiveKind.NATIONAL_ID: "national id",
+    SensitiveKind.INSTRUCTION: "instruction",
 }
-"""Each as it is called in marks and reasons."""
+"""The name of each kind in marks and errors."""
 
 
 class GuardFinding(BaseModel):
-    """What a field held and what was done about it; never the text."""
+    """A kind of sensitive text in a field, and the action; never the text itself."""
 
     field: str = Field(examples=["content"])
-    category: Sensitive
+    category: SensitiveKind
     action: Action
-    count: int = Field(1, description="How many were found.")
+    count: int = Field(1, description="Number of matches.")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """Where in a text something lies, end excluded."""
+    """A stretch of a text, from ``start`` up to but not including ``end``."""
 
     start: int
     end: int
-    category: Sensitive
+    category: SensitiveKind

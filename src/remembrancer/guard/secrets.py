@@ -1,7 +1,7 @@
-"""Keys and tokens that a text shows by their shape.
+"""Find keys and tokens by their shape.
 
-detect-secrets knows the shapes of many services; newer ones and whole private keys are added
-here. What has no shape of its own, such as a password, is found in ``phrases``.
+The shapes come from detect-secrets; newer ones and private keys are added here. ``phrases``
+finds secrets without a shape of their own, such as passwords.
 """
 
 import importlib
@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from remembrancer.guard.schemas import Sensitive, Span
+from remembrancer.guard.schemas import SensitiveKind, Span
 
-# What of detect-secrets has a shape of its own and takes linear time. Its entropy and keyword
-# detectors are made for source code; its verification, which asks the network, is never called.
+# The detectors that match a shape in linear time. The entropy and keyword detectors are made for
+# source code. Verification, which uses the network, is never called.
 _DETECTORS: Final = (
     ("aws", "AWSKeyDetector"),
     ("azure_storage_key", "AzureStorageKeyDetector"),
@@ -31,7 +31,7 @@ _DETECTORS: Final = (
 )
 
 _MORE: Final = tuple(
-    # A start in the middle of a word would be one for every letter of a long one.
+    # Matching inside a word would try every letter of a long one.
     re.compile(r"(?<![\w/+-])" + shape)
     for shape in (
         r"eyJ[\w-]{10,}\.[\w-]{10,}",  # JSON web tokens
@@ -58,7 +58,7 @@ _MORE: Final = tuple(
 )
 
 _PRIVATE_KEY: Final = re.compile(
-    # From its first line to its last, or to the end of the text where that is missing.
+    # From its first line to its last, or to the end of the text without one.
     r"[-\u2013\u2014]{2,}\s?BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY"
     r".*?(?:END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?\s?[-\u2013\u2014]*|\Z)"
     r"|PuTTY-User-Key-File-\d.*\Z",
@@ -66,44 +66,44 @@ _PRIVATE_KEY: Final = re.compile(
 )
 
 _LONG_WORD: Final = re.compile(r"\S{16}")
-"""What any of the shapes has in it; few messages have one."""
+"""Every shape contains one; few messages do."""
 _WORD: Final = frozenset("+/=.~%-_")
 
 
 class SecretShapes:
-    """Finds secrets by their shape. Takes a moment to make."""
+    """Finds secrets by their shape. Construction imports the detectors."""
 
     def __init__(self) -> None:
-        known = (
+        detectors = (
             getattr(importlib.import_module(f"detect_secrets.plugins.{module}"), name)
             for module, name in _DETECTORS
         )
-        self._shapes = (*(shape for one in known for shape in one.denylist), *_MORE)
+        self._shapes = (*(shape for detector in detectors for shape in detector.denylist), *_MORE)
 
     def find(self, text: str) -> Iterator[Span]:
-        """Yield where secrets lie; they may overlap."""
+        """Yield the secrets; spans may overlap."""
         for match in _PRIVATE_KEY.finditer(text):
-            yield Span(*match.span(), Sensitive.SECRET)
+            yield Span(*match.span(), SensitiveKind.SECRET)
         if not _LONG_WORD.search(text):
             return
         for shape in self._shapes:
-            done = 0
+            after = 0
             for match in shape.finditer(text):
-                if match.start() >= done:
+                if match.start() >= after:
                     span = _whole_word(text, *match.span())
-                    done = span.end
+                    after = span.end
                     yield span
 
 
 def _whole_word(text: str, start: int, end: int) -> Span:
-    """Keys grow longer than the shapes that were known, so what adjoins one is part of it."""
+    """Widen a match to the whole word: newer keys are longer than the known shapes."""
     while start and _in_word(text[start - 1]):
         start -= 1
     while end < len(text) and _in_word(text[end]):
         end += 1
     while end > start and text[end - 1] == ".":
         end -= 1
-    return Span(start, end, Sensitive.SECRET)
+    return Span(start, end, SensitiveKind.SECRET)
 
 
 def _in_word(character: str) -> bool:

@@ -165,9 +165,9 @@ class Importer:
     def _ready(self, talk: Transcript) -> Transcript:
         # Guarded here already, since ids and keys are hashes of what was said.
         guard = self._memory.guard
-        turns = [replace(turn, content=guard.text(turn.content)) for turn in talk.turns]
+        turns = [replace(turn, content=guard.redact(turn.content)) for turn in talk.turns]
         together = talk.together or (self._together and len(talk.people) > 1)
-        ready = replace(talk, title=guard.text(talk.title), turns=turns, together=together)
+        ready = replace(talk, title=guard.redact(talk.title), turns=turns, together=together)
         return scoped(ready, self._actor.require_user()) if talk.personal else ready
 
     async def _speaker(self, talk: Transcript) -> Actor:

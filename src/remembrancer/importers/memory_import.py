@@ -78,7 +78,7 @@ class Memories:
                 Item(
                     path=f"memory {statement.key}",
                     id=statement.key,
-                    statement=screened.kept,
+                    statement=screened.model,
                     at=at,
                     status=Status.ACTIVE,
                     mentions=[(None, None, at)],

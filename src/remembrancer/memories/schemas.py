@@ -337,7 +337,7 @@ class RememberRefusal(BaseModel):
     outcome: Literal[Outcome.REFUSED] = Outcome.REFUSED
     memory: None = None
     field: str = Field(examples=["content"])
-    reason: str = Field(examples=["holds what looks like a card number"])
+    reason: str = Field(examples=["seems to hold a card number; remove it"])
     guard: list[GuardFinding]
 
 

@@ -7,7 +7,7 @@ from remembrancer.access import Visibility
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.guard.guard import Guard, ScreenResult
 from remembrancer.guard.instructions import is_instruction
-from remembrancer.guard.schemas import Action, GuardFinding, Sensitive
+from remembrancer.guard.schemas import Action, GuardFinding, SensitiveKind
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories.schemas import (
     MemoryCreate,
@@ -32,7 +32,7 @@ def statement(guard: Guard, sent: MemoryCreate) -> ScreenResult[MemoryCreate]:
     One that reads like an instruction to an agent is refused where others would read it.
     """
     screened = guard.screen(sent, (*_TEXTS, "place_id"))
-    if screened.kept.place_id != sent.place_id:
+    if screened.model.place_id != sent.place_id:
         # With a mark in it, two places would be one.
         stopping = [
             finding.model_copy(update={"action": Action.BLOCK})
@@ -40,9 +40,9 @@ def statement(guard: Guard, sent: MemoryCreate) -> ScreenResult[MemoryCreate]:
             else finding
             for finding in screened.findings
         ]
-        screened = ScreenResult(screened.kept, stopping)
+        screened = ScreenResult(screened.model, stopping)
     if (sent.shared or sent.visibility is Visibility.SHARED) and is_quoted(sent):
-        return ScreenResult(screened.kept, [*screened.findings, _instruction()])
+        return ScreenResult(screened.model, [*screened.findings, _instruction()])
     return screened
 
 
@@ -106,4 +106,4 @@ def as_sent(
 
 
 def _instruction() -> GuardFinding:
-    return GuardFinding(field="content", category=Sensitive.INSTRUCTION, action=Action.BLOCK)
+    return GuardFinding(field="content", category=SensitiveKind.INSTRUCTION, action=Action.BLOCK)

@@ -101,7 +101,7 @@ class Memories:
         if screened.refusal:
             raise screened.refusal
         try:
-            [written] = await self._write(actor, [screened.kept], source, idempotency_key)
+            [written] = await self._write(actor, [screened.model], source, idempotency_key)
         except (InvalidInput, NotFound) as error:
             raise _of_the_only_one(error) from error
         written.guard = screened.findings
@@ -129,7 +129,7 @@ class Memories:
         limits = self._limits
         rules.check_batch(statements, batch=limits.batch, characters=limits.memory_characters)
         screened = [screening.statement(self._guard, statement) for statement in statements]
-        kept = [one.kept for one in screened if one.refusal is None]
+        kept = [one.model for one in screened if one.refusal is None]
         try:
             written = await self._write(actor, kept, source, idempotency_key) if kept else []
         except (InvalidInput, NotFound) as error:
@@ -249,7 +249,7 @@ class Memories:
         if changes.content is not None:
             rules.check_length(changes.content, characters=self._limits.memory_characters)
         screened = screening.changes(self._guard, changes)
-        changes = screened.kept
+        changes = screened.model
         if changes.content is not None:
             [text] = await self._indexer.prepare([changes.content])
         async with self._database.transaction(actor) as (connection, actor):

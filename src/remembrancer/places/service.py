@@ -71,7 +71,7 @@ class Places:
         try:
             written = await self._memories.remember(
                 actor,
-                rules.as_memory(screened.kept),
+                rules.as_memory(screened.model),
                 source=source,
                 idempotency_key=idempotency_key,
             )

@@ -66,7 +66,7 @@ class RecordDrafts:
         screened = screening.statement(self._guard, statement)
         if screened.refusal:
             raise screened.refusal
-        return screened.kept
+        return screened.model
 
 
 def brought(draft: Draft, memory_id: str) -> ImportedMemory:

@@ -56,7 +56,7 @@ async def prepare(
         except InvalidInput as error:
             wanted.refused[memory_id] = error.reason
             continue
-        wanted.changes[memory_id] = screened.kept
+        wanted.changes[memory_id] = screened.model
         wanted.findings[memory_id] = screened.findings
     said = {i: one.content for i, one in wanted.changes.items() if one.content is not None}
     wanted.texts = dict(zip(said, await indexer.prepare(list(said.values())), strict=True))
