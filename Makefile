@@ -22,11 +22,12 @@ test: .venv/dev  ## Run the whole test suite
 		echo "No Chromium is installed: the tests that look at pages will be skipped."
 	$(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 10
 
-check: .venv/dev  ## Check format, lint, types and import contracts
+check: .venv/dev  ## Check format, lint, types and contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/pytest -q -s tests/contracts
 
 format: .venv/dev  ## Format the code and mend what the linter can
 	$(BIN)/ruff format .
