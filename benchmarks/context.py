@@ -72,15 +72,15 @@ async def asking(bench: Bench, items: int) -> dict[str, Any]:
     memory, actor = bench.memory, as_actor(user)
     times: dict[str, list[float]] = {"recall": [], "context": [], "no_conversation": []}
     began = time.perf_counter()
-    await memory.contexts.context(actor, ContextQuery(conversation_id=conversation))
+    await memory.conversations.context(actor, ContextQuery(conversation_id=conversation))
     first = (time.perf_counter() - began) * 1e3
     for n, question in enumerate(bench.chat.lines(bench.repeat + 5)):
         calls = {
             "recall": memory.recalls.recall(actor, RecallQuery(query=question, limit=10)),
-            "context": memory.contexts.context(
+            "context": memory.conversations.context(
                 actor, ContextQuery(conversation_id=conversation, message=question, window=20)
             ),
-            "no_conversation": memory.contexts.context(actor, ContextQuery(message=question)),
+            "no_conversation": memory.conversations.context(actor, ContextQuery(message=question)),
         }
         for name, call in calls.items():
             began = time.perf_counter()

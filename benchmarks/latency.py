@@ -94,7 +94,7 @@ class Bench:
             platform="bench", platform_user_id=f"{self._run}/{name}", display_name=name
         )
         user = await self.memory.users.resolve(as_actor(), who)
-        opened = await self.memory.conversations.create(as_actor(user), ConversationCreate())
+        opened = await self.memory.conversations.open(as_actor(user), ConversationCreate())
         return user, opened.id
 
     async def fill(self, user: User, conversation: uuid.UUID, items: int, tell: Any) -> None:

@@ -86,7 +86,7 @@ async def fill(memory: Remembrancer, sample: dict[str, Any], run: str, *, summar
     space = await memory.spaces.create(
         actor, SpaceCreate(name=sample["sample_id"], member_ids=[second.id])
     )
-    opened = await memory.conversations.create(
+    opened = await memory.conversations.open(
         actor, ConversationCreate(space_id=space.id, visibility="shared")
     )
     turns = [(at, turn) for at, said in sessions(conversation) for turn in said]
@@ -101,7 +101,7 @@ async def fill(memory: Remembrancer, sample: dict[str, Any], run: str, *, summar
     ]
     appended = await memory.conversations.append(actor, opened.id, messages)
     if summaries:
-        await memory.summaries.summarise(actor, opened.id)
+        await memory.conversations.summarize(actor, opened.id)
     places = [message.position for message in appended.messages]
     return Talk(first, dict(zip(places, (turn["dia_id"] for _, turn in turns), strict=True)))
 

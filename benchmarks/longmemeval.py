@@ -165,10 +165,10 @@ async def fill(
         ]
         if not said:
             continue
-        opened = await memory.conversations.create(actor, ConversationCreate())
+        opened = await memory.conversations.open(actor, ConversationCreate())
         await memory.conversations.append(actor, opened.id, said)
         if summaries:
-            await memory.summaries.summarise(actor, opened.id)
+            await memory.conversations.summarize(actor, opened.id)
         sessions[opened.id] = session
     return user, sessions
 

@@ -29,7 +29,7 @@ async def conversation(memory: Remembrancer, name: str, chat: Chat) -> tuple[Act
     """Return somebody and a conversation of theirs with messages in it."""
     who = ResolveUser(platform="benchmark", platform_user_id=name, display_name=name)
     actor = as_actor(await memory.users.resolve(as_actor(), who))
-    opened = await memory.conversations.create(actor, ConversationCreate())
+    opened = await memory.conversations.open(actor, ConversationCreate())
     said = [MessageCreate(content=line) for line in chat.lines(BEFORE)]
     await memory.conversations.append(actor, opened.id, said)
     return actor, opened.id

@@ -52,7 +52,7 @@ async def main() -> None:
     async with Remembrancer.open("./memory-data") as memory:
         who = ResolveUser(platform="console", platform_user_id="me", display_name="Me")
         actor = as_actor(await memory.users.resolve(as_actor(), who))
-        talk = await memory.conversations.create(actor, ConversationCreate())
+        talk = await memory.conversations.open(actor, ConversationCreate())
         said = " ".join(sys.argv[1:]) or "What do you know about me?"
         async with AsyncOpenAI() as client:
             result = await build(memory, client).run(said, deps=Talk(actor, talk.id))

@@ -910,7 +910,7 @@ class PythonDoor(Door):
     ) -> Json:
         wanted = _parsed(ConversationCreate, {"agent_id": _id(agent), **fields})
         return await self._tried(
-            lambda: self.memory.conversations.create(self._for(user), wanted, idempotency_key=key)
+            lambda: self.memory.conversations.open(self._for(user), wanted, idempotency_key=key)
         )
 
     async def say(
@@ -929,7 +929,7 @@ class PythonDoor(Door):
     ) -> list[Json]:
         where = _parsed(UUID, conversation_id)
         return await self._tried(
-            lambda: self.memory.conversations.window(
+            lambda: self.memory.conversations.messages(
                 self._for(user), where, last=last, before=before
             )
         )
@@ -937,7 +937,7 @@ class PythonDoor(Door):
     async def context(self, *, user: Any = None, agent: Any = None, **wanted: Any) -> Json:
         asked = _parsed(ContextQuery, wanted)
         return await self._tried(
-            lambda: self.memory.contexts.context(self._for(user, agent), asked)
+            lambda: self.memory.conversations.context(self._for(user, agent), asked)
         )
 
     async def turn(
@@ -946,8 +946,8 @@ class PythonDoor(Door):
         which, said = _parsed(UUID, conversation_id), _parsed(MessageCreate, message)
         wanted = _parsed(ContextQuery, how)
         return await self._tried(
-            lambda: self.memory.turns.begin(
-                self._for(user), which, said, wanted=wanted, idempotency_key=key
+            lambda: self.memory.conversations.begin_turn(
+                self._for(user), which, said, query=wanted, idempotency_key=key
             )
         )
 
@@ -956,7 +956,7 @@ class PythonDoor(Door):
     ) -> Json:
         which, said = _parsed(UUID, conversation_id), _parsed(MessageCreate, {"content": content})
         return await self._tried(
-            lambda: self.memory.turns.finish(
+            lambda: self.memory.conversations.finish_turn(
                 self._for(user), which, said.content, idempotency_key=key
             )
         )
@@ -964,23 +964,25 @@ class PythonDoor(Door):
     async def bulletin(self, agent_id: Any, **how: Any) -> Json:
         which = _parsed(UUID, agent_id)
         return await self._tried(
-            lambda: self.memory.bulletins.bulletin(self.actor, which, budget=how.get("tokens"))
+            lambda: self.memory.bulletins.bulletin(self.actor, which, tokens=how.get("tokens"))
         )
 
     async def pause(self, conversation_id: Any, *, user: Any = None, paused: bool = True) -> Json:
         which = _parsed(UUID, conversation_id)
-        return await self._tried(
-            lambda: self.memory.conversations.pause(self._for(user), which, paused=paused)
-        )
+        conversations = self.memory.conversations
+        switch = conversations.pause if paused else conversations.resume
+        return await self._tried(lambda: switch(self._for(user), which))
 
     async def summarize(self, conversation_id: Any, *, user: Any = None) -> Json:
         where = _parsed(UUID, conversation_id)
-        return await self._tried(lambda: self.memory.summaries.summarise(self._for(user), where))
+        return await self._tried(
+            lambda: self.memory.conversations.summarize(self._for(user), where)
+        )
 
     async def chunks(self, conversation_id: Any, *, user: Any = None, **page: Any) -> Json:
         where = _parsed(UUID, conversation_id)
         return await self._tried(
-            lambda: self.memory.summaries.chunks(self._for(user), where, **page)
+            lambda: self.memory.conversations.chunks(self._for(user), where, **page)
         )
 
     async def jobs(self, **page: Any) -> Json:

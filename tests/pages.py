@@ -197,7 +197,7 @@ async def vandalised(memory: Remembrancer) -> World:
         await memory.memories.remember_many(
             ada, [one.model_copy(update={"allow_similar": True}) for one in statements]
         )
-        talk = await memory.conversations.create(ada, ConversationCreate(title=text))
+        talk = await memory.conversations.open(ada, ConversationCreate(title=text))
         await memory.conversations.append(
             ada, talk.id, [MessageCreate(content=text, role="user", sender_name=text[:80])]
         )
@@ -300,7 +300,7 @@ async def _talk(
     memory: Remembrancer, user: User, agent: Agent, words: str, count: int = 24
 ) -> tuple[UUID, list[UUID]]:
     actor = as_actor(user, agent)
-    opened = await memory.conversations.create(
+    opened = await memory.conversations.open(
         actor, ConversationCreate(agent_id=agent.id, title=f"Dinner for six {words}"[:200])
     )
     said = await memory.conversations.append(
@@ -314,7 +314,7 @@ async def _talk(
             for n in range(1, count + 1)
         ],
     )
-    await memory.summaries.summarise(actor, opened.id)
+    await memory.conversations.summarize(actor, opened.id)
     return opened.id, [one.id for one in said.messages]
 
 

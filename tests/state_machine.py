@@ -153,7 +153,7 @@ class Store(RuleBasedStateMachine):
             talk = self.pick(talks, user)
         else:
             made = ConversationCreate(agent_id=which)
-            talk = self.run(self.memory.conversations.create(as_actor(who), made)).id
+            talk = self.run(self.memory.conversations.open(as_actor(who), made)).id
             self.world.conversations[talk] = which
             self.world.takes_part[talk] = {who}
         text = self.word()
@@ -475,7 +475,7 @@ class Store(RuleBasedStateMachine):
         """Read what an agent is told: all that is seen fits into these budgets."""
         plenty = {"stable_tokens": 50_000, "dynamic_tokens": 50_000}
         wanted = ContextQuery(message="What was said here?", **plenty)
-        context = await self.memory.contexts.context(as_actor(user, agent), wanted)
+        context = await self.memory.conversations.context(as_actor(user, agent), wanted)
         self.agree(set(context.stable.ids), memories, context, seen)
         assert set(context.dynamic.ids) <= set(seen)
         talks = [
@@ -486,7 +486,7 @@ class Store(RuleBasedStateMachine):
         for talk in talks[:2]:
             # Frozen whenever it was first read; since then anything may have happened.
             wanted = ContextQuery(conversation_id=talk, message="What was said here?", **plenty)
-            context = await self.memory.contexts.context(as_actor(user, agent), wanted)
+            context = await self.memory.conversations.context(as_actor(user, agent), wanted)
             self.agree({*context.stable.ids} - memories, set(), context, seen)
 
     async def talks(self, user: UUID, number: int) -> None:
@@ -497,7 +497,7 @@ class Store(RuleBasedStateMachine):
         talk = self.pick(talks, number)
         said = {i.id: i for i in self.world.items.values() if i.conversation == talk}
         try:
-            window = await self.memory.conversations.window(as_actor(user), talk, last=200)
+            window = await self.memory.conversations.messages(as_actor(user), talk, last=200)
         except NotFound:
             assert self.world.now[user] not in self.world.takes_part[talk]
             return

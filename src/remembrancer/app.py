@@ -16,13 +16,13 @@ from remembrancer.agents.service import Agents
 from remembrancer.associations.service import Graph
 from remembrancer.audit.log import AuditLog
 from remembrancer.audit.reads import Reads, Retention
+from remembrancer.backend import Backend
 from remembrancer.context.bulletin import Bulletins
 from remembrancer.context.renderer import Renderer
 from remembrancer.context.service import Contexts
 from remembrancer.context.template_files import Templates
-from remembrancer.context.turns import Turns
+from remembrancer.context.turns import ConversationTurns
 from remembrancer.conversations.append import MessageAppender
-from remembrancer.conversations.service import Conversations
 from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.db.engine import Database, driver_url
 from remembrancer.db.migrate import migrate
@@ -76,8 +76,8 @@ class Remembrancer:
 
     Open one with :meth:`open`. ``remember`` and ``recall`` are the short way; the services
     (``users``, ``agents``, ``preferences``, ``policies``, ``spaces``, ``memories``, ``moves``,
-    ``records``, ``conversations``, ``recalls``, ``contexts``, ``bulletins``, ``turns``,
-    ``keys``) have all the rest, each method taking the :class:`Actor` it answers.
+    ``records``, ``conversations``, ``recalls``, ``bulletins``, ``keys``) have all the rest, each
+    method taking the :class:`Actor` it answers.
     """
 
     def __init__(self, settings: Settings, database: Database, embedder: Embedder) -> None:
@@ -88,6 +88,7 @@ class Remembrancer:
         self.embedder = embedder
         self.reads = Reads(database, whose=settings.audit.reads)
         self.guard = Guard(settings.guard)
+        backend = Backend(database, indexer, self.guard, self.reads, limits)
         self.retention = Retention(database, days=settings.audit.keep_days)
         self.audit_log = AuditLog(database)
         self.users = Users(database)
@@ -132,12 +133,6 @@ class Remembrancer:
                 indexer, writing, budget, confirm=settings.extraction.review == "confirm"
             ).keep,
         )
-        self.conversations = Conversations(
-            database,
-            MessageAppender(database, indexer, limits, self.guard, self.summaries.after_append),
-            self.reads,
-            self.guard,
-        )
         self.jobs = Jobs(database)
         self.access_counts = AccessCounts(database)
         self.recalls = Recall(
@@ -151,9 +146,13 @@ class Remembrancer:
             database, indexer, writing, budget, limits, self.guard, self.reads, self.recalls
         )
         renderer = Renderer(Templates(settings.context.templates))
-        self.contexts = Contexts(database, self.recalls, self.reads, renderer, settings.context)
+        self.conversations = ConversationTurns(
+            backend,
+            MessageAppender(backend, self.summaries.after_append),
+            Contexts(database, self.recalls, self.reads, renderer, settings.context),
+            self.summaries,
+        )
         self.bulletins = Bulletins(database, self.reads, renderer, settings.context)
-        self.turns = Turns(self.conversations, self.contexts)
 
         self.tools = memory_tools(
             self.memories, self.recalls, self.places, self.documents, settings.tools

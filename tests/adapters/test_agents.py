@@ -88,7 +88,7 @@ def remembers(body: dict[str, Any]) -> Reply:
 async def opened(memory: Remembrancer, actor: Actor) -> Any:
     """A new conversation."""
     wanted = ConversationCreate(agent_id=actor.agent_id)
-    return (await memory.conversations.create(actor, wanted)).id
+    return (await memory.conversations.open(actor, wanted)).id
 
 
 async def test_a_langgraph_agent_remembers(
@@ -159,7 +159,7 @@ async def test_a_pydantic_ai_agent_remembers(
         assert await said(ada_, talk, "Sure?") == "No peanuts."
         stranger = await said(bob_, await opened(memory, bob_), "What should I not eat?")
     assert stranger == "I do not know."
-    kept = await memory.conversations.window(ada_, talk)
+    kept = await memory.conversations.messages(ada_, talk)
     assert [(one.role, one.content) for one in kept] == [
         ("user", "What should I not eat?"),
         ("assistant", "No peanuts."),

@@ -56,7 +56,7 @@ ITEMS: list[Any] = [
 
 @pytest.fixture
 async def session(memory: Remembrancer, ada: User) -> RemembrancerSession:
-    talk = await memory.conversations.create(as_actor(ada), ConversationCreate())
+    talk = await memory.conversations.open(as_actor(ada), ConversationCreate())
     return RemembrancerSession(memory, as_actor(ada), talk.id)
 
 

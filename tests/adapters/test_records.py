@@ -121,11 +121,11 @@ async def test_what_a_program_keeps_is_the_programs_to_change(
     model.said = [
         answer("Work.", fact("Ada works at Bolt.", "Ada", 1, updates=record.memory_id)),
     ]
-    talk = await memory.conversations.create(actor, ConversationCreate())
+    talk = await memory.conversations.open(actor, ConversationCreate())
     said = [MessageCreate(content=f"I work at Bolt, for {n} days now") for n in range(21)]
     await memory.conversations.append(actor, talk.id, said)
     async with minded(memory, model.base_url, retries=0) as minds:
-        await minds.summaries.summarise(actor, talk.id)
+        await minds.conversations.summarize(actor, talk.id)
     waits = MemoryCreate(content="Ada works at Coil.", pending=True, revises=record.memory_id)
     pending = (await memory.memories.remember(actor, waits)).memory
     decision = ReviewDecision(memory_id=pending.id, decision=Decision.CONFIRM)

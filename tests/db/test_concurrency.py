@@ -39,8 +39,7 @@ async def test_strangers_who_speak_at_once_in_any_order_become_one_user_each(
     """Appends that make the same people known do not wait for each other in a circle."""
     actor = as_actor(ada)
     opened = [
-        await memory.conversations.create(actor, ConversationCreate(platform="x"))
-        for _ in range(10)
+        await memory.conversations.open(actor, ConversationCreate(platform="x")) for _ in range(10)
     ]
     names = [f"stranger{n}" for n in range(6)]
 
@@ -110,7 +109,7 @@ async def test_a_pool_of_ten_serves_fifty_readers_and_writers(
     memory: Remembrancer, ada: User, bob: User
 ) -> None:
     """No request holds one connection while it waits for another."""
-    conversation = await memory.conversations.create(as_actor(ada), ConversationCreate())
+    conversation = await memory.conversations.open(as_actor(ada), ConversationCreate())
 
     async def write(n: int, user: User) -> None:
         said = [MessageCreate(content=f"Word {n}")]

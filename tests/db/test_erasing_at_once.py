@@ -41,7 +41,7 @@ LATE = {"update", "forget"}
 
 async def _talk(memory: Remembrancer, *people: User) -> tuple[UUID, list[UUID]]:
     """A conversation in which each has said one thing."""
-    talk = await memory.conversations.create(as_actor(people[0]), ConversationCreate())
+    talk = await memory.conversations.open(as_actor(people[0]), ConversationCreate())
     said = [MessageCreate(content=f"I am {one.display_name}.", user_id=one.id) for one in people]
     appended = await memory.conversations.append(as_actor(), talk.id, said)
     return talk.id, [message.id for message in appended.messages]
@@ -90,7 +90,7 @@ async def _writers(memory: Remembrancer, who: User, bob: User, agent: Agent) -> 
         "update": lambda: memory.memories.update(me, known, MemoryUpdate(content="Late too.")),
         "forget": lambda: memory.memories.forget(me, known),
         "associate": lambda: memory.graph.associate(as_actor(who), known, edge),
-        "open": lambda: memory.conversations.create(me, ConversationCreate()),
+        "open": lambda: memory.conversations.open(me, ConversationCreate()),
         "append": lambda: memory.conversations.append(staff, group, [late]),
         "append to own": lambda: memory.conversations.append(me, own, [late]),
         "prefer": lambda: memory.preferences.put(

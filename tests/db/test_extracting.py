@@ -44,7 +44,7 @@ def facts_in_lines(body: Json) -> Reply:
 
 
 async def conversation(minds: Remembrancer, user: User, count: int, prefix: str = "word ") -> UUID:
-    made = await minds.conversations.create(as_actor(user), ConversationCreate())
+    made = await minds.conversations.open(as_actor(user), ConversationCreate())
     said = [MessageCreate(content=f"{prefix}{n}") for n in range(1, count + 1)]
     if said:
         await minds.conversations.append(as_actor(user), made.id, said)

@@ -34,7 +34,7 @@ async def test_every_way_to_create_carries_out_a_repeated_request_once(
 ) -> None:
     """The second answer is the first, and there is one of what was made."""
     actor = as_actor(ada)
-    opened = await memory.conversations.create(actor, ConversationCreate())
+    opened = await memory.conversations.open(actor, ConversationCreate())
     made = {
         "agents": lambda: memory.agents.create(ADMIN, AgentCreate(name="A"), idempotency_key="k"),
         "spaces": lambda: memory.spaces.create(actor, SpaceCreate(name="S"), idempotency_key="k"),
@@ -50,7 +50,7 @@ async def test_every_way_to_create_carries_out_a_repeated_request_once(
         assert first == second
         assert rows(f"SELECT count(*) FROM {table}") == [(1,)]
     again = await _twice(
-        lambda: memory.conversations.create(actor, ConversationCreate(), idempotency_key="k")
+        lambda: memory.conversations.open(actor, ConversationCreate(), idempotency_key="k")
     )
     assert again[0] == again[1]
     assert rows("SELECT count(*) FROM conversations") == [(2,)]

@@ -39,7 +39,7 @@ from remembrancer.settings import JobSettings, SummarySettings
 
 async def opened(memory: Remembrancer, user: User, count: int = 0) -> UUID:
     """A conversation with so many messages."""
-    made = await memory.conversations.create(as_actor(user), ConversationCreate())
+    made = await memory.conversations.open(as_actor(user), ConversationCreate())
     if count:
         await say(memory, user, made.id, count)
     return made.id
@@ -362,7 +362,7 @@ async def test_several_at_the_same_conversation_do_each_range_once(
     actor = as_actor(ada)
     async with worker_of(memory).running():
         done = await asyncio.gather(
-            *(memory.summaries.summarise(actor, conversation) for _ in range(4))
+            *(memory.conversations.summarize(actor, conversation) for _ in range(4))
         )
     assert sum(one.messages for one in done) <= 110
     assert ranges() == [(n, n + 19) for n in range(1, 101, 20)] + [(101, 110)]

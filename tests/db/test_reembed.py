@@ -71,7 +71,7 @@ async def _claimed_by(memory: Remembrancer, embedder: Any) -> None:
 async def _fill(memory: Remembrancer, user: User, count: int = 3) -> None:
     actor = as_actor(user)
     await memory.memories.remember(actor, MemoryCreate(content="Ada sails."))
-    talk = await memory.conversations.create(actor, ConversationCreate())
+    talk = await memory.conversations.open(actor, ConversationCreate())
     said = [MessageCreate(content=f"Line {n}") for n in range(count)]
     await memory.conversations.append(actor, talk.id, said)
 

@@ -105,7 +105,7 @@ async def test_a_context_waits_for_the_database_once(
     """The frozen block, what changed and what is recalled travel together."""
     for content in ("Ada lives in Lisbon.", "Ada plays the cello.", "Ada likes tea."):
         await memory.remember(content, user=ada, agent=agent)
-    talk = await memory.conversations.create(as_actor(ada), ConversationCreate(agent_id=agent.id))
+    talk = await memory.conversations.open(as_actor(ada), ConversationCreate(agent_id=agent.id))
     reads = Reads(alone, whose="all")
     recall = Recall(alone, memory.embedder, AccessCounts(alone), reads, longest_query=1000)
     contexts = Contexts(alone, recall, reads, Renderer(Templates()), memory.settings.context)
@@ -174,7 +174,7 @@ async def _fill(memory: Remembrancer, user: User, count: int) -> None:
     statements = [MemoryCreate(content=f"Fact {count}.{n}") for n in range(count)]
     await memory.memories.remember_many(actor, statements)
     for _ in range(count):
-        await memory.conversations.create(actor, ConversationCreate())
+        await memory.conversations.open(actor, ConversationCreate())
 
 
 async def test_bulk_writing_runs_the_same_number_of_statements_for_any_number_of_rows(
@@ -182,7 +182,7 @@ async def test_bulk_writing_runs_the_same_number_of_statements_for_any_number_of
 ) -> None:
     """No query a row, in remembering many and in appending many."""
     actor = as_actor(ada)
-    conversation = (await memory.conversations.create(actor, ConversationCreate())).id
+    conversation = (await memory.conversations.open(actor, ConversationCreate())).id
 
     async def write(count: int) -> list[int]:
         statements = [

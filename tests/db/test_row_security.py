@@ -49,7 +49,7 @@ async def filled(memory: Remembrancer, ada: User, bob: User, agent: Agent) -> Re
     for user in (ada, bob):
         actor = as_actor(user)
         await _remember(memory, actor, f"{user.display_name} lives in Lisbon.")
-        opened = await memory.conversations.create(actor, ConversationCreate(agent_id=agent.id))
+        opened = await memory.conversations.open(actor, ConversationCreate(agent_id=agent.id))
         said = [MessageCreate(content=f"I am {user.display_name} of Lisbon")]
         await memory.conversations.append(actor, opened.id, said)
         rows(

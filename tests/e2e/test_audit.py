@@ -96,7 +96,7 @@ async def test_changes_of_keys_people_and_conversations_are_noted(
     key = await memory.keys.create(ADMIN, KeyCreate(name="own", role=Role.USER, user_id=ada.id))
     await memory.keys.revoke(ADMIN, key.id)
     await memory.users.update(as_actor(), ada.id, UserUpdate(display_name="Lovelace"))
-    talk = await memory.conversations.create(as_actor(ada), ConversationCreate())
+    talk = await memory.conversations.open(as_actor(ada), ConversationCreate())
     said = [MessageCreate(content="I keep bees.")]
     appended = await memory.conversations.append(as_actor(ada), talk.id, said)
     noted = {line.action: line.target_ids for line in audit_lines() if line.owner_id == ada.id}
@@ -210,10 +210,10 @@ async def test_whatever_an_admin_reads_of_somebody_is_noted_before_the_answer(
     await memory.memories.remember(as_actor(ada), waiting)
     home = PlaceCreate(place_id="home", place_name="Home")
     await memory.places.add(as_actor(ada), home)
-    talk = await memory.conversations.create(me, ConversationCreate(agent_id=agent.id))
+    talk = await memory.conversations.open(me, ConversationCreate(agent_id=agent.id))
     said = [MessageCreate(content=f"Message {n}.") for n in range(50)]
     await memory.conversations.append(me, talk.id, said)
-    await memory.summaries.summarise(me, talk.id)
+    await memory.conversations.summarize(me, talk.id)
     allow = PreferenceUpdate(allow_agent_specific_memory=False)
     await memory.preferences.put(me, ada.id, agent.id, allow)
     ids = {

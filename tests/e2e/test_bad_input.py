@@ -230,7 +230,7 @@ def _operations(memory: Remembrancer) -> list[Operation]:
 async def rest(api: Api, ada: User, agent: Agent) -> Rest:
     memory = await api.memory.remember("Ada likes tea.", user=ada)
     target = await api.memory.remember("Ada plays the cello.", user=ada)
-    opened = await api.memory.conversations.create(as_actor(ada), ConversationCreate())
+    opened = await api.memory.conversations.open(as_actor(ada), ConversationCreate())
     said = await api.memory.conversations.append(
         as_actor(ada), opened.id, [MessageCreate(content="Tea!")]
     )

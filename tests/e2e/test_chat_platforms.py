@@ -152,7 +152,7 @@ async def test_discord_answers_so_that_nobody_else_sees_it(
     assert "\\*tea\\*" in listed
     assert "@everyone" not in listed
     assert (await typed("export")).files == ["memory.jsonl"]
-    talk = await memory.conversations.create(
+    talk = await memory.conversations.open(
         as_actor((await memory.users.find(as_actor(), "discord", "1844")).id),
         ConversationCreate(agent_id=agent.id, platform="discord", platform_conversation_id="99"),
     )

@@ -43,7 +43,7 @@ from remembrancer import ContextQuery, Remembrancer, as_actor
 async def main():
     url, user, agent, talk = sys.argv[1:]
     async with Remembrancer.open(database_url=url) as memory:
-        context = await memory.contexts.context(
+        context = await memory.conversations.context(
             as_actor(UUID(user), UUID(agent)), ContextQuery(conversation_id=UUID(talk))
         )
         print(hashlib.sha256(context.stable.text.encode()).hexdigest())

@@ -56,12 +56,12 @@ async def _lived_in(memory: Remembrancer, user: User, agent: Agent, word: str) -
     await memory.memories.update(me, first.memory.id, MemoryUpdate(content=f"The {word} is red."))
     await memory.remember(f"The {word} is red.", user=user, agent=agent, idempotency_key="k")
     await memory.graph.associate(me, first.memory.id, _edge(other.memory.id))
-    talk = await memory.conversations.create(me, ConversationCreate(agent_id=agent.id))
+    talk = await memory.conversations.open(me, ConversationCreate(agent_id=agent.id))
     await memory.conversations.append(
         me, talk.id, [MessageCreate(content=f"I saw the {word}."), MessageCreate(content="Yes.")]
     )
     _chunk(user, talk.id, f"They talk of the {word}.")
-    await memory.contexts.context(me, ContextQuery(conversation_id=talk.id))
+    await memory.conversations.context(me, ContextQuery(conversation_id=talk.id))
     rows(
         "INSERT INTO memory_preferences (user_id, agent_id, id, allow_agent_specific_memory) "
         "VALUES (%s, %s, %s, true)", user.id, agent.id, uuid4())  # fmt: skip
@@ -190,7 +190,7 @@ async def test_a_summary_over_somebody_elses_words_goes_with_them(
     door: Door, memory: Remembrancer, ada: User, bob: User
 ) -> None:
     """In a group, what was made of one person's messages is erased from everybody's memory."""
-    talk = await memory.conversations.create(as_actor(ada), ConversationCreate())
+    talk = await memory.conversations.open(as_actor(ada), ConversationCreate())
     said = [MessageCreate(content="The heron!", user_id=ada.id),
             MessageCreate(content="Where?", user_id=bob.id)]  # fmt: skip
     await memory.conversations.append(as_actor(), talk.id, said)

@@ -579,7 +579,7 @@ async def test_case_5_a_failing_model_leaves_nothing_behind_and_is_told_by_kind(
     conversation = await talk(door, [{"content": "I like tea"}], user=ada)
     async with minded(memory, model.base_url, retries=0, timeout=0.5) as minds:
         with pytest.raises(LanguageModelUnavailable) as failed:
-            await minds.summaries.summarise(as_actor(ada), UUID(conversation))
+            await minds.conversations.summarize(as_actor(ada), UUID(conversation))
     assert "tea" not in str(failed.value)
     assert failed.value.__cause__ is None
     assert rows("SELECT summarised_to FROM conversations") == [(0,)]
@@ -599,7 +599,7 @@ async def test_a_busy_model_is_asked_again_after_the_pause_it_names(
     loop = asyncio.get_running_loop()
     began = loop.time()
     async with minded(memory, model.base_url, retries=1) as minds:
-        await minds.summaries.summarise(as_actor(ada), UUID(conversation))
+        await minds.conversations.summarize(as_actor(ada), UUID(conversation))
     assert loop.time() - began >= 1
     assert len(model.requests) == 2
     assert await contents(door, ada) == ["Ada likes tea."]
@@ -612,7 +612,7 @@ async def test_an_answer_that_does_not_fit_is_sent_back_with_what_is_wrong(
     model.said = [Reply('{"facts": []}'), Reply(TEA)]
     conversation = await talk(door, [{"content": "I like tea"}], user=ada)
     async with minded(memory, model.base_url, retries=1) as minds:
-        await minds.summaries.summarise(as_actor(ada), UUID(conversation))
+        await minds.conversations.summarize(as_actor(ada), UUID(conversation))
     assert "summary" in model.requests[1]["messages"][-1]["content"]
     assert await contents(door, ada) == ["Ada likes tea."]
 

@@ -101,9 +101,9 @@ async def _live(memory: Remembrancer, user: User, other: User, agent: Agent) -> 
     await memory.memories.update(
         me, first_id(user), MemoryUpdate(content=f"{user.display_name} was born in June.")
     )
-    alone = await memory.conversations.create(me, ConversationCreate(agent_id=agent.id))
+    alone = await memory.conversations.open(me, ConversationCreate(agent_id=agent.id))
     await memory.conversations.append(me, alone.id, [MessageCreate(content="I like rye bread.")])
-    both = await memory.conversations.create(me, ConversationCreate())
+    both = await memory.conversations.open(me, ConversationCreate())
     for owner in (user, other):
         await memory.conversations.append(
             as_actor(), both.id, [MessageCreate(content="Hello there.", user_id=owner.id)]

@@ -40,7 +40,7 @@ async def test_what_came_up_in_a_conversation_is_known_after_an_edit(
 ) -> None:
     """Each time with its message, in order, whatever the memory says now; to who sees it alone."""
     actor = as_actor(ada)
-    talk = (await memory.conversations.create(actor, ConversationCreate())).id
+    talk = (await memory.conversations.open(actor, ConversationCreate())).id
     said = await memory.conversations.append(
         actor, talk, [MessageCreate(content="Tea!"), MessageCreate(content="Tea again!")]
     )

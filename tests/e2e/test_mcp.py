@@ -112,7 +112,7 @@ async def test_the_context_of_a_conversation_stays_the_same(
     """What is learnt meanwhile does not change a byte of it."""
     from remembrancer import ConversationCreate
 
-    opened = await memory.conversations.create(as_actor(ada), ConversationCreate())
+    opened = await memory.conversations.open(as_actor(ada), ConversationCreate())
     await memory.remember("Ada plays the flute", user=ada)
     uri = f"remembrancer://context/{opened.id}"
     async with connected(api, ada) as client:

@@ -37,7 +37,7 @@ async def test_requests_are_counted_by_route_and_never_by_what_is_in_them(
 
 async def test_jobs_are_counted_by_state(api: Api, memory: Remembrancer, ada: User) -> None:
     """A conversation that is due is one queued job."""
-    opened = await memory.conversations.create(as_actor(ada), ConversationCreate())
+    opened = await memory.conversations.open(as_actor(ada), ConversationCreate())
     said = [MessageCreate(content=f"line {n}") for n in range(31)]
     await memory.conversations.append(as_actor(ada), opened.id, said)
     found = await figures(api)

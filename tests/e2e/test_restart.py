@@ -19,7 +19,7 @@ async def main():
         who = ResolveUser(platform="x", platform_user_id="1", display_name="Ada")
         user = await memory.users.resolve(as_actor(), who)
         actor = as_actor(user)
-        opened = await memory.conversations.create(actor, ConversationCreate())
+        opened = await memory.conversations.open(actor, ConversationCreate())
         print("ready", user.id, opened.id, flush=True)
 
         async def write(writer):
@@ -96,6 +96,6 @@ async def _everything(memory: Remembrancer, actor: Actor, conversation: UUID) ->
     found: list[Message] = []
     while len(found) < held:
         before = found[0].position if found else held + 1
-        window = memory.conversations.window(actor, conversation, last=200, before=before)
+        window = memory.conversations.messages(actor, conversation, last=200, before=before)
         found = [*await window, *found]
     return found

@@ -39,7 +39,7 @@ async def test_facts_of_a_legacy_live_at_their_paths(
     """Kept, listed, shared, hidden and deleted by user keys, each of which is its user."""
     mine, theirs = await api.key_of(ada), await api.key_of(bob)
     path = f"/api/ai/legacies/{legacy}/facts"
-    opened = await memory.conversations.create(as_actor(ada), ConversationCreate())
+    opened = await memory.conversations.open(as_actor(ada), ConversationCreate())
     body = {
         "content": "Gran taught at the school.",
         "category": "occupation",

@@ -138,7 +138,7 @@ async def test_blank_and_emoji_only_messages_make_no_chunk_and_no_call(
     conversation = await talk(door, [*words(20), *blank, *words(40)], user=ada)
     counting = Counting("They counted.")
     actor = as_actor(ada)
-    done = await summaries_by(memory, counting).summarise(actor, rows(_ONLY)[0][0])
+    done = await summaries_by(memory, counting).summarize(actor, rows(_ONLY)[0][0])
     assert (done.messages, done.chunks, done.summarised_to) == (60, 2, 60)
     assert [(one.start, one.end) for one in counting.asked] == [(1, 20), (41, 60)]
     assert await ranges(door, conversation, user=ada) == [(1, 20), (41, 60)]
@@ -157,7 +157,7 @@ async def test_a_conversation_with_nothing_worth_keeping_is_done_once(
     counting = Counting("")
     summaries = summaries_by(memory, counting)
     for _ in range(2):
-        done = await summaries.summarise(as_actor(ada), rows(_ONLY)[0][0])
+        done = await summaries.summarize(as_actor(ada), rows(_ONLY)[0][0])
         assert (done.chunks, done.facts, done.summarised_to) == (0, 0, 25)
     assert len(counting.asked) == 2
     assert await ranges(door, conversation, user=ada) == []
@@ -259,7 +259,7 @@ async def test_a_message_erased_while_it_is_summarised_is_in_no_summary(
                 erased.set()
             return Summary(transcript.text)
 
-    await summaries_by(memory, Slow()).summarise(as_actor(ada), rows(_ONLY)[0][0])
+    await summaries_by(memory, Slow()).summarize(as_actor(ada), rows(_ONLY)[0][0])
     [chunk] = (await door.chunks(said["id"], user=ada))["items"]
     assert "4711" not in chunk["content"]
     assert chunk["content"].startswith("Ada: word 1\n")
@@ -335,7 +335,7 @@ async def test_reading_and_asking_for_summaries_is_in_the_audit_log(
     api: Api, ada: User, memory: Remembrancer
 ) -> None:
     """As ids: the conversation that was summarised, the chunks that were read."""
-    opened = await memory.conversations.create(as_actor(ada), ConversationCreate())
+    opened = await memory.conversations.open(as_actor(ada), ConversationCreate())
     path = f"/api/conversations/{opened.id}"
     body = {"messages": words(30), "user_id": str(ada.id)}
     await api.client.post(f"{path}/messages", json=body, headers=api.admin)

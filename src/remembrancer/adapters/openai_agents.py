@@ -78,7 +78,7 @@ class RemembrancerSession:
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Erase the last item and return it, with what rests on it alone; none if none is left."""
-        for message in await self._memory.conversations.window(
+        for message in await self._memory.conversations.messages(
             self._actor, self._conversation_id, last=1
         ):
             await self._erase([message])
@@ -105,7 +105,7 @@ class RemembrancerSession:
         before: int | None = None
         while limit is None or len(found) < limit:
             last = LARGEST_PAGE if limit is None else min(limit - len(found), LARGEST_PAGE)
-            page = await self._memory.conversations.window(
+            page = await self._memory.conversations.messages(
                 self._actor, self._conversation_id, last=last, before=before
             )
             found = [*page, *found]
@@ -143,7 +143,7 @@ def with_memory(
 
     async def told(_context: RunContextWrapper[Any], _agent: Agent[Any]) -> str:
         wanted = ContextQuery(conversation_id=conversation_id)
-        context = await memory.contexts.context(actor, wanted)
+        context = await memory.conversations.context(actor, wanted)
         return f"{instructions}\n\n{context.stable.text}"
 
     return told

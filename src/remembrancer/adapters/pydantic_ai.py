@@ -141,9 +141,9 @@ class MemoryCapability(AbstractCapability[Any]):
         actor, text = _actor(self.who, ctx), _text(ctx.prompt)
         if not text.strip():
             wanted = ContextQuery(conversation_id=self._talk)
-            self._context = await self.memory.contexts.context(actor, wanted)
+            self._context = await self.memory.conversations.context(actor, wanted)
             return
-        turn = await self.memory.turns.begin(
+        turn = await self.memory.conversations.begin_turn(
             actor, self._talk, MessageCreate(content=text), idempotency_key=_key(ctx, "asked")
         )
         self._context = turn.context
@@ -177,7 +177,7 @@ class MemoryCapability(AbstractCapability[Any]):
         output = result.output
         answer = output if isinstance(output, str) else to_json(output).decode()
         if self._talk is not None and self._said is not None and answer.strip():
-            await self.memory.turns.finish(
+            await self.memory.conversations.finish_turn(
                 _actor(self.who, ctx), self._talk, answer, idempotency_key=_key(ctx, "answered")
             )
         return result

@@ -32,7 +32,7 @@ class ContextRequest(ContextQuery):
         None, description="The agent to act through; that of the conversation unless given."
     )
 
-    def wanted(self) -> ContextQuery:
+    def query(self) -> ContextQuery:
         """Return what is asked for, without for whom."""
         asked = self.model_dump(exclude={"user_id", "agent_id"}, exclude_unset=True)
         return ContextQuery.model_validate(asked)
@@ -67,7 +67,7 @@ async def get_context(memory: Services, actor: Authenticated, request: ContextRe
     prompt, so that a provider can cache it, and the dynamic block last.
     """
     actor = actor.acting_for(request.user_id, request.agent_id)
-    return await memory.contexts.context(actor, request.wanted())
+    return await memory.conversations.context(actor, request.query())
 
 
 @of_conversation.post("/turn", status_code=201)
@@ -79,16 +79,16 @@ async def begin_turn(
     idempotency_key: IdempotencyKey = None,
 ) -> Turn:
     """Store what a user said; return the context and the last messages to answer from."""
-    wanted = ContextQuery(
+    query = ContextQuery(
         window=request.window,
         stable_tokens=request.stable_tokens,
         dynamic_tokens=request.dynamic_tokens,
     )
-    return await memory.turns.begin(
+    return await memory.conversations.begin_turn(
         actor.acting_for(request.user_id),
         conversation_id,
         request.message,
-        wanted=wanted,
+        query=query,
         idempotency_key=idempotency_key,
     )
 
@@ -102,7 +102,7 @@ async def finish_turn(
     idempotency_key: IdempotencyKey = None,
 ) -> AppendResult:
     """Store what the agent answered; what is due to be summarised is queued with it."""
-    return await memory.turns.finish(
+    return await memory.conversations.finish_turn(
         actor.acting_for(request.user_id),
         conversation_id,
         request.content,
@@ -120,4 +120,4 @@ async def get_bulletin(
     ] = None,
 ) -> Bulletin:
     """Return a digest of shared knowledge for an agent, by kind."""
-    return await memory.bulletins.bulletin(actor, agent_id, budget=tokens)
+    return await memory.bulletins.bulletin(actor, agent_id, tokens=tokens)

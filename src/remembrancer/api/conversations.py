@@ -65,7 +65,7 @@ async def open_conversation(
     idempotency_key: IdempotencyKey = None,
 ) -> Conversation:
     """Open a conversation, or return the one with this platform id and agent."""
-    opened = await memory.conversations.create(
+    opened = await memory.conversations.open(
         actor.acting_for(request.user_id),
         request.conversation(),
         idempotency_key=idempotency_key,
@@ -101,7 +101,7 @@ async def resume_conversation(
     memory: Services, actor: Acting, conversation_id: UUID
 ) -> Conversation:
     """Resume remembering. What was said while it was paused stays off the record."""
-    return await memory.conversations.pause(actor, conversation_id, paused=False)
+    return await memory.conversations.resume(actor, conversation_id)
 
 
 @router.post("/{conversation_id}/messages", status_code=201)
@@ -132,5 +132,5 @@ async def read_messages(
     ] = None,
 ) -> Window:
     """Return the last messages of a conversation, oldest first."""
-    messages = await memory.conversations.window(actor, conversation_id, last=last, before=before)
+    messages = await memory.conversations.messages(actor, conversation_id, last=last, before=before)
     return Window(messages=list(messages))

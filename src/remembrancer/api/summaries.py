@@ -16,7 +16,7 @@ async def summarize_conversation(
     memory: Services, actor: Acting, conversation_id: UUID
 ) -> SummaryResult:
     """Summarise all that has left the window and has no summary. Doing it again does nothing."""
-    return await memory.summaries.summarise(actor, conversation_id)
+    return await memory.conversations.summarize(actor, conversation_id)
 
 
 @router.get("/chunks")
@@ -28,4 +28,4 @@ async def list_chunks(
     cursor: Cursor = None,
 ) -> Page[Chunk]:
     """List the summaries of a conversation its reader takes part in, in order."""
-    return await memory.summaries.chunks(actor, conversation_id, limit=limit, cursor=cursor)
+    return await memory.conversations.chunks(actor, conversation_id, limit=limit, cursor=cursor)

@@ -40,14 +40,14 @@ class Console:
         conversation_id = self._place.conversation_id
         assert conversation_id is not None
         # The agent is the conversation's.
-        turn = await self._app.turns.begin(
+        turn = await self._app.conversations.begin_turn(
             self._place.actor, conversation_id, MessageCreate(content=text)
         )
         model = self._app.language_model
         if model is None:
             return f"{turn.context.stable.text}\n{turn.context.dynamic.text}".rstrip()
         answer = await model.reply(*prompt(turn))
-        await self._app.turns.finish(self._place.actor, conversation_id, answer)
+        await self._app.conversations.finish_turn(self._place.actor, conversation_id, answer)
         return answer
 
     def _kept(self, file: File) -> str:

@@ -198,13 +198,11 @@ class Commands:
     async def _pause(self, place: Place, command: Command) -> Reply:
         if place.conversation_id is None:
             return said("There is no conversation here to pause.")
-        paused = command.name == "pause"
-        await self._app.conversations.pause(place.actor, place.conversation_id, paused=paused)
-        return said(
-            "Paused: nothing that is said here is remembered, until /memory resume."
-            if paused
-            else "Resumed: what is said here is remembered again."
-        )
+        if command.name == "resume":
+            await self._app.conversations.resume(place.actor, place.conversation_id)
+            return said("Resumed: what is said here is remembered again.")
+        await self._app.conversations.pause(place.actor, place.conversation_id)
+        return said("Paused: nothing that is said here is remembered, until /memory resume.")
 
     async def _export(self, place: Place, _command: Command) -> Reply:
         user_id = place.actor.require_user()

@@ -29,7 +29,7 @@ def chat(
 
     async def work(app: Remembrancer) -> None:
         actor = await actor_for(app, user, agent)
-        opened = await app.conversations.create(
+        opened = await app.conversations.open(
             actor, ConversationCreate(agent_id=actor.agent_id, platform="console")
         )
         console = Console(app, actor, opened.id)

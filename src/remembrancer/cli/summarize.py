@@ -31,7 +31,7 @@ def summarize(
         with progress() as bar:
             task = bar.add_task("Messages", total=sum(one.messages for one in pending))
             for one in pending:
-                summarised = await app.summaries.summarise(
+                summarised = await app.conversations.summarize(
                     ADMIN, one.conversation_id, progress=lambda count: bar.advance(task, count)
                 )
                 done["conversations"] += summarised.messages > 0

@@ -114,13 +114,13 @@ class Conversations(Group[By]):
     @operation
     def context(
         self,
-        wanted: ContextQuery | None = None,
+        query: ContextQuery | None = None,
         *,
         user_id: UUID | None = None,
         agent_id: UUID | None = None,
     ) -> Call[Context]:
         """Return what an agent is told before it answers."""
-        body = with_whom(wanted or ContextQuery(), user_id, agent_id)
+        body = with_whom(query or ContextQuery(), user_id, agent_id)
         return call("POST", "/api/memory/context", Context, body=body, safe=True)
 
     @operation
@@ -129,19 +129,19 @@ class Conversations(Group[By]):
         conversation_id: UUID,
         message: MessageCreate,
         *,
-        wanted: ContextQuery | None = None,
+        query: ContextQuery | None = None,
         user_id: UUID | None = None,
         idempotency_key: str | None = None,
     ) -> Call[Turn]:
         """Store what a user said; return the context and the last messages to answer from.
 
-        Of ``wanted``, the window and the budgets count.
+        Of ``query``, the window and the budgets count.
         """
-        how = sent(wanted) if wanted is not None else {}
-        kept = {"window", "stable_tokens", "dynamic_tokens"}
+        fields = sent(query) if query is not None else {}
+        taken = {"window", "stable_tokens", "dynamic_tokens"}
         body = {
             "message": sent(message),
-            **{name: value for name, value in how.items() if name in kept},
+            **{name: value for name, value in fields.items() if name in taken},
             **whom(user_id),
         }
         path = _conversation(conversation_id, "turn")

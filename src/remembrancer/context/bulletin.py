@@ -29,14 +29,14 @@ class Bulletins:
         self._settings = settings
 
     async def bulletin(
-        self, actor: Actor, agent_id: UUID, *, budget: int | None = None
+        self, actor: Actor, agent_id: UUID, *, tokens: int | None = None
     ) -> Bulletin:
-        """Return what everybody who talks to an agent may know, by kind, within ``budget`` tokens.
+        """Return what everybody who talks to an agent may know, by kind, within ``tokens``.
 
         The weightiest come first where not all fits. Nothing of any person is in it, whoever
         asks. Raises ``NotFound`` for an unknown agent.
         """
-        allowed = self._settings.bulletin_tokens if budget is None else budget
+        allowed = self._settings.bulletin_tokens if tokens is None else tokens
         check_range(allowed, 0, MOST_TOKENS, field="tokens")
         async with self._database.transaction(actor) as (connection, actor):
             if await agents.find(connection, agent_id) is None:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import text
+from sqlalchemy import delete, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -36,6 +36,12 @@ _ADD_LINES = text("""
             ORDER BY m.owner_id, m.id
               FOR KEY SHARE OF m
            ) AS l
+""")
+_DROP_MOVED_LINES = text("""
+    DELETE FROM frozen_lines AS l
+     WHERE l.memory_owner_id IN (:giver, :taker)
+       AND NOT EXISTS (SELECT FROM memories AS m
+                        WHERE m.owner_id = l.memory_owner_id AND m.id = l.memory_id)
 """)
 _COLUMNS = (
     "memory_owner_id",
@@ -82,3 +88,12 @@ async def freeze(
         columns["quoted"] = [one.quoted for one in entries]
         await connection.execute(_ADD_LINES, {**key, **columns})
     return True
+
+
+async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> None:
+    """Drop the giver's frozen contexts, and lines of memories that have moved to the taker.
+
+    The next context of each conversation is frozen anew.
+    """
+    await connection.execute(delete(frozen_contexts).where(frozen_contexts.c.owner_id == giver))
+    await connection.execute(_DROP_MOVED_LINES, {"giver": giver, "taker": taker})

@@ -1,54 +1,70 @@
-"""A turn of a conversation in two calls: what was said comes in, the answer goes out."""
+"""Conversations with turns, contexts and summaries: all that clients do with a conversation."""
 
 from uuid import UUID
 
 from remembrancer.access import Actor
-from remembrancer.context.schemas import ContextQuery, Turn
+from remembrancer.backend import Backend
+from remembrancer.context.schemas import Context, ContextQuery, Turn
 from remembrancer.context.service import Contexts
+from remembrancer.conversations.append import MessageAppender
 from remembrancer.conversations.rules import WINDOW
 from remembrancer.conversations.schemas import AppendResult, MessageCreate, MessageRole
 from remembrancer.conversations.service import Conversations
 from remembrancer.errors import InvalidInput, NotFound
+from remembrancer.extraction.schemas import Chunk, SummaryResult
+from remembrancer.extraction.service import Progress, Summaries
+from remembrancer.paging import Page
 
 
-class Turns:
-    """What an agent does around each answer: store, look up, answer, store."""
+class ConversationTurns(Conversations):
+    """Conversations, and what an agent does around each answer: store, look up, answer, store."""
 
-    def __init__(self, conversations: Conversations, contexts: Contexts) -> None:
-        self._conversations = conversations
+    def __init__(
+        self,
+        backend: Backend,
+        appender: MessageAppender,
+        contexts: Contexts,
+        summaries: Summaries,
+    ) -> None:
+        super().__init__(backend, appender)
         self._contexts = contexts
+        self._summaries = summaries
 
-    async def begin(
+    async def begin_turn(
         self,
         actor: Actor,
         conversation_id: UUID,
         message: MessageCreate,
         *,
-        wanted: ContextQuery | None = None,
+        query: ContextQuery | None = None,
         idempotency_key: str | None = None,
     ) -> Turn:
-        """Store what a user said; return the context and the window to answer from.
+        """Store a user's message; return the context and the last messages to answer from.
 
-        The context is the sender's. ``wanted`` has budgets and how many last messages to
+        The context is the sender's. ``query`` has the budgets and the number of last messages to
         return (``window``, 20 unless set); its conversation and message are those given here.
-        Raises what ``Conversations.append`` and ``Contexts.context`` do.
+        Raises what :meth:`append` and :meth:`context` do.
         """
         if message.role is not MessageRole.USER:
-            raise InvalidInput("must be what a user said", field="message.role")
-        stored = await self._append(actor, conversation_id, message, "message.", idempotency_key)
-        asked = wanted or ContextQuery()
-        window = asked.window if "window" in asked.model_fields_set else WINDOW
-        reader = actor.acting_for(message.user_id)
-        messages = list(
-            await self._conversations.window(reader, conversation_id, last=max(window, 1))
+            raise InvalidInput(
+                "must be user: a turn begins with a user's message", field="message.role"
+            )
+        stored = await self._append_one(
+            actor, conversation_id, message, "message.", idempotency_key
         )
-        mine = next((one for one in messages if one.id == stored.messages[-1].id), None)
-        if reader.user_id is None and mine is not None:
+        query = query or ContextQuery()
+        window = query.window if "window" in query.model_fields_set else WINDOW
+        reader = actor.acting_for(message.user_id)
+        messages = list(await self.messages(reader, conversation_id, last=max(window, 1)))
+        if reader.user_id is None:
             # Named by platform id: the sender is known once the message is stored.
-            reader = reader.acting_for(mine.user_id)
-        context = await self._contexts.context(
+            message_id = stored.messages[-1].id
+            reader = reader.acting_for(
+                next((row.user_id for row in messages if row.id == message_id), None)
+            )
+        context = await self.context(
             reader,
-            asked.model_copy(
+            query.model_copy(
                 update={
                     "conversation_id": conversation_id,
                     "message": message.content if message.content.strip() else None,
@@ -58,19 +74,35 @@ class Turns:
         )
         return Turn(stored=stored, context=context, messages=messages)
 
-    async def finish(
+    async def finish_turn(
         self,
         actor: Actor,
         conversation_id: UUID,
-        answer: str,
+        content: str,
         *,
         idempotency_key: str | None = None,
     ) -> AppendResult:
-        """Store what the agent answered. What is due to be summarised is queued with it."""
-        said = MessageCreate(role=MessageRole.ASSISTANT, content=answer)
-        return await self._append(actor, conversation_id, said, "", idempotency_key)
+        """Store the agent's answer, and queue a summary if one is due. Raises as :meth:`append`."""
+        answer = MessageCreate(role=MessageRole.ASSISTANT, content=content)
+        return await self._append_one(actor, conversation_id, answer, "", idempotency_key)
 
-    async def _append(
+    async def context(self, actor: Actor, query: ContextQuery | None = None) -> Context:
+        """Return the context of an agent's next answer. See :meth:`Contexts.context`."""
+        return await self._contexts.context(actor, query or ContextQuery())
+
+    async def summarize(
+        self, actor: Actor, conversation_id: UUID, *, progress: Progress | None = None
+    ) -> SummaryResult:
+        """Summarise all messages outside of the window. See :meth:`Summaries.summarize`."""
+        return await self._summaries.summarize(actor, conversation_id, progress=progress)
+
+    async def chunks(
+        self, actor: Actor, conversation_id: UUID, *, limit: int = 50, cursor: str | None = None
+    ) -> Page[Chunk]:
+        """Return a page of a conversation's summaries in order. Raises ``NotFound`` to others."""
+        return await self._summaries.chunks(actor, conversation_id, limit=limit, cursor=cursor)
+
+    async def _append_one(
         self,
         actor: Actor,
         conversation_id: UUID,
@@ -79,7 +111,7 @@ class Turns:
         idempotency_key: str | None,
     ) -> AppendResult:
         try:
-            return await self._conversations.append(
+            return await self.append(
                 actor, conversation_id, [message], idempotency_key=idempotency_key
             )
         except (InvalidInput, NotFound) as error:

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
 from remembrancer.access import Actor, Placement, Role, Visibility, may_take_part
+from remembrancer.backend import Backend
 from remembrancer.conversations import repository, rules, screening, senders
 from remembrancer.conversations.access import refused
 from remembrancer.conversations.schemas import (
@@ -20,14 +21,11 @@ from remembrancer.conversations.schemas import (
     MessageRole,
 )
 from remembrancer.conversations.senders import Sender
-from remembrancer.db.engine import Database
 from remembrancer.errors import NotFound
-from remembrancer.guard.guard import Guard
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
 from remembrancer.preferences.scopes import scopes
-from remembrancer.search.index import SearchDocument, SearchIndex, Source
-from remembrancer.settings import LimitSettings
+from remembrancer.search.index import SearchDocument, Source
 from remembrancer.spaces import repository as spaces
 from remembrancer.users import repository as users
 from remembrancer.users.service import STAFF
@@ -51,18 +49,8 @@ AfterAppend = Callable[[AsyncConnection, UUID], Awaitable[None]]
 class MessageAppender:
     """Adds messages to conversations; ``afterwards`` runs in the same transaction."""
 
-    def __init__(
-        self,
-        database: Database,
-        indexer: SearchIndex,
-        limits: LimitSettings,
-        guard: Guard,
-        afterwards: AfterAppend | None = None,
-    ) -> None:
-        self._database = database
-        self._indexer = indexer
-        self._limits = limits
-        self._guard = guard
+    def __init__(self, backend: Backend, afterwards: AfterAppend | None = None) -> None:
+        self._backend = backend
         self._afterwards = afterwards
 
     async def append(
@@ -74,11 +62,11 @@ class MessageAppender:
         idempotency_key: str | None,
     ) -> AppendResult:
         """Store ``messages`` at the end of a conversation; see ``Conversations.append``."""
-        limits = self._limits
+        limits = self._backend.limits
         rules.check_lengths(messages, batch=limits.batch, characters=limits.message_characters)
-        screened = screening.messages(self._guard, messages)
+        screened = screening.messages(self._backend.guard, messages)
         messages = [one.model for one in screened]
-        async with self._database.system_for(actor) as (connection, actor):
+        async with self._backend.database.system_for(actor) as (connection, actor):
             conversation = await _writable(connection, actor, conversation_id)
             if conversation is not None:
                 named = await senders.look_up(connection, conversation.platform, messages)
@@ -86,11 +74,11 @@ class MessageAppender:
                     actor.require(*STAFF)
                 drafts = await _drafts(connection, actor, conversation_id, messages, named)
         if conversation is None:
-            raise await refused(self._database, actor, "message.append", conversation_id)
+            raise await refused(self._backend.database, actor, "message.append", conversation_id)
         searchable = await self._prepare(drafts)
         request = (conversation_id, messages)
         async with (
-            self._database.system_for(actor) as (connection, actor),
+            self._backend.database.system_for(actor) as (connection, actor),
             once(connection, actor, "messages.append", idempotency_key, request) as answer,
         ):
             if answer.earlier is not None:
@@ -116,7 +104,7 @@ class MessageAppender:
             for draft in drafts
             if draft.message.role in rules.RECALLED and draft.message.content.strip()
         ]
-        prepared = await self._indexer.prepare(
+        prepared = await self._backend.search.prepare(
             [draft.message.content for draft in said], [draft.sender_name for draft in said]
         )
         return {draft.id: text for draft, text in zip(said, prepared, strict=True)}
@@ -142,7 +130,7 @@ class MessageAppender:
                 for at, draft in placed
             ],
         )
-        await self._indexer.store(
+        await self._backend.search.store(
             connection,
             [
                 (places[draft.owner_id], _source(conversation, draft, at), searchable[draft.id])

@@ -9,8 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
 from remembrancer.access import Actor, may_take_part
-from remembrancer.agents import repository as agents
-from remembrancer.audit.reads import Reads
+from remembrancer.backend import Backend
+from remembrancer.checks import check_agent, hold_user
 from remembrancer.conversations import repository, rules, screening
 from remembrancer.conversations.access import entered
 from remembrancer.conversations.append import MessageAppender
@@ -21,15 +21,12 @@ from remembrancer.conversations.schemas import (
     Message,
     MessageCreate,
 )
-from remembrancer.db.engine import Database
 from remembrancer.errors import NotFound
-from remembrancer.guard.guard import Guard
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid, public_owner
 from remembrancer.paging import LARGEST_PAGE, Page
 from remembrancer.spaces import repository as spaces
 from remembrancer.text import check_range, id_from_cursor, to_cursor
-from remembrancer.users import repository as users
 
 
 class Conversations:
@@ -39,15 +36,11 @@ class Conversations:
     recalling a message from it follows the visibility rule of everything else.
     """
 
-    def __init__(
-        self, database: Database, appending: MessageAppender, reads: Reads, guard: Guard
-    ) -> None:
-        self._database = database
-        self._guard = guard
-        self._appending = appending
-        self._reads = reads
+    def __init__(self, backend: Backend, appender: MessageAppender) -> None:
+        self._backend = backend
+        self._appender = appender
 
-    async def create(
+    async def open(
         self,
         actor: Actor,
         conversation: ConversationCreate,
@@ -59,17 +52,15 @@ class Conversations:
         Raises ``NotFound`` for an unknown user, agent or space, or a platform id whose
         conversation the user takes no part in.
         """
-        conversation = screening.conversation(self._guard, conversation)
+        conversation = screening.conversation(self._backend.guard, conversation)
         async with (
-            self._database.system_for(actor) as (connection, actor),
-            once(
-                connection, actor, "conversations.create", idempotency_key, conversation
-            ) as answer,
+            self._backend.database.system_for(actor) as (connection, actor),
+            once(connection, actor, "conversations.open", idempotency_key, conversation) as answer,
         ):
             if answer.earlier is not None:
                 row = await repository.find(connection, UUID(answer.earlier))
                 return Conversation.model_validate(row)
-            opener = await _held(connection, actor.require_user())
+            opener = await hold_user(connection, actor)
             await _check_references(connection, opener, conversation)
             values = {"id": new_uuid(), "opened_by": opener, **conversation.model_dump()}
             row, new = await repository.open_or_find(connection, values)
@@ -83,7 +74,9 @@ class Conversations:
 
     async def get(self, actor: Actor, conversation_id: UUID) -> Conversation:
         """Return a conversation the actor takes part in, or raise ``NotFound``."""
-        async with entered(self._database, actor, conversation_id, "conversation.read") as inside:
+        async with entered(
+            self._backend.database, actor, conversation_id, "conversation.read"
+        ) as inside:
             connection, actor = inside
             row = await repository.find(connection, conversation_id)
         await self._note(actor, "conversation.read", [str(conversation_id)])
@@ -96,7 +89,7 @@ class Conversations:
 
         Null if there is none that the actor takes part in.
         """
-        async with self._database.system_for(actor) as (connection, actor):
+        async with self._backend.database.system_for(actor) as (connection, actor):
             row = await repository.on_platform(
                 connection, platform, platform_conversation_id, actor.agent_id
             )
@@ -114,14 +107,14 @@ class Conversations:
         """Return the user's conversations, newest first."""
         check_range(limit, 1, LARGEST_PAGE, field="limit")
         before = id_from_cursor(cursor)
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._backend.database.transaction(actor) as (connection, actor):
             rows = await repository.page(connection, actor.require_user(), limit, before)
         await self._note(actor, "conversation.list", [str(row.id) for row in rows[:limit]])
         items = [Conversation.model_validate(row) for row in rows[:limit]]
         more = len(rows) > limit
         return Page(items=items, next_cursor=to_cursor(str(items[-1].id)) if more else None)
 
-    async def window(
+    async def messages(
         self,
         actor: Actor,
         conversation_id: UUID,
@@ -132,15 +125,21 @@ class Conversations:
         """Return the last messages, oldest first; those before a position if given."""
         check_range(last, 1, LARGEST_PAGE, field="last")
         check_range(before or 1, 1, 2_000_000_000, field="before")
-        async with entered(self._database, actor, conversation_id, "message.read") as inside:
+        async with entered(
+            self._backend.database, actor, conversation_id, "message.read"
+        ) as inside:
             connection, actor = inside
             rows = await repository.window(connection, conversation_id, last, before)
-        await self._reads.note(actor, "message.read", ((row.owner_id, row.id) for row in rows))
+        await self._backend.reads.note(
+            actor, "message.read", ((row.owner_id, row.id) for row in rows)
+        )
         return [_message(row) for row in rows]
 
     async def position(self, actor: Actor, conversation_id: UUID, message_id: UUID) -> int:
         """Return where in a conversation a message stands, counted from 1, or ``NotFound``."""
-        async with entered(self._database, actor, conversation_id, "message.read") as inside:
+        async with entered(
+            self._backend.database, actor, conversation_id, "message.read"
+        ) as inside:
             connection, _ = inside
             position = await repository.position(connection, conversation_id, message_id)
         if position is None:
@@ -148,18 +147,28 @@ class Conversations:
         return position
 
     async def _note(self, actor: Actor, action: str, ids: Sequence[str]) -> None:
-        await self._reads.note(actor, action, ((actor.user_id, one) for one in ids))
+        await self._backend.reads.note(actor, action, ((actor.user_id, one) for one in ids))
 
-    async def pause(
-        self, actor: Actor, conversation_id: UUID, *, paused: bool = True
-    ) -> Conversation:
-        """Pause remembering in a conversation the actor takes part in, or resume it.
+    async def pause(self, actor: Actor, conversation_id: UUID) -> Conversation:
+        """Pause remembering in a conversation the actor takes part in; repeated, it stays so.
 
-        What is said meanwhile can be read with the conversation. It is never recalled,
-        summarised or learnt from, afterwards neither. Raises ``NotFound`` for others.
+        Messages appended while it is paused are kept off the record for good: they can be read
+        with the conversation, and are never recalled or summarised. Raises ``NotFound`` unless
+        the actor takes part.
         """
-        action = "conversations.pause" if paused else "conversations.resume"
-        async with entered(self._database, actor, conversation_id, action) as (connection, actor):
+        return await self._set_paused(actor, conversation_id, "conversations.pause", paused=True)
+
+    async def resume(self, actor: Actor, conversation_id: UUID) -> Conversation:
+        """Resume remembering in a conversation. Raises what :meth:`pause` does."""
+        return await self._set_paused(actor, conversation_id, "conversations.resume", paused=False)
+
+    async def _set_paused(
+        self, actor: Actor, conversation_id: UUID, action: str, *, paused: bool
+    ) -> Conversation:
+        async with entered(self._backend.database, actor, conversation_id, action) as (
+            connection,
+            actor,
+        ):
             row = await repository.pause(connection, conversation_id, paused=paused)
             if row is None:
                 raise NotFound("the conversation is gone", field="conversation_id")
@@ -179,7 +188,7 @@ class Conversations:
         Positions stay gap-free whatever runs at the same time. With the same
         ``idempotency_key`` the same request is carried out once, however often it comes.
         """
-        return await self._appending.append(
+        return await self._appender.append(
             actor, conversation_id, messages, idempotency_key=idempotency_key
         )
 
@@ -191,19 +200,11 @@ async def check_may_read(connection: AsyncConnection, actor: Actor, conversation
         raise NotFound("no such conversation", field="conversation_id")
 
 
-async def _held(connection: AsyncConnection, user_id: UUID) -> UUID:
-    now = (await users.hold(connection, [user_id])).get(user_id)
-    if now is None:
-        raise NotFound("no such user", field="user_id")
-    return now
-
-
 async def _check_references(
     connection: AsyncConnection, opener: UUID, conversation: ConversationCreate
 ) -> None:
-    agent_id, space_id = conversation.agent_id, conversation.space_id
-    if agent_id is not None and await agents.find(connection, agent_id) is None:
-        raise NotFound("no such agent", field="agent_id")
+    await check_agent(connection, conversation.agent_id)
+    space_id = conversation.space_id
     if space_id is not None and not await spaces.is_member(connection, space_id, opener):
         raise NotFound("no such space", field="space_id")
 

@@ -76,7 +76,7 @@ class Summaries:
         self._reads = reads
         self._keep_facts = keep_facts
 
-    async def summarise(
+    async def summarize(
         self, actor: Actor, conversation_id: UUID, *, progress: Progress | None = None
     ) -> SummaryResult:
         """Summarise all that has left the window of a conversation, however little it is.

@@ -8,8 +8,10 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import undo
-from remembrancer.db.tables import chunks, messages
+from remembrancer.context import repository as contexts
+from remembrancer.conversations import transfers as conversations
 from remembrancer.errors import Conflict
+from remembrancer.extraction import transfers as summaries
 from remembrancer.identity import repository, transfers
 from remembrancer.identity.repository import Handover
 from remembrancer.identity.rules import duplicates
@@ -47,19 +49,19 @@ async def merge(connection: AsyncConnection, survivor: UUID, merged: UUID) -> Me
     clashes = [row.id for row in moving if row.id in taken]
     fresh = await memories.fresh_ids(connection, survivor, len(clashes))
     renamed = dict(zip(clashes, fresh, strict=True))
-    chunks_dropped = await transfers.drop_same_chunks(connection, merged, survivor)
+    parts = await conversations.transfer(connection, merged, survivor)
+    parts |= await summaries.transfer(connection, merged, survivor)
     what = Handover(
         giver=merged,
         taker=survivor,
         memory_ids=[row.id for row in moving],
-        message_ids=await repository.ids_of(connection, messages, merged),
-        chunk_ids=await repository.ids_of(connection, chunks, merged),
+        source_ids=[*parts["messages"], *parts["chunks"]],
         renamed=renamed,
         statuses=dict.fromkeys(twins, Status.INACTIVE.value),
     )
-    parts = await transfers.take_part(connection, merged, survivor)
     await repository.hand_over(connection, what)
-    await transfers.thaw(connection, merged, survivor)
+    await contexts.transfer(connection, merged, survivor)
+    await conversations.leave(connection, merged)
     repeated = {renamed.get(twin, twin): original for twin, original in twins.items()}
     record = {
         "merged": str(merged),
@@ -67,9 +69,6 @@ async def merge(connection: AsyncConnection, survivor: UUID, merged: UUID) -> Me
         "renamed": {new: old for old, new in renamed.items()},
         "duplicates": list(repeated),
         "mentions": [str(i) for i in await mentions.repeat(connection, survivor, repeated)],
-        "messages": [str(i) for i in what.message_ids],
-        "chunks": [str(i) for i in what.chunk_ids],
-        "chunks_dropped": chunks_dropped,
         **parts,
         **await transfers.hand_over(connection, merged, survivor),
     }
@@ -93,20 +92,21 @@ async def take_back(connection: AsyncConnection, survivor: UUID, undo_id: UUID) 
     await mentions.take_back(connection, survivor, mention_ids)
     now = {row.id: row.status for row in await repository.memories_of(connection, survivor)}
     waiting = [i for i in record["duplicates"] if now.get(i) == Status.INACTIVE]
-    await transfers.take_part_again(connection, merged, record)
+    await conversations.transfer_back(connection, survivor, merged, record)
     await repository.hand_over(
         connection,
         Handover(
             giver=survivor,
             taker=merged,
             memory_ids=record["memories"],
-            message_ids=[UUID(i) for i in record["messages"]],
-            chunk_ids=[UUID(i) for i in record["chunks"]],
+            source_ids=[*record["messages"], *record["chunks"]],
             renamed=record["renamed"],
             statuses=dict.fromkeys(waiting, Status.ACTIVE.value),
         ),
     )
-    await transfers.thaw(connection, survivor, merged)
+    await summaries.transfer_back(connection, survivor, merged, record)
+    await contexts.transfer(connection, survivor, merged)
+    await conversations.leave_again(connection, survivor, record["joined"])
     await transfers.hand_back(connection, merged, survivor, record)
     return record
 

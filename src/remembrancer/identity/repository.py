@@ -31,11 +31,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.db.tables import (
     associations,
-    chunks,
     memories,
     memory_versions,
     mentions,
-    messages,
     postings,
     recall_items,
     reembeddings,
@@ -55,8 +53,8 @@ class Handover:
     giver: UUID
     taker: UUID
     memory_ids: Sequence[str]
-    message_ids: Sequence[UUID]
-    chunk_ids: Sequence[UUID]
+    source_ids: Sequence[str]
+    """Messages and chunks whose search items go with them."""
     renamed: Mapping[str, str] = field(default_factory=dict)
     """New ids of memories whose id the taker has already, by old id."""
     statuses: Mapping[str, str] = field(default_factory=dict)
@@ -70,7 +68,7 @@ def among(column: Any, values: Sequence[Any], kind: Any = Text) -> ColumnElement
 
 
 async def hand_over(connection: AsyncConnection, what: Handover) -> None:
-    """Move memories, messages and chunks with all that hangs on them."""
+    """Move memories with all that hangs on them, and the search items of messages and chunks."""
     moves = _moves(what)
     for table, which, changes in moves:
         await _copy(connection, table, which, {"owner_id": literal(what.taker, Uuid), **changes})
@@ -86,7 +84,7 @@ def _moves(what: Handover) -> list[tuple[Table, ColumnElement[bool], dict[str, A
         item.owner_id == what.giver,
         or_(
             among(item.memory_id, what.memory_ids),
-            among(item.source_id, [*what.message_ids, *what.chunk_ids], Uuid),
+            among(item.source_id, what.source_ids, Uuid),
         ),
     )
     item_ids = select(item.id).where(items)
@@ -100,8 +98,6 @@ def _moves(what: Handover) -> list[tuple[Table, ColumnElement[bool], dict[str, A
             (table, among(table.c.memory_id, what.memory_ids), _memory_id(what, table))
             for table in (memory_versions, mentions, associations)
         ),
-        (messages, among(messages.c.id, what.message_ids, Uuid), {}),
-        (chunks, among(chunks.c.id, what.chunk_ids, Uuid), {}),
         (recall_items, items, {**_memory_id(what, recall_items), "active": _active(what)}),
         (postings, postings.c.item_id.in_(item_ids), {}),
         (reembeddings, reembeddings.c.item_id.in_(item_ids), {}),
@@ -193,12 +189,6 @@ async def memories_of(connection: AsyncConnection, owner_id: UUID) -> Rows:
         select(*wanted).where(column.owner_id == owner_id).order_by(column.created_at, column.id)
     )
     return (await connection.execute(statement)).all()
-
-
-async def ids_of(connection: AsyncConnection, table: Table, owner_id: UUID) -> list[UUID]:
-    """Return the ids of an owner's messages or chunks."""
-    statement = select(table.c.id).where(table.c.owner_id == owner_id).order_by(table.c.id)
-    return list((await connection.execute(statement)).scalars())
 
 
 async def later_merge(

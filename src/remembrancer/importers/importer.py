@@ -188,7 +188,7 @@ class Importer:
         if talk.together:
             shared = {"space_id": await self._space(actor, talk)}
             wanted = wanted.model_copy(update=shared | {"visibility": Visibility.SHARED})
-        return await self._memory.conversations.create(actor, wanted)
+        return await self._memory.conversations.open(actor, wanted)
 
     async def _existing(self, talk: Transcript) -> Conversation | None:
         return await self._memory.conversations.on_platform(
@@ -212,7 +212,7 @@ class Importer:
         found: set[str | None] = set()
         before = conversation.message_count + 1
         while before > 1:
-            window = await self._memory.conversations.window(
+            window = await self._memory.conversations.messages(
                 self._staff, conversation.id, last=_WINDOW, before=before
             )
             if not window:

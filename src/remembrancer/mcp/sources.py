@@ -85,7 +85,7 @@ class StoreSource:
 
     async def context(self, whom: Whom, wanted: ContextQuery) -> Context:
         """Return what an agent is told."""
-        return await self._app.contexts.context(self._for(whom), wanted)
+        return await self._app.conversations.context(self._for(whom), wanted)
 
     def _for(self, whom: Whom) -> Actor:
         return self._actor.acting_for(whom.user_id, whom.agent_id)

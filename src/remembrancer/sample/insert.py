@@ -53,7 +53,7 @@ async def _make_agents(memory: Remembrancer, sample: Sample) -> dict[str, UUID]:
 
 async def _talk(memory: Remembrancer, talk: Talk, user_id: UUID, agent_id: UUID) -> None:
     actor = STAFF.acting_for(user_id, agent_id)
-    opened = await memory.conversations.create(actor, talk.conversation(agent_id))
+    opened = await memory.conversations.open(actor, talk.conversation(agent_id))
     if not opened.message_count:
         await memory.conversations.append(actor, opened.id, talk.messages)
 

@@ -66,7 +66,7 @@ async def show(
     if message is not None:
         position = await talks.position(request.user_actor, conversation_id, message)
         before = position + WINDOW // 2
-    said = await talks.window(request.user_actor, conversation_id, last=WINDOW, before=before)
+    said = await talks.messages(request.user_actor, conversation_id, last=WINDOW, before=before)
     found = await request.app.memories.told_in(request.user_actor, conversation_id)
     shown = {each.id for each in said}
     return request.render(
@@ -89,7 +89,7 @@ async def _chunks(request: PageRequest, conversation_id: UUID) -> list[Chunk]:
     found: list[Chunk] = []
     cursor: str | None = None
     while True:
-        page = await request.app.summaries.chunks(
+        page = await request.app.conversations.chunks(
             request.user_actor, conversation_id, limit=_MOST, cursor=cursor
         )
         found += page.items

@@ -75,7 +75,7 @@ async def _asked(request: PageRequest) -> Answer:
     actor = request.actor.acting_for(request.user.id, agent)
     recall = await request.app.recalls.recall(actor, made(RecallQuery, **given, **then))
     asked = made(ContextQuery, message=given.get("query"), **then)
-    return Answer(recall, await request.app.contexts.context(actor, asked))
+    return Answer(recall, await request.app.conversations.context(actor, asked))
 
 
 def _instant(value: str, zone: str) -> datetime:
