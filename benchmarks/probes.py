@@ -67,8 +67,8 @@ class Recorder:
         """Return milliseconds spent planning and executing the last statement again."""
         assert self._last
         actor, last = self._last
-        sql = f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {last.template.sql}"
-        explained = replace(last, template=replace(last.template, sql=sql))
+        text = f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {last.sql.text}"
+        explained = replace(last, sql=replace(last.sql, text=text), row_type=None)
         [[row]] = await self._send(actor, explained)
         [plan] = row[0]
         return plan["Planning Time"], plan["Execution Time"]

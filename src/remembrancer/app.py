@@ -90,6 +90,7 @@ class Remembrancer:
         self.guard = Guard(settings.guard)
         backend = Backend(database, indexer, self.guard, self.reads, limits)
         self.retention = Retention(database, days=settings.audit.keep_days)
+        self.backend = Backend(database, indexer, self.guard, self.reads, limits)
         self.audit_log = AuditLog(database)
         self.users = Users(database)
         self.identity = Identity(database)
@@ -135,13 +136,7 @@ class Remembrancer:
         )
         self.jobs = Jobs(database)
         self.access_counts = AccessCounts(database)
-        self.recalls = Recall(
-            database,
-            embedder,
-            self.access_counts,
-            self.reads,
-            longest_query=limits.message_characters,
-        )
+        self.recalls = Recall(self.backend, embedder, self.access_counts)
         self.records = Records(
             database, indexer, writing, budget, limits, self.guard, self.reads, self.recalls
         )

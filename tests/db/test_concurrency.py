@@ -21,7 +21,8 @@ from remembrancer import (
     User,
     as_actor,
 )
-from remembrancer.db.engine import Database, Statement, Template
+from remembrancer.db.engine import Database, Statement
+from remembrancer.db.sql import numbered
 from remembrancer.memories import repository
 
 
@@ -154,8 +155,8 @@ async def test_whoever_gives_up_waiting_leaves_no_answer_behind_for_the_next(
 ) -> None:
     """However far a question had come, the connection that was asked tells the next nothing."""
     alone = Database(memory.database.url, pool_size=1)
-    long_before = Statement(Template.parse("SELECT 'before' AS told, pg_sleep(0.02)"), {})
-    then = Statement(Template.parse("SELECT 'after' AS told"), {})
+    long_before = Statement(numbered("SELECT 'before' AS told, pg_sleep(0.02)"), {})
+    then = Statement(numbered("SELECT 'after' AS told"), {})
     try:
         for moment in range(40):
             with suppress(TimeoutError):

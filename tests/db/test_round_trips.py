@@ -4,6 +4,7 @@ import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
@@ -84,9 +85,8 @@ async def test_recall_waits_for_the_database_once(
     """Settings, rule, search and contents travel together: one trip there and back."""
     for content in ("Ada lives in Lisbon.", "Ada plays the cello.", "Ada likes tea."):
         await memory.remember(content, user=ada, agent=agent)
-    recall = Recall(
-        alone, memory.embedder, AccessCounts(alone), Reads(alone, whose="all"), longest_query=1000
-    )
+    backend = replace(memory.backend, database=alone, reads=Reads(alone, whose="all"))
+    recall = Recall(backend, memory.embedder, AccessCounts(alone))
     wanted = RecallQuery(query="Where does Ada live?", mode=mode)
 
     async def ask() -> None:
@@ -107,7 +107,8 @@ async def test_a_context_waits_for_the_database_once(
         await memory.remember(content, user=ada, agent=agent)
     talk = await memory.conversations.open(as_actor(ada), ConversationCreate(agent_id=agent.id))
     reads = Reads(alone, whose="all")
-    recall = Recall(alone, memory.embedder, AccessCounts(alone), reads, longest_query=1000)
+    backend = replace(memory.backend, database=alone, reads=reads)
+    recall = Recall(backend, memory.embedder, AccessCounts(alone))
     contexts = Contexts(alone, recall, reads, Renderer(Templates()), memory.settings.context)
     wanted = ContextQuery(conversation_id=talk.id, message="Where does Ada live?")
 

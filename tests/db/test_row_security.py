@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from helpers import rows
+from helpers import EVERYTHING, rows, without_the_access_rule
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
@@ -25,10 +25,6 @@ from remembrancer import (
     as_actor,
 )
 from remembrancer.memories import repository
-from remembrancer.recall import queries
-
-# True, with the binds that the rule has.
-EVERYTHING = "(TRUE OR CAST(:user_id AS uuid) = CAST(:agent_id AS uuid))"
 
 OWNED = (
     "memories",
@@ -89,13 +85,10 @@ async def test_no_table_shows_a_foreign_row_without_any_predicate(
 
 
 @pytest.fixture
-def without_the_rule(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def without_the_rule() -> Iterator[None]:
     """The list and recall queries as they would be if their author forgot the rule."""
-    monkeypatch.setattr(repository, "VISIBLE", EVERYTHING)
-    monkeypatch.setattr(queries, "visible", lambda _alias: EVERYTHING)
-    queries._fitted.cache_clear()
-    yield
-    queries._fitted.cache_clear()
+    with without_the_access_rule():
+        yield
 
 
 @pytest.mark.usefixtures("without_the_rule")

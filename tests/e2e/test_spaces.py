@@ -6,14 +6,10 @@ from uuid import uuid4
 
 import pytest
 from entry_points import Door, Json, PythonDoor, Refused, refusals
-from helpers import audit_lines, person, rows
+from helpers import audit_lines, person, rows, without_the_access_rule
 
 from remembrancer import Actor, Agent, RecallQuery, Remembrancer, Role, User, as_actor
-from remembrancer.memories import repository
-from remembrancer.recall import queries
 
-# True, with the binds that the rule has.
-EVERYTHING = "(TRUE OR CAST(:user_id AS uuid) = CAST(:agent_id AS uuid))"
 GRAN = "Gran was born in Lisbon."
 
 
@@ -490,25 +486,21 @@ async def test_row_security_hides_what_was_unshared_when_a_query_forgets_the_rul
     bob: User,
     agent: Agent,
     role: Role,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Shared, the database itself shows it; unshared, it hides it, words and vectors too."""
     door = PythonDoor(memory, as_actor())
     space = (await door.create_space(user=ada, name="Gran", member_ids=[str(bob.id)]))["id"]
     fact = await _fact(door, space, ada, visibility="shared")
-    monkeypatch.setattr(repository, "VISIBLE", EVERYTHING)
-    monkeypatch.setattr(queries, "visible", lambda _alias, **_: EVERYTHING)
-    queries._fitted.cache_clear()
-    actor = Actor(role, user_id=bob.id)
-    for visibility, seen in (("shared", 1), ("private", 0)):
-        await door.show(fact, visibility, user=ada)
-        assert len((await memory.memories.list(actor)).memories) == seen
-        answer = await memory.recalls.recall(actor, RecallQuery(query=GRAN))
-        assert len(answer.hits) == seen
-        async with memory.database.transaction(actor) as (connection, _):
-            for table in ("memories", "recall_items", "memory_versions"):
-                counted = await connection.exec_driver_sql(f"SELECT count(*) FROM {table}")
-                assert counted.scalar_one() == seen, table
-            words = await connection.exec_driver_sql("SELECT count(*) > 0 FROM postings")
-            assert words.scalar_one() == bool(seen)
-    queries._fitted.cache_clear()
+    with without_the_access_rule():
+        actor = Actor(role, user_id=bob.id)
+        for visibility, seen in (("shared", 1), ("private", 0)):
+            await door.show(fact, visibility, user=ada)
+            assert len((await memory.memories.list(actor)).memories) == seen
+            answer = await memory.recalls.recall(actor, RecallQuery(query=GRAN))
+            assert len(answer.hits) == seen
+            async with memory.database.transaction(actor) as (connection, _):
+                for table in ("memories", "recall_items", "memory_versions"):
+                    counted = await connection.exec_driver_sql(f"SELECT count(*) FROM {table}")
+                    assert counted.scalar_one() == seen, table
+                words = await connection.exec_driver_sql("SELECT count(*) > 0 FROM postings")
+                assert words.scalar_one() == bool(seen)

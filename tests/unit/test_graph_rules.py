@@ -14,7 +14,8 @@ from remembrancer.associations.rules import spread
 from remembrancer.associations.suggestions import MOST_SUGGESTIONS, proposed, suggested
 from remembrancer.memories.schemas import Relation
 from remembrancer.recall.fusion import fuse
-from remembrancer.recall.graph_arm import WALK, Way, graph_arm
+from remembrancer.recall.graph_arm import WALK, graph_arm
+from remembrancer.recall.rows import GraphPath
 
 ONE, OTHER = UUID(int=1), UUID(int=2)
 A, B, C, D = [(ONE, name) for name in "ABCD"]
@@ -98,7 +99,7 @@ class Item:
 
     id: int
     distance: float
-    walked: Way | None = None
+    path: GraphPath | None = None
     source_type: str = "memory"
     words: tuple[int, ...] = ()
     scores: tuple[float, ...] = ()
@@ -110,8 +111,8 @@ class Item:
     exact: bool = False
 
 
-def _way(seed: int, strength: float, standing: float = 1.0) -> Way:
-    return {"seed": seed, "strength": strength, "standing": standing}
+def _path(seed: int, strength: float, standing: float = 1.0) -> GraphPath:
+    return {"seed": seed, "strength": strength, "standing": standing, "path": []}
 
 
 def _ranked(items: list[Item], **how: Any) -> list[Any]:
@@ -127,7 +128,7 @@ def test_without_associations_there_is_no_arm() -> None:
 
 def test_the_seed_stands_before_what_it_leads_to() -> None:
     """In the arm by rank, in the result by score, with the strength told."""
-    items = [Item(1, 0.1), Item(2, 0.9, _way(1, 0.7)), Item(3, 0.9, _way(1, 0.49)), Item(4, 0.3)]
+    items = [Item(1, 0.1), Item(2, 0.9, _path(1, 0.7)), Item(3, 0.9, _path(1, 0.49)), Item(4, 0.3)]
     ranked = {one.id: one for one in _ranked(items)}
     assert {n: ranked[n].arms["graph"].rank for n in (1, 2, 3)} == {1: 1, 2: 2, 3: 3}
     assert "graph" not in ranked[4].arms
@@ -141,8 +142,8 @@ def test_a_better_seed_counts_more_than_a_stronger_path() -> None:
     items = [
         Item(1, 0.1),
         Item(2, 0.8),
-        Item(3, 0.9, _way(1, 0.5, standing=1.0)),
-        Item(4, 0.9, _way(2, 0.6, standing=0.4)),
+        Item(3, 0.9, _path(1, 0.5, standing=1.0)),
+        Item(4, 0.9, _path(2, 0.6, standing=0.4)),
     ]
     ranked = {one.id: one for one in _ranked(items)}
     assert ranked[3].arms["graph"].rank < ranked[4].arms["graph"].rank
@@ -151,7 +152,7 @@ def test_a_better_seed_counts_more_than_a_stronger_path() -> None:
 
 def test_a_seed_that_was_reached_from_a_better_one_is_both() -> None:
     """It is in the arm once, by the path, and what it leads to stands behind it."""
-    items = [Item(1, 0.1), Item(2, 0.5, _way(1, 0.7)), Item(3, 0.9, _way(2, 0.7, standing=0.3))]
+    items = [Item(1, 0.1), Item(2, 0.5, _path(1, 0.7)), Item(3, 0.9, _path(2, 0.7, standing=0.3))]
     ranked = {one.id: one for one in _ranked(items)}
     assert [ranked[n].arms["graph"].rank for n in (1, 2, 3)] == [1, 2, 3]
 
@@ -173,27 +174,27 @@ def test_the_arm_moves_only_what_was_reached_and_never_past_its_seed(
         Item(n, distance, at=datetime(2026, 1, 1, tzinfo=UTC), exact=n == exact)
         for n, (distance, _) in enumerate(drawn)
     ]
-    walked = [
-        replace(item, walked=_way(edge[0] % len(drawn), edge[1]))
+    reached = [
+        replace(item, path=_path(edge[0] % len(drawn), edge[1]))
         if edge and edge[0] % len(drawn) != item.id
         else item
         for item, (_, edge) in zip(plain, drawn, strict=True)
     ]
     before = {one.id: one.score for one in _ranked(plain)}
-    result = _ranked(walked)
+    result = _ranked(reached)
     after = {one.id: one.score for one in result}
-    for item in walked:
-        if item.walked is None:
+    for item in reached:
+        if item.path is None:
             assert after[item.id] == before[item.id]
         else:
             assert before[item.id] <= after[item.id]
-            assert after[item.id] <= max(before[item.id], before[item.walked["seed"]])
+            assert after[item.id] <= max(before[item.id], before[item.path["seed"]])
     if exact < len(drawn):
         assert result[0].id == exact
 
 
 def test_the_order_of_candidates_never_matters() -> None:
     """Ties included."""
-    items = [Item(1, 0.1), Item(2, 0.9, _way(1, 0.5)), Item(3, 0.9, _way(1, 0.5)), Item(4, 0.5)]
+    items = [Item(1, 0.1), Item(2, 0.9, _path(1, 0.5)), Item(3, 0.9, _path(1, 0.5)), Item(4, 0.5)]
     orders = {tuple(one.id for one in _ranked(list(some))) for some in permutations(items)}
     assert len(orders) == 1

@@ -50,8 +50,8 @@ class _Explaining:
 
     async def one_round_trip(self, actor: Actor, *statements: Statement) -> Any:
         *before, last = statements
-        template = replace(last.template, sql=_EXPLAIN + last.template.sql)
-        explained = replace(last, template=template)
+        sql = replace(last.sql, text=_EXPLAIN + last.sql.text)
+        explained = replace(last, sql=sql, row_type=None)
         *_, rows = await self._database.one_round_trip(actor, *before, explained)
         raise _ExplainedError(rows[0][0][0])
 
@@ -62,13 +62,8 @@ async def recall_plan(app: Remembrancer) -> Plan | None:
         biggest = (await connection.execute(_BIGGEST)).first()
     if biggest is None:
         return None
-    recall = Recall(
-        cast("Database", _Explaining(app.database)),
-        app.embedder,
-        app.access_counts,
-        app.reads,
-        longest_query=app.settings.limits.message_characters,
-    )
+    backend = replace(app.backend, database=cast("Database", _Explaining(app.database)))
+    recall = Recall(backend, app.embedder, app.access_counts)
     actor = Actor(Role.SERVICE, user_id=biggest.owner_id, entry_point="cli")
     await _explained(recall, actor)  # reads into the cache what a server at work has there
     return _read(await _explained(recall, actor), biggest.items)

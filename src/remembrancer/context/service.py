@@ -21,7 +21,7 @@ from remembrancer.db.engine import Database, Statement
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.recall.schemas import Hit, RecallQuery
-from remembrancer.recall.service import PER_ARM, Found, Recall, Window
+from remembrancer.recall.service import PER_ARM, Recall, RecallResult, RecentMessages
 from remembrancer.settings import ContextSettings
 from remembrancer.users import repository as users
 
@@ -37,7 +37,7 @@ class _Asked:
     """A question for a context, and the answers of the one trip to the database."""
 
     wanted: ContextQuery
-    found: Found
+    found: RecallResult
     now: datetime
     asker: Any
     frozen: Sequence[Any]
@@ -143,9 +143,9 @@ class Contexts:
 
         query = self._query(wanted)
         where = wanted.conversation_id
-        window = Window(where, wanted.window) if where else None
-        found = await self._recall.find(actor, query, beside, window)
-        [asker], frozen, chosen, changed, speaker, *said = found.beside
+        recent = RecentMessages(where, wanted.window) if where else None
+        found = await self._recall.find(actor, query, beside, recent)
+        [asker], frozen, chosen, changed, speaker, *said = found.answers
         return _Asked(
             wanted, found, now, asker, frozen, chosen, changed, speaker, said[0] if said else ()
         )

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -10,13 +9,14 @@ from typing import Any, cast
 from uuid import UUID
 
 import psycopg
-from psycopg.rows import namedtuple_row
 from sqlalchemy import Uuid, event, make_url, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from remembrancer.access import Actor
+from remembrancer.db.rows import row_factory
+from remembrancer.db.sql import NumberedSql
 from remembrancer.errors import (
     DatabaseUnavailable,
     EmbeddingUnavailable,
@@ -53,38 +53,18 @@ def libpq_url(url: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
-    """SQL with Postgres' own ``$1`` placeholders, and the name of the value for each.
-
-    Numbered once, when a file is read: rewriting some kilobytes of SQL at each call would be
-    a noticeable part of it.
-    """
-
-    sql: str
-    names: tuple[str, ...]
-
-    @classmethod
-    def parse(cls, written: str) -> "Template":
-        """Return ``written``, whose placeholders are ``:name``, as a template."""
-        names: dict[str, int] = {}
-
-        def numbered(match: re.Match[str]) -> str:
-            return f"${names.setdefault(match[1], len(names) + 1)}"
-
-        sql = re.sub(r"(?<![:\w]):([a-z]\w*)", numbered, written)
-        return cls(sql, tuple(names))
-
-
-@dataclass(frozen=True, slots=True)
 class Statement:
-    """A template, the values for it, and settings of the database.
+    """SQL, its values, settings of the database, and the type of its rows.
 
-    The settings hold for this statement and those after it in the same trip.
+    The settings hold for this statement and those after it in the same trip. The row type is a
+    dataclass or named tuple with a field for each column, in the same order; without one, rows
+    are plain named tuples.
     """
 
-    template: Template
+    sql: NumberedSql
     binds: Mapping[str, Any]
     settings: Mapping[str, str] = field(default_factory=dict)
+    row_type: type[Any] | None = None
 
 
 class Database:
@@ -143,7 +123,7 @@ class Database:
             raise _translated(error) from error
 
     async def one_round_trip(self, actor: Actor, *statements: Statement) -> list[Sequence[Any]]:
-        """Run reading statements for ``actor``; return the rows of each as named tuples.
+        """Run reading statements for ``actor``; return the rows of each.
 
         What row-level security must know, the statements and their settings go out together,
         in one implicit transaction, and come back together. Raises ``UserMerged`` if the
@@ -203,19 +183,18 @@ async def _pipelined(
     async with AsyncExitStack() as stack:
         answers = [
             await stack.enter_async_context(
-                psycopg.AsyncRawCursor(driver, row_factory=namedtuple_row)
+                psycopg.AsyncRawCursor(driver, row_factory=row_factory(statement.row_type))
             )
-            for _ in statements
+            for statement in statements
         ]
         who = await stack.enter_async_context(driver.cursor())
         async with driver.pipeline(), driver.cursor() as settings:
             await who.execute(_ACT_AS_RAW, (actor.user_id, str(actor.role)))
             for statement, answer in zip(statements, answers, strict=True):
-                if told := statement.settings:
-                    await settings.execute(_SET, (list(told), list(told.values())))
-                template, binds = statement.template, statement.binds
-                values = [binds[name] for name in template.names]
-                await answer.execute(template.sql, values, binary=True)
+                if changes := statement.settings:
+                    await settings.execute(_SET, (list(changes), list(changes.values())))
+                values = [statement.binds[name] for name in statement.sql.names]
+                await answer.execute(statement.sql.text, values, binary=True)
         [(user_id,)] = await who.fetchall()
         return user_id, [await answer.fetchall() for answer in answers]
 

@@ -1,8 +1,10 @@
 """Rows with a type: each row of a result becomes a frozen dataclass of its columns."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any, TypeVar
 
+from psycopg.rows import BaseRowFactory, namedtuple_row
 from sqlalchemy import Executable
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -40,3 +42,28 @@ async def one_row(
 ) -> T:
     """Return the only row."""
     return row_type(**(await connection.execute(statement, binds)).mappings().one())
+
+
+def row_factory(row_type: type[Any] | None) -> BaseRowFactory[Any]:
+    """Return a row factory for psycopg. Rows are named tuples where no type is given.
+
+    The columns must be the fields of ``row_type``, in their order.
+    """
+    if row_type is None:
+        return namedtuple_row
+    names, make = _fields_of(row_type)
+
+    def factory(cursor: Any) -> Callable[[Sequence[Any]], Any]:
+        columns = tuple(column.name for column in cursor.description or ())
+        if columns and columns != names:
+            raise TypeError(f"the columns are not the fields of {row_type.__name__}: {columns}")
+        return make
+
+    return factory
+
+
+def _fields_of(row_type: type[Any]) -> tuple[tuple[str, ...], Callable[[Sequence[Any]], Any]]:
+    # Faster than calling the type, and recall reads hundreds of rows.
+    if make := getattr(row_type, "_make", None):
+        return row_type._fields, make
+    return tuple(field.name for field in fields(row_type)), lambda values: row_type(*values)

@@ -5,25 +5,46 @@ A file ``sql/<file>.sql`` of a package holds one or more statements. Each starts
 
 A part that Python decides stands between ``/*[name argument*/`` and ``/*]*/``. What the file has
 there is what psql runs; Python replaces it. ``/*[visible m*/ true /*]*/`` becomes the access rule
-on the table called ``m``; a statement cannot be read without it.
+on the table called ``m``; a statement cannot be read without it. ``/*[alone*/ ... /*]*/`` is
+only there for psql: a stand-in for what surrounds a part.
 """
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from sqlalchemy import TextClause, text
+from sqlalchemy import Dialect, TextClause, text
+from sqlalchemy.dialects import postgresql
 
 from remembrancer.access import visible
 
-Part = str | Callable[[str], str]
-"""The text of a part, or what makes it from the part's argument."""
+Part = str | Callable[[str], str] | None
+"""The text of a part, or what makes it from the part's argument. None leaves the file's text."""
 
 _NAME: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
-_PART: Final = re.compile(r"/\*\[(\w+) ?([^*]*?)\*/.*?/\*\]\*/", re.DOTALL)
-_RULE: Final[Mapping[str, Part]] = {"visible": visible}
+_PART: Final = re.compile(r"/\*\[(\w+) ?([^*]*?)\*/(.*?)/\*\]\*/", re.DOTALL)
+_ALWAYS: Final[Mapping[str, Part]] = {"visible": visible, "alone": ""}
+_NUMBERED: Final[Dialect] = postgresql.dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedSql:
+    """SQL with the ``$1`` placeholders of Postgres, and the names of its values in that order.
+
+    Rewriting some kilobytes of SQL at each call would be a noticeable part of it.
+    """
+
+    text: str
+    names: tuple[str, ...]
+
+
+def numbered(sql: str) -> NumberedSql:
+    """Return SQL whose placeholders are ``:name`` with numbered ones."""
+    compiled = text(sql).compile(dialect=_NUMBERED)
+    return NumberedSql(str(compiled), tuple(compiled.positiontup or ()))
 
 
 def statement(package: str, file: str, name: str, **parts: Part) -> TextClause:
@@ -33,10 +54,12 @@ def statement(package: str, file: str, name: str, **parts: Part) -> TextClause:
 
 def statement_text(package: str, file: str, name: str, **parts: Part) -> str:
     """Return the text of a statement. Raises ``KeyError`` for an unknown name or part."""
-    known = {**_RULE, **parts}
+    known = {**_ALWAYS, **parts}
 
     def fill(match: re.Match[str]) -> str:
         part = known[match[1]]
+        if part is None:
+            return match[3]
         return part if isinstance(part, str) else part(match[2].strip())
 
     return _PART.sub(fill, _statements(package, file)[name])

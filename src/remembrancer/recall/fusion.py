@@ -99,16 +99,16 @@ class Fusion:
 
 
 @dataclass(frozen=True, slots=True)
-class Pull:
-    """What pulls candidates towards others: arrays of shape (n,)."""
+class Attraction:
+    """Raises the scores of candidates towards those of others: arrays of shape (n,)."""
 
     toward: Ints
-    """The row of the candidate each is pulled towards."""
+    """Row of the candidate that attracts each one."""
     share: Floats
-    """How far each is pulled, 0 (not at all) to 1 (all the way)."""
+    """Part of the distance, 0 (none) to 1 (all)."""
 
-    def applied(self, total: Floats) -> Floats:
-        """Return the fused scores after pulling; nobody falls, or passes whom it is pulled to."""
+    def apply(self, total: Floats) -> Floats:
+        """Return the raised scores: none falls, and none passes the one that attracts it."""
         return total + self.share * np.maximum(total[self.toward] - total, 0.0)
 
 
@@ -126,8 +126,8 @@ class Arm:
     """False where the arm has nothing to say about a candidate."""
     lifted_by: Ints
     """Offset of the neighbour that helped most, 0 for none."""
-    pull: Pull | None = None
-    """What it does to the fused scores, for an arm that has no opinion of its own."""
+    attraction: Attraction | None = None
+    """Its effect on the fused scores, for an arm that does not vote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ def fuse(
     ]
     total = np.sum(shares, axis=0) * _lift(candidates, now, weights)
     for arm in every:
-        total = arm.pull.applied(total) if arm.pull else total
+        total = arm.attraction.apply(total) if arm.attraction else total
     return [
         Ranked(
             candidates[row].id,

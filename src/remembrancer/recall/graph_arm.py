@@ -1,63 +1,52 @@
-"""The graph arm: what is associated with the best of the other arms. Pure.
+"""The graph arm: memories associated with the best ones of the other arms. Pure.
 
-The database walks (``sql/links.sql``), from the best memories and no further than two steps; this
-makes of it what fusion needs. Why it pulls instead of voting: ``docs/decisions/0009-graph.md``.
+The database walks from the best memories, two steps at most (``sql/graph.sql``); this turns the
+paths into an arm. Why the arm pulls instead of voting: ``docs/decisions/0009-graph.md``.
 """
 
 from collections.abc import Sequence
-from typing import Final, Protocol, TypedDict
+from typing import Final, Protocol
 
 import numpy as np
 
-from remembrancer.recall.fusion import Arm, Pull
+from remembrancer.recall.fusion import Arm, Attraction
+from remembrancer.recall.rows import GraphPath
 
 WALK: Final = {"seeds": 8, "frontier": 16, "fanout": 8, "scanned": 32, "decay": 0.7}
-"""How the walk is bounded: how many memories it starts from and goes on from after one step, how
-many visible and how many other associations it looks at from each in each direction, and what
-is left of a path's strength after each step."""
+"""Bounds of the walk: memories it starts from, memories it goes on from after one step, visible
+associations it follows and associations it reads at each memory in each direction, and the share
+of a path's strength that is left after each step."""
 
 
-class Way(TypedDict):
-    """The strongest path by which the walk came to a candidate."""
-
-    seed: int
-    """The candidate it began at."""
-    standing: float
-    """Of the seed in the arm that has it highest, 0-1."""
-    strength: float
-    """Product of the path's weights and decays, 0-1."""
-
-
-class Walked(Protocol):
-    """A candidate, and how the walk came to it."""
+class GraphCandidate(Protocol):
+    """A candidate, and the path by which the walk came to it."""
 
     @property
     def id(self) -> int:
         """Unique among the candidates."""
 
     @property
-    def walked(self) -> Way | None:
-        """None for what was not reached, or stands higher as it is."""
+    def path(self) -> GraphPath | None:
+        """None where the walk did not come, or the candidate stands higher by itself."""
 
 
-def graph_arm(candidates: Sequence[Walked]) -> Arm | None:
-    """Return the arm of what was reached, and of the seeds it was reached from.
+def graph_arm(candidates: Sequence[GraphCandidate]) -> Arm | None:
+    """Return the arm of the candidates that the walk reached and of the seeds it started from.
 
-    The seeds stay in the list, always before what they lead to. None where nothing was
-    reached.
+    A seed always stays before the candidates it leads to. None where nothing was reached.
     """
-    ways = [(row, item.walked) for row, item in enumerate(candidates) if item.walked]
-    if not ways:
+    paths = [(row, item.path) for row, item in enumerate(candidates) if item.path]
+    if not paths:
         return None
     row_of = {item.id: row for row, item in enumerate(candidates)}
     toward = np.arange(len(candidates))
     share, raw, score = np.zeros((3, len(candidates)))
-    for _, way in ways:
-        seed = row_of[way["seed"]]
-        raw[seed], score[seed] = 1.0, way["standing"]
-    for row, way in ways:
-        toward[row], share[row] = row_of[way["seed"]], way["strength"]
-        raw[row], score[row] = way["strength"], way["strength"] * way["standing"]
+    for _, path in paths:
+        seed = row_of[path["seed"]]
+        raw[seed], score[seed] = 1.0, path["standing"]
+    for row, path in paths:
+        toward[row], share[row] = row_of[path["seed"]], path["strength"]
+        raw[row], score[row] = path["strength"], path["strength"] * path["standing"]
     return Arm(
         "graph",
         weight=0.0,
@@ -65,5 +54,5 @@ def graph_arm(candidates: Sequence[Walked]) -> Arm | None:
         score=score,
         present=score > 0,
         lifted_by=np.zeros(len(candidates), dtype=np.int64),
-        pull=Pull(toward, share),
+        attraction=Attraction(toward, share),
     )

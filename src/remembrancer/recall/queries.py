@@ -1,16 +1,18 @@
-"""The recall statements, read from their files and fitted to what is asked."""
+"""The recall statements: read from their files, with the access rule and the filters of a query."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import cache
-from importlib.resources import files
+from typing import Final
 
 from remembrancer.access import NAMESPACE, SCOPE_FACTS, SPACES, visible
-from remembrancer.db.engine import Template
+from remembrancer.db.sql import NumberedSql, Part, numbered, statement_text
 from remembrancer.memories.decay import decayed_sql
 
-# Which items a caller may narrow a search to. Only those in use stand in the statement: a
-# condition that is always true is still paid for in every row.
-_FILTERS = {
+_PACKAGE: Final = "remembrancer.recall"
+
+# Only the filters in use stand in a statement: a condition that is always true still costs time
+# in every row.
+_FILTERS: Final = {
     "source_types": "i.source_type = ANY (CAST(:source_types AS text[]))",
     "kinds": "i.kind = ANY (CAST(:kinds AS text[]))",
     "categories": "i.category = ANY (CAST(:categories AS text[]))",
@@ -25,21 +27,12 @@ _FILTERS = {
     ),
 }
 
-# The words of a memory: those of its current version, or of the version asked about.
-_NOW = {
-    "version_column": "m.content",
-    "version_number": "m.version",
-    "version_interval": "m.valid_from, m.valid_to",
-    "version_join": "",
-    "known": "i.superseded_at IS NULL",
-    "linked": "",
-    "now": "now()",
-}
-_THEN = {
-    "version_column": "v.content",
-    "version_number": "v.version",
-    "version_interval": "v.valid_from, v.valid_to",
-    "version_join": (
+# What replaces the current version of a memory by the one known and in force at a time.
+_AS_OF: Final = {
+    "content": "v.content",
+    "version": "v.version",
+    "interval": "v.valid_from, v.valid_to",
+    "versions": (
         "JOIN memory_versions AS v ON v.owner_id = m.owner_id AND v.memory_id = m.id "
         "AND v.version = i.memory_version"
     ),
@@ -49,72 +42,72 @@ _THEN = {
         "AND (i.valid_from IS NULL OR i.valid_from <= :as_of) "
         "AND (i.valid_to IS NULL OR i.valid_to > :as_of)"
     ),
-    "linked": "AND a.created_at <= :as_of",
-    "now": "CAST(:as_of AS timestamptz)",
+    "before": "AND a.created_at <= :as_of",
 }
 
-# What only memories have, for messages and chunks.
-_NO_MEMORY = (
-    "NULL AS kind, NULL AS category, NULL AS subject, CAST(NULL AS boolean) AS pinned, "
-    "CAST(NULL AS int) AS version, CAST(NULL AS int) AS access_count, "
-    "CAST(NULL AS float8) AS weight, "
-    "CAST(NULL AS timestamptz) AS valid_from, CAST(NULL AS timestamptz) AS valid_to"
-)
+# A memory fades from the time it was last written or recalled.
+_LAST_USE: Final = "greatest(i.at, m.last_accessed_at)"
 
-
-# A memory fades from when it was last written or recalled.
-_LAST_OF_USE = "greatest(i.at, m.last_accessed_at)"
-
-# The rule stands in the statement several times; what it looks up is looked up once.
-_VIEWED_ONCE = {
+# The rule stands in candidates.sql several times; its look-ups are made once.
+_RULE_OF_CANDIDATES: Final[dict[str, Part]] = {
     "namespace": NAMESPACE,
     "spaces": SPACES,
-    "visible": visible(
-        "i",
+    "visible": lambda alias: visible(
+        alias,
         namespace="(SELECT namespace FROM viewer)",
         spaces="CAST((SELECT spaces FROM viewer) AS uuid[])",
     ),
 }
 
 
-def statement(name: str, given: Collection[str] = ()) -> Template:
-    """Return ``sql/<name>.sql`` for the filters ``given``, with the access rule filled in.
+@cache
+def asker() -> NumberedSql:
+    """Return the statement for the facts about the asker and the store."""
+    return numbered(statement_text(_PACKAGE, "asker", "asker", scope_facts=SCOPE_FACTS))
 
-    ``as_of`` among them makes it count the versions known and in force at that time.
+
+def candidates(filters: Collection[str] = ()) -> NumberedSql:
+    """Return the hybrid search, with some filters.
+
+    With ``as_of`` among them it searches the versions known and in force at that time.
     """
-    return _fitted(name, frozenset(given))
+    return _candidates(frozenset(filters))
+
+
+def memories_in_order(filters: Collection[str] = ()) -> NumberedSql:
+    """Return the list of memories in an order, with some filters."""
+    return _memories_in_order(frozenset(filters))
 
 
 @cache
-def _fitted(name: str, given: frozenset[str]) -> Template:
-    time = _THEN if "as_of" in given else _NOW
-    blanks = {
-        **(_VIEWED_ONCE if name == "candidates" else {"visible": visible("i")}),
-        "scope_facts": SCOPE_FACTS,
-        "no_memory": _NO_MEMORY,
-        "filters": " ".join(f"AND {_FILTERS[name]}" for name in _FILTERS if name in given),
-        "weight": decayed_sql("i.importance", "i.kind", _LAST_OF_USE, time["now"]),
-        **time,
-    }
-    return Template.parse(_written(name).format(**blanks, **_walk(blanks)))
+def _candidates(filters: frozenset[str]) -> NumberedSql:
+    parts = {**_parts(filters), **_RULE_OF_CANDIDATES}
 
+    def neighbours(condition: str) -> str:
+        return statement_text(_PACKAGE, "graph", "neighbours", **parts, only=condition)
 
-def _walk(blanks: Mapping[str, str]) -> dict[str, str]:
-    """Return the parts of a statement that follow associations."""
+    def step(nodes: str) -> str:
+        return statement_text(_PACKAGE, "graph", "step", nodes=nodes, neighbours=neighbours)
 
-    def links(node: str, only: str = "") -> str:
-        return _written("links").format(
-            **blanks, node=node, only=f"{only} {blanks['linked']}".strip()
+    return numbered(
+        statement_text(
+            _PACKAGE, "candidates", "candidates", **parts, step=step, neighbours=neighbours
         )
+    )
 
-    step = _written("step")
+
+@cache
+def _memories_in_order(filters: frozenset[str]) -> NumberedSql:
+    name = "memories_in_order"
+    return numbered(statement_text(_PACKAGE, name, name, **_parts(filters)))
+
+
+def _parts(filters: frozenset[str]) -> dict[str, Part]:
+    as_of = "as_of" in filters
+    now = "CAST(:as_of AS timestamptz)" if as_of else "now()"
     return {
-        "step_from_seeds": step.format(nodes="seeds", links=links("n", "AND a.weight > 0")),
-        "step_from_frontier": step.format(nodes="frontier", links=links("n", "AND a.weight > 0")),
-        "revisions_of_c": links("c", "AND a.relation IN ('updates', 'contradicts')"),
+        "visible": visible,
+        "filters": " ".join(f"AND {_FILTERS[name]}" for name in _FILTERS if name in filters),
+        "weight": decayed_sql("i.importance", "i.kind", _LAST_USE, now),
+        **(_AS_OF if as_of else dict.fromkeys(_AS_OF)),
     }
-
-
-def _written(name: str) -> str:
-    text = (files("remembrancer.recall") / "sql" / f"{name}.sql").read_text(encoding="utf-8")
-    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("--"))

@@ -1,8 +1,9 @@
 -- Who asks, and where: one row.
 --
--- Binds: user_id, conversation_id. {talk} is that conversation, as access to it allows.
+-- Binds: user_id, conversation_id.
 
-WITH talk AS MATERIALIZED ({talk})
+-- name: asker
+WITH talk AS MATERIALIZED (SELECT * FROM app_conversation(CAST(:conversation_id AS uuid)))
 SELECT u.display_name, u.time_zone, t.participants, t.agent_id, t.message_count
   FROM talk AS t
-  LEFT JOIN users AS u ON u.id = :user_id
+  LEFT JOIN users AS u ON u.id = :user_id;

@@ -1,14 +1,15 @@
 -- Shared knowledge that one agent may tell, the weightiest first, and how much there is in all.
 -- Not decayed: the same store gives the same bulletin on every day.
 --
--- Binds: user_id (null), agent_id, count. {visible} comes from access.py.
+-- Binds: user_id (null), agent_id, count.
 
+-- name: bulletin
 SELECT m.owner_id AS memory_owner_id, m.id AS memory_id, m.version, m.kind, m.category,
        m.subject, m.content, true AS shared, m.mention_count AS mentions,
        0 AS mentioned_in, m.created_at, count(*) OVER () AS total
   FROM memories AS m
- WHERE m.owner_id = '{nobody}'
-   AND {visible}
+ WHERE m.owner_id = '00000000-0000-0000-0000-000000000000'
+   AND /*[visible m*/ true /*]*/
    AND m.status = 'active'
  ORDER BY m.pinned DESC, m.importance DESC, m.created_at, m.id
- LIMIT :count
+ LIMIT :count;

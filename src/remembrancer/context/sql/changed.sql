@@ -1,25 +1,34 @@
 -- What has come since a stable block was frozen, and lines of it that say something else now;
 -- the latest first.
 --
--- Binds: user_id, agent_id, conversation_id, count. {visible} comes from access.py, the other
--- blanks from statements.py.
+-- Binds: user_id, agent_id, conversation_id, count.
 
-WITH talk AS MATERIALIZED ({talk}),
+-- name: changed
+WITH talk AS MATERIALIZED (
+    SELECT coalesce(cardinality(t.participants) > 1, false) AS is_group,
+           CASE WHEN coalesce(cardinality(t.participants) > 1, false) OR CAST(:user_id AS uuid) IS NULL
+                THEN CAST('00000000-0000-0000-0000-000000000000' AS uuid)
+                ELSE :user_id
+           END AS reader_id,
+           coalesce(CAST(:agent_id AS uuid), '00000000-0000-0000-0000-000000000000') AS agent_id
+      FROM app_conversation(CAST(:conversation_id AS uuid)) AS t
+),
 
 frozen AS MATERIALIZED (
     SELECT c.*
       FROM talk AS t
-      JOIN frozen_contexts AS c ON c.owner_id = {reader}
+      JOIN frozen_contexts AS c ON c.owner_id = t.reader_id
                                AND c.conversation_id = :conversation_id
-                               AND c.agent_id = {through}
+                               AND c.agent_id = t.agent_id
 )
 
-SELECT m.id AS memory_id, m.kind, m.category, m.subject, m.content, {shared} AS shared,
+SELECT m.id AS memory_id, m.kind, m.category, m.subject, m.content,
+       (m.owner_id = '00000000-0000-0000-0000-000000000000' OR m.visibility = 'shared') AS shared,
        m.mention_count AS mentions, 0 AS mentioned_in, m.updated_at AS created_at
   FROM memories AS m
- WHERE {visible}
+ WHERE /*[visible m*/ true /*]*/
    AND m.status = 'active'
-   AND (m.owner_id = '{nobody}' OR NOT (SELECT {group} FROM talk AS t))
+   AND (m.owner_id = '00000000-0000-0000-0000-000000000000' OR NOT (SELECT is_group FROM talk))
    AND (m.created_at > (SELECT frozen_at FROM frozen)
         OR (m.owner_id, m.id) IN (
            SELECT l.memory_owner_id, l.memory_id
@@ -31,4 +40,4 @@ SELECT m.id AS memory_id, m.kind, m.category, m.subject, m.content, {shared} AS 
                                  AND now.id = l.memory_id
                                  AND now.version <> l.version))
  ORDER BY m.updated_at DESC, m.id
- LIMIT :count
+ LIMIT :count;

@@ -1,24 +1,34 @@
 -- What a stable block that is not frozen yet may hold, the weightiest first, and how many
 -- there are in all. In a group, what nobody in particular owns.
 --
--- Binds: user_id, agent_id, conversation_id, count. {visible} comes from access.py, {weight} from
--- decay.py, {reader}, {through} and {talk} from statements.py.
+-- Binds: user_id, agent_id, conversation_id, count.
 
-WITH talk AS MATERIALIZED ({talk}),
+-- name: chosen
+WITH talk AS MATERIALIZED (
+    SELECT coalesce(cardinality(t.participants) > 1, false) AS is_group,
+           CASE WHEN coalesce(cardinality(t.participants) > 1, false) OR CAST(:user_id AS uuid) IS NULL
+                THEN CAST('00000000-0000-0000-0000-000000000000' AS uuid)
+                ELSE :user_id
+           END AS reader_id,
+           coalesce(CAST(:agent_id AS uuid), '00000000-0000-0000-0000-000000000000') AS agent_id
+      FROM app_conversation(CAST(:conversation_id AS uuid)) AS t
+),
 
 best AS MATERIALIZED (
     SELECT m.owner_id AS memory_owner_id, m.id AS memory_id, m.version, m.kind, m.category,
-           m.subject, m.content, {shared} AS shared, m.mention_count AS mentions,
-           m.created_at, m.pinned, {weight} AS weight, count(*) OVER () AS total
+           m.subject, m.content,
+           (m.owner_id = '00000000-0000-0000-0000-000000000000' OR m.visibility = 'shared') AS shared,
+           m.mention_count AS mentions, m.created_at, m.pinned,
+           /*[weight*/ m.importance /*]*/ AS weight, count(*) OVER () AS total
       FROM memories AS m
-     WHERE {visible}
+     WHERE /*[visible m*/ true /*]*/
        AND m.status = 'active'
-       AND (m.owner_id = '{nobody}' OR NOT (SELECT {group} FROM talk AS t))
+       AND (m.owner_id = '00000000-0000-0000-0000-000000000000' OR NOT (SELECT is_group FROM talk))
        AND NOT EXISTS (
            SELECT FROM talk AS t
-             JOIN frozen_contexts AS c ON c.owner_id = {reader}
+             JOIN frozen_contexts AS c ON c.owner_id = t.reader_id
                                       AND c.conversation_id = :conversation_id
-                                      AND c.agent_id = {through})
+                                      AND c.agent_id = t.agent_id)
      ORDER BY m.pinned DESC, weight DESC, m.created_at, m.id
      LIMIT :count
 )
@@ -30,4 +40,4 @@ SELECT b.*,
             WHERE n.owner_id = b.memory_owner_id AND n.memory_id = b.memory_id
        ) ELSE 0 END AS mentioned_in
   FROM best AS b
- ORDER BY b.pinned DESC, b.weight DESC, b.created_at, b.memory_id
+ ORDER BY b.pinned DESC, b.weight DESC, b.created_at, b.memory_id;

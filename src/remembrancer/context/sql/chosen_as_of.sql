@@ -1,13 +1,15 @@
 -- What a stable block outside of conversations would have held, the weightiest first: what is
 -- active now, in the words known and in force then.
 --
--- Binds: user_id, agent_id, as_of, count. {visible} comes from access.py, {weight_then} from
--- decay.py.
+-- Binds: user_id, agent_id, as_of, count.
 
+-- name: chosen_as_of
 WITH best AS MATERIALIZED (
     SELECT m.owner_id AS memory_owner_id, m.id AS memory_id, v.version, m.kind, m.category,
-           m.subject, v.content, {shared} AS shared, m.created_at, m.pinned,
-           {weight_then} AS weight, count(*) OVER () AS total
+           m.subject, v.content,
+           (m.owner_id = '00000000-0000-0000-0000-000000000000' OR m.visibility = 'shared') AS shared,
+           m.created_at, m.pinned,
+           /*[weight_then*/ m.importance /*]*/ AS weight, count(*) OVER () AS total
       FROM memories AS m
       JOIN memory_versions AS v ON v.owner_id = m.owner_id
                                AND v.memory_id = m.id
@@ -15,7 +17,7 @@ WITH best AS MATERIALIZED (
                                AND (v.superseded_at IS NULL OR v.superseded_at > :as_of)
                                AND (v.valid_from IS NULL OR v.valid_from <= :as_of)
                                AND (v.valid_to IS NULL OR v.valid_to > :as_of)
-     WHERE {visible}
+     WHERE /*[visible m*/ true /*]*/
        AND m.status = 'active'
      ORDER BY m.pinned DESC, weight DESC, m.created_at, m.id
      LIMIT :count
@@ -30,4 +32,4 @@ SELECT b.*, n.mentions, n.mentioned_in
           AND n.memory_id = b.memory_id
           AND n.mentioned_at <= :as_of
        ) AS n
- ORDER BY b.pinned DESC, b.weight DESC, b.created_at, b.memory_id
+ ORDER BY b.pinned DESC, b.weight DESC, b.created_at, b.memory_id;

@@ -2,26 +2,34 @@
 -- The words are those of the version it was frozen with. Whether a line may still be told is up
 -- to the rule, now.
 --
--- Binds: user_id, agent_id, conversation_id. {visible} comes from access.py, {reader} and {talk}
--- from statements.py.
+-- Binds: user_id, agent_id, conversation_id.
 
-WITH talk AS MATERIALIZED ({talk})
+-- name: frozen
+WITH talk AS MATERIALIZED (
+    SELECT coalesce(cardinality(t.participants) > 1, false) AS is_group,
+           CASE WHEN coalesce(cardinality(t.participants) > 1, false) OR CAST(:user_id AS uuid) IS NULL
+                THEN CAST('00000000-0000-0000-0000-000000000000' AS uuid)
+                ELSE :user_id
+           END AS reader_id,
+           coalesce(CAST(:agent_id AS uuid), '00000000-0000-0000-0000-000000000000') AS agent_id
+      FROM app_conversation(CAST(:conversation_id AS uuid)) AS t
+)
 SELECT c.frozen_at, c.time_zone, c.budget, c.left_out, c.tokens, c.digest,
        l.memory_owner_id, l.memory_id, l.version, l.kind, l.category, l.subject, l.shared,
        l.quoted, l.mentions, l.mentioned_in, l.created_at, v.content,
        m.id IS NOT NULL AND v.content IS NOT NULL AS told
   FROM talk AS t
-  JOIN frozen_contexts AS c ON c.owner_id = {reader}
+  JOIN frozen_contexts AS c ON c.owner_id = t.reader_id
                            AND c.conversation_id = :conversation_id
-                           AND c.agent_id = {through}
+                           AND c.agent_id = t.agent_id
   LEFT JOIN frozen_lines AS l ON l.owner_id = c.owner_id
                              AND l.conversation_id = c.conversation_id
                              AND l.agent_id = c.agent_id
   LEFT JOIN memories AS m ON m.owner_id = l.memory_owner_id
                          AND m.id = l.memory_id
                          AND m.status = 'active'
-                         AND {visible}
+                         AND /*[visible m*/ true /*]*/
   LEFT JOIN memory_versions AS v ON v.owner_id = l.memory_owner_id
                                 AND v.memory_id = l.memory_id
                                 AND v.version = l.version
- ORDER BY l.position
+ ORDER BY l.position;

@@ -1,13 +1,14 @@
 -- What somebody who joins a group said last, elsewhere.
 --
--- Binds: user_id, agent_id, conversation_id, count. {visible} comes from access.py.
+-- Binds: user_id, agent_id, conversation_id, count.
 
+-- name: said
 SELECT m.id, m.content, m.sent_at
   FROM messages AS m
  WHERE m.owner_id = :user_id
-   AND {visible}
+   AND /*[visible m*/ true /*]*/
    AND m.role = 'user'
    AND NOT m.off_record
    AND m.conversation_id IS DISTINCT FROM :conversation_id
  ORDER BY m.sent_at DESC, m.id
- LIMIT :count
+ LIMIT :count;

@@ -12,17 +12,19 @@
 -- (docs/decisions/0004-recall.md).
 --
 -- Binds: user_id, agent_id, vector, terms and words (the question's terms and the number of
--- the word each stands for), content_hash, per_arm, reach, k1, b, rank_constant, seeds, decay,
--- frontier, scanned, fanout, and those of {filters}.
--- {visible} comes from access.py, the other blanks from statements.py; {step_from_…} are step.sql
--- and {links_of_…} links.sql.
+-- the word each stands for), content_hash, per_arm, reach, k1, b, rank_constant, seeds, frontier,
+-- those of the parts [step] and [neighbours] (graph.sql), and those of [filters].
 
+-- name: candidates
 WITH question AS MATERIALIZED (
     SELECT CAST(:vector AS halfvec) AS vector
 ),
 
 viewer AS MATERIALIZED (
-    SELECT {namespace} AS namespace, {spaces} AS spaces
+    SELECT /*[namespace*/ CAST(:agent_id AS uuid) /*]*/ AS namespace,
+           /*[spaces*/
+           ARRAY(SELECT space_id FROM space_members WHERE user_id = :user_id)
+           /*]*/ AS spaces
 ),
 
 seen AS MATERIALIZED (
@@ -32,10 +34,10 @@ seen AS MATERIALIZED (
                 ELSE i.embedding <=> (SELECT vector FROM question)
            END AS distance
       FROM recall_items AS i
-     WHERE {visible}
+     WHERE /*[visible i*/ true /*]*/
        AND i.active
-       AND {known}
-       {filters}
+       AND /*[known*/ i.superseded_at IS NULL /*]*/
+       /*[filters*/ /*]*/
 ),
 
 totals AS MATERIALIZED (
@@ -68,7 +70,7 @@ posted AS MATERIALIZED (
      ) AS p
 ),
 
-found AS MATERIALIZED (
+matches AS MATERIALIZED (
     SELECT p.number, p.word, p.frequency, s.owner_id, id, s.length
       FROM posted AS p
       JOIN seen AS s USING (id)
@@ -80,7 +82,7 @@ rarity AS MATERIALIZED (
     SELECT number,
            ln(1 + (items - count(*) + CAST(0.5 AS float8)) / (count(*) + CAST(0.5 AS float8)))
            AS idf
-      FROM found, totals
+      FROM matches, totals
      GROUP BY number, items
 ),
 
@@ -90,29 +92,29 @@ scored AS MATERIALIZED (
            r.idf * f.frequency * (CAST(:k1 AS float8) + 1)
            / (f.frequency + :k1 * (1 - CAST(:b AS float8) + :b * f.length / t.mean_length))
            AS score
-      FROM found AS f
+      FROM matches AS f
       JOIN rarity AS r USING (number)
      CROSS JOIN totals AS t
 ),
 
--- The best of each arm, with the place in the arm that has it higher.
+-- The best of each arm, with the rank in the arm that has it higher.
 start AS MATERIALIZED (
-    SELECT best.owner_id, best.id, best.place, i.conversation_id, i.position, i.memory_id
+    SELECT best.owner_id, best.id, best.rank, i.conversation_id, i.position, i.memory_id
       FROM (
-           SELECT owner_id, id, min(place) AS place
+           SELECT owner_id, id, min(rank) AS rank
              FROM (
-                  SELECT owner_id, id, row_number() OVER (ORDER BY distance, id) AS place
+                  SELECT owner_id, id, row_number() OVER (ORDER BY distance, id) AS rank
                     FROM (SELECT owner_id, id, distance
                             FROM seen
                            ORDER BY distance, id
-                           LIMIT :per_arm) AS nearest
+                           LIMIT :per_arm) AS by_meaning
                   UNION ALL
                   SELECT owner_id, id, row_number() OVER (ORDER BY score DESC, id)
                     FROM (SELECT owner_id, id, sum(score) AS score
                             FROM scored
                            GROUP BY owner_id, id
                            ORDER BY sum(score) DESC, id
-                           LIMIT :per_arm) AS worded
+                           LIMIT :per_arm) AS by_words
                   ) AS arms
             GROUP BY owner_id, id
            ) AS best
@@ -124,46 +126,46 @@ start AS MATERIALIZED (
      ) AS i
 ),
 
--- The walk over associations (docs/decisions/0009-graph.md). Whom it may look at and who has any:
--- nobody in most stores, and then none of what follows does anything.
-linkers AS MATERIALIZED (
-    SELECT owners, spaces, owners <> '{{}}' OR spaces <> '{{}}' AS any_at_all
+-- The walk over associations (docs/decisions/0009-graph.md). The owners and spaces that the asker
+-- may look at and that have associations. In most stores there are none, and the walk costs nothing.
+associated AS MATERIALIZED (
+    SELECT owners, spaces, owners <> '{}' OR spaces <> '{}' AS any_at_all
       FROM (SELECT ARRAY(
-                       SELECT whose.owner_id
+                       SELECT o.owner_id
                          FROM unnest(ARRAY[
                                   CAST(:user_id AS uuid), '00000000-0000-0000-0000-000000000000'
-                              ]) AS whose (owner_id)
+                              ]) AS o (owner_id)
                         CROSS JOIN LATERAL (
                               SELECT FROM associations AS a
-                               WHERE a.owner_id = whose.owner_id
+                               WHERE a.owner_id = o.owner_id
                                LIMIT 1
-                        ) AS one
+                        ) AS a
                    ) AS owners,
                    ARRAY(
-                       SELECT place.space_id
+                       SELECT s.space_id
                          FROM unnest(CAST((SELECT spaces FROM viewer) AS uuid[]))
-                              AS place (space_id)
+                              AS s (space_id)
                         CROSS JOIN LATERAL (
                               SELECT FROM associations AS a
-                               WHERE a.shared_space_id = place.space_id
+                               WHERE a.shared_space_id = s.space_id
                                LIMIT 1
-                        ) AS one
-                   ) AS spaces) AS linking
+                        ) AS a
+                   ) AS spaces) AS with_associations
 ),
 
--- `standing` is what a place in an arm counts in the fusion, 1 for the first.
+-- `standing` is what a rank in an arm counts in the fusion, 1 for the first.
 seeds AS MATERIALIZED (
-    SELECT id AS seed, (1 + CAST(:rank_constant AS float8)) / (place + :rank_constant) AS standing,
+    SELECT id AS seed, (1 + CAST(:rank_constant AS float8)) / (rank + :rank_constant) AS standing,
            0 AS hops, owner_id, memory_id, id, CAST(1 AS float8) AS strength,
            CAST('[]' AS jsonb) AS path
       FROM start
      WHERE memory_id IS NOT NULL
-     ORDER BY place, id
+     ORDER BY rank, id
      LIMIT :seeds
 ),
 
 first_step AS MATERIALIZED (
-    {step_from_seeds}
+    /*[step seeds*/ SELECT * FROM seeds WHERE false /*]*/
 ),
 
 -- Each memory once, by the strongest path to it.
@@ -173,14 +175,14 @@ frontier AS MATERIALIZED (
            SELECT DISTINCT ON (id) *
              FROM (SELECT * FROM seeds UNION ALL SELECT * FROM first_step) AS paths
             ORDER BY id, strength * standing DESC, hops, path
-           ) AS once
+           ) AS best
      WHERE hops = 1
      ORDER BY strength * standing DESC, id
      LIMIT :frontier
 ),
 
 second_step AS MATERIALIZED (
-    {step_from_frontier}
+    /*[step frontier*/ SELECT * FROM frontier WHERE false /*]*/
 ),
 
 reached AS MATERIALIZED (
@@ -195,7 +197,7 @@ reached AS MATERIALIZED (
                   SELECT * FROM second_step
                   ) AS paths
             ORDER BY id, strength * standing DESC, hops, path
-           ) AS once
+           ) AS best
      WHERE hops > 0
 ),
 
@@ -213,12 +215,12 @@ chosen AS MATERIALIZED (
            SELECT owner_id, id FROM start WHERE position IS NULL
            UNION
            SELECT owner_id, id FROM reached
-           ) AS one
+           ) AS item
      CROSS JOIN LATERAL (
            SELECT *
              FROM recall_items AS i
-            WHERE i.owner_id = one.owner_id AND i.id = one.id
-              {filters}
+            WHERE i.owner_id = item.owner_id AND i.id = item.id
+              /*[filters*/ /*]*/
            OFFSET 0
      ) AS i
     UNION ALL
@@ -229,10 +231,10 @@ chosen AS MATERIALIZED (
              FROM recall_items AS i
             WHERE i.conversation_id = around.conversation_id
               AND i.position = around.position
-              AND {visible}
+              AND /*[visible i*/ true /*]*/
               AND i.active
-              AND {known}
-              {filters}
+              AND /*[known*/ i.superseded_at IS NULL /*]*/
+              /*[filters*/ /*]*/
            OFFSET 0
      ) AS i
 ),
@@ -246,21 +248,23 @@ words AS MATERIALIZED (
 
 -- What each memory revises or is revised by, to be shown with it.
 revisions AS MATERIALIZED (
-    SELECT c.id,
+    SELECT n.id,
            jsonb_agg(
                jsonb_build_object(
-                   'memory_id', link.memory_id,
-                   'relation', link.relation,
-                   'direction', link.direction
+                   'memory_id', neighbour.memory_id,
+                   'relation', neighbour.relation,
+                   'direction', neighbour.direction
                )
-               ORDER BY link.direction, link.relation, link.memory_id
+               ORDER BY neighbour.direction, neighbour.relation, neighbour.memory_id
            ) AS revisions
-      FROM chosen AS c
+      FROM chosen AS n
      CROSS JOIN LATERAL (
-           {revisions_of_c}
-     ) AS link
-     WHERE c.memory_id IS NOT NULL
-     GROUP BY c.id
+           /*[neighbours a.relation IN ('updates', 'contradicts')*/
+           SELECT NULL AS memory_id, NULL AS relation, NULL AS direction
+           /*]*/
+     ) AS neighbour
+     WHERE n.memory_id IS NOT NULL
+     GROUP BY n.id
 )
 
 -- The look-ups stand in LATERAL with OFFSET 0, which keeps them what they are: a few hundred
@@ -270,7 +274,7 @@ SELECT i.id, i.owner_id, i.embedding <=> (SELECT vector FROM question) AS distan
        i.memory_id, i.conversation_id, i.position, i.at, i.importance,
        CASE WHEN r.id IS NOT NULL THEN jsonb_build_object(
            'seed', r.seed, 'standing', r.standing, 'strength', r.strength, 'path', r.path
-       ) END AS walked,
+       ) END AS path,
        e.revisions, text.*
   FROM chosen AS i
   LEFT JOIN words AS w USING (id)
@@ -278,19 +282,22 @@ SELECT i.id, i.owner_id, i.embedding <=> (SELECT vector FROM question) AS distan
   LEFT JOIN revisions AS e USING (id)
  CROSS JOIN LATERAL (
        SELECT m.agent_id, m.space_id, m.visibility, m.content, m.role, m.sender_name,
-              {no_memory}
+              NULL AS kind, NULL AS category, NULL AS subject, CAST(NULL AS boolean) AS pinned,
+              CAST(NULL AS int) AS version, CAST(NULL AS int) AS access_count,
+              CAST(NULL AS float8) AS weight, CAST(NULL AS timestamptz) AS valid_from,
+              CAST(NULL AS timestamptz) AS valid_to
          FROM messages AS m
         WHERE i.source_type = 'message' AND m.owner_id = i.owner_id AND m.id = i.source_id
        UNION ALL
-       SELECT m.agent_id, m.space_id, m.visibility, {version_column}, NULL, NULL,
-              m.kind, m.category, m.subject, m.pinned, {version_number}, m.access_count,
-              {weight}, {version_interval}
-         FROM memories AS m {version_join}
+       SELECT m.agent_id, m.space_id, m.visibility, /*[content*/ m.content /*]*/, NULL, NULL,
+              m.kind, m.category, m.subject, m.pinned, /*[version*/ m.version /*]*/, m.access_count,
+              /*[weight*/ i.importance /*]*/, /*[interval*/ m.valid_from, m.valid_to /*]*/
+         FROM memories AS m /*[versions*/ /*]*/
         WHERE i.source_type = 'memory' AND m.owner_id = i.owner_id AND m.id = i.memory_id
        UNION ALL
        SELECT m.agent_id, m.space_id, m.visibility, m.content, NULL, NULL,
-              {no_memory}
+              NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
          FROM chunks AS m
         WHERE i.source_type = 'chunk' AND m.owner_id = i.owner_id AND m.id = i.source_id
        OFFSET 0
-  ) AS text
+  ) AS text;

@@ -1,25 +1,26 @@
 -- Memories in an order that needs no question: the latest, the weightiest, the most used.
 --
--- Binds: user_id, agent_id, sort, count, and those of {filters}.
--- {visible} comes from access.py, the other blanks from statements.py.
+-- Binds: user_id, agent_id, sort, count, and those of [filters].
+-- /*[visible i*/ true /*]*/ comes from access.py, the other blanks from statements.py.
 
+-- name: memories_in_order
 SELECT i.id, i.source_type, i.owner_id, i.agent_id, i.space_id, i.visibility,
        i.conversation_id, i.position, i.at, i.valid_from, i.valid_to,
        i.memory_id, i.source_id, i.kind, i.category, i.importance,
        m.subject, m.pinned, m.access_count,
-       {version_number} AS version, {version_column} AS content
+       /*[version*/ m.version /*]*/ AS version, /*[content*/ m.content /*]*/ AS content
   FROM recall_items AS i
   JOIN memories AS m ON m.owner_id = i.owner_id AND m.id = i.memory_id
-  {version_join}
- WHERE {visible}
+  /*[versions*/ /*]*/
+ WHERE /*[visible i*/ true /*]*/
    AND i.source_type = 'memory'
    AND i.active
-   AND {known}
-   {filters}
+   AND /*[known*/ i.superseded_at IS NULL /*]*/
+   /*[filters*/ /*]*/
  ORDER BY CASE CAST(:sort AS text)
-              WHEN 'importance' THEN {weight}
+              WHEN 'importance' THEN /*[weight*/ i.importance /*]*/
               WHEN 'most_accessed' THEN m.access_count
               ELSE extract(epoch FROM i.at)
           END DESC,
           i.id DESC
- LIMIT :count
+ LIMIT :count;

@@ -1,0 +1,90 @@
+"""The rows that recall reads. Named tuples, because a recall reads hundreds of them."""
+
+from datetime import datetime
+from typing import Any, Literal, NamedTuple, TypedDict
+from uuid import UUID
+
+
+class AskerRow(NamedTuple):
+    """Facts about the asker and the store. Without an agent, the last four are null."""
+
+    model: str | None
+    user_known: bool
+    agent_default: str | None
+    preference: bool | None
+    toggle: bool | None
+    policy_allows: bool | None
+
+
+class GraphPath(TypedDict):
+    """The strongest path by which the graph walk came to a candidate."""
+
+    seed: int
+    """The candidate at its start."""
+    standing: float
+    """Standing of the seed in the arm that ranks it highest, 0-1."""
+    strength: float
+    """Product of the path's weights and decays, 0-1."""
+    path: list[dict[str, Any]]
+    """Each memory on the way, and the association that leads on from it."""
+
+
+class CandidateRow(NamedTuple):
+    """A candidate of the hybrid search: what an arm found, or a neighbour of that."""
+
+    id: int
+    owner_id: UUID
+    distance: float | None
+    exact: bool
+    words: list[int] | None
+    scores: list[float] | None
+    source_type: Literal["memory", "message", "chunk"]
+    source_id: UUID | None
+    memory_id: str | None
+    conversation_id: UUID | None
+    position: int | None
+    at: datetime
+    importance: float | None
+    path: GraphPath | None
+    revisions: list[dict[str, Any]] | None
+    agent_id: UUID | None
+    space_id: UUID | None
+    visibility: str
+    content: str
+    role: str | None
+    sender_name: str | None
+    kind: str | None
+    category: str | None
+    subject: str | None
+    pinned: bool | None
+    version: int | None
+    access_count: int | None
+    weight: float | None
+    valid_from: datetime | None
+    valid_to: datetime | None
+
+
+class OrderedRow(NamedTuple):
+    """A memory of a list in an order."""
+
+    id: int
+    source_type: Literal["memory", "message", "chunk"]
+    owner_id: UUID
+    agent_id: UUID | None
+    space_id: UUID | None
+    visibility: str
+    conversation_id: UUID | None
+    position: int | None
+    at: datetime
+    valid_from: datetime | None
+    valid_to: datetime | None
+    memory_id: str | None
+    source_id: UUID | None
+    kind: str | None
+    category: str | None
+    importance: float | None
+    subject: str | None
+    pinned: bool | None
+    access_count: int | None
+    version: int | None
+    content: str

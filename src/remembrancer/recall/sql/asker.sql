@@ -1,0 +1,18 @@
+-- Facts about the asker and the store, checked before an answer is given: one row.
+--
+-- Binds: user_id, agent_id.
+
+-- name: asker
+SELECT (SELECT name FROM embedding_model) AS model,
+       CAST(:user_id AS uuid) IS NULL
+           OR EXISTS (SELECT FROM users WHERE id = :user_id) AS user_known,
+       scope.*
+  FROM (SELECT) AS asker
+  LEFT JOIN (
+       /*[scope_facts*/
+       SELECT memory_scope AS agent_default, CAST(NULL AS boolean) AS preference,
+              CAST(NULL AS boolean) AS toggle, true AS policy_allows
+         FROM agents
+        WHERE id = :agent_id
+       /*]*/
+       ) AS scope ON true;

@@ -1,0 +1,113 @@
+-- Parts of candidates.sql: the walk over associations (docs/decisions/0009-graph.md).
+
+-- The strongest associations of the memory `n` whose other end the asker sees, in each direction.
+-- An association belongs to the owner of the memory it leads from. So those that lead from a
+-- memory lie with it; those that lead to it are looked up where the asker may see their other
+-- end: with the asker, among shared knowledge, in the asker's spaces. Popular memories have
+-- thousands: at most `scanned` are read in each of these, in the order of an index, and at most
+-- `fanout` visible ones come back for a direction.
+--
+-- Binds: scanned, fanout, and those of the rule.
+
+-- name: neighbours
+/*[alone*/
+WITH associated AS (
+    SELECT ARRAY[CAST(:user_id AS uuid)] AS owners, CAST('{}' AS uuid[]) AS spaces,
+           true AS any_at_all
+), n AS (
+    SELECT CAST(:user_id AS uuid) AS owner_id, CAST(:memory_id AS text) AS memory_id
+)
+/*]*/
+SELECT CASE WHEN side.outgoing THEN 'outgoing' ELSE 'incoming' END AS direction, neighbour.*
+  FROM /*[alone*/ n CROSS JOIN /*]*/ (VALUES (true), (false)) AS side (outgoing)
+ CROSS JOIN LATERAL (
+       SELECT other.owner_id, other.memory_id, other.relation, other.weight, item.id
+         FROM (
+              SELECT *
+                FROM (
+                     (SELECT a.target_owner_id AS owner_id, a.target_id AS memory_id,
+                             a.relation, a.weight
+                        FROM associations AS a
+                       WHERE side.outgoing
+                         AND (SELECT any_at_all FROM associated)
+                         AND a.owner_id = n.owner_id AND a.memory_id = n.memory_id
+                         AND /*[only*/ true /*]*/ /*[before*/ /*]*/
+                       ORDER BY a.weight DESC, a.target_owner_id DESC, a.target_id DESC,
+                             a.relation DESC
+                       LIMIT :scanned)
+                     UNION
+                     SELECT a.*
+                       FROM unnest(CAST((SELECT owners FROM associated) AS uuid[]))
+                            AS o (owner_id)
+                      CROSS JOIN LATERAL (
+                            SELECT a.owner_id, a.memory_id, a.relation, a.weight
+                              FROM associations AS a
+                             WHERE NOT side.outgoing
+                               AND a.target_owner_id = n.owner_id AND a.target_id = n.memory_id
+                               AND a.owner_id = o.owner_id
+                               AND /*[only*/ true /*]*/ /*[before*/ /*]*/
+                             ORDER BY a.weight DESC, a.memory_id DESC, a.relation DESC
+                             LIMIT :scanned
+                      ) AS a
+                     UNION
+                     SELECT a.*
+                       FROM unnest(CAST((SELECT spaces FROM associated) AS uuid[]))
+                            AS s (space_id)
+                      CROSS JOIN LATERAL (
+                            SELECT a.owner_id, a.memory_id, a.relation, a.weight
+                              FROM associations AS a
+                             WHERE NOT side.outgoing
+                               AND a.target_owner_id = n.owner_id AND a.target_id = n.memory_id
+                               AND a.shared_space_id = s.space_id
+                               AND /*[only*/ true /*]*/ /*[before*/ /*]*/
+                             ORDER BY a.weight DESC, a.owner_id DESC, a.memory_id DESC,
+                                   a.relation DESC
+                             LIMIT :scanned
+                      ) AS a
+                     ) AS both_directions
+               ORDER BY weight DESC, owner_id DESC, memory_id DESC, relation DESC
+               LIMIT :scanned
+              ) AS other
+        CROSS JOIN LATERAL (
+              SELECT i.id
+                FROM recall_items AS i
+               WHERE i.owner_id = other.owner_id
+                 AND i.memory_id = other.memory_id
+                 AND /*[visible i*/ true /*]*/
+                 AND i.active
+                 AND /*[known*/ i.superseded_at IS NULL /*]*/
+              OFFSET 0
+        ) AS item
+        ORDER BY weight DESC, owner_id DESC, memory_id DESC, relation DESC
+        LIMIT :fanout
+ ) AS neighbour;
+
+-- One step along associations from each of some nodes. A path is worth less with each step, by
+-- the weight of the association and by `decay`.
+--
+-- Binds: decay, and those of neighbours.
+
+-- name: step
+/*[alone*/
+WITH seeds AS (
+    SELECT CAST(1 AS bigint) AS seed, CAST(1 AS float8) AS standing, 0 AS hops,
+           CAST(:user_id AS uuid) AS owner_id, CAST(:memory_id AS text) AS memory_id,
+           CAST(1 AS bigint) AS id, CAST(1 AS float8) AS strength, CAST('[]' AS jsonb) AS path
+)
+/*]*/
+SELECT n.seed, n.standing, n.hops + 1 AS hops, neighbour.owner_id, neighbour.memory_id,
+       neighbour.id, n.strength * neighbour.weight * CAST(:decay AS float8) AS strength,
+       n.path || jsonb_build_object(
+           'memory_id', n.memory_id,
+           'relation', neighbour.relation,
+           'direction', neighbour.direction
+       ) AS path
+  FROM /*[nodes*/ seeds /*]*/ AS n
+ CROSS JOIN LATERAL (
+       /*[neighbours a.weight > 0*/
+       SELECT owner_id, memory_id, id, 1 AS weight, 'related_to' AS relation,
+              'outgoing' AS direction
+         FROM recall_items
+        WHERE owner_id = n.owner_id AND memory_id = n.memory_id
+       /*]*/
+ ) AS neighbour;
