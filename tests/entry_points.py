@@ -512,7 +512,7 @@ class PythonDoor(Door):
     async def prefer(self, user: Any, agent: Any, allow: Any) -> Json:
         wanted = _parsed(PreferenceUpdate, {"allow_agent_specific_memory": allow})
         return await self._tried(
-            lambda: self.memory.preferences.put(self.actor, _id(user), _id(agent), wanted)
+            lambda: self.memory.preferences.set(self.actor, _id(user), _id(agent), wanted)
         )
 
     async def reset_preference(self, user: Any, agent: Any) -> None:
@@ -524,7 +524,7 @@ class PythonDoor(Door):
     async def prefer_many(self, user: Any, **wanted: Any) -> Json:
         asked = _parsed(PreferencesUpdate, wanted)
         return await self._tried(
-            lambda: self.memory.preferences.put_many(self.actor, _id(user), asked)
+            lambda: self.memory.preferences.set_many(self.actor, _id(user), asked)
         )
 
     async def reset_preferences(self, user: Any) -> int:
@@ -575,7 +575,7 @@ class PythonDoor(Door):
 
     async def set_policy(self, allow: Any) -> Json:
         wanted = _parsed(PolicyUpdate, {"allow_agent_specific_memory_globally": allow})
-        return await self._tried(lambda: self.memory.policies.put(self.actor, wanted))
+        return await self._tried(lambda: self.memory.policies.set(self.actor, wanted))
 
     async def statistics(self) -> Json:
         return await self._tried(lambda: self.memory.policies.statistics(self.actor))
@@ -676,7 +676,7 @@ class PythonDoor(Door):
     ) -> Json:
         which, wanted = _parsed(UUID, space_id), _parsed(MemberUpdate, change)
         return await self._tried(
-            lambda: self.memory.spaces.change_member(self._for(user), which, _id(member), wanted)
+            lambda: self.memory.spaces.update_member(self._for(user), which, _id(member), wanted)
         )
 
     async def remove_member(self, space_id: Any, member: Any, *, user: Any = None) -> None:

@@ -337,7 +337,7 @@ class Store(RuleBasedStateMachine):
         preferences = self.memory.preferences
         if allow is not None:
             wanted = PreferenceUpdate(allow_agent_specific_memory=allow)
-            self.run(preferences.put(as_actor(), who, which, wanted))
+            self.run(preferences.set(as_actor(), who, which, wanted))
             self.world.preferences[who, which] = allow
         else:
             work = preferences.reset(as_actor(), who, which)
@@ -358,7 +358,7 @@ class Store(RuleBasedStateMachine):
     def decree(self, allow: bool) -> None:
         """The admin's word for everybody."""
         wanted = PolicyUpdate(allow_agent_specific_memory_globally=allow)
-        self.run(self.memory.policies.put(ADMIN, wanted))
+        self.run(self.memory.policies.set(ADMIN, wanted))
         self.world.policy = allow
         self.check()
 

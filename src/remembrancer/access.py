@@ -25,6 +25,10 @@ class Role(StrEnum):
     """One person, and never anybody else."""
 
 
+STAFF: Final = (Role.ADMIN, Role.SERVICE)
+"""Roles that act for any user."""
+
+
 class Scope(StrEnum):
     """Which of a user's two namespaces an agent reads and writes."""
 
@@ -116,6 +120,16 @@ class EffectiveScope:
     source: ScopeSource
 
 
+@dataclass(frozen=True, slots=True)
+class ScopeFacts:
+    """What decides the scope of a user with an agent: see :func:`effective_scope`."""
+
+    agent_default: str
+    preference: bool | None
+    toggle: bool | None
+    policy_allows: bool
+
+
 def effective_scope(
     *, policy_allows: bool, preference: bool | None, toggle: bool | None, agent_default: Scope
 ) -> EffectiveScope:
@@ -202,17 +216,22 @@ def may_manage(role: SpaceRole | None) -> bool:
     return role is SpaceRole.OWNER
 
 
-SCOPE_FACTS: Final = """
+def scope_facts(user_id: str = ":user_id", agent_id: str = ":agent_id") -> str:
+    """Return SQL for the :class:`ScopeFacts` of a user with a current agent: at most one row.
+
+    The arguments are SQL expressions.
+    """
+    return f"""
     SELECT a.memory_scope AS agent_default,
            p.allow_agent_specific_memory AS preference,
            u.allow_agent_specific_memory AS toggle,
            (SELECT allow_agent_specific_memory FROM memory_policy) AS policy_allows
       FROM agents AS a
-      LEFT JOIN users AS u ON u.id = :user_id
-      LEFT JOIN memory_preferences AS p ON p.user_id = :user_id AND p.agent_id = a.id
-     WHERE a.id = :agent_id AND a.deleted_at IS NULL
+      LEFT JOIN users AS u ON u.id = {user_id}
+      LEFT JOIN memory_preferences AS p ON p.user_id = {user_id} AND p.agent_id = a.id
+     WHERE a.id = {agent_id} AND a.deleted_at IS NULL
 """
-"""What :func:`effective_scope` is computed from, as one row. Binds: user_id, agent_id."""
+
 
 NAMESPACE: Final = f"""(
     SELECT CASE
@@ -222,7 +241,7 @@ NAMESPACE: Final = f"""(
                WHEN s.toggle IS FALSE THEN NULL
                WHEN s.agent_default = 'agent' THEN CAST(:agent_id AS uuid)
            END
-      FROM ({SCOPE_FACTS}) AS s
+      FROM ({scope_facts()}) AS s
 )"""
 """SQL twin of :func:`effective_scope`: the agent id of the namespace in effect, or null."""
 

@@ -36,7 +36,7 @@ from remembrancer.extraction.store_facts import ExtractedFactWriter
 from remembrancer.extraction.summariser import Summariser, Verbatim
 from remembrancer.facts.service import Facts
 from remembrancer.guard.guard import Guard
-from remembrancer.idempotency import forget_old_keys
+from remembrancer.idempotency import delete_old_keys
 from remembrancer.identity.service import Identity
 from remembrancer.jobs.queue import SUMMARISE
 from remembrancer.jobs.service import Jobs
@@ -50,6 +50,7 @@ from remembrancer.memories.service import Memories
 from remembrancer.moves.service import Moves
 from remembrancer.places.service import Places
 from remembrancer.preferences.policy import Policies
+from remembrancer.preferences.repository import add_for_agent
 from remembrancer.preferences.service import Preferences
 from remembrancer.recall.access_counts import AccessCounts
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
@@ -90,20 +91,20 @@ class Remembrancer:
         self.guard = Guard(settings.guard)
         backend = Backend(database, indexer, self.guard, self.reads, limits)
         self.retention = Retention(database, days=settings.audit.keep_days)
-        self.backend = Backend(database, indexer, self.guard, self.reads, limits)
+        self.backend = backend
         self.audit_log = AuditLog(database)
-        self.users = Users(database)
+        self.users = Users(backend)
         self.identity = Identity(database)
         # Questions hold what people said.
         forget = embedder.forget if isinstance(embedder, CachedQueries) else None
         self.erasure = Erasure(database, afterwards=forget)
         self.export = Export(database, self.reads)
-        self.agents = Agents(database)
-        self.preferences = Preferences(database)
-        self.policies = Policies(database)
-        self.spaces = Spaces(database)
-        self.keys = Keys(database)
-        self.sign_ins = SignIns(database)
+        self.agents = Agents(backend, on_create=add_for_agent)
+        self.preferences = Preferences(backend)
+        self.policies = Policies(backend)
+        self.spaces = Spaces(backend)
+        self.keys = Keys(backend)
+        self.sign_ins = SignIns(backend)
         budget = Budget(settings.budget.tokens)
         writing = WritePipeline(indexer, settings.recall.near_duplicate, budget)
         self.memories = Memories(
@@ -208,7 +209,7 @@ class Remembrancer:
             if check_model:
                 await claim_store(database, embedder)
             async with database.system() as connection:
-                await forget_old_keys(connection)
+                await delete_old_keys(connection)
             memory = Remembrancer(chosen, database, embedder)
             if memory.language_model is not None:
                 stack.push_async_callback(memory.language_model.close)

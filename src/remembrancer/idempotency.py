@@ -1,14 +1,16 @@
-"""Repeated requests: the same key and the same request are carried out once.
+"""Idempotency keys: a repeated request with the same key is carried out once.
 
-The key is written in the transaction that does the work, so the two cannot part. What is
-kept of the answer is ids, from which it can be told again.
+The key is written in the transaction that does the work. Of the answer, only ids are stored, from
+which it can be built again. The only writer of idempotency keys.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
+from uuid import UUID
 
 from pydantic_core import to_json
 from sqlalchemy import ColumnElement, and_, delete, func, select, text, update
@@ -17,19 +19,20 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor
 from remembrancer.db.tables import idempotency_keys as keys
+from remembrancer.db.transfers import change_owner
 from remembrancer.errors import IdempotencyMismatch, InvalidInput
 from remembrancer.ids import SHARED_OWNER
 
-KEPT_FOR: Final = "24 hours"
+LIFETIME: Final = "24 hours"
 LONGEST_KEY: Final = 255
 
 
 @dataclass(slots=True)
 class Answer:
-    """``earlier`` is what was kept the first time, null if this is it; then set ``keep``."""
+    """``earlier`` is the answer to the first request, None in the first one, which sets ``new``."""
 
     earlier: Any = None
-    keep: Any = None
+    new: Any = None
 
 
 @asynccontextmanager
@@ -38,8 +41,8 @@ async def once(
 ) -> AsyncIterator[Answer]:
     """Claim ``key`` for ``request`` in the open transaction; without a key, do nothing.
 
-    Waits for a transaction that holds the key. Raises ``IdempotencyMismatch`` when the key
-    stood for another request.
+    Waits for another transaction with the key. Raises ``IdempotencyMismatch`` when the key came
+    with another request.
     """
     if key is None:
         yield Answer()
@@ -53,26 +56,38 @@ async def once(
     answer = Answer(earlier=await _claim(connection, row, fingerprint))
     yield answer
     if answer.earlier is None:
-        await connection.execute(update(keys).where(_is(row)).values(answer=answer.keep))
+        await connection.execute(update(keys).where(_is(row)).values(answer=answer.new))
 
 
 async def _claim(connection: AsyncConnection, row: dict[str, Any], fingerprint: bytes) -> Any:
     claim = insert(keys).values(**row, fingerprint=fingerprint).on_conflict_do_nothing()
     if (await connection.execute(claim.returning(keys.c.key))).first():
         return None
-    held = (await connection.execute(select(keys).where(_is(row)))).one()
-    if held.fingerprint != fingerprint:
+    query = select(keys.c.fingerprint, keys.c.answer).where(_is(row))
+    known_fingerprint, answer = (await connection.execute(query)).one()
+    if known_fingerprint != fingerprint:
         raise IdempotencyMismatch(
             "this key was used for a different request", field="Idempotency-Key"
         )
-    return held.answer
+    return answer
 
 
 def _is(row: dict[str, Any]) -> ColumnElement[bool]:
     return and_(*(keys.c[name] == value for name, value in row.items()))
 
 
-async def forget_old_keys(connection: AsyncConnection) -> int:
-    """Remove keys older than a day; return how many."""
-    old = keys.c.created_at < func.now() - text(f"interval '{KEPT_FOR}'")
+async def delete_old_keys(connection: AsyncConnection) -> int:
+    """Delete keys older than a day; return how many."""
+    old = keys.c.created_at < func.now() - text(f"interval '{LIFETIME}'")
     return (await connection.execute(delete(keys).where(old))).rowcount
+
+
+async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> None:
+    """Move an owner's keys, so that a request repeated after a merge is still the same request."""
+    await connection.execute(change_owner(keys, giver, taker))
+
+
+async def erase(connection: AsyncConnection, user_id: UUID) -> Counter[str]:
+    """Delete a user's keys; return the rows deleted."""
+    removal = delete(keys).where(keys.c.owner_id == user_id)
+    return Counter(idempotency_keys=(await connection.execute(removal)).rowcount)

@@ -1,20 +1,43 @@
-"""What it takes to take back a large change: ids and settings, never content."""
+"""Records of large changes that can be undone: ids and settings, never content.
 
-from typing import Any
+The only writer of undo records.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import ColumnElement, Select, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from remembrancer.db.rows import all_rows, first_row
 from remembrancer.db.tables import undo_records
+from remembrancer.db.transfers import change_owner
 from remembrancer.errors import Conflict, NotFound
 from remembrancer.ids import new_uuid
 
+_COLUMN: Final = undo_records.c
 
-async def keep(
+
+@dataclass(frozen=True, slots=True)
+class UndoRow:
+    """What ``action`` did to an owner."""
+
+    owner_id: UUID
+    id: UUID
+    action: str
+    record: dict[str, Any]
+    created_at: datetime
+    undone_at: datetime | None
+
+
+async def add(
     connection: AsyncConnection, owner_id: UUID, action: str, record: dict[str, Any]
 ) -> UUID:
-    """Keep a JSON ``record`` of what ``action`` did to an owner; return its id."""
+    """Store a JSON ``record`` of what ``action`` did to an owner; return its id."""
     record_id = new_uuid()
     values = {"owner_id": owner_id, "id": record_id, "action": action, "record": record}
     await connection.execute(insert(undo_records).values(values))
@@ -27,21 +50,67 @@ async def take(
     """Return a record and mark it as undone, in the transaction that undoes it.
 
     Raises ``NotFound`` for a record that the owner does not have, and ``Conflict`` for one
-    that was taken before.
+    that was undone before.
     """
-    column = undo_records.c
-    mine = select(column.record, column.undone_at).where(
-        column.owner_id == owner_id, column.id == record_id, column.action == action
-    )
-    row = (await connection.execute(mine.with_for_update())).first()
+    query = _records(owner_id, action).where(_COLUMN.id == record_id).with_for_update()
+    row = await first_row(connection, UndoRow, query)
     if row is None:
         raise NotFound("there is nothing to undo by this id", field="undo_id")
     if row.undone_at is not None:
         raise Conflict("this was undone before", field="undo_id")
     await connection.execute(
         update(undo_records)
-        .where(column.owner_id == owner_id, column.id == record_id)
+        .where(_COLUMN.owner_id == owner_id, _COLUMN.id == record_id)
         .values(undone_at=func.now())
     )
-    record: dict[str, Any] = row.record
-    return record
+    return row.record
+
+
+async def list_records(
+    connection: AsyncConnection, owner_id: UUID, action: str, *conditions: ColumnElement[bool]
+) -> list[UndoRow]:
+    """Return the records of an action, the latest first; only those that meet the conditions."""
+    return await all_rows(connection, UndoRow, _records(owner_id, action).where(*conditions))
+
+
+async def latest(
+    connection: AsyncConnection, owner_id: UUID, action: str, *conditions: ColumnElement[bool]
+) -> UUID | None:
+    """Return the latest record of an action that is not undone and meets the conditions."""
+    query = _records(owner_id, action).where(_COLUMN.undone_at.is_(None), *conditions).limit(1)
+    row = await first_row(connection, UndoRow, query)
+    return None if row is None else row.id
+
+
+def _records(owner_id: UUID, action: str) -> Select[Any]:
+    return (
+        select(undo_records)
+        .where(_COLUMN.owner_id == owner_id, _COLUMN.action == action)
+        .order_by(_COLUMN.id.desc())
+    )
+
+
+async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> dict[str, Any]:
+    """Move all records of an owner to another; return what ``transfer_back`` needs."""
+    ids = select(_COLUMN.id).where(_COLUMN.owner_id == giver)
+    record_ids = [str(record_id) for record_id in (await connection.execute(ids)).scalars()]
+    await connection.execute(change_owner(undo_records, giver, taker))
+    return {"records": record_ids}
+
+
+async def transfer_back(
+    connection: AsyncConnection, giver: UUID, taker: UUID, record: Mapping[str, Any]
+) -> None:
+    """Undo :func:`transfer`."""
+    moved = _COLUMN.id.in_([UUID(record_id) for record_id in record["records"]])
+    await connection.execute(change_owner(undo_records, taker, giver, moved))
+
+
+async def erase(connection: AsyncConnection, user_id: UUID) -> Counter[str]:
+    """Delete a user's records; return the rows deleted.
+
+    An undone merge is recorded with the survivor, and names both users.
+    """
+    named = _COLUMN.record["merged"].astext == str(user_id)
+    removal = delete(undo_records).where(or_(_COLUMN.owner_id == user_id, named))
+    return Counter(undo_records=(await connection.execute(removal)).rowcount)

@@ -93,7 +93,7 @@ async def _writers(memory: Remembrancer, who: User, bob: User, agent: Agent) -> 
         "open": lambda: memory.conversations.open(me, ConversationCreate()),
         "append": lambda: memory.conversations.append(staff, group, [late]),
         "append to own": lambda: memory.conversations.append(me, own, [late]),
-        "prefer": lambda: memory.preferences.put(
+        "prefer": lambda: memory.preferences.set(
             staff, who.id, agent.id, PreferenceUpdate(**allow)
         ),
         "toggle": lambda: memory.preferences.set_toggle(staff, who.id, ToggleUpdate(**allow)),

@@ -20,7 +20,7 @@ from remembrancer import (
     User,
     as_actor,
 )
-from remembrancer.idempotency import forget_old_keys, once
+from remembrancer.idempotency import delete_old_keys, once
 
 ADMIN = Actor(Role.ADMIN)
 
@@ -96,7 +96,7 @@ async def test_a_key_means_another_request_in_another_action_or_for_another_owne
             once(connection, actor, action, "k", [action]) as answer,
         ):
             assert answer.earlier is None
-            answer.keep = "kept"
+            answer.new = "kept"
     with pytest.raises(IdempotencyMismatch):
         async with (
             memory.database.transaction(as_actor(ada)) as (connection, _),
@@ -124,5 +124,5 @@ async def test_keys_are_forgotten_after_a_day(memory: Remembrancer, ada: User) -
         await memory.memories.remember(actor, MemoryCreate(content=key), idempotency_key=key)
     rows("UPDATE idempotency_keys SET created_at = now() - interval '25 hours' WHERE key = 'old'")
     async with memory.database.system() as connection:
-        assert await forget_old_keys(connection) == 1
+        assert await delete_old_keys(connection) == 1
     assert rows("SELECT key FROM idempotency_keys") == [("new",)]

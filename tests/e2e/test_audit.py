@@ -29,7 +29,7 @@ from remembrancer.cli import runtime
 from remembrancer.db.engine import Database
 from remembrancer.db.tables import metadata
 from remembrancer.errors import DatabaseUnavailable
-from remembrancer.idempotency import forget_old_keys
+from remembrancer.idempotency import delete_old_keys
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.search.model import claim_store
 
@@ -215,7 +215,7 @@ async def test_whatever_an_admin_reads_of_somebody_is_noted_before_the_answer(
     await memory.conversations.append(me, talk.id, said)
     await memory.conversations.summarize(me, talk.id)
     allow = PreferenceUpdate(allow_agent_specific_memory=False)
-    await memory.preferences.put(me, ada.id, agent.id, allow)
+    await memory.preferences.set(me, ada.id, agent.id, allow)
     ids = {
         "user_id": ada.id,
         "agent_id": agent.id,
@@ -324,7 +324,7 @@ async def test_maintenance_without_new_content_changes_nothing(
         await memory.reads.flush()
         await memory.retention.forget()
         async with memory.database.system() as connection:
-            await forget_old_keys(connection)
+            await delete_old_keys(connection)
         await claim_store(memory.database, memory.embedder)
         await memory.worker.run(once=True)
 

@@ -238,7 +238,7 @@ async def rest(api: Api, ada: User, agent: Agent) -> Rest:
     merge = await api.memory.identity.merge(as_actor(), ada.id, once_other.id)
     await api.memory.remember("Ada likes cake.", user=ada, agent=agent)
     allow = PreferenceUpdate(allow_agent_specific_memory=True)
-    await api.memory.preferences.put(as_actor(), ada.id, agent.id, allow)
+    await api.memory.preferences.set(as_actor(), ada.id, agent.id, allow)
     wanted = MoveRequest(to=Scope.GLOBAL, dry_run=False)
     move = await api.memory.moves.move(as_actor(), ada.id, agent.id, wanted)
     eve = await person(api.memory, "Eve")

@@ -679,7 +679,7 @@ async def test_migration_goes_on_in_batches(
 
 async def test_a_json_export_is_plain_json(api: Api, ada: User, agent: Agent) -> None:
     """With a name to save a CSV file under."""
-    await api.memory.preferences.put(
+    await api.memory.preferences.set(
         ADMIN, ada.id, agent.id, PreferenceUpdate(allow_agent_specific_memory=True)
     )
     path = f"/api/memory/users/{ada.id}/agents/settings/export"

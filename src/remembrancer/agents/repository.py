@@ -1,56 +1,62 @@
-"""Agents in the database."""
+"""The only writer of agents."""
 
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Row, func, insert, select, text, update
+from sqlalchemy import func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from remembrancer.db.keyset import Keyset
+from remembrancer.db.rows import first_row, one_row
 from remembrancer.db.tables import agents
+from remembrancer.paging import Page
 
-_LIVING = agents.c.deleted_at.is_(None)
-
-# Whoever has migrated from the deprecated toggle gets, for a new agent, the preference that
-# says the same. As long as the toggle's column is there; goes with it.
-_PREFER_AS_MIGRATED = text("""
-    INSERT INTO memory_preferences (user_id, agent_id, id, allow_agent_specific_memory)
-    SELECT id, :agent_id, gen_random_uuid(), false
-      FROM users
-     WHERE allow_agent_specific_memory IS FALSE
-       AND toggle_migrated_at IS NOT NULL
-       AND merged_into IS NULL
-""")
+_ORDER: Final = Keyset("agents", agents.c.id)
+_CURRENT: Final = agents.c.deleted_at.is_(None)
 
 
-async def add(connection: AsyncConnection, values: dict[str, Any]) -> Row[Any]:
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    """An agent; retired from ``deleted_at`` on."""
+
+    id: UUID
+    name: str
+    description: str
+    system_prompt: str
+    provider: str | None
+    model: str | None
+    temperature: float | None
+    voice: str | None
+    memory_scope: str
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    deleted_at: datetime | None
+
+
+async def add(connection: AsyncConnection, values: dict[str, Any]) -> AgentRow:
     """Insert an agent and return it."""
-    statement = insert(agents).values(values).returning(agents)
-    row: Row[Any] = (await connection.execute(statement)).one()
-    return row
+    return await one_row(connection, AgentRow, insert(agents).values(values).returning(agents))
 
 
 async def find(
     connection: AsyncConnection, agent_id: UUID, *, lock: bool = False, retired: bool = False
-) -> Row[Any] | None:
-    """Return a living agent, or a retired one too; locked against other changes if asked."""
-    statement = select(agents).where(agents.c.id == agent_id)
+) -> AgentRow | None:
+    """Return an agent, locked if asked. With ``retired``, a retired one too."""
+    query = select(agents).where(agents.c.id == agent_id)
     if not retired:
-        statement = statement.where(_LIVING)
-    if lock:
-        statement = statement.with_for_update()
-    return (await connection.execute(statement)).first()
+        query = query.where(_CURRENT)
+    return await first_row(connection, AgentRow, query.with_for_update() if lock else query)
 
 
-async def page(connection: AsyncConnection, limit: int, after: UUID | None) -> Sequence[Row[Any]]:
-    """Return agents in the order they were made, one more than ``limit``."""
-    statement = select(agents).where(_LIVING).order_by(agents.c.id).limit(limit + 1)
-    if after is not None:
-        statement = statement.where(agents.c.id > after)
-    return (await connection.execute(statement)).all()
+async def page(connection: AsyncConnection, limit: int, cursor: str | None) -> Page[AgentRow]:
+    """Return agents in the order of their creation."""
+    return await _ORDER.page(connection, AgentRow, select(agents).where(_CURRENT), limit, cursor)
 
 
-async def change(connection: AsyncConnection, agent_id: UUID, values: dict[str, Any]) -> Row[Any]:
+async def change(connection: AsyncConnection, agent_id: UUID, values: dict[str, Any]) -> AgentRow:
     """Set ``values`` on an agent, count its version up, and return it."""
     statement = (
         update(agents)
@@ -58,10 +64,9 @@ async def change(connection: AsyncConnection, agent_id: UUID, values: dict[str, 
         .values(**values, version=agents.c.version + 1, updated_at=func.now())
         .returning(agents)
     )
-    row: Row[Any] = (await connection.execute(statement)).one()
-    return row
+    return await one_row(connection, AgentRow, statement)
 
 
-async def prefer_as_migrated(connection: AsyncConnection, agent_id: UUID) -> None:
-    """Make a new agent global for users whose deprecated toggle was migrated and is off."""
-    await connection.execute(_PREFER_AS_MIGRATED, {"agent_id": agent_id})
+async def hold_table(connection: AsyncConnection) -> None:
+    """Let nobody create or change an agent until the transaction ends."""
+    await connection.execute(text("LOCK TABLE agents IN SHARE MODE"))

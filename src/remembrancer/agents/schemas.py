@@ -1,4 +1,4 @@
-"""What an agent is, and what a client may say of one."""
+"""API models of agents."""
 
 from datetime import datetime
 from typing import Annotated
@@ -28,7 +28,7 @@ class AgentCreate(BaseModel):
 
 
 class AgentUpdate(BaseModel):
-    """What to change of an agent; fields left out stay as they are."""
+    """Changes of an agent. Fields that are left out stay as they are."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,63 +1,63 @@
-"""Make, read and change agents."""
+"""Create, read and change agents."""
 
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Final
 from uuid import UUID
 
-from sqlalchemy import Row, func
+from sqlalchemy import func
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.access import Actor, Role
+from remembrancer.access import STAFF, Actor
 from remembrancer.agents import repository
+from remembrancer.agents.repository import AgentRow
 from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
-from remembrancer.db.engine import Database
+from remembrancer.backend import Backend
 from remembrancer.errors import InvalidInput, NotFound, PreconditionFailed
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
-from remembrancer.paging import LARGEST_PAGE, Page
-from remembrancer.text import check_range, id_from_cursor, to_cursor
+from remembrancer.paging import Page
 
-STAFF = (Role.ADMIN, Role.SERVICE)
-_NULLABLE = {"provider", "model", "temperature", "voice"}
+_NULLABLE: Final = {"provider", "model", "temperature", "voice"}
+
+OnCreate = Callable[[AsyncConnection, UUID], Awaitable[None]]
+"""Runs in the transaction that creates an agent, with the agent's id."""
 
 
 class Agents:
-    """The agents this server knows."""
+    """Create, read, change and retire agents."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, backend: Backend, on_create: OnCreate) -> None:
+        self._database = backend.database
+        self._on_create = on_create
 
     async def create(
         self, actor: Actor, agent: AgentCreate, *, idempotency_key: str | None = None
     ) -> Agent:
-        """Make an agent."""
+        """Create an agent."""
         actor.require(*STAFF)
         async with (
             self._database.transaction(actor) as (connection, actor),
             once(connection, actor, "agents.create", idempotency_key, agent) as answer,
         ):
             if answer.earlier is not None:
-                return Agent.model_validate(await _found(connection, UUID(answer.earlier)))
+                return Agent.model_validate(await _find(connection, UUID(answer.earlier)))
             row = await repository.add(connection, {"id": new_uuid(), **agent.model_dump()})
-            await repository.prefer_as_migrated(connection, row.id)
-            answer.keep = str(row.id)
+            await self._on_create(connection, row.id)
+            answer.new = str(row.id)
             return Agent.model_validate(row)
 
     async def get(self, actor: Actor, agent_id: UUID) -> Agent:
         """Return an agent or raise ``NotFound``."""
         async with self._database.transaction(actor) as (connection, actor):
-            return Agent.model_validate(await _found(connection, agent_id))
+            return Agent.model_validate(await _find(connection, agent_id))
 
     async def list(
         self, actor: Actor, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Agent]:
-        """Return agents in the order they were made."""
-        check_range(limit, 1, LARGEST_PAGE, field="limit")
-        after = id_from_cursor(cursor)
+        """Return agents in the order of their creation."""
         async with self._database.transaction(actor) as (connection, actor):
-            rows = await repository.page(connection, limit, after)
-        items = [Agent.model_validate(row) for row in rows[:limit]]
-        more = len(rows) > limit
-        return Page(items=items, next_cursor=to_cursor(str(items[-1].id)) if more else None)
+            rows = await repository.page(connection, limit, cursor)
+        return rows.map(Agent.model_validate)
 
     async def update(
         self,
@@ -67,9 +67,9 @@ class Agents:
         *,
         if_version: int | None = None,
     ) -> Agent:
-        """Change the fields that are given; ``PreconditionFailed`` if the agent moved on.
+        """Change the fields that are given. Null clears a field that may be empty.
 
-        Null empties a field that may be empty.
+        Raises ``PreconditionFailed`` if ``if_version`` is not the current version.
         """
         actor.require(*STAFF)
         values = changes.model_dump(exclude_unset=True)
@@ -77,7 +77,7 @@ class Agents:
             if values[name] is None:
                 raise InvalidInput("must not be null", field=name)
         async with self._database.transaction(actor) as (connection, actor):
-            row = await _found(connection, agent_id, lock=True)
+            row = await _find(connection, agent_id, lock=True)
             if if_version not in {None, row.version}:
                 raise PreconditionFailed("the agent has changed", current_version=row.version)
             if not values:
@@ -85,14 +85,14 @@ class Agents:
             return Agent.model_validate(await repository.change(connection, agent_id, values))
 
     async def delete(self, actor: Actor, agent_id: UUID) -> None:
-        """Retire an agent. Its memories stay with the people they belong to."""
+        """Retire an agent. Its memories stay with their owners."""
         actor.require(*STAFF)
         async with self._database.transaction(actor) as (connection, actor):
-            await _found(connection, agent_id)
+            await _find(connection, agent_id)
             await repository.change(connection, agent_id, {"deleted_at": func.now()})
 
 
-async def _found(connection: AsyncConnection, agent_id: UUID, *, lock: bool = False) -> Row[Any]:
+async def _find(connection: AsyncConnection, agent_id: UUID, *, lock: bool = False) -> AgentRow:
     row = await repository.find(connection, agent_id, lock=lock)
     if row is None:
         raise NotFound("no such agent", field="agent_id")

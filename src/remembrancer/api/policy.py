@@ -39,7 +39,7 @@ async def get_policy(memory: Services, actor: Authenticated) -> Policy:
 @router.put("/policy")
 async def set_policy(memory: Services, actor: Authenticated, wanted: PolicyUpdate) -> Policy:
     """Set the policy. What is stored stays where it is."""
-    return await memory.policies.put(actor, wanted)
+    return await memory.policies.set(actor, wanted)
 
 
 @router.get("/statistics")

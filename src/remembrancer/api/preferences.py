@@ -106,7 +106,7 @@ async def set_preferences(
     memory: Services, actor: Authenticated, user_id: UUID, wanted: PreferencesUpdate
 ) -> PreferencesResult:
     """Set a user's preference for many agents, or for all there are now, alike."""
-    return await memory.preferences.put_many(actor, user_id, wanted)
+    return await memory.preferences.set_many(actor, user_id, wanted)
 
 
 @router.delete("/agents/settings")
@@ -162,7 +162,7 @@ async def set_preference(
     wanted: PreferenceUpdate,
 ) -> Preference:
     """Set a user's preference for an agent, whether or not there was one."""
-    return await memory.preferences.put(actor, user_id, agent_id, wanted)
+    return await memory.preferences.set(actor, user_id, agent_id, wanted)
 
 
 @router.delete("/agents/{agent_id}/settings")

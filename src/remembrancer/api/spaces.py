@@ -116,7 +116,7 @@ async def change_member(
     memory: Services, actor: Acting, space_id: UUID, member_id: MemberId, change: MemberUpdate
 ) -> Member:
     """Give a member another role, or hand one's own over to them. For owners."""
-    return await memory.spaces.change_member(actor, space_id, member_id, change)
+    return await memory.spaces.update_member(actor, space_id, member_id, change)
 
 
 @router.delete("/{space_id}/members/{member_id}", status_code=204)

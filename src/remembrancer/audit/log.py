@@ -1,28 +1,44 @@
 """Read the audit log."""
 
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Select, or_, select, tuple_
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Select, or_, select
 
 from remembrancer.access import Actor, Role
 from remembrancer.audit.notes import note
 from remembrancer.audit.schemas import AuditFilter, AuditLine
 from remembrancer.db.engine import Database
+from remembrancer.db.keyset import Keyset
 from remembrancer.db.tables import audit_log
-from remembrancer.errors import InvalidInput
 from remembrancer.ids import public_owner
-from remembrancer.paging import LARGEST_PAGE, Page
-from remembrancer.text import check_range, from_cursor, to_cursor
+from remembrancer.paging import Page
 
-Position = tuple[datetime, UUID]
-"""Of a line in the log: when, and which of that moment."""
+# By time first: all lines have an index of it, and each owner's lines too.
+_ORDER: Final = Keyset("audit", audit_log.c.at, audit_log.c.id, descending=True)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """A line of the audit log."""
+
+    owner_id: UUID
+    id: UUID
+    at: datetime
+    actor_role: str
+    actor_user_id: UUID | None
+    actor_agent_id: UUID | None
+    actor_key_id: UUID | None
+    entry_point: str
+    action: str
+    target_ids: list[str]
+    outcome: str
 
 
 class AuditLog:
-    """The audit log: all of it for admins, what concerns their own data for everybody else."""
+    """The audit log: all of it for admins, for others what concerns their own data."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -30,89 +46,57 @@ class AuditLog:
     async def list(
         self,
         actor: Actor,
-        wanted: AuditFilter | None = None,
+        filters: AuditFilter | None = None,
         *,
         limit: int = 50,
         cursor: str | None = None,
     ) -> Page[AuditLine]:
-        """Return a page of lines, the latest first. An admin's look is a line itself.
+        """Return a page of lines, the latest first. An admin's look adds a line itself.
 
-        Who is no admin sees the lines about one user: the one they ask about or act for. Raises
-        ``InvalidInput`` where a service names none, ``NotFound`` where a user names another.
+        Actors who are not admins see the lines about one user: the one that the filter names, or
+        the one they act for. Raises ``InvalidInput`` where a service names none, ``NotFound``
+        where a user names another.
         """
-        check_range(limit, 1, LARGEST_PAGE, field="limit")
-        before = _position(cursor)
-        wanted = wanted or AuditFilter()
+        filters = filters or AuditFilter()
         if actor.role is Role.ADMIN:
             async with self._database.system_for(actor) as (connection, actor):
-                rows = await _rows(connection, _page(wanted, limit, before))
-                await note(connection, actor, "audit.read", [], owner_id=wanted.user_id)
+                query = _matching(filters)
+                rows = await _ORDER.page(connection, AuditRow, query, limit, cursor)
+                await note(connection, actor, "audit.read", [], owner_id=filters.user_id)
         else:
-            actor = actor.acting_for(wanted.user_id)
+            actor = actor.acting_for(filters.user_id)
             actor.require_user()
-            # Whoever they were before a merge, the lines are those of who they are now.
-            wanted = wanted.model_copy(update={"user_id": None})
+            # The filter may name a former id of a merged user; the lines have the current one.
+            filters = filters.model_copy(update={"user_id": None})
             async with self._database.transaction(actor) as (connection, actor):
-                own = audit_log.c.owner_id == actor.user_id
-                rows = await _rows(connection, _page(wanted, limit, before).where(own))
-        items = [_line(row) for row in rows[:limit]]
-        more = len(rows) > limit
-        return Page(items=items, next_cursor=_cursor(items[-1]) if more else None)
+                query = _matching(filters).where(audit_log.c.owner_id == actor.user_id)
+                rows = await _ORDER.page(connection, AuditRow, query, limit, cursor)
+        return rows.map(_line)
 
 
-def _cursor(line: AuditLine) -> str:
-    return to_cursor(line.at.isoformat(), str(line.id))
-
-
-def _position(cursor: str | None) -> Position | None:
-    if cursor is None:
-        return None
-    at, line_id = from_cursor(cursor, 2)
-    try:
-        position = datetime.fromisoformat(at), UUID(line_id)
-    except ValueError:
-        position = None
-    if position is None or position[0].tzinfo is None:
-        raise InvalidInput("is not a cursor from an earlier answer", field="cursor")
-    return position
-
-
-def _matching(wanted: AuditFilter) -> Select[Any]:
+def _matching(filters: AuditFilter) -> Select[Any]:
     column = audit_log.c
     statement = select(audit_log)
-    same = {
-        column.owner_id: wanted.user_id,
-        column.actor_user_id: wanted.actor_user_id,
-        column.outcome: wanted.outcome,
-        column.entry_point: wanted.entry_point,
+    equal = {
+        column.owner_id: filters.user_id,
+        column.actor_user_id: filters.actor_user_id,
+        column.outcome: filters.outcome,
+        column.entry_point: filters.entry_point,
     }
-    for which, value in same.items():
+    for name, value in equal.items():
         if value is not None:
-            statement = statement.where(which == value)
-    if wanted.action is not None:
-        below = column.action.startswith(f"{wanted.action}.", autoescape=True)
-        statement = statement.where(or_(column.action == wanted.action, below))
-    if wanted.target_id is not None:
-        statement = statement.where(column.target_ids.contains([wanted.target_id]))
-    if wanted.since is not None:
-        statement = statement.where(column.at >= wanted.since)
-    if wanted.until is not None:
-        statement = statement.where(column.at < wanted.until)
+            statement = statement.where(name == value)
+    if filters.action is not None:
+        below = column.action.startswith(f"{filters.action}.", autoescape=True)
+        statement = statement.where(or_(column.action == filters.action, below))
+    if filters.target_id is not None:
+        statement = statement.where(column.target_ids.contains([filters.target_id]))
+    if filters.since is not None:
+        statement = statement.where(column.at >= filters.since)
+    if filters.until is not None:
+        statement = statement.where(column.at < filters.until)
     return statement
 
 
-def _page(wanted: AuditFilter, limit: int, before: Position | None) -> Select[Any]:
-    # By time first, which has an index of all lines and one of each owner's.
-    order = audit_log.c.at, audit_log.c.id
-    statement = _matching(wanted).order_by(*(column.desc() for column in order)).limit(limit + 1)
-    return statement if before is None else statement.where(tuple_(*order) < tuple_(*before))
-
-
-async def _rows(connection: AsyncConnection, statement: Select[Any]) -> list[Any]:
-    return list((await connection.execute(statement)).all())
-
-
-def _line(row: Any) -> AuditLine:
-    values = {**row._mapping, "user_id": public_owner(row.owner_id)}
-    values.pop("owner_id")
-    return AuditLine.model_validate(values)
+def _line(row: AuditRow) -> AuditLine:
+    return AuditLine.model_validate(asdict(row) | {"user_id": public_owner(row.owner_id)})

@@ -186,7 +186,7 @@ class Commands:
             await preferences.reset(place.actor, user_id, agent_id)
         elif command.text:
             allow = PreferenceUpdate(allow_agent_specific_memory=command.text == Scope.AGENT)
-            await preferences.put(place.actor, user_id, agent_id, allow)
+            await preferences.set(place.actor, user_id, agent_id, allow)
         now = await preferences.scope(place.actor, user_id, agent_id)
         meaning = {
             Scope.AGENT: "this agent keeps what it learns of you to itself",

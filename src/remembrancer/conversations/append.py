@@ -10,7 +10,7 @@ from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
-from remembrancer.access import Actor, Placement, Role, Visibility, may_take_part
+from remembrancer.access import STAFF, Actor, Placement, Role, Visibility, may_take_part
 from remembrancer.backend import Backend
 from remembrancer.conversations import repository, rules, screening, senders
 from remembrancer.conversations.access import refused
@@ -28,7 +28,6 @@ from remembrancer.preferences.scopes import scopes
 from remembrancer.search.index import SearchDocument, Source
 from remembrancer.spaces import repository as spaces
 from remembrancer.users import repository as users
-from remembrancer.users.service import STAFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ class MessageAppender:
                 said.setdefault(draft.owner_id, []).append(str(draft.id))
             await audit.note_each(connection, actor, "message.append", said)
             appended.guard = [finding for one in screened for finding in one.findings]
-            answer.keep = appended.model_dump(mode="json")
+            answer.new = appended.model_dump(mode="json")
             return appended
 
     async def _prepare(self, drafts: Sequence[Draft]) -> dict[UUID, SearchDocument]:

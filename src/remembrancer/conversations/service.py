@@ -69,7 +69,7 @@ class Conversations:
             await check_may_read(connection, actor, row.id)
             if new:
                 await audit.note(connection, actor, "conversation.create", [str(row.id)])
-            answer.keep = str(row.id)
+            answer.new = str(row.id)
             return Conversation.model_validate(row)
 
     async def get(self, actor: Actor, conversation_id: UUID) -> Conversation:

@@ -72,7 +72,7 @@ async def merge(connection: AsyncConnection, survivor: UUID, merged: UUID) -> Me
         **parts,
         **await transfers.hand_over(connection, merged, survivor),
     }
-    return MergeResult(await undo.keep(connection, survivor, ACTION, record), record)
+    return MergeResult(await undo.add(connection, survivor, ACTION, record), record)
 
 
 async def take_back(connection: AsyncConnection, survivor: UUID, undo_id: UUID) -> dict[str, Any]:

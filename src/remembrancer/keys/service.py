@@ -1,118 +1,101 @@
-"""Make, check and revoke API keys."""
+"""Create, check and revoke API keys."""
 
 import hashlib
 import secrets
 from collections.abc import Sequence
-from typing import Any, Final
+from dataclasses import asdict
+from typing import Final
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, insert, or_, select, update
+from sqlalchemy import ColumnElement
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
 from remembrancer.access import Actor, Role
-from remembrancer.db.engine import Database
-from remembrancer.db.tables import api_keys, users
+from remembrancer.backend import Backend
+from remembrancer.db.tables import api_keys
 from remembrancer.errors import NotFound, Unauthenticated
 from remembrancer.ids import SHARED_OWNER, new_uuid
+from remembrancer.keys import repository
+from remembrancer.keys.repository import KeyRow
 from remembrancer.keys.schemas import Key, KeyCreate, NewKey
-from remembrancer.users import repository as people
+from remembrancer.users import repository as users
 
 PREFIX: Final = "rmb_"
 _BYTES: Final = 32
 
 
 class Keys:
-    """The API keys of this server."""
+    """API keys of this server."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, backend: Backend) -> None:
+        self._database = backend.database
 
     async def create(self, actor: Actor, key: KeyCreate) -> NewKey:
-        """Make a key; its secret is in the answer and nowhere else."""
+        """Create a key. The answer is the only place that has its secret."""
         actor.require(Role.ADMIN)
         secret = PREFIX + secrets.token_urlsafe(_BYTES)
         async with self._database.system() as connection:
-            if key.user_id is not None and not await people.hold(connection, [key.user_id]):
+            if key.user_id is not None and not await users.hold(connection, [key.user_id]):
                 raise NotFound("no such user", field="user_id")
-            values = {"id": new_uuid(), "hash": hashed(secret), **key.model_dump()}
-            statement = insert(api_keys).values(values).returning(api_keys)
-            row = (await connection.execute(statement)).one()
-            await audit.note(
-                connection, actor, "key.create", [str(row.id)], owner_id=row.user_id or SHARED_OWNER
-            )
-        return NewKey.model_validate({**row._mapping, "secret": secret})
+            values = {"id": new_uuid(), "hash": hash_secret(secret), **key.model_dump()}
+            row = await repository.add(connection, values)
+            await _note(connection, actor, "key.create", row)
+        return NewKey.model_validate(asdict(row) | {"secret": secret})
 
     async def adopt(self, name: str, secret: str) -> None:
-        """Let ``secret``, kept in a file on this machine, be an admin key."""
+        """Make ``secret``, from a file on this machine, an admin key unless it is a key."""
+        key_hash = hash_secret(secret)
         async with self._database.system() as connection:
-            known = select(api_keys.c.id).where(api_keys.c.hash == hashed(secret))
-            if (await connection.execute(known)).first() is None:
-                values = {"id": new_uuid(), "name": name, "role": Role.ADMIN}
-                await connection.execute(insert(api_keys).values(hash=hashed(secret), **values))
+            if await repository.find_by_hash(connection, key_hash) is None:
+                values = {"id": new_uuid(), "name": name, "role": Role.ADMIN, "hash": key_hash}
+                await repository.add(connection, values)
 
     async def list(self, actor: Actor) -> Sequence[Key]:
-        """Return all keys, oldest first."""
+        """Return all keys, the oldest first. For admins."""
         actor.require(Role.ADMIN)
         async with self._database.system() as connection:
-            rows = await connection.execute(select(api_keys).order_by(api_keys.c.id))
-            return [Key.model_validate(row) for row in rows]
+            return [Key.model_validate(row) for row in await repository.list_all(connection)]
 
     async def revoke(self, actor: Actor, key_id: UUID) -> Key:
-        """Make a key worthless from now on."""
+        """Revoke a key. Raises ``NotFound`` for an unknown one. For admins."""
         actor.require(Role.ADMIN)
-        statement = (
-            update(api_keys)
-            .where(api_keys.c.id == key_id)
-            .values(revoked_at=func.coalesce(api_keys.c.revoked_at, func.now()))
-            .returning(api_keys)
-        )
         async with self._database.system() as connection:
-            row: Any = (await connection.execute(statement)).first()
+            row = await repository.revoke(connection, key_id)
             if row is None:
                 raise NotFound("no such key", field="key_id")
-            await audit.note(
-                connection, actor, "key.revoke", [str(row.id)], owner_id=row.user_id or SHARED_OWNER
-            )
+            await _note(connection, actor, "key.revoke", row)
             return Key.model_validate(row)
 
     async def authenticate(self, secret: str, *, entry_point: str) -> Actor:
-        """Return who ``secret`` stands for; raise ``Unauthenticated`` if nobody."""
+        """Return the actor of a key, by its secret. Raises ``Unauthenticated`` if it has none."""
         # The secret has 256 random bits: a plain hash cannot be guessed, and a look-up by it
         # leaks nothing through its timing.
-        return await self._holder(api_keys.c.hash == hashed(secret), entry_point)
+        return await self._actor(api_keys.c.hash == hash_secret(secret), entry_point)
 
-    async def standing(self, key_id: UUID, *, entry_point: str) -> Actor:
-        """Return who a key stands for that was shown before; ``Unauthenticated`` once revoked."""
-        return await self._holder(api_keys.c.id == key_id, entry_point)
+    async def authenticate_id(self, key_id: UUID, *, entry_point: str) -> Actor:
+        """Return the actor of a valid key. Raises ``Unauthenticated`` for others."""
+        return await self._actor(api_keys.c.id == key_id, entry_point)
 
-    async def _holder(self, which: ColumnElement[bool], entry_point: str) -> Actor:
-        person, former = users.alias(), users.alias()
-        survivor = func.coalesce(person.c.merged_into, person.c.id)
-        merged_ids = func.array(
-            select(former.c.id).where(former.c.merged_into == survivor).scalar_subquery()
-        )
-        statement = (
-            select(api_keys, person.c.merged_into, merged_ids.label("merged_ids"))
-            .outerjoin(person, person.c.id == api_keys.c.user_id)
-            .where(
-                which,
-                api_keys.c.revoked_at.is_(None),
-                or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > func.now()),
-            )
-        )
+    async def _actor(self, condition: ColumnElement[bool], entry_point: str) -> Actor:
         async with self._database.system() as connection:
-            row: Any = (await connection.execute(statement)).first()
+            row = await repository.holder(connection, condition)
         if row is None:
             raise Unauthenticated("the API key is unknown, expired or revoked")
         return Actor(
             Role(row.role),
-            user_id=row.user_id and (row.merged_into or row.user_id),
+            user_id=row.user_id,
             entry_point=entry_point,
             key_id=row.id,
             merged_ids=frozenset(row.merged_ids),
         )
 
 
-def hashed(secret: str) -> bytes:
-    """Return what is stored of a secret."""
+async def _note(connection: AsyncConnection, actor: Actor, action: str, row: KeyRow) -> None:
+    owner_id = row.user_id or SHARED_OWNER
+    await audit.note(connection, actor, action, [str(row.id)], owner_id=owner_id)
+
+
+def hash_secret(secret: str) -> bytes:
+    """Return the hash by which a key is stored."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()

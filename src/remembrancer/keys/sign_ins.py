@@ -1,55 +1,53 @@
-"""Lines of the audit log for who signs in to the pages, tries to, and signs out."""
+"""Audit lines for sign-ins to the pages, failed ones too, and for sign-outs."""
 
-from typing import Any, Final
-
-from sqlalchemy import select
+from typing import Final
 
 from remembrancer import audit
 from remembrancer.access import Actor, Role
-from remembrancer.db.engine import Database
-from remembrancer.db.tables import api_keys
+from remembrancer.backend import Backend
 from remembrancer.ids import SHARED_OWNER
-from remembrancer.keys.service import hashed
+from remembrancer.keys import repository
+from remembrancer.keys.service import hash_secret
 
-IN: Final = "session.start"
-OUT: Final = "session.end"
+START: Final = "session.start"
+END: Final = "session.end"
 
 
 class SignIns:
-    """Writes down who comes and goes. A line names the key, if there is one; never a secret."""
+    """Writes sign-ins and sign-outs to the audit log. A line has the key's id, never a secret."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, backend: Backend) -> None:
+        self._database = backend.database
 
-    async def entered(self, actor: Actor) -> None:
-        """Note that somebody signed in."""
-        await self._note(actor, IN)
+    async def start(self, actor: Actor) -> None:
+        """Note a sign-in."""
+        await self._note(actor, START)
 
-    async def left(self, actor: Actor) -> None:
-        """Note that somebody signed out."""
-        await self._note(actor, OUT)
+    async def end(self, actor: Actor) -> None:
+        """Note a sign-out."""
+        await self._note(actor, END)
 
-    async def refused(self, secret: str | None, *, entry_point: str) -> None:
-        """Note that somebody was not let in: with a link, or with a key that may be known.
+    async def refuse(self, secret: str | None, *, entry_point: str) -> None:
+        """Note a failed sign-in with a link, or with a secret.
 
-        Nobody knows who it was; without a known key the line has the role ``user`` and no
-        user.
+        Without a known key, the line has the role ``user`` and no user.
         """
-        row: Any = None
+        row = None
         if secret is not None:
-            statement = select(api_keys).where(api_keys.c.hash == hashed(secret))
             async with self._database.system() as connection:
-                row = (await connection.execute(statement)).first()
+                row = await repository.find_by_hash(connection, hash_secret(secret))
         actor = Actor(
             Role(row.role) if row else Role.USER,
             user_id=row.user_id if row else None,
             entry_point=entry_point,
             key_id=row.id if row else None,
         )
-        await self._note(actor, IN, outcome="refused")
+        await self._note(actor, START, outcome="refused")
 
     async def _note(self, actor: Actor, action: str, *, outcome: audit.Outcome = "done") -> None:
-        which = [str(actor.key_id)] if actor.key_id else []
+        target_ids = [str(actor.key_id)] if actor.key_id else []
         owner_id = actor.user_id or SHARED_OWNER
         async with self._database.system() as connection:
-            await audit.note(connection, actor, action, which, owner_id=owner_id, outcome=outcome)
+            await audit.note(
+                connection, actor, action, target_ids, owner_id=owner_id, outcome=outcome
+            )

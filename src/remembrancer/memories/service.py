@@ -172,8 +172,8 @@ class Memories:
             suggestions = await writes.suggest_new(
                 connection, actor, results, self._writing.near_duplicate
             )
-            answer.keep = views.kept(results, suggestions)
-            return await views.again(connection, answer.keep)
+            answer.new = views.kept(results, suggestions)
+            return await views.again(connection, answer.new)
 
     async def list(
         self,

@@ -85,7 +85,7 @@ class Moves:
             undo_id = None
             if plan.ids and not wanted.dry_run:
                 record = await _carry_out(connection, owner_id, agent_id, plan, wanted)
-                undo_id = await undo.keep(connection, owner_id, ACTION, record)
+                undo_id = await undo.add(connection, owner_id, ACTION, record)
                 action = "memory.copy" if wanted.copy_them else ACTION
                 await audit.note(connection, actor, action, plan.ids, owner_id=owner_id)
                 if wanted.copy_them:
@@ -100,7 +100,7 @@ class Moves:
                 undo_id=undo_id,
                 effective_scope=effective.scope if effective else None,
             )
-            answer.keep = moved.model_dump(mode="json")
+            answer.new = moved.model_dump(mode="json")
             return moved
 
     async def undo(self, actor: Actor, user_id: UUID, undo_id: UUID) -> MoveUndoResult:

@@ -116,7 +116,7 @@ class Places:
                 await audit.note(connection, actor, ACTION, [row.id], owner_id=row.owner_id)
                 row = await repository.find(connection, actor, place_id)
             if row is not None:
-                answer.keep = {"mentioned": True}
+                answer.new = {"mentioned": True}
                 [told] = await _told(connection, [row])
                 return told
         raise await self._refused(actor, ACTION)

@@ -8,10 +8,10 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from remembrancer.errors import InvalidInput
-from remembrancer.preferences.schemas import MOST_ROWS, PreferenceFile, PreferenceRow
+from remembrancer.preferences.schemas import MOST_ROWS, PreferenceEntry, PreferenceFile
 from remembrancer.validation import wrong_field
 
-COLUMNS: Final = tuple(PreferenceRow.model_fields)
+COLUMNS: Final = tuple(PreferenceEntry.model_fields)
 """Columns of a CSV file, in order."""
 
 
@@ -75,5 +75,5 @@ def _check_header(columns: Any) -> None:
     if len(set(columns)) < len(columns) or not set(columns) <= set(COLUMNS):
         raise InvalidInput(f"may have the columns {', '.join(COLUMNS)}", field="header")
     for column in COLUMNS:
-        if PreferenceRow.model_fields[column].is_required() and column not in columns:
+        if PreferenceEntry.model_fields[column].is_required() and column not in columns:
             raise InvalidInput(f"has no column {column}", field="header")

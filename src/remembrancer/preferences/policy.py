@@ -1,31 +1,29 @@
-"""The admin's word for everybody, and how scopes are used."""
-
-from sqlalchemy import Row
+"""The admin's policy, and how scopes are used."""
 
 from remembrancer import audit
 from remembrancer.access import Actor, Role
-from remembrancer.db.engine import Database
-from remembrancer.ids import SHARED_OWNER
+from remembrancer.backend import Backend
 from remembrancer.preferences import repository, rules
+from remembrancer.preferences.rows import PolicyRow
 from remembrancer.preferences.schemas import MemoryCounts, Policy, PolicyUpdate, ScopeStatistics
 
 
 class Policies:
-    """The policy that stands above every preference. Everybody may read it, admins set it."""
+    """The policy above every preference. Everybody may read it; admins set it."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, backend: Backend) -> None:
+        self._database = backend.database
 
     async def get(self, actor: Actor) -> Policy:
         """Return the policy."""
         async with self._database.transaction(actor) as (connection, _):
             return _policy(await repository.policy(connection))
 
-    async def put(self, actor: Actor, wanted: PolicyUpdate) -> Policy:
-        """Set the policy. Memories stay where they are, whatever is read from now on."""
+    async def set(self, actor: Actor, policy: PolicyUpdate) -> Policy:
+        """Set the policy. It decides what is read from now on; no memory moves. For admins."""
         actor.require(Role.ADMIN)
         async with self._database.transaction(actor) as (connection, actor):
-            allow = wanted.allow_agent_specific_memory_globally
+            allow = policy.allow_agent_specific_memory_globally
             row = await repository.set_policy(connection, allow)
             await audit.note(connection, actor, "policy.set", [])
             return _policy(row)
@@ -35,9 +33,9 @@ class Policies:
         actor.require(Role.ADMIN)
         async with self._database.system_for(actor) as (connection, actor):
             policy = await repository.policy(connection)
-            cells = await repository.cells(connection, SHARED_OWNER)
+            cells = await repository.cells(connection)
             defaults = await repository.agents_by_scope(connection)
-            memories = await repository.memories_by_scope(connection, SHARED_OWNER)
+            memories = await repository.memories_by_scope(connection)
             await audit.note(connection, actor, "statistics.read", [])
         numbers = rules.tabulate(cells, policy_allows=policy.allow_agent_specific_memory)
         agents = sum(defaults.values())
@@ -53,7 +51,7 @@ class Policies:
         )
 
 
-def _policy(row: "Row[tuple[object, ...]]") -> Policy:
+def _policy(row: PolicyRow) -> Policy:
     return Policy(
         allow_agent_specific_memory_globally=row.allow_agent_specific_memory,
         updated_at=row.updated_at,

@@ -1,15 +1,15 @@
-"""Decisions about many preferences at once: is a file sound, what do the numbers say. Pure."""
+"""Validate files of preferences, and tabulate scopes. Pure."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import product
-from typing import Any
 from uuid import UUID
 
 from remembrancer.access import Scope, effective_scope
 from remembrancer.errors import InvalidInput
-from remembrancer.preferences.schemas import PreferenceRow, ScopeCounts, SourceCounts
+from remembrancer.preferences.rows import CellRow
+from remembrancer.preferences.schemas import PreferenceEntry, ScopeCounts, SourceCounts
 
-Wanted = tuple[UUID, UUID, bool]
+Setting = tuple[UUID, UUID, bool]
 """A preference to set: user, agent and value."""
 
 
@@ -18,36 +18,40 @@ def field_of_row(row: int, field: str) -> str:
     return f"preferences.{row}.{field}"
 
 
-def owned_by(rows: Sequence[PreferenceRow], user_id: UUID, also: Collection[UUID]) -> list[Wanted]:
-    """Return the rows of one user's file; ``also`` are other ids that mean the same user.
+def settings_of_user(
+    rows: Sequence[PreferenceEntry], user_id: UUID, former_ids: Collection[UUID]
+) -> list[Setting]:
+    """Return the settings in one user's file.
 
-    Raises ``InvalidInput`` for a row of somebody else.
+    Raises ``InvalidInput`` for a row of another user.
     """
     for index, row in enumerate(rows):
-        if row.user_id not in {None, user_id, *also}:
+        if row.user_id not in {None, user_id, *former_ids}:
             raise InvalidInput("is not this user", field=field_of_row(index, "user_id"))
     return [(user_id, row.agent_id, row.allow_agent_specific_memory) for row in rows]
 
 
-def owned_by_each(rows: Sequence[PreferenceRow], now: Mapping[UUID, UUID]) -> list[Wanted]:
-    """Return the rows of everybody's file; ``now`` says who each known user is by now.
+def settings_of_users(
+    rows: Sequence[PreferenceEntry], current_ids: Mapping[UUID, UUID]
+) -> list[Setting]:
+    """Return the settings in a file of many users; ``current_ids`` are those of known users.
 
-    Raises ``InvalidInput`` for a row that names no user, or one nobody knows.
+    Raises ``InvalidInput`` for a row without a user, or with an unknown one.
     """
-    wanted = []
+    settings = []
     for index, row in enumerate(rows):
         if row.user_id is None:
             raise InvalidInput("is missing", field=field_of_row(index, "user_id"))
-        if row.user_id not in now:
+        if row.user_id not in current_ids:
             raise InvalidInput("no such user", field=field_of_row(index, "user_id"))
-        wanted.append((now[row.user_id], row.agent_id, row.allow_agent_specific_memory))
-    return wanted
+        settings.append((current_ids[row.user_id], row.agent_id, row.allow_agent_specific_memory))
+    return settings
 
 
-def check_rows(wanted: Sequence[Wanted], agents: Collection[UUID]) -> None:
-    """Raise ``InvalidInput`` for a row of an unknown agent, or for a pair named before."""
+def check_rows(settings: Sequence[Setting], agents: Collection[UUID]) -> None:
+    """Raise ``InvalidInput`` for a row of an unknown agent, or a repeated pair."""
     first: dict[tuple[UUID, UUID], int] = {}
-    for index, (user_id, agent_id, _) in enumerate(wanted):
+    for index, (user_id, agent_id, _) in enumerate(settings):
         if agent_id not in agents:
             raise InvalidInput("no such agent", field=field_of_row(index, "agent_id"))
         earlier = first.setdefault((user_id, agent_id), index)
@@ -59,38 +63,31 @@ def check_rows(wanted: Sequence[Wanted], agents: Collection[UUID]) -> None:
 
 
 def tabulate(
-    cells: Iterable[Any], *, policy_allows: bool
+    cells: Sequence[CellRow], *, policy_allows: bool
 ) -> dict[str, ScopeCounts | SourceCounts | int]:
-    """Return numbers of pairs and users by effective scope and source.
-
-    A cell says how many ``users`` have one value of the toggle and so many agents of each
-    kind: ``off_global`` are those with a preference that is off and a global default, and so on.
-    The scope of each kind is what ``access.effective_scope`` says, as everywhere.
-    """
+    """Return the numbers of pairs and users by effective scope and by source."""
     pairs: dict[str, int] = {}
     users: dict[str, int] = {}
-    everybody = 0
     for cell in cells:
-        everybody += cell.users
-        found: set[str] = set()
+        keys: set[str] = set()
         kinds = product((("none", None), ("off", False), ("on", True)), Scope)
         for (word, preference), default in kinds:
             number = getattr(cell, f"{word}_{default.value}")
             if number == 0:
                 continue
-            decided = effective_scope(
+            effective = effective_scope(
                 policy_allows=policy_allows,
                 preference=preference,
                 toggle=cell.toggle,
                 agent_default=default,
             )
-            for key in (decided.scope.value, decided.source.value):
+            for key in (effective.scope.value, effective.source.value):
                 pairs[key] = pairs.get(key, 0) + number * cell.users
-                found.add(key)
-        for key in found:
+                keys.add(key)
+        for key in keys:
             users[key] = users.get(key, 0) + cell.users
     return {
-        "users": everybody,
+        "users": sum(cell.users for cell in cells),
         "pairs_by_effective_scope": scope_counts(pairs),
         "pairs_by_source": SourceCounts.model_validate(_only(SourceCounts, pairs)),
         "users_by_effective_scope": scope_counts(users),
@@ -99,7 +96,7 @@ def tabulate(
 
 
 def scope_counts(numbers: Mapping[str, int]) -> ScopeCounts:
-    """Return numbers by scope; what is not counted is 0."""
+    """Return numbers by scope; those that are missing are 0."""
     return ScopeCounts(global_=numbers.get("global", 0), agent=numbers.get("agent", 0))
 
 

@@ -78,7 +78,7 @@ class PreferencesResult(BaseModel):
     unchanged: int
 
 
-class PreferenceRow(BaseModel):
+class PreferenceEntry(BaseModel):
     """One preference in a file."""
 
     model_config = ConfigDict(extra="forbid", from_attributes=True)
@@ -95,7 +95,7 @@ class PreferenceFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    preferences: list[PreferenceRow] = Field(max_length=MOST_ROWS)
+    preferences: list[PreferenceEntry] = Field(max_length=MOST_ROWS)
 
 
 class ToggleUpdate(BaseModel):

@@ -1,25 +1,24 @@
-"""The effective scope of users with agents: the one place that loads what decides it."""
+"""Effective scopes of users with agents."""
 
 import logging
 from collections.abc import Collection
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.access import EffectiveScope, Scope, ScopeSource, effective_scope
+from remembrancer.access import EffectiveScope, Scope, ScopeFacts, ScopeSource, effective_scope
 from remembrancer.preferences import repository
 
 log = logging.getLogger(__name__)
 
-# One warning a user and process: the toggle is asked at every read and write.
+# One warning per user and process: every read and write looks at the toggle.
 _warned: set[UUID] = set()
 
 
-def in_effect(facts: Any, user_id: UUID) -> EffectiveScope:
-    """Return the scope that a row of ``access.SCOPE_FACTS`` decides for ``user_id``.
+def in_effect(facts: ScopeFacts, user_id: UUID) -> EffectiveScope:
+    """Return the scope that the facts decide.
 
-    Logs a warning where the deprecated toggle decided it, once for each user.
+    Logs a warning where the deprecated toggle decides it, once per user.
     """
     scope = effective_scope(
         policy_allows=facts.policy_allows,
@@ -40,6 +39,6 @@ def in_effect(facts: Any, user_id: UUID) -> EffectiveScope:
 async def scopes(
     connection: AsyncConnection, agent_id: UUID, user_ids: Collection[UUID]
 ) -> dict[UUID, EffectiveScope]:
-    """Return the effective scope of each known user with one living agent, in one query."""
-    rows = await repository.facts(connection, agent_id, user_ids)
+    """Return the effective scope of each known user with a current agent, in one query."""
+    rows = await repository.facts(connection, [agent_id], user_ids)
     return {row.user_id: in_effect(row, row.user_id) for row in rows}

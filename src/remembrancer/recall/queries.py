@@ -4,7 +4,7 @@ from collections.abc import Collection
 from functools import cache
 from typing import Final
 
-from remembrancer.access import NAMESPACE, SCOPE_FACTS, SPACES, visible
+from remembrancer.access import NAMESPACE, SPACES, scope_facts, visible
 from remembrancer.db.sql import NumberedSql, Part, numbered, statement_text
 from remembrancer.memories.decay import decayed_sql
 
@@ -63,7 +63,7 @@ _RULE_OF_CANDIDATES: Final[dict[str, Part]] = {
 @cache
 def asker() -> NumberedSql:
     """Return the statement for the facts about the asker and the store."""
-    return numbered(statement_text(_PACKAGE, "asker", "asker", scope_facts=SCOPE_FACTS))
+    return numbered(statement_text(_PACKAGE, "asker", "asker", scope_facts=scope_facts()))
 
 
 def candidates(filters: Collection[str] = ()) -> NumberedSql:

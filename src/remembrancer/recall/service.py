@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, get_args
 from uuid import UUID
 
-from remembrancer.access import Actor, EffectiveScope
+from remembrancer.access import Actor, EffectiveScope, ScopeFacts
 from remembrancer.analysis import named, query_terms
 from remembrancer.backend import Backend
 from remembrancer.db.engine import Statement
@@ -249,6 +249,9 @@ def _sorted(hits: list[Hit], sort: Sort | None) -> list[Hit]:
 
 
 def _scope(asker: AskerRow, actor: Actor) -> EffectiveScope | None:
-    if actor.agent_id is None or actor.user_id is None:
+    if actor.user_id is None or asker.agent_default is None:
         return None
-    return in_effect(asker, actor.user_id)
+    facts = ScopeFacts(
+        asker.agent_default, asker.preference, asker.toggle, bool(asker.policy_allows)
+    )
+    return in_effect(facts, actor.user_id)

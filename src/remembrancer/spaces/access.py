@@ -1,17 +1,16 @@
-"""A space that somebody has entered: what they and the others are there."""
+"""Enter a space as one of its members."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
 from uuid import UUID
 
-from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
 from remembrancer.access import Actor, SpaceRole
 from remembrancer.errors import Conflict, NotFound
 from remembrancer.spaces import repository, rules
+from remembrancer.spaces.rows import SpaceRow
 from remembrancer.spaces.schemas import Member, Space
 from remembrancer.users import repository as users
 
@@ -22,57 +21,57 @@ class SpaceAccess:
 
     connection: AsyncConnection
     actor: Actor
-    me: UUID
-    row: Row[Any]
+    user_id: UUID
+    row: SpaceRow
     roles: Mapping[UUID, SpaceRole]
 
-    def shown(self, row: Row[Any] | None = None) -> Space:
+    def space(self, row: SpaceRow | None = None) -> Space:
         """Return the space as the actor sees it."""
-        space = self.row if row is None else row
-        mine = {"role": self.roles[self.me], "member_count": len(self.roles)}
-        return Space.model_validate({**space._mapping, **mine})
+        role = self.roles[self.user_id]
+        values = {"role": role, "member_count": len(self.roles)}
+        return Space.model_validate(asdict(row or self.row) | values)
 
-    async def note(self, action: str, *people: UUID) -> None:
-        """Write a line to the audit log: for the actor, and for each of the people."""
-        targets = [str(self.row.id), *map(str, people)]
-        for owner_id in dict.fromkeys([self.me, *people]):
-            await audit.note(self.connection, self.actor, action, targets, owner_id=owner_id)
+    async def note(self, action: str, *user_ids: UUID) -> None:
+        """Write an audit line for the actor's user, and one for each of the users."""
+        target_ids = [str(self.row.id), *map(str, user_ids)]
+        owners = dict.fromkeys((self.user_id, *user_ids), target_ids)
+        await audit.note_each(self.connection, self.actor, action, owners)
 
-    async def look(self, action: str, *people: UUID) -> None:
-        """Write a line for each of the people, or the actor's user, if an admin looks."""
-        seen = {owner_id: [str(self.row.id)] for owner_id in people or (self.me,)}
-        await audit.note_look(self.connection, self.actor, action, seen)
+    async def note_look(self, action: str, *user_ids: UUID) -> None:
+        """Write a line for each of the users, or for the actor's, if an admin looks."""
+        owners = {owner: [str(self.row.id)] for owner in user_ids or (self.user_id,)}
+        await audit.note_look(self.connection, self.actor, action, owners)
 
 
 async def enter(
     connection: AsyncConnection, actor: Actor, space_id: UUID, *, lock: bool = False
 ) -> SpaceAccess | None:
-    """Return a space as its member enters it, null for who is none; locked if asked."""
-    me = actor.require_user()
+    """Return the access of a member to a space, None for others; with the space locked if asked."""
+    user_id = actor.require_user()
     row = await repository.find(connection, space_id, lock=lock)
     if row is None:
         return None
-    # Asked for after the lock: those who are members from here on.
+    # After the lock, so that the members stay the same.
     roles = await repository.roles(connection, space_id)
-    return SpaceAccess(connection, actor, me, row, roles) if me in roles else None
+    return SpaceAccess(connection, actor, user_id, row, roles) if user_id in roles else None
 
 
-async def held(
-    connection: AsyncConnection, asked: Collection[UUID], *, field: str
+async def hold_all(
+    connection: AsyncConnection, user_ids: Collection[UUID], *, field: str
 ) -> dict[UUID, UUID]:
-    """Return who each user is now; ``NotFound`` unless all are known."""
-    known = await users.hold(connection, asked)
-    if known.keys() != set(asked):
+    """Hold users; return their current ids. Raises ``NotFound`` unless all are known."""
+    current_ids = await users.hold(connection, user_ids)
+    if current_ids.keys() != set(user_ids):
         raise NotFound("no such user", field=field)
-    return known
+    return current_ids
 
 
-async def member_meant(space: SpaceAccess, user_id: UUID) -> UUID:
-    """Return the member that is meant, by any id they have had."""
-    who = (await users.hold(space.connection, [user_id])).get(user_id)
-    if who is None or who not in space.roles:
+async def find_member_id(space: SpaceAccess, user_id: UUID) -> UUID:
+    """Return the current id of a member, by any id they have had."""
+    current_id = (await users.hold(space.connection, [user_id])).get(user_id)
+    if current_id is None or current_id not in space.roles:
         raise NotFound("no such member", field="member_id")
-    return who
+    return current_id
 
 
 def check_owned(space: SpaceAccess, changes: Mapping[UUID, SpaceRole | None]) -> None:
@@ -84,9 +83,9 @@ def check_owned(space: SpaceAccess, changes: Mapping[UUID, SpaceRole | None]) ->
         )
 
 
-async def member_of(space: SpaceAccess, who: UUID) -> Member:
+async def get_member(space: SpaceAccess, user_id: UUID) -> Member:
     """Return a member as the others see them."""
-    row = await repository.member(space.connection, space.row.id, who)
+    row = await repository.member(space.connection, space.row.id, user_id)
     if row is None:
         raise NotFound("is no member any more", field="user_id")
     return Member.model_validate(row)

@@ -1,23 +1,24 @@
-"""A space is deleted and brought back: its facts stay with their authors all the while."""
+"""Delete and restore a space. Its facts stay with their authors."""
 
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import undo
+from remembrancer.db.tables import undo_records
 from remembrancer.errors import Conflict, NotFound
 from remembrancer.spaces import repository
+from remembrancer.spaces.rows import SpaceRow
 from remembrancer.users import repository as users
 
 ACTION: Final = "space.delete"
 
 
-async def close(connection: AsyncConnection, space: Row[Any], who: UUID) -> None:
-    """Delete a locked space; ``who`` can bring it back.
+async def delete(connection: AsyncConnection, space: SpaceRow, user_id: UUID) -> None:
+    """Delete a locked space; the user can restore it.
 
-    Without members nobody sees what was shared there, and every author keeps their own.
+    Without members nobody sees the shared facts, and every author keeps their own.
     """
     members = await repository.remove(connection, space.id)
     record = {
@@ -37,23 +38,24 @@ async def close(connection: AsyncConnection, space: Row[Any], who: UUID) -> None
             for row in members
         ],
     }
-    await undo.keep(connection, who, ACTION, record)
+    await undo.add(connection, user_id, ACTION, record)
 
 
-async def reopen(connection: AsyncConnection, space_id: UUID, who: UUID) -> None:
-    """Bring back a space that ``who`` deleted, with the members it had.
+async def restore(connection: AsyncConnection, space_id: UUID, user_id: UUID) -> None:
+    """Restore a space that the user deleted, with its members.
 
     Raises ``NotFound`` if they deleted none of this id.
     """
-    record_id = await repository.deletion(connection, who, ACTION, space_id)
+    same_space = undo_records.c.record["space"]["id"].astext == str(space_id)
+    record_id = await undo.latest(connection, user_id, ACTION, same_space)
     if record_id is None:
         raise NotFound("there is no deleted space of yours by this id", field="space_id")
     if await repository.find(connection, space_id) is not None:
-        raise Conflict("the space is there", field="space_id")
-    record = await undo.take(connection, who, record_id, ACTION)
+        raise Conflict("the space exists", field="space_id")
+    record = await undo.take(connection, user_id, record_id, ACTION)
     space, members = record["space"], record["members"]
-    made_by = UUID(space["created_by"])
-    people = {UUID(member["user_id"]) for member in members} | {made_by}
-    now = await users.hold(connection, people)
-    values = space | {"id": space_id, "created_by": now.get(made_by, made_by)}
-    await repository.put_back(connection, values, members)
+    creator = UUID(space["created_by"])
+    user_ids = {UUID(member["user_id"]) for member in members} | {creator}
+    current_ids = await users.hold(connection, user_ids)
+    values = space | {"id": space_id, "created_by": current_ids.get(creator, creator)}
+    await repository.restore(connection, values, members)

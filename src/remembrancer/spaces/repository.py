@@ -1,159 +1,119 @@
-"""Spaces and their members in the database."""
+"""The only writer of spaces and their members."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Row, Select, delete, exists, func, insert, or_, select, text, update
+from sqlalchemy import Select, delete, exists, func, insert, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import SpaceRole
-from remembrancer.db.tables import (
-    conversations,
-    memories,
-    space_members,
-    spaces,
-    undo_records,
-    users,
-)
+from remembrancer.db.keyset import Keyset
+from remembrancer.db.rows import all_rows, first_row, one_row
+from remembrancer.db.sql import statement
+from remembrancer.db.tables import conversations, memories, space_members, spaces, users
+from remembrancer.paging import Page
+from remembrancer.spaces.rows import MemberRow, MembershipRow, SpaceRow, UserSpaceRow
 
-Rows = Sequence[Row[*tuple[Any, ...]]]
-
-# Members come back as who they are now; who is known no more does not.
-_PUT_BACK = text("""
-    INSERT INTO space_members (user_id, space_id, role, joined_at)
-    SELECT DISTINCT ON (coalesce(u.merged_into, u.id))
-           coalesce(u.merged_into, u.id), :space_id, m.role, m.joined_at
-      FROM unnest(CAST(:user_ids AS uuid[]), CAST(:roles AS text[]),
-                  CAST(:joined_at AS timestamptz[])) AS m (user_id, role, joined_at)
-      JOIN users AS u ON u.id = m.user_id
-     ORDER BY coalesce(u.merged_into, u.id), m.role DESC
-""")
+_sql = partial(statement, "remembrancer.spaces", "spaces")
+_ORDER: Final = Keyset("spaces", spaces.c.id)
+_MEMBER_ORDER: Final = Keyset("members", space_members.c.user_id)
 
 
 async def is_member(connection: AsyncConnection, space_id: UUID, user_id: UUID) -> bool:
-    """Say whether a user is a member of a space; if so they stay one until the transaction ends."""
+    """Return whether a user is a member of a space, and hold the membership."""
     return space_id in await joined(connection, user_id, [space_id])
 
 
 async def joined(
     connection: AsyncConnection, user_id: UUID, space_ids: Iterable[UUID]
 ) -> frozenset[UUID]:
-    """Return of which spaces a user is a member; they stay one until the transaction ends."""
-    wanted = set(space_ids)
-    if not wanted:
-        return frozenset()
-    statement = (
-        select(space_members.c.space_id)
-        .where(space_members.c.user_id == user_id, space_members.c.space_id.in_(wanted))
-        .order_by(space_members.c.space_id)
-        .with_for_update(read=True, key_share=True)
+    """Return the spaces of which a user is a member, and hold the memberships."""
+    return await _held(
+        connection, space_members.c.space_id, space_ids, space_members.c.user_id == user_id
     )
-    return frozenset((await connection.execute(statement)).scalars())
 
 
 async def members_among(
     connection: AsyncConnection, space_id: UUID, user_ids: Iterable[UUID]
 ) -> frozenset[UUID]:
-    """Return which users are members of a space; they stay so until the transaction ends."""
-    statement = (
-        select(space_members.c.user_id)
-        .where(space_members.c.space_id == space_id, space_members.c.user_id.in_(set(user_ids)))
-        .order_by(space_members.c.user_id)
-        .with_for_update(read=True, key_share=True)
+    """Return the users who are members of a space, and hold the memberships."""
+    return await _held(
+        connection, space_members.c.user_id, user_ids, space_members.c.space_id == space_id
     )
-    return frozenset((await connection.execute(statement)).scalars())
+
+
+async def _held(
+    connection: AsyncConnection, column: Any, ids: Iterable[UUID], condition: Any
+) -> frozenset[UUID]:
+    if not (candidates := set(ids)):
+        return frozenset()
+    query = select(column).where(condition, column.in_(candidates)).order_by(column)
+    query = query.with_for_update(read=True, key_share=True)
+    return frozenset((await connection.execute(query)).scalars())
 
 
 async def find(
     connection: AsyncConnection, space_id: UUID, *, lock: bool = False
-) -> Row[Any] | None:
-    """Return a space; locked, so that one at a time changes it and who is in it, if asked."""
-    statement = select(spaces).where(spaces.c.id == space_id)
-    if lock:
-        statement = statement.with_for_update()
-    return (await connection.execute(statement)).first()
+) -> SpaceRow | None:
+    """Return a space; locked, so that one writer at a time changes it and its members, if asked."""
+    query = select(spaces).where(spaces.c.id == space_id)
+    return await first_row(connection, SpaceRow, query.with_for_update() if lock else query)
 
 
 async def roles(connection: AsyncConnection, space_id: UUID) -> dict[UUID, SpaceRole]:
-    """Return who is in a space, and as what."""
-    statement = select(space_members.c.user_id, space_members.c.role).filter_by(space_id=space_id)
-    return {row.user_id: SpaceRole(row.role) for row in await connection.execute(statement)}
+    """Return the role of each member of a space."""
+    query = select(space_members.c.user_id, space_members.c.role).filter_by(space_id=space_id)
+    return {row.user_id: SpaceRole(row.role) for row in await connection.execute(query)}
 
 
-async def page(connection: AsyncConnection, user_id: UUID, limit: int, after: UUID | None) -> Rows:
-    """Return a user's spaces in the order they were made, one more than ``limit``.
-
-    With the user's role and how many members there are.
-    """
+async def page(
+    connection: AsyncConnection, user_id: UUID, limit: int, cursor: str | None
+) -> Page[UserSpaceRow]:
+    """Return a user's spaces in the order of their creation."""
     others = space_members.alias("others")
     counted = select(func.count()).select_from(others).where(others.c.space_id == spaces.c.id)
-    statement = (
+    query = (
         select(spaces, space_members.c.role, counted.scalar_subquery().label("member_count"))
         .join(space_members, space_members.c.space_id == spaces.c.id)
         .where(space_members.c.user_id == user_id)
-        .order_by(spaces.c.id)
-        .limit(limit + 1)
     )
-    if after is not None:
-        statement = statement.where(spaces.c.id > after)
-    rows: Rows = (await connection.execute(statement)).all()
-    return rows
+    return await _ORDER.page(connection, UserSpaceRow, query, limit, cursor)
 
 
-async def add(connection: AsyncConnection, values: dict[str, Any]) -> Row[Any]:
+async def add(connection: AsyncConnection, values: dict[str, Any]) -> SpaceRow:
     """Insert a space and return it."""
-    row: Row[Any] = (
-        await connection.execute(insert(spaces).values(values).returning(spaces))
-    ).one()
-    return row
+    return await one_row(connection, SpaceRow, insert(spaces).values(values).returning(spaces))
 
 
-async def change(connection: AsyncConnection, space_id: UUID, values: dict[str, Any]) -> Row[Any]:
+async def change(connection: AsyncConnection, space_id: UUID, values: dict[str, Any]) -> SpaceRow:
     """Set columns of a space and return it."""
-    statement = (
-        update(spaces).filter_by(id=space_id).values(**values, updated_at=func.now())
-    ).returning(spaces)
-    row: Row[Any] = (await connection.execute(statement)).one()
-    return row
+    statement = update(spaces).filter_by(id=space_id).values(**values, updated_at=func.now())
+    return await one_row(connection, SpaceRow, statement.returning(spaces))
 
 
-async def holds_anything(connection: AsyncConnection, space_id: UUID) -> bool:
-    """Say whether memories that are not forgotten, or conversations, lie in a space."""
+async def is_in_use(connection: AsyncConnection, space_id: UUID) -> bool:
+    """Return whether a space has conversations, or memories that are not forgotten."""
     memory = exists().where(memories.c.space_id == space_id, memories.c.status != "forgotten")
     conversation = exists().where(conversations.c.space_id == space_id)
     return bool((await connection.execute(select(or_(memory, conversation)))).scalar_one())
 
 
-async def remove(connection: AsyncConnection, space_id: UUID) -> Rows:
-    """Delete a space; return who was in it."""
-    gone = delete(space_members).filter_by(space_id=space_id).returning(space_members)
-    members: Rows = (await connection.execute(gone)).all()
+async def remove(connection: AsyncConnection, space_id: UUID) -> list[MembershipRow]:
+    """Delete a space; return its members."""
+    removal = delete(space_members).filter_by(space_id=space_id).returning(space_members)
+    members = await all_rows(connection, MembershipRow, removal)
     await connection.execute(delete(spaces).filter_by(id=space_id))
     return members
 
 
-async def deletion(
-    connection: AsyncConnection, user_id: UUID, action: str, space_id: UUID
-) -> UUID | None:
-    """Return the record of how a user deleted a space, the latest that was not undone."""
-    column = undo_records.c
-    statement = (
-        select(column.id)
-        .where(column.owner_id == user_id, column.action == action, column.undone_at.is_(None))
-        .where(column.record["space"]["id"].astext == str(space_id))
-        .order_by(column.id.desc())
-        .limit(1)
-    )
-    found: UUID | None = (await connection.execute(statement)).scalar_one_or_none()
-    return found
-
-
-async def put_back(
+async def restore(
     connection: AsyncConnection, values: dict[str, Any], members: Sequence[dict[str, Any]]
 ) -> None:
-    """Insert a space that was deleted, with the members it had."""
+    """Insert a space that was deleted, with its members."""
     await connection.execute(insert(spaces).values(values))
     binds = {
         "space_id": values["id"],
@@ -161,31 +121,26 @@ async def put_back(
         "roles": [member["role"] for member in members],
         "joined_at": [member["joined_at"] for member in members],
     }
-    await connection.execute(_PUT_BACK, binds)
+    await connection.execute(_sql("add_members_back"), binds)
 
 
-async def member(connection: AsyncConnection, space_id: UUID, user_id: UUID) -> Row[Any] | None:
-    """Return somebody in a space."""
-    statement = _members(space_id).where(space_members.c.user_id == user_id)
-    row: Row[Any] | None = (await connection.execute(statement)).first()
-    return row
+async def member(connection: AsyncConnection, space_id: UUID, user_id: UUID) -> MemberRow | None:
+    """Return a member of a space."""
+    query = _members(space_id).where(space_members.c.user_id == user_id)
+    return await first_row(connection, MemberRow, query)
 
 
 async def members(
-    connection: AsyncConnection, space_id: UUID, limit: int, after: UUID | None
-) -> Rows:
-    """Return who is in a space, by id, one more than ``limit``."""
-    statement = _members(space_id).order_by(space_members.c.user_id).limit(limit + 1)
-    if after is not None:
-        statement = statement.where(space_members.c.user_id > after)
-    rows: Rows = (await connection.execute(statement)).all()
-    return rows
+    connection: AsyncConnection, space_id: UUID, limit: int, cursor: str | None
+) -> Page[MemberRow]:
+    """Return the members of a space, by id."""
+    return await _MEMBER_ORDER.page(connection, MemberRow, _members(space_id), limit, cursor)
 
 
 async def join(
     connection: AsyncConnection, space_id: UUID, people: Mapping[UUID, SpaceRole]
 ) -> None:
-    """Make users members of a space in these roles; who is one already gets the role."""
+    """Make users members of a space in these roles; a member's role changes."""
     rows = [
         {"user_id": user_id, "space_id": space_id, "role": role.value}
         for user_id, role in sorted(people.items())
@@ -199,8 +154,7 @@ async def join(
 
 async def leave(connection: AsyncConnection, space_id: UUID, user_id: UUID) -> None:
     """End a membership."""
-    mine = delete(space_members).filter_by(space_id=space_id, user_id=user_id)
-    await connection.execute(mine)
+    await connection.execute(delete(space_members).filter_by(space_id=space_id, user_id=user_id))
 
 
 def _members(space_id: UUID) -> Select[Any]:
@@ -209,3 +163,42 @@ def _members(space_id: UUID) -> Select[Any]:
         .join(users, users.c.id == space_members.c.user_id)
         .where(space_members.c.space_id == space_id)
     )
+
+
+async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> dict[str, Any]:
+    """Move memberships and the authorship of spaces; return what ``transfer_back`` needs."""
+    both = {"giver": giver, "taker": taker}
+    memberships = await all_rows(connection, dict, _sql("transfer"), both)
+    created = (await connection.execute(_sql("transfer_created"), both)).scalars()
+    return {"spaces": memberships, "made": [str(space_id) for space_id in created]}
+
+
+async def transfer_back(
+    connection: AsyncConnection, giver: UUID, taker: UUID, record: Mapping[str, Any]
+) -> None:
+    """Undo :func:`transfer`."""
+    memberships = record["spaces"]
+    space_ids = [row["space_id"] for row in memberships]
+    had = {"taker": taker, "space_ids": space_ids, "had": [row["had"] for row in memberships]}
+    again = {"giver": giver, "space_ids": space_ids, "roles": [row["role"] for row in memberships]}
+    created = {"giver": giver, "taker": taker, "made": record["made"]}
+    await connection.execute(_sql("transfer_created_back"), created)
+    await connection.execute(_sql("add_members_again"), again)
+    await connection.execute(_sql("set_earlier_roles"), had)
+    await connection.execute(_sql("remove_new_members"), had)
+
+
+async def erase(
+    connection: AsyncConnection, user_id: UUID, space_ids: Sequence[UUID]
+) -> Counter[str]:
+    """Delete a user's memberships; return the rows deleted.
+
+    Of ``space_ids``, those without an owner get the longest member as one, and those without
+    members and memories are deleted.
+    """
+    memberships = delete(space_members).where(space_members.c.user_id == user_id)
+    members_deleted = (await connection.execute(memberships)).rowcount
+    ids = {"ids": list(space_ids)}
+    await connection.execute(_sql("promote_heirs"), ids)
+    spaces_deleted = (await connection.execute(_sql("erase_empty"), ids)).rowcount
+    return Counter(space_members=members_deleted, spaces=spaces_deleted)

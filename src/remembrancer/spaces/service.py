@@ -1,4 +1,4 @@
-"""Make spaces, say who is in them, leave them, delete them and bring them back."""
+"""Create, change, delete and restore spaces, and manage their members."""
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
@@ -6,19 +6,19 @@ from uuid import UUID
 
 from remembrancer import audit
 from remembrancer.access import Actor, SpaceRole, may_manage
-from remembrancer.db.engine import Database
-from remembrancer.errors import Conflict, Forbidden, NotFound
+from remembrancer.backend import Backend
+from remembrancer.errors import Conflict, Forbidden, NotFound, RemembrancerError
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
-from remembrancer.paging import LARGEST_PAGE, Page
+from remembrancer.paging import Page
 from remembrancer.spaces import deletion, repository
 from remembrancer.spaces.access import (
     SpaceAccess,
     check_owned,
     enter,
-    held,
-    member_meant,
-    member_of,
+    find_member_id,
+    get_member,
+    hold_all,
 )
 from remembrancer.spaces.schemas import (
     Member,
@@ -28,125 +28,116 @@ from remembrancer.spaces.schemas import (
     SpaceCreate,
     SpaceUpdate,
 )
-from remembrancer.text import check_range, id_from_cursor, to_cursor
 from remembrancer.users import repository as users
 
 
 class Spaces:
-    """The spaces people share.
+    """Spaces that users share.
 
-    Every method answers for the actor's user. For whoever is no member a space does not
-    exist: ``NotFound``, and a line in the audit log. What needs an owner is ``Forbidden``
-    for other members.
+    Every method acts for the actor's user. Those who are not members get ``NotFound``, and the
+    attempt is in the audit log. Other members get ``Forbidden`` for what only owners may do.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._database = backend.database
 
     async def create(
         self, actor: Actor, space: SpaceCreate, *, idempotency_key: str | None = None
     ) -> Space:
-        """Make a space with its members; ``NotFound`` if one of them is unknown."""
+        """Create a space with its members. Raises ``NotFound`` for an unknown member."""
         async with (
             self._database.system_for(actor) as (connection, actor),
             once(connection, actor, "spaces.create", idempotency_key, space) as answer,
         ):
             if answer.earlier is not None:
-                again = await enter(connection, actor, UUID(answer.earlier))
-                if again is None:
-                    raise NotFound("the space is gone by now", field="space_id")
-                return again.shown()
-            asked = actor.require_user()
-            await held(connection, {asked}, field="user_id")
-            known = await held(connection, {asked, *space.member_ids}, field="member_ids")
-            owner = known[asked]
-            values = {"id": new_uuid(), "created_by": owner}
-            about = {"name": space.name, "description": space.description}
-            row = await repository.add(connection, values | about)
-            roles = dict.fromkeys(known.values(), SpaceRole.MEMBER) | {owner: SpaceRole.OWNER}
+                earlier = await enter(connection, actor, UUID(answer.earlier))
+                if earlier is None:
+                    raise NotFound("the space does not exist any more", field="space_id")
+                return earlier.space()
+            user_id = actor.require_user()
+            await hold_all(connection, {user_id}, field="user_id")
+            current_ids = await hold_all(
+                connection, {user_id, *space.member_ids}, field="member_ids"
+            )
+            owner = current_ids[user_id]
+            values = {"name": space.name, "description": space.description, "created_by": owner}
+            row = await repository.add(connection, {"id": new_uuid(), **values})
+            members = dict.fromkeys(current_ids.values(), SpaceRole.MEMBER)
+            roles = members | {owner: SpaceRole.OWNER}
             await repository.join(connection, row.id, roles)
-            made = SpaceAccess(connection, actor, owner, row, roles)
-            await made.note("space.create", *sorted(roles.keys() - {owner}))
-            answer.keep = str(row.id)
-            return made.shown()
+            access = SpaceAccess(connection, actor, owner, row, roles)
+            await access.note("space.create", *sorted(roles.keys() - {owner}))
+            answer.new = str(row.id)
+            return access.space()
 
     async def get(self, actor: Actor, space_id: UUID) -> Space:
         """Return a space the actor is a member of."""
         async with self._entered(actor, space_id, "space.read") as space:
-            await space.look("space.read")
-            return space.shown()
+            await space.note_look("space.read")
+            return space.space()
 
     async def list(
         self, actor: Actor, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Space]:
-        """Return the spaces the user is a member of, in the order they were made."""
-        check_range(limit, 1, LARGEST_PAGE, field="limit")
-        after = id_from_cursor(cursor)
+        """Return the spaces the user is a member of, in the order of their creation."""
         async with self._database.system_for(actor) as (connection, actor):
-            me = actor.require_user()
-            rows = await repository.page(connection, me, limit, after)
-            seen = {me: [str(row.id) for row in rows[:limit]]}
-            await audit.note_look(connection, actor, "space.read", seen)
-        items = [Space.model_validate(row) for row in rows[:limit]]
-        more = len(rows) > limit
-        return Page(items=items, next_cursor=to_cursor(str(items[-1].id)) if more else None)
+            user_id = actor.require_user()
+            rows = await repository.page(connection, user_id, limit, cursor)
+            by_owner = {user_id: [str(row.id) for row in rows.items]}
+            await audit.note_look(connection, actor, "space.read", by_owner)
+        return rows.map(Space.model_validate)
 
     async def update(self, actor: Actor, space_id: UUID, changes: SpaceUpdate) -> Space:
         """Change the name or description of a space. For its owners."""
-        given = changes.model_dump(exclude_unset=True)
+        values = changes.model_dump(exclude_unset=True)
         async with self._entered(actor, space_id, "space.update", manages=True) as space:
-            if not given:
-                return space.shown()
-            row = await repository.change(space.connection, space_id, given)
+            if not values:
+                return space.space()
+            row = await repository.change(space.connection, space_id, values)
             await space.note("space.update")
-            return space.shown(row)
+            return space.space(row)
 
     async def delete(self, actor: Actor, space_id: UUID) -> None:
-        """Delete a space. For its owners; who did it can take it back with ``restore``.
+        """Delete a space. For its owners; the same owner can ``restore`` it.
 
-        Raises ``Conflict`` while memories or conversations lie in it, whosever they are;
-        forgotten ones do not count.
+        Raises ``Conflict`` while it holds memories or conversations of any user; forgotten
+        memories do not count.
         """
         async with self._entered(actor, space_id, deletion.ACTION, manages=True) as space:
-            # Memberships go first: whoever writes into the space holds theirs, and is waited for.
-            await deletion.close(space.connection, space.row, space.me)
-            if await repository.holds_anything(space.connection, space_id):
+            # Memberships first: this waits for members who write into the space and hold theirs.
+            await deletion.delete(space.connection, space.row, space.user_id)
+            if await repository.is_in_use(space.connection, space_id):
                 raise Conflict(
-                    "memories or conversations lie in the space; those whose they are "
-                    "forget them first, or leave the space instead",
+                    "the space holds memories or conversations; their owners must forget them "
+                    "first, or you can leave the space instead",
                     field="space_id",
                 )
-            await space.note(deletion.ACTION, *sorted(space.roles.keys() - {space.me}))
+            await space.note(deletion.ACTION, *sorted(space.roles.keys() - {space.user_id}))
 
     async def restore(self, actor: Actor, space_id: UUID) -> Space:
-        """Bring back a space that the actor deleted: members, roles and what was shared.
+        """Restore a space that the actor's user deleted, with members, roles and shared facts.
 
-        Raises ``NotFound`` if the actor's user deleted none of this id, ``Conflict`` if it is
-        there.
+        Raises ``NotFound`` if the user deleted no space of this id, ``Conflict`` if it exists.
         """
         try:
             async with self._database.system_for(actor) as (connection, actor):
-                await deletion.reopen(connection, space_id, actor.require_user())
+                await deletion.restore(connection, space_id, actor.require_user())
                 space = await enter(connection, actor, space_id)
                 assert space is not None
-                await space.note("space.restore", *sorted(space.roles.keys() - {space.me}))
-                return space.shown()
-        except NotFound:
-            await self._refused(actor, "space.restore", space_id)
-            raise
+                await space.note("space.restore", *sorted(space.roles.keys() - {space.user_id}))
+                return space.space()
+        except NotFound as error:
+            await self._backend.refuse(actor, "space.restore", [str(space_id)], error)
 
     async def members(
         self, actor: Actor, space_id: UUID, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Member]:
-        """Return the members of a space, those first who have been known longest."""
-        check_range(limit, 1, LARGEST_PAGE, field="limit")
-        after = id_from_cursor(cursor)
+        """Return the members of a space, by id: the longest known users first."""
         async with self._entered(actor, space_id, "space.members.read") as space:
-            rows = await repository.members(space.connection, space_id, limit, after)
-            await space.look("space.members.read", *(row.user_id for row in rows[:limit]))
-        items = [Member.model_validate(row) for row in rows[:limit]]
-        more = len(rows) > limit
-        return Page(items=items, next_cursor=to_cursor(str(items[-1].user_id)) if more else None)
+            rows = await repository.members(space.connection, space_id, limit, cursor)
+            await space.note_look("space.members.read", *(row.user_id for row in rows.items))
+        return rows.map(Member.model_validate)
 
     async def add_member(
         self,
@@ -156,73 +147,78 @@ class Spaces:
         *,
         idempotency_key: str | None = None,
     ) -> Member:
-        """Let somebody join, who then sees what is shared. For owners.
+        """Add a member, who then sees all shared facts. For owners.
 
-        Raises ``NotFound`` for an unknown user and ``Conflict`` for one who is a member.
+        Raises ``NotFound`` for an unknown user and ``Conflict`` for a member.
         """
-        action, who = "space.members.add", member.user_id
+        action, user_id = "space.members.add", member.user_id
         async with (
-            self._entered(actor, space_id, action, manages=True, people=[who]) as space,
+            self._entered(actor, space_id, action, manages=True, people=[user_id]) as space,
             once(
                 space.connection, space.actor, action, idempotency_key, (space_id, member)
-            ) as past,
+            ) as answer,
         ):
-            now = (await held(space.connection, {who}, field="user_id"))[who]
-            if past.earlier is None and now in space.roles:
+            current_ids = await hold_all(space.connection, {user_id}, field="user_id")
+            current_id = current_ids[user_id]
+            if answer.earlier is None and current_id in space.roles:
                 raise Conflict("is a member already", field="user_id")
-            if past.earlier is None:
-                await repository.join(space.connection, space_id, {now: member.role})
-                await space.note(action, now)
-                past.keep = str(now)
-            return await member_of(space, now)
+            if answer.earlier is None:
+                await repository.join(space.connection, space_id, {current_id: member.role})
+                await space.note(action, current_id)
+                answer.new = str(current_id)
+            return await get_member(space, current_id)
 
-    async def change_member(
-        self, actor: Actor, space_id: UUID, user_id: UUID, change: MemberUpdate
+    async def update_member(
+        self, actor: Actor, space_id: UUID, member_id: UUID, changes: MemberUpdate
     ) -> Member:
-        """Give a member another role, or hand one's own over to them. For owners.
+        """Change a member's role, or hand over one's own. For owners.
 
-        Raises ``Conflict`` where nobody would be owner any more.
+        Raises ``Conflict`` where the space would have no owner.
         """
         action = "space.members.change"
-        async with self._entered(actor, space_id, action, manages=True, people=[user_id]) as space:
-            who = await member_meant(space, user_id)
-            changes: dict[UUID, SpaceRole] = {who: change.role}
-            if change.hand_over and who != space.me:
-                changes[space.me] = SpaceRole.MEMBER
-            check_owned(space, changes)
-            await repository.join(space.connection, space_id, changes)
-            await space.note(action, who)
-            return await member_of(space, who)
+        async with self._entered(
+            actor, space_id, action, manages=True, people=[member_id]
+        ) as space:
+            current_id = await find_member_id(space, member_id)
+            roles: dict[UUID, SpaceRole] = {current_id: changes.role}
+            if changes.hand_over and current_id != space.user_id:
+                roles[space.user_id] = SpaceRole.MEMBER
+            check_owned(space, roles)
+            await repository.join(space.connection, space_id, roles)
+            await space.note(action, current_id)
+            return await get_member(space, current_id)
 
-    async def remove_member(self, actor: Actor, space_id: UUID, user_id: UUID) -> None:
-        """End somebody's membership, which is for owners, or one's own: see ``leave``."""
-        if user_id in {actor.user_id, *actor.merged_ids}:
+    async def remove_member(self, actor: Actor, space_id: UUID, member_id: UUID) -> None:
+        """Remove a member, which is for owners, or oneself: see ``leave``."""
+        if member_id in {actor.user_id, *actor.merged_ids}:
             await self.leave(actor, space_id)
             return
+        action = "space.members.remove"
         async with self._entered(
-            actor, space_id, "space.members.remove", manages=True, people=[user_id]
+            actor, space_id, action, manages=True, people=[member_id]
         ) as space:
-            await self._go(space, await member_meant(space, user_id))
+            await self._end_membership(space, await find_member_id(space, member_id))
 
     async def leave(self, actor: Actor, space_id: UUID) -> None:
         """End the actor's own membership.
 
-        They no longer see what others shared, and keep what is their own: what they shared
-        stays shared until they unshare or delete it. Raises ``Conflict`` if they are the last
-        owner and others remain. A space that the last member leaves is deleted.
+        The user no longer sees what others shared. Their own shared facts stay shared until they
+        unshare or delete them. Raises ``Conflict`` for the last owner while others remain. A
+        space is deleted when its last member leaves.
         """
-        me = actor.require_user()
-        async with self._entered(actor, space_id, "space.leave", people=[me]) as space:
-            await self._go(space, space.me)
+        user_id = actor.require_user()
+        async with self._entered(actor, space_id, "space.leave", people=[user_id]) as space:
+            await self._end_membership(space, space.user_id)
 
     @staticmethod
-    async def _go(space: SpaceAccess, who: UUID) -> None:
-        check_owned(space, {who: None})
-        if space.roles.keys() == {who}:
-            await deletion.close(space.connection, space.row, who)
+    async def _end_membership(space: SpaceAccess, user_id: UUID) -> None:
+        check_owned(space, {user_id: None})
+        if space.roles.keys() == {user_id}:
+            await deletion.delete(space.connection, space.row, user_id)
         else:
-            await repository.leave(space.connection, space.row.id, who)
-        await space.note("space.leave" if who == space.me else "space.members.remove", who)
+            await repository.leave(space.connection, space.row.id, user_id)
+        own = user_id == space.user_id
+        await space.note("space.leave" if own else "space.members.remove", user_id)
 
     @asynccontextmanager
     async def _entered(
@@ -234,25 +230,21 @@ class Spaces:
         manages: bool = False,
         people: Collection[UUID] | None = None,
     ) -> AsyncIterator[SpaceAccess]:
-        """Open a transaction in a space that the actor may enter, or that they manage.
+        """Open a transaction in a space of which the actor is a member, or an owner.
 
-        Across owners, since members see who else is one; that they are one is checked here.
-        ``people`` whose membership is about to change are held, and the space is locked.
+        It spans users, since members see each other; membership is checked here. ``people`` whose
+        membership is about to change are held, and the space is locked.
         """
         changing = manages or people is not None
         async with self._database.system_for(actor) as (connection, actor):
             if changing:
-                everybody = await repository.roles(connection, space_id)
-                await users.hold(connection, {*everybody, *(people or ())})
+                members = await repository.roles(connection, space_id)
+                await users.hold(connection, {*members, *(people or ())})
             space = await enter(connection, actor, space_id, lock=changing)
-            if space is not None and (not manages or may_manage(space.roles[space.me])):
+            if space is not None and (not manages or may_manage(space.roles[space.user_id])):
                 yield space
                 return
-        await self._refused(actor, action, space_id)
+        error: RemembrancerError = NotFound("no such space", field="space_id")
         if space is not None:
-            raise Forbidden("this is for the owners of the space")
-        raise NotFound("no such space", field="space_id")
-
-    async def _refused(self, actor: Actor, action: str, space_id: UUID) -> None:
-        async with self._database.transaction(actor) as (connection, actor):
-            await audit.note(connection, actor, action, [str(space_id)], outcome="refused")
+            error = Forbidden("this is for the owners of the space")
+        await self._backend.refuse(actor, action, [str(space_id)], error)

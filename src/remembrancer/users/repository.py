@@ -1,206 +1,248 @@
-"""Users and platform links in the database."""
+"""The only writer of users and platform links."""
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Row, func, select, text, update
+from sqlalchemy import delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from remembrancer.db.keyset import Keyset
+from remembrancer.db.rows import all_rows, first_row
+from remembrancer.db.sql import statement
 from remembrancer.db.tables import agents, platform_links, users
 from remembrancer.ids import SHARED_OWNER
+from remembrancer.paging import Page
+from remembrancer.users.rows import KnownUserRow, LinkRow, PlatformUserRow, UserRow
 
-_RESOLVE = text("""
-    WITH linked AS (
-        INSERT INTO platform_links (platform, platform_user_id, user_id)
-        VALUES (:platform, :platform_user_id, :new_id)
-        ON CONFLICT DO NOTHING
-        RETURNING user_id
-    )
-    INSERT INTO users (id, display_name, time_zone)
-    SELECT user_id, :display_name, coalesce(:time_zone, 'UTC') FROM linked
-""")
-
-
-# Users first, then the memories of those on the page: the count of 500,000 is not paid for 50.
-_KNOWN = text("""
-    SELECT u.id, u.display_name, u.created_at, counted.memory_count
-      FROM (SELECT * FROM users
-             WHERE id <> :shared_owner AND merged_into IS NULL
-             ORDER BY id LIMIT :limit OFFSET :offset) AS u
-     CROSS JOIN LATERAL (
-           SELECT count(*) AS memory_count
-             FROM memories AS m
-            WHERE m.owner_id = u.id AND m.status = 'active'
-              AND (CAST(:agent_id AS uuid) IS NULL OR m.agent_id IS NULL
-                   OR m.agent_id = :agent_id)
-           ) AS counted
-     ORDER BY u.id
-""")
+_sql = partial(statement, "remembrancer.users", "users")
+_ORDER: Final = Keyset("users", users.c.id)
+_CURRENT: Final = (users.c.id != SHARED_OWNER, users.c.merged_into.is_(None))
 
 
 async def create_if_new(connection: AsyncConnection, new_id: UUID, **identity: str | None) -> None:
-    """Create a user and their link unless the link exists.
-
-    The link's primary key decides a race: whoever loses waits, then creates nothing.
-    """
-    await connection.execute(_RESOLVE, {"new_id": new_id, **identity})
+    """Create a user and their link unless the link exists."""
+    await connection.execute(_sql("create_if_new"), {"new_id": new_id, **identity})
 
 
 async def refresh(
     connection: AsyncConnection, user_id: UUID, display_name: str | None, time_zone: str | None
-) -> Row[Any] | None:
-    """Set the last-known name and zone where they differ; return the row if they did."""
-    changes = {"display_name": display_name, "time_zone": time_zone}
-    known = {name: value for name, value in changes.items() if value is not None}
-    differs = [users.c[name] != value for name, value in known.items()]
-    if not known:
+) -> UserRow | None:
+    """Set the last-known name and zone where they differ; return the user if they did."""
+    given = {"display_name": display_name, "time_zone": time_zone}
+    values = {name: value for name, value in given.items() if value is not None}
+    if not values:
         return None
-    statement = (
+    change = (
         update(users)
         .where(users.c.id == user_id)
-        .where(differs[0] if len(differs) == 1 else differs[0] | differs[1])
-        .values(**known, version=users.c.version + 1, updated_at=func.now())
+        .where(or_(*(users.c[name] != value for name, value in values.items())))
+        .values(**values, version=users.c.version + 1, updated_at=func.now())
         .returning(users)
     )
-    row: Row[Any] | None = (await connection.execute(statement)).first()
-    return row
+    return await first_row(connection, UserRow, change)
 
 
-async def find(
-    connection: AsyncConnection, user_id: UUID, *, lock: bool = False
-) -> Row[Any] | None:
+async def find(connection: AsyncConnection, user_id: UUID, *, lock: bool = False) -> UserRow | None:
     """Return the user, following merges to the survivor; locked if asked."""
     if user_id == SHARED_OWNER:
         return None
-    statement = select(users).where(users.c.id == user_id)
-    if lock:
-        statement = statement.with_for_update()
-    row = (await connection.execute(statement)).first()
+    query = select(users).where(users.c.id == user_id)
+    row = await first_row(connection, UserRow, query.with_for_update() if lock else query)
     if row is not None and row.merged_into is not None:
         return await find(connection, row.merged_into, lock=lock)
     return row
 
 
 async def hold(connection: AsyncConnection, user_ids: Collection[UUID]) -> dict[UUID, UUID]:
-    """Return who each known user is now, by the id asked for; nobody merges them meanwhile.
+    """Hold users against merges and erasures; return each known user's current id, by old id.
 
-    Whoever writes for a user holds them: a merge or an erasure waits for the transaction's end,
-    and one that was first shows here.
+    Everybody who writes for a user holds them: a merge or an erasure waits for the transaction's
+    end, and an earlier one shows here.
     """
-    wanted = set(user_ids) - {SHARED_OWNER}
+    to_lock = set(user_ids) - {SHARED_OWNER}
     while True:
-        known = (
+        query = (
             select(users.c.id, users.c.merged_into)
-            .where(users.c.id.in_(wanted))
+            .where(users.c.id.in_(to_lock))
             .order_by(users.c.id)
             .with_for_update(read=True, key_share=True)
         )
-        now = {row.id: row.merged_into or row.id for row in await connection.execute(known)}
-        # Who is asked for by a former id is written for as the survivor.
-        if now.keys() >= set(now.values()):
-            return {user_id: now[user_id] for user_id in set(user_ids) & now.keys()}
-        wanted |= set(now.values())
+        current = {row.id: row.merged_into or row.id for row in await connection.execute(query)}
+        # Writes for a former id go to the survivor, who is held too.
+        if current.keys() >= set(current.values()):
+            return {user_id: current[user_id] for user_id in set(user_ids) & current.keys()}
+        to_lock |= set(current.values())
+
+
+async def lock(connection: AsyncConnection, user_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+    """Lock users against every other writer; return each known user's current id, by old id."""
+    locked: set[UUID] = set()
+    while True:
+        known = select(users.c.id, users.c.merged_into).where(users.c.id.in_(user_ids))
+        current = {row.id: row.merged_into or row.id for row in await connection.execute(known)}
+        if locked >= set(current.values()):
+            return current
+        # The wait may have been for a merge: then the survivor is locked too.
+        query = select(users.c.id).where(users.c.id.in_(current.values())).order_by(users.c.id)
+        locked |= set((await connection.execute(query.with_for_update())).scalars())
 
 
 async def find_by_platform(
     connection: AsyncConnection, platform: str, platform_user_id: str
-) -> Row[Any] | None:
-    """Return the user a platform id belongs to."""
-    statement = (
+) -> UserRow | None:
+    """Return the user that a platform id belongs to."""
+    query = (
         select(users)
         .join(platform_links, platform_links.c.user_id == users.c.id)
         .where(platform_links.c.platform == platform)
         .where(platform_links.c.platform_user_id == platform_user_id)
     )
-    return (await connection.execute(statement)).first()
+    return await first_row(connection, UserRow, query)
 
 
 async def on_platform(
     connection: AsyncConnection, platform: str, platform_user_ids: Sequence[str]
-) -> dict[str, Row[*tuple[Any, ...]]]:
+) -> dict[str, PlatformUserRow]:
     """Return the users that platform ids belong to, by platform id."""
-    statement = (
+    query = (
         select(platform_links.c.platform_user_id, users.c.id, users.c.display_name)
         .join(users, platform_links.c.user_id == users.c.id)
         .where(platform_links.c.platform == platform)
         .where(platform_links.c.platform_user_id.in_(platform_user_ids))
     )
-    return {row.platform_user_id: row for row in await connection.execute(statement)}
+    return {row.platform_user_id: row for row in await all_rows(connection, PlatformUserRow, query)}
 
 
-async def links_of(connection: AsyncConnection, user_ids: Sequence[UUID]) -> Sequence[Row[Any]]:
+async def links_of(connection: AsyncConnection, user_ids: Sequence[UUID]) -> list[LinkRow]:
     """Return the links of several users, in a fixed order."""
-    statement = (
+    query = (
         select(platform_links)
         .where(platform_links.c.user_id.in_(user_ids))
         .order_by(platform_links.c.platform, platform_links.c.platform_user_id)
     )
-    return (await connection.execute(statement)).all()
+    return await all_rows(connection, LinkRow, query)
 
 
 async def add_link(
     connection: AsyncConnection, user_id: UUID, platform: str, platform_user_id: str
 ) -> UUID:
-    """Link a platform id to a user unless it is taken; return whose it is now."""
+    """Link a platform id to a user unless it is taken; return the user it belongs to."""
     values = {"platform": platform, "platform_user_id": platform_user_id}
     await connection.execute(
         insert(platform_links).values(**values, user_id=user_id).on_conflict_do_nothing()
     )
-    statement = select(platform_links.c.user_id).filter_by(**values)
-    return UUID(str((await connection.execute(statement)).scalar_one()))
+    query = select(platform_links.c.user_id).filter_by(**values)
+    return UUID(str((await connection.execute(query)).scalar_one()))
 
 
-async def page(connection: AsyncConnection, limit: int, after: UUID | None) -> Sequence[Row[Any]]:
-    """Return users in the order they came, one more than ``limit``."""
-    statement = (
-        select(users)
-        .where(users.c.id != SHARED_OWNER, users.c.merged_into.is_(None))
-        .order_by(users.c.id)
-        .limit(limit + 1)
+async def remove_link(
+    connection: AsyncConnection, user_id: UUID, platform: str, platform_user_id: str
+) -> bool:
+    """Remove a link of a user; return False where there is none."""
+    removal = delete(platform_links).filter_by(
+        user_id=user_id, platform=platform, platform_user_id=platform_user_id
     )
-    if after is not None:
-        statement = statement.where(users.c.id > after)
-    return (await connection.execute(statement)).all()
+    return (await connection.execute(removal)).rowcount > 0
 
 
-async def named(connection: AsyncConnection, name: str, limit: int) -> Sequence[Row[Any]]:
-    """Return users of a name, in any case, in the order they came."""
-    statement = (
+async def page(connection: AsyncConnection, limit: int, cursor: str | None) -> Page[UserRow]:
+    """Return users in the order of their creation."""
+    return await _ORDER.page(connection, UserRow, select(users).where(*_CURRENT), limit, cursor)
+
+
+async def named(connection: AsyncConnection, name: str, limit: int) -> list[UserRow]:
+    """Return users of a name, in any case, in the order of their creation."""
+    query = (
         select(users)
-        .where(users.c.id != SHARED_OWNER, users.c.merged_into.is_(None))
-        .where(func.lower(users.c.display_name) == func.lower(name))
+        .where(*_CURRENT, func.lower(users.c.display_name) == func.lower(name))
         .order_by(users.c.id)
         .limit(limit)
     )
-    return (await connection.execute(statement)).all()
+    return await all_rows(connection, UserRow, query)
 
 
 async def known(
     connection: AsyncConnection, agent_id: UUID | None, limit: int, offset: int
-) -> Sequence[Row[Any]]:
-    """Return users in the order they came, each with how many memories an agent may use."""
+) -> list[KnownUserRow]:
+    """Return users in the order of their creation, with their memories that an agent may use."""
     binds = {
         "shared_owner": SHARED_OWNER,
         "agent_id": agent_id,
         "limit": limit,
         "offset": offset,
     }
-    return (await connection.execute(_KNOWN, binds)).all()
+    return await all_rows(connection, KnownUserRow, _sql("known"), binds)
 
 
 async def count(connection: AsyncConnection) -> int:
-    """Return how many users there are."""
-    statement = (
-        select(func.count())
-        .select_from(users)
-        .where(users.c.id != SHARED_OWNER, users.c.merged_into.is_(None))
-    )
-    return int((await connection.execute(statement)).scalar_one())
+    """Return the number of users."""
+    query = select(func.count()).select_from(users).where(*_CURRENT)
+    return int((await connection.execute(query)).scalar_one())
 
 
 async def has_agent(connection: AsyncConnection, agent_id: UUID) -> bool:
-    """Say whether there is such an agent."""
-    statement = select(agents.c.id).where(agents.c.id == agent_id, agents.c.deleted_at.is_(None))
-    return (await connection.execute(statement)).first() is not None
+    """Return whether the agent exists."""
+    query = select(agents.c.id).where(agents.c.id == agent_id, agents.c.deleted_at.is_(None))
+    return (await connection.execute(query)).first() is not None
+
+
+async def set_toggle(connection: AsyncConnection, user_id: UUID, allow: bool | None) -> UserRow:
+    """Set the deprecated toggle; no preference says yet what it says now."""
+    change = (
+        update(users)
+        .where(users.c.id == user_id)
+        .values(allow_agent_specific_memory=allow, toggle_migrated_at=None)
+        .returning(users)
+    )
+    row = await first_row(connection, UserRow, change)
+    assert row is not None
+    return row
+
+
+async def with_toggle_off(connection: AsyncConnection, after: UUID, limit: int) -> list[UUID]:
+    """Return users whose deprecated toggle is off, locked, by id."""
+    binds = {"after": after, "limit": limit}
+    return list((await connection.execute(_sql("with_toggle_off"), binds)).scalars())
+
+
+async def set_toggle_migrated(connection: AsyncConnection, user_ids: Sequence[UUID]) -> None:
+    """Note that preferences say what the toggle of these users says."""
+    await connection.execute(_sql("set_toggle_migrated"), {"user_ids": list(user_ids)})
+
+
+async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> dict[str, Any]:
+    """Merge the giver into the taker, with their links; return what ``transfer_back`` needs."""
+    both = {"giver": giver, "taker": taker}
+    links = await all_rows(connection, dict, _sql("transfer_links"), both)
+    forwarded = (await connection.execute(_sql("forward_merged"), both)).scalars()
+    record = {"links": links, "forwarded": [str(user_id) for user_id in forwarded]}
+    await connection.execute(_sql("set_merged"), both)
+    return record
+
+
+async def transfer_back(
+    connection: AsyncConnection, giver: UUID, taker: UUID, record: Mapping[str, Any]
+) -> None:
+    """Undo :func:`transfer`."""
+    both = {"giver": giver, "taker": taker}
+    await connection.execute(_sql("forward_merged_back"), both | {"forwarded": record["forwarded"]})
+    await connection.execute(_sql("set_unmerged"), {"giver": giver})
+    columns = {
+        "platforms": [link["platform"] for link in record["links"]],
+        "platform_user_ids": [link["platform_user_id"] for link in record["links"]],
+    }
+    await connection.execute(_sql("transfer_links_back"), both | columns)
+
+
+async def erase(connection: AsyncConnection, user_id: UUID) -> Counter[str]:
+    """Delete a user with the users merged into them and their links; return the rows deleted."""
+    links = delete(platform_links).where(platform_links.c.user_id == user_id)
+    everybody = delete(users).where(or_(users.c.id == user_id, users.c.merged_into == user_id))
+    return Counter(
+        platform_links=(await connection.execute(links)).rowcount,
+        users=(await connection.execute(everybody)).rowcount,
+    )

@@ -58,7 +58,7 @@ async def set_policy(request: SessionRequest, form: CheckedForm) -> Response:
     if allow is None:
         raise InvalidInput("must be true or false", field="allow")
     wanted_ = PolicyUpdate(allow_agent_specific_memory_globally=allow)
-    await request.app.policies.put(request.actor, wanted_)
+    await request.app.policies.set(request.actor, wanted_)
     request.notify(
         "Agent-specific memory is allowed again; preferences count as before."
         if allow

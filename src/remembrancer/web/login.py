@@ -21,9 +21,9 @@ async def login(request: Request, token: str) -> Response:
     try:
         session = state.sessions.redeem(token)
     except Unauthenticated:
-        await state.memory.sign_ins.refused(None, entry_point=ENTRY_POINT)
+        await state.memory.sign_ins.refuse(None, entry_point=ENTRY_POINT)
         raise
-    await state.memory.sign_ins.entered(Actor(Role.ADMIN, entry_point=ENTRY_POINT))
+    await state.memory.sign_ins.start(Actor(Role.ADMIN, entry_point=ENTRY_POINT))
     return _entered(request, session, "/")
 
 
@@ -44,9 +44,9 @@ async def sign_in_by_key(request: Request, form: PostedForm) -> Response:
         if actor.role is Role.SERVICE:
             raise Forbidden("a service key is for programs; sign in as an admin or a user")
     except (Unauthenticated, Forbidden) as error:
-        await memory.sign_ins.refused(secret, entry_point=ENTRY_POINT)
+        await memory.sign_ins.refuse(secret, entry_point=ENTRY_POINT)
         return signed_out(request, error.reason, status=error.status)
-    await memory.sign_ins.entered(actor)
+    await memory.sign_ins.start(actor)
     session = request.app.state.sessions.start(actor.key_id)
     return _entered(request, session, _inside(form.get("next")))
 
@@ -66,7 +66,7 @@ def _entered(request: Request, session: Session, to: str) -> Response:
 @router.post("/signout", dependencies=[FORM_CHECK])
 async def sign_out(request: SessionRequest) -> Response:
     """End the session."""
-    await request.app.sign_ins.left(request.actor)
+    await request.app.sign_ins.end(request.actor)
     request.http.app.state.sessions.end(request.session)
     answer = RedirectResponse("/signin", status_code=303)
     answer.delete_cookie(COOKIE)

@@ -45,7 +45,7 @@ async def set_all(request: UserRequest, form: CheckedForm) -> Response:
     else:
         scope = _scope(form)
         update = PreferencesUpdate(allow_agent_specific_memory=scope is Scope.AGENT, all=True)
-        done = await request.app.preferences.put_many(request.actor, request.user.id, update)
+        done = await request.app.preferences.set_many(request.actor, request.user.id, update)
         changed = labels.plural(done.created + done.changed, "preference")
         request.notify(f"{changed} set to {labels.SCOPES[scope].lower()}.")
     return request.redirect(f"{request.base}/agents")
@@ -62,7 +62,7 @@ def _scope(form: Form, field: str = "scope") -> Scope:
 async def set_preference(request: UserRequest, agent_id: UUID, form: CheckedForm) -> Response:
     """Set whether an agent keeps memories of its own."""
     scope = _scope(form)
-    await request.app.preferences.put(
+    await request.app.preferences.set(
         request.actor,
         request.user.id,
         agent_id,

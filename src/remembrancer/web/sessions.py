@@ -119,7 +119,7 @@ class Sessions:
         if session.key_id is None:
             return Actor(Role.ADMIN, entry_point=ENTRY_POINT)
         try:
-            return await app.keys.standing(session.key_id, entry_point=ENTRY_POINT)
+            return await app.keys.authenticate_id(session.key_id, entry_point=ENTRY_POINT)
         except Unauthenticated:
             self.end(session)
             return None

@@ -162,7 +162,7 @@ async def change_member(
         handing = form.get("role") == "hand_over"
         given = {"role": SpaceRole.OWNER, "hand_over": True} if handing else form.values("role")
         wanted = made(MemberUpdate, **given)
-        member = await request.app.spaces.change_member(
+        member = await request.app.spaces.update_member(
             request.user_actor, space_id, member_id, wanted
         )
     except RemembrancerError as error:

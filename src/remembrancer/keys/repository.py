@@ -1,0 +1,96 @@
+"""The only writer of API keys."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, delete, func, insert, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from remembrancer.db.rows import all_rows, first_row, one_row
+from remembrancer.db.tables import api_keys, users
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """An API key, with the hash of its secret."""
+
+    id: UUID
+    name: str
+    role: str
+    user_id: UUID | None
+    hash: bytes
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class HolderRow:
+    """A valid key with the current and the former ids of its user."""
+
+    id: UUID
+    role: str
+    user_id: UUID | None
+    merged_ids: Sequence[UUID]
+
+
+async def add(connection: AsyncConnection, values: dict[str, Any]) -> KeyRow:
+    """Insert a key and return it."""
+    return await one_row(connection, KeyRow, insert(api_keys).values(values).returning(api_keys))
+
+
+async def find_by_hash(connection: AsyncConnection, key_hash: bytes) -> KeyRow | None:
+    """Return a key by the hash of its secret, whether or not it is valid."""
+    query = select(api_keys).where(api_keys.c.hash == key_hash)
+    return await first_row(connection, KeyRow, query)
+
+
+async def list_all(connection: AsyncConnection) -> list[KeyRow]:
+    """Return all keys, the oldest first."""
+    return await all_rows(connection, KeyRow, select(api_keys).order_by(api_keys.c.id))
+
+
+async def revoke(connection: AsyncConnection, key_id: UUID) -> KeyRow | None:
+    """Revoke a key and return it; the time of an earlier revocation stays."""
+    change = (
+        update(api_keys)
+        .where(api_keys.c.id == key_id)
+        .values(revoked_at=func.coalesce(api_keys.c.revoked_at, func.now()))
+        .returning(api_keys)
+    )
+    return await first_row(connection, KeyRow, change)
+
+
+async def holder(connection: AsyncConnection, condition: ColumnElement[bool]) -> HolderRow | None:
+    """Return the valid key that meets a condition."""
+    person, former = users.alias(), users.alias()
+    survivor = func.coalesce(person.c.merged_into, person.c.id)
+    merged_ids = func.array(
+        select(former.c.id).where(former.c.merged_into == survivor).scalar_subquery()
+    )
+    query = (
+        select(
+            api_keys.c.id,
+            api_keys.c.role,
+            func.coalesce(person.c.merged_into, api_keys.c.user_id).label("user_id"),
+            merged_ids.label("merged_ids"),
+        )
+        .outerjoin(person, person.c.id == api_keys.c.user_id)
+        .where(
+            condition,
+            api_keys.c.revoked_at.is_(None),
+            or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > func.now()),
+        )
+    )
+    return await first_row(connection, HolderRow, query)
+
+
+async def erase(connection: AsyncConnection, user_id: UUID) -> Counter[str]:
+    """Delete the keys of a user and of users merged into them; return the rows deleted."""
+    people = select(users.c.id).where(or_(users.c.id == user_id, users.c.merged_into == user_id))
+    removal = delete(api_keys).where(api_keys.c.user_id.in_(people))
+    return Counter(api_keys=(await connection.execute(removal)).rowcount)

@@ -1,0 +1,68 @@
+"""Rows of preferences and of the policy."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from remembrancer.access import ScopeFacts
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceRow:
+    """A user's preference for an agent."""
+
+    user_id: UUID
+    agent_id: UUID
+    id: UUID
+    allow_agent_specific_memory: bool
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeRow(ScopeFacts):
+    """What decides the scope of a user with an agent."""
+
+    user_id: UUID
+    agent_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceKeyRow:
+    """The user and the agent of a preference."""
+
+    user_id: UUID
+    agent_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow(PreferenceKeyRow):
+    """A preference that was set."""
+
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRow:
+    """The admin's policy."""
+
+    singleton: bool
+    allow_agent_specific_memory: bool
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CellRow:
+    """How many users have one value of the toggle and these numbers of agents.
+
+    ``off_global`` is the number of agents with a preference that is off and a global default.
+    """
+
+    toggle: bool | None
+    off_global: int
+    off_agent: int
+    on_global: int
+    on_agent: int
+    none_global: int
+    none_agent: int
+    users: int

@@ -1,0 +1,70 @@
+-- Spaces and their members.
+
+-- name: add_members_back
+-- Members come back under their current ids; unknown users do not.
+INSERT INTO space_members (user_id, space_id, role, joined_at)
+SELECT DISTINCT ON (coalesce(u.merged_into, u.id))
+       coalesce(u.merged_into, u.id), :space_id, m.role, m.joined_at
+  FROM unnest(CAST(:user_ids AS uuid[]), CAST(:roles AS text[]),
+              CAST(:joined_at AS timestamptz[])) AS m (user_id, role, joined_at)
+  JOIN users AS u ON u.id = m.user_id
+ ORDER BY coalesce(u.merged_into, u.id), m.role DESC;
+
+-- name: transfer
+-- An owner stays one: of two roles in a space the taker gets the higher.
+WITH given AS (
+    DELETE FROM space_members WHERE user_id = :giver RETURNING *
+),
+had AS (
+    SELECT space_id, role FROM space_members WHERE user_id = :taker
+),
+taken AS (
+    INSERT INTO space_members AS m (user_id, space_id, role, joined_at)
+    SELECT :taker, space_id, role, joined_at FROM given
+    ON CONFLICT (user_id, space_id) DO UPDATE
+       SET role = CASE WHEN excluded.role = 'owner' THEN 'owner' ELSE m.role END
+)
+SELECT CAST(g.space_id AS text) AS space_id, g.role, h.role AS had
+  FROM given AS g
+  LEFT JOIN had AS h USING (space_id);
+
+-- name: transfer_created
+UPDATE spaces SET created_by = :taker WHERE created_by = :giver RETURNING id;
+
+-- name: transfer_created_back
+UPDATE spaces SET created_by = :giver
+ WHERE created_by = :taker AND id = ANY (CAST(:made AS uuid[]));
+
+-- name: add_members_again
+INSERT INTO space_members (user_id, space_id, role)
+SELECT :giver, s.space_id, s.role
+  FROM unnest(CAST(:space_ids AS uuid[]), CAST(:roles AS text[])) AS s (space_id, role)
+  JOIN spaces ON spaces.id = s.space_id;
+
+-- name: set_earlier_roles
+UPDATE space_members AS m SET role = s.had
+  FROM unnest(CAST(:space_ids AS uuid[]), CAST(:had AS text[])) AS s (space_id, had)
+ WHERE m.user_id = :taker AND m.space_id = s.space_id AND s.had IS NOT NULL;
+
+-- name: remove_new_members
+DELETE FROM space_members AS m
+ USING unnest(CAST(:space_ids AS uuid[]), CAST(:had AS text[])) AS s (space_id, had)
+ WHERE m.user_id = :taker AND m.space_id = s.space_id AND s.had IS NULL;
+
+-- name: promote_heirs
+-- A space without an owner gets its longest member as one.
+UPDATE space_members AS m SET role = 'owner'
+  FROM (SELECT DISTINCT ON (space_id) space_id, user_id
+          FROM space_members
+         WHERE space_id = ANY (CAST(:ids AS uuid[]))
+         ORDER BY space_id, joined_at, user_id) AS first
+ WHERE m.space_id = first.space_id AND m.user_id = first.user_id
+   AND NOT EXISTS (SELECT FROM space_members AS o
+                    WHERE o.space_id = m.space_id AND o.role = 'owner');
+
+-- name: erase_empty
+-- Memories of a former member keep their space, which nobody enters.
+DELETE FROM spaces AS s
+ WHERE s.id = ANY (CAST(:ids AS uuid[]))
+   AND NOT EXISTS (SELECT FROM space_members AS m WHERE m.space_id = s.id)
+   AND NOT EXISTS (SELECT FROM memories AS m WHERE m.space_id = s.id);

@@ -1,0 +1,49 @@
+"""Rows of users."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class UserRow:
+    """A user."""
+
+    id: UUID
+    display_name: str
+    time_zone: str
+    allow_agent_specific_memory: bool | None
+    toggle_migrated_at: datetime | None
+    merged_into: UUID | None
+    version: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRow:
+    """A platform link."""
+
+    platform: str
+    platform_user_id: str
+    user_id: UUID
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformUserRow:
+    """A user by platform id."""
+
+    platform_user_id: str
+    id: UUID
+    display_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownUserRow:
+    """A user with the number of memories that an agent may use."""
+
+    id: UUID
+    display_name: str
+    created_at: datetime
+    memory_count: int

@@ -1,0 +1,63 @@
+-- Users and their platform links.
+
+-- name: create_if_new
+-- The primary key of the link decides a race: the second writer waits, then creates nothing.
+WITH link AS (
+    INSERT INTO platform_links (platform, platform_user_id, user_id)
+    VALUES (:platform, :platform_user_id, :new_id)
+    ON CONFLICT DO NOTHING
+    RETURNING user_id
+)
+INSERT INTO users (id, display_name, time_zone)
+SELECT user_id, :display_name, coalesce(:time_zone, 'UTC') FROM link;
+
+-- name: known
+-- Users first, then the memories of those on the page: no count over 500,000 users for 50.
+SELECT u.id, u.display_name, u.created_at, counted.memory_count
+  FROM (SELECT * FROM users
+         WHERE id <> :shared_owner AND merged_into IS NULL
+         ORDER BY id LIMIT :limit OFFSET :offset) AS u
+ CROSS JOIN LATERAL (
+       SELECT count(*) AS memory_count
+         FROM memories AS m
+        WHERE m.owner_id = u.id AND m.status = 'active'
+          AND (CAST(:agent_id AS uuid) IS NULL OR m.agent_id IS NULL
+               OR m.agent_id = :agent_id)
+       ) AS counted
+ ORDER BY u.id;
+
+-- name: transfer_links
+UPDATE platform_links SET user_id = :taker WHERE user_id = :giver
+RETURNING platform, platform_user_id;
+
+-- name: forward_merged
+UPDATE users SET merged_into = :taker WHERE merged_into = :giver RETURNING id;
+
+-- name: set_merged
+UPDATE users SET merged_into = :taker, version = version + 1, updated_at = now()
+ WHERE id = :giver;
+
+-- name: transfer_links_back
+UPDATE platform_links SET user_id = :giver
+ WHERE user_id = :taker AND (platform, platform_user_id) IN (
+       SELECT * FROM unnest(CAST(:platforms AS text[]), CAST(:platform_user_ids AS text[])));
+
+-- name: forward_merged_back
+UPDATE users SET merged_into = :giver
+ WHERE merged_into = :taker AND id = ANY (CAST(:forwarded AS uuid[]));
+
+-- name: set_unmerged
+UPDATE users SET merged_into = NULL, version = version + 1, updated_at = now()
+ WHERE id = :giver;
+
+-- name: with_toggle_off
+SELECT id FROM users
+ WHERE allow_agent_specific_memory IS FALSE AND merged_into IS NULL
+   AND id > :after
+ ORDER BY id
+ LIMIT :limit
+   FOR NO KEY UPDATE;
+
+-- name: set_toggle_migrated
+UPDATE users SET toggle_migrated_at = now()
+ WHERE id = ANY (CAST(:user_ids AS uuid[])) AND toggle_migrated_at IS NULL;
