@@ -76,7 +76,7 @@ async def asking(bench: Bench, items: int) -> dict[str, Any]:
     first = (time.perf_counter() - began) * 1e3
     for n, question in enumerate(bench.chat.lines(bench.repeat + 5)):
         calls = {
-            "recall": memory.recalls.recall(actor, RecallQuery(query=question, limit=10)),
+            "recall": memory.memories.recall(actor, RecallQuery(query=question, limit=10)),
             "context": memory.conversations.context(
                 actor, ContextQuery(conversation_id=conversation, message=question, window=20)
             ),

@@ -475,31 +475,27 @@ class PythonDoor(Door):
         return await self._tried(lambda: self.memory.users.get(self.actor, _id(user_id)))
 
     async def links(self, user: Any) -> list[Json]:
-        return await self._tried(lambda: self.memory.identity.links(self.actor, _id(user)))
+        return await self._tried(lambda: self.memory.users.links(self.actor, _id(user)))
 
     async def link(self, user: Any, **link: Any) -> Json:
         wanted = _parsed(PlatformLink, link)
-        return await self._tried(lambda: self.memory.identity.link(self.actor, _id(user), wanted))
+        return await self._tried(lambda: self.memory.users.link(self.actor, _id(user), wanted))
 
     async def unlink(self, user: Any, **link: Any) -> None:
         wanted = _parsed(PlatformLink, link)
-        await self._tried(lambda: self.memory.identity.unlink(self.actor, _id(user), wanted))
+        await self._tried(lambda: self.memory.users.unlink(self.actor, _id(user), wanted))
 
     async def merge(self, user: Any, other: Any) -> Json:
-        return await self._tried(
-            lambda: self.memory.identity.merge(self.actor, _id(user), _id(other))
-        )
+        return await self._tried(lambda: self.memory.users.merge(self.actor, _id(user), _id(other)))
 
     async def preview_merge(self, user: Any, other: Any) -> Json:
         return await self._tried(
-            lambda: self.memory.identity.preview_merge(self.actor, _id(user), _id(other))
+            lambda: self.memory.users.preview_merge(self.actor, _id(user), _id(other))
         )
 
     async def unmerge(self, user: Any, undo_id: Any) -> Json:
         which = _parsed(UUID, undo_id)
-        return await self._tried(
-            lambda: self.memory.identity.undo_merge(self.actor, _id(user), which)
-        )
+        return await self._tried(lambda: self.memory.users.undo_merge(self.actor, _id(user), which))
 
     async def as_admin(self) -> "PythonDoor":
         return replace(self, actor=Actor(Role.ADMIN))
@@ -593,13 +589,11 @@ class PythonDoor(Door):
         return await self._tried(lambda: self.memory.moves.undo(self.actor, _id(user), which))
 
     async def erase_user(self, user: Any, **how: Any) -> Json:
-        return await self._tried(
-            lambda: self.memory.erasure.erase_user(self.actor, _id(user), **how)
-        )
+        return await self._tried(lambda: self.memory.users.erase(self.actor, _id(user), **how))
 
     async def erase_memory(self, memory_id: str, *, user: Any = None, **how: Any) -> Json:
         return await self._tried(
-            lambda: self.memory.erasure.erase_memory(self._for(user), memory_id, **how)
+            lambda: self.memory.memories.erase(self._for(user), memory_id, **how)
         )
 
     async def erase_message(
@@ -607,19 +601,19 @@ class PythonDoor(Door):
     ) -> Json:
         where, which = _parsed(UUID, conversation_id), _parsed(UUID, message_id)
         return await self._tried(
-            lambda: self.memory.erasure.erase_message(self._for(user), where, which, **how)
+            lambda: self.memory.conversations.erase_message(self._for(user), where, which, **how)
         )
 
     async def exported(self, user: Any) -> list[Json]:
         async def lines() -> list[Json]:
-            return [line async for line in self.memory.export.lines(self.actor, _id(user))]
+            return [line async for line in self.memory.users.export(self.actor, _id(user))]
 
         return await self._tried(lines)
 
     async def audited(self, *, limit: int = 50, cursor: str | None = None, **wanted: Any) -> Json:
         asked = _parsed(AuditFilter, wanted)
         return await self._tried(
-            lambda: self.memory.audit_log.list(
+            lambda: self.memory.audit.list(
                 self.actor,
                 asked,
                 limit=limit,
@@ -695,16 +689,16 @@ class PythonDoor(Door):
         which = _parsed(UUID, space_id)
         fact = _parsed(FactCreate, {"content": content, **fields})
         return await self._tried(
-            lambda: self.memory.facts.remember(self._for(user), which, fact, idempotency_key=key)
+            lambda: self.memory.facts.add(self._for(user), which, fact, idempotency_key=key)
         )
 
     async def listed_in(self, space_id: Any, *, user: Any = None, **wanted: Any) -> Json:
         which, asked = _parsed(UUID, space_id), _parsed(MemoryFilter, wanted)
-        return await self._tried(lambda: self.memory.facts.list(self._for(user), which, asked))
+        return await self._tried(lambda: self.memory.spaces.memories(self._for(user), which, asked))
 
     async def facts(self, space_id: Any, *, user: Any = None, **page: Any) -> Json:
         which = _parsed(UUID, space_id)
-        return await self._tried(lambda: self.memory.facts.facts(self._for(user), which, **page))
+        return await self._tried(lambda: self.memory.facts.list(self._for(user), which, **page))
 
     async def show(
         self, memory_id: Any, visibility: Any, *, user: Any = None, if_version: int | None = None
@@ -768,9 +762,8 @@ class PythonDoor(Door):
         return await self._tried(lambda: self.memory.memories.restore(self._for(user), memory_id))
 
     async def pin(self, memory_id: str, *, user: Any = None, pinned: bool = True) -> Json:
-        return await self._tried(
-            lambda: self.memory.memories.pin(self._for(user), memory_id, pinned=pinned)
-        )
+        switch = self.memory.memories.pin if pinned else self.memory.memories.unpin
+        return await self._tried(lambda: switch(self._for(user), memory_id))
 
     async def activate(self, memory_id: str, *, user: Any = None, active: bool = True) -> Json:
         switch = self.memory.memories.activate if active else self.memory.memories.deactivate
@@ -800,7 +793,7 @@ class PythonDoor(Door):
         )
 
     async def document(self, user: Any, *, agent: Any = None) -> Json:
-        return await self._tried(lambda: self.memory.documents.read(self._for(user, agent)))
+        return await self._tried(lambda: self.memory.documents.get(self._for(user, agent)))
 
     async def import_document(self, user: Any, document: Json, *, agent: Any = None) -> Json:
         sent = _parsed(DocumentImport, document)
@@ -837,7 +830,7 @@ class PythonDoor(Door):
     ) -> Json:
         wanted = _parsed(AssociationCreate, {"target_id": target_id, **edge})
         return await self._tried(
-            lambda: self.memory.graph.associate(self._for(user, agent), memory_id, wanted)
+            lambda: self.memory.associations.add(self._for(user, agent), memory_id, wanted)
         )
 
     async def dissociate(
@@ -845,7 +838,7 @@ class PythonDoor(Door):
     ) -> None:
         which = _parsed(Relation | None, relation)
         await self._tried(
-            lambda: self.memory.graph.dissociate(self._for(user), memory_id, target_id, which)
+            lambda: self.memory.associations.remove(self._for(user), memory_id, target_id, which)
         )
 
     async def associations(
@@ -858,7 +851,7 @@ class PythonDoor(Door):
         cursor: str | None = None,
     ) -> Json:
         return await self._tried(
-            lambda: self.memory.graph.associations(
+            lambda: self.memory.associations.list(
                 self._for(user, agent), memory_id, limit=limit, cursor=cursor
             )
         )
@@ -867,12 +860,12 @@ class PythonDoor(Door):
         self, memory_id: Any, *, user: Any = None, agent: Any = None, **wanted: Any
     ) -> Json:
         return await self._tried(
-            lambda: self.memory.graph.neighbours(self._for(user, agent), memory_id, **wanted)
+            lambda: self.memory.associations.neighbours(self._for(user, agent), memory_id, **wanted)
         )
 
     async def suggestions(self, memory_id: Any, *, user: Any = None, agent: Any = None) -> Json:
         return await self._tried(
-            lambda: self.memory.graph.suggestions(self._for(user, agent), memory_id)
+            lambda: self.memory.associations.suggestions(self._for(user, agent), memory_id)
         )
 
     async def listed(
@@ -892,7 +885,7 @@ class PythonDoor(Door):
         )
 
     async def waiting(self, *, user: Any = None, agent: Any = None, **page: Any) -> Json:
-        return await self._tried(lambda: self.memory.review.waiting(self._for(user, agent), **page))
+        return await self._tried(lambda: self.memory.review.list(self._for(user, agent), **page))
 
     async def review(self, decisions: Any, *, user: Any = None, agent: Any = None) -> list[Json]:
         said = _decisions(decisions)
@@ -903,7 +896,7 @@ class PythonDoor(Door):
         self, query: Any, *, user: Any = None, agent: Any = None, **wanted: Any
     ) -> Json:
         asked = _parsed(RecallQuery, {"query": query, **wanted})
-        return await self._tried(lambda: self.memory.recalls.recall(self._for(user, agent), asked))
+        return await self._tried(lambda: self.memory.memories.recall(self._for(user, agent), asked))
 
     async def open(
         self, *, user: Any = None, agent: Any = None, key: Any = None, **fields: Any
@@ -964,7 +957,7 @@ class PythonDoor(Door):
     async def bulletin(self, agent_id: Any, **how: Any) -> Json:
         which = _parsed(UUID, agent_id)
         return await self._tried(
-            lambda: self.memory.bulletins.bulletin(self.actor, which, tokens=how.get("tokens"))
+            lambda: self.memory.agents.bulletin(self.actor, which, tokens=how.get("tokens"))
         )
 
     async def pause(self, conversation_id: Any, *, user: Any = None, paused: bool = True) -> Json:

@@ -292,7 +292,7 @@ class Store(RuleBasedStateMachine):
             allowed = allowed and self.still_there(source)
             if source.id != other.id:
                 edge = AssociationCreate(target_id=other.id)
-                work = self.memory.graph.associate(as_actor(who), source.id, edge)
+                work = self.memory.associations.add(as_actor(who), source.id, edge)
                 if self.allowed(work, allowed and other.id in seen):
                     source.links.add(other.id)
         self.check()
@@ -382,7 +382,7 @@ class Store(RuleBasedStateMachine):
         """Two people turn out to be one."""
         survivor, merged = self.pick(self.world.people, one), self.pick(self.world.people, other)
         if survivor != merged and len(self.world.people) > 2:
-            done = self.run(self.memory.identity.merge(as_actor(), survivor, merged))
+            done = self.run(self.memory.users.merge(as_actor(), survivor, merged))
             self.world.merge(str(done.undo_id), survivor, merged)
         self.check()
 
@@ -393,7 +393,7 @@ class Store(RuleBasedStateMachine):
         if standing:
             undo_id = self.pick(standing, which)
             survivor = self.world.now[self.world.merges[undo_id].survivor]
-            undo = self.memory.identity.undo_merge(as_actor(), survivor, UUID(undo_id))
+            undo = self.memory.users.undo_merge(as_actor(), survivor, UUID(undo_id))
             later = [
                 one
                 for one in standing[standing.index(undo_id) + 1 :]
@@ -437,10 +437,10 @@ class Store(RuleBasedStateMachine):
         self.agree({m.id for m in listed.memories}, memories, listed, seen)
         for mode in ("recent", "important", "typed"):
             wanted = RecallQuery(mode=mode, limit=100, kinds=list(Kind) if mode == "typed" else [])
-            found = await self.memory.recalls.recall(actor, wanted)
+            found = await self.memory.memories.recall(actor, wanted)
             self.agree({hit.id for hit in found.hits}, memories, found, seen)
         wanted = RecallQuery(query="What was said here?", limit=100)
-        found = await self.memory.recalls.recall(actor, wanted)
+        found = await self.memory.memories.recall(actor, wanted)
         self.agree({hit.id for hit in found.hits}, set(seen), found, seen)
 
         if number % 3 == 0:
@@ -465,7 +465,7 @@ class Store(RuleBasedStateMachine):
             return
         self.agree({history.id}, {id_} & memories, history, seen)
         assert [v.content for v in history.versions] == self.world.items[id_].texts
-        around = await self.memory.graph.neighbours(actor, id_, depth=2, limit=200)
+        around = await self.memory.associations.neighbours(actor, id_, depth=2, limit=200)
         expected = self.world.around(id_, memories)
         self.agree({node.id for node in around.nodes}, expected, around, seen)
 
@@ -507,7 +507,7 @@ class Store(RuleBasedStateMachine):
     async def export(self, user: UUID, own: UUID) -> None:
         """Read all that is one's own, and nothing else."""
         mine = {id_: item for id_, item in self.world.items.items() if item.owner == own}
-        lines = [line async for line in self.memory.export.lines(as_actor(), user)]
+        lines = [line async for line in self.memory.users.export(as_actor(), user)]
         found = {line["id"] for line in lines if line["type"] in {"memory", "message"}}
         self.agree(found, set(mine), lines, mine)
 

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from remembrancer.access import Actor, Role
 from remembrancer.agents.service import Agents
-from remembrancer.associations.service import Graph
+from remembrancer.associations.service import Associations
 from remembrancer.audit.log import AuditLog
 from remembrancer.audit.reads import Reads, Retention
 from remembrancer.backend import Backend
@@ -48,6 +48,13 @@ from remembrancer.memories.pipeline import WritePipeline
 from remembrancer.memories.schemas import MemoryCreate, RememberResult
 from remembrancer.memories.service import Memories
 from remembrancer.moves.service import Moves
+from remembrancer.nouns import (
+    AgentOperations,
+    ConversationOperations,
+    MemoryOperations,
+    SpaceOperations,
+    UserOperations,
+)
 from remembrancer.places.service import Places
 from remembrancer.preferences.policy import Policies
 from remembrancer.preferences.repository import add_for_agent
@@ -73,86 +80,75 @@ log = logging.getLogger(__name__)
 
 
 class Remembrancer:
-    """Everything this package does, on one store.
+    """A memory store and all its operations. Open one with :meth:`open`.
 
-    Open one with :meth:`open`. ``remember`` and ``recall`` are the short way; the services
-    (``users``, ``agents``, ``preferences``, ``policies``, ``spaces``, ``memories``, ``moves``,
-    ``records``, ``conversations``, ``recalls``, ``bulletins``, ``keys``) have all the rest, each
-    method taking the :class:`Actor` it answers.
+    ``remember`` and ``recall`` take a user and an agent. All other operations are methods of a
+    noun, such as ``memories.list`` or ``conversations.append``, and take an :class:`Actor` first.
+    The nouns are those of ``remembrancer.client``, and ``records`` (decision 26).
     """
 
     def __init__(self, settings: Settings, database: Database, embedder: Embedder) -> None:
         limits = settings.limits
-        indexer = SearchIndex(embedder)
+        search = SearchIndex(embedder)
         self.settings = settings
         self.database = database
         self.embedder = embedder
         self.reads = Reads(database, whose=settings.audit.reads)
         self.guard = Guard(settings.guard)
-        backend = Backend(database, indexer, self.guard, self.reads, limits)
+        self.backend = Backend(database, search, self.guard, self.reads, limits)
+        backend = self.backend
         self.retention = Retention(database, days=settings.audit.keep_days)
-        self.backend = backend
-        self.audit_log = AuditLog(database)
-        self.users = Users(backend)
-        self.identity = Identity(database)
-        # Questions hold what people said.
-        forget = embedder.forget if isinstance(embedder, CachedQueries) else None
-        self.erasure = Erasure(database, afterwards=forget)
-        self.export = Export(database, self.reads)
-        self.agents = Agents(backend, on_create=add_for_agent)
-        self.preferences = Preferences(backend)
-        self.policies = Policies(backend)
-        self.spaces = Spaces(backend)
-        self.keys = Keys(backend)
-        self.sign_ins = SignIns(backend)
-        budget = Budget(settings.budget.tokens)
-        writing = WritePipeline(indexer, settings.recall.near_duplicate, budget)
-        self.memories = Memories(
-            database,
-            indexer,
-            writing,
-            budget,
-            limits,
-            self.reads,
-            self.guard,
-        )
-        self.places = Places(database, self.memories, self.guard, self.reads)
-        self.documents = Documents(database, indexer, writing, limits, self.guard, self.reads)
-        self.review = Reviews(
-            database, indexer, budget, self.memories, self.guard, limits, self.reads
-        )
-        self.facts = Facts(database, self.memories, self.reads)
-        self.moves = Moves(database, budget)
-        self.graph = Graph(database, self.reads, settings.recall.near_duplicate)
+        self.access_counts = AccessCounts(database)
         self.language_model = create_language_model(settings.llm)
+        budget = Budget(settings.budget.tokens)
+        pipeline = WritePipeline(search, settings.recall.near_duplicate, budget)
+        renderer = Renderer(Templates(settings.context.templates))
+        # The cache of embedded queries holds what people said.
+        forget = embedder.forget if isinstance(embedder, CachedQueries) else None
+        erasure = Erasure(database, afterwards=forget)
+        memories = Memories(database, search, pipeline, budget, limits, self.reads, self.guard)
+        recall = Recall(backend, embedder, self.access_counts)
         self.summaries = Summaries(
             database,
-            indexer,
-            self._summariser(indexer),
+            search,
+            self._summariser(search),
             settings.summaries,
             self.reads,
             ExtractedFactWriter(
-                indexer, writing, budget, confirm=settings.extraction.review == "confirm"
+                search, pipeline, budget, confirm=settings.extraction.review == "confirm"
             ).keep,
         )
-        self.jobs = Jobs(database)
-        self.access_counts = AccessCounts(database)
-        self.recalls = Recall(self.backend, embedder, self.access_counts)
-        self.records = Records(
-            database, indexer, writing, budget, limits, self.guard, self.reads, self.recalls
-        )
-        renderer = Renderer(Templates(settings.context.templates))
-        self.conversations = ConversationTurns(
+        conversations = ConversationTurns(
             backend,
             MessageAppender(backend, self.summaries.after_append),
-            Contexts(database, self.recalls, self.reads, renderer, settings.context),
+            Contexts(database, recall, self.reads, renderer, settings.context),
             self.summaries,
         )
-        self.bulletins = Bulletins(database, self.reads, renderer, settings.context)
+        bulletins = Bulletins(database, self.reads, renderer, settings.context)
 
-        self.tools = memory_tools(
-            self.memories, self.recalls, self.places, self.documents, settings.tools
+        self.facts = Facts(database, memories, self.reads)
+        self.memories = MemoryOperations(memories, recall, self.facts, erasure)
+        self.review = Reviews(database, search, budget, memories, self.guard, limits, self.reads)
+        self.associations = Associations(database, self.reads, settings.recall.near_duplicate)
+        self.places = Places(database, memories, self.guard, self.reads)
+        self.documents = Documents(database, search, pipeline, limits, self.guard, self.reads)
+        self.records = Records(
+            database, search, pipeline, budget, limits, self.guard, self.reads, recall
         )
+        self.conversations = ConversationOperations(conversations, erasure)
+        self.users = UserOperations(
+            Users(backend), Identity(database), Export(database, self.reads), erasure
+        )
+        self.agents = AgentOperations(Agents(backend, on_create=add_for_agent), bulletins)
+        self.preferences = Preferences(backend)
+        self.policies = Policies(backend)
+        self.moves = Moves(database, budget)
+        self.spaces = SpaceOperations(Spaces(backend), self.facts)
+        self.tools = memory_tools(memories, recall, self.places, self.documents, settings.tools)
+        self.keys = Keys(backend)
+        self.sign_ins = SignIns(backend)
+        self.jobs = Jobs(database)
+        self.audit = AuditLog(database)
 
     @cached_property
     def worker(self) -> "Worker":
@@ -167,12 +163,12 @@ class Remembrancer:
             sweeps={SUMMARISE: self.summaries.sweep},
         )
 
-    def _summariser(self, indexer: SearchIndex) -> Summariser:
+    def _summariser(self, search: SearchIndex) -> Summariser:
         """Return what makes summaries: the language model if there is one, or no model at all."""
         if self.language_model is None:
             return Verbatim()
         return LLMSummariser(
-            self.database, self.language_model, indexer, self.guard, self.settings.extraction
+            self.database, self.language_model, search, self.guard, self.settings.extraction
         )
 
     @staticmethod
@@ -253,7 +249,7 @@ class Remembrancer:
         Without a user, only shared knowledge is recalled.
         """
         wanted = made(RecallQuery, query=query, **details)
-        return await self.recalls.recall(as_actor(user, agent), wanted)
+        return await self.memories.recall(as_actor(user, agent), wanted)
 
 
 def as_actor(user: Any = None, agent: Any = None, *, entry_point: str = "python") -> Actor:

@@ -120,7 +120,7 @@ async def test_a_session_goes_on_when_its_user_is_merged(
 ) -> None:
     """Under the id it was made with: read, added to, popped and cleared."""
     await session.add_items(ITEMS[:2])
-    await memory.identity.merge(as_actor(), bob.id, ada.id)
+    await memory.users.merge(as_actor(), bob.id, ada.id)
     await session.add_items(ITEMS[2:4])
     assert await session.get_items() == ITEMS[:4]
     assert await session.pop_item() == ITEMS[3]

@@ -360,7 +360,7 @@ async def test_a_store_goes_on_when_its_user_is_merged(
 ) -> None:
     """Under the id it was made with: read, searched, written and deleted from."""
     await store.aput(("n",), "1", {"text": "Likes tea."}, ttl=60)
-    await memory.identity.merge(as_actor(), bob.id, ada.id)
+    await memory.users.merge(as_actor(), bob.id, ada.id)
     await store.aput(("n",), "2", {"text": "Likes rain."})
     assert {item.key for item in await store.asearch(("n",), query="drinks")} == {"1", "2"}
     await store.adelete(("n",), "1")

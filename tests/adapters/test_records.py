@@ -44,10 +44,10 @@ async def test_people_who_are_one_have_the_records_of_both(
     """At one address the survivor's counts; the other's is set aside, and comes back undone."""
     await keep(memory, as_actor(ada), (A, "Ada's"))
     await keep(memory, as_actor(bob), (A, "Bob's"), (B, "Bob's too"))
-    merge = await memory.identity.merge(as_actor(), ada.id, bob.id)
+    merge = await memory.users.merge(as_actor(), ada.id, bob.id)
     assert await kept(memory, as_actor(ada)) == {A: "Ada's", B: "Bob's too"}
     assert await kept(memory, as_actor(bob)) == {A: "Ada's", B: "Bob's too"}
-    await memory.identity.undo_merge(as_actor(), ada.id, merge.undo_id)
+    await memory.users.undo_merge(as_actor(), ada.id, merge.undo_id)
     assert await kept(memory, as_actor(ada)) == {A: "Ada's"}
     assert await kept(memory, as_actor(bob)) == {A: "Bob's", B: "Bob's too"}
 
@@ -71,11 +71,11 @@ async def test_records_are_exported_and_erased(memory: Remembrancer, ada: User, 
     await keep(memory, as_actor(ada), (A, "first"))
     await keep(memory, as_actor(ada), (A, "second"))
     await keep(memory, as_actor(bob), (A, "Bob's"))
-    lines = [line async for line in memory.export.lines(as_actor(ada), ada.id)]
+    lines = [line async for line in memory.users.export(as_actor(ada), ada.id)]
     assert [one["address"] for one in lines if one["type"] == "memory"] == [["shelf", "a"]]
     versions = [one["content"] for one in lines if one["type"] == "memory_version"]
     assert versions == ["first", "second"]
-    await memory.erasure.erase_user(as_actor(ada), ada.id, dry_run=False)
+    await memory.users.erase(as_actor(ada), ada.id, dry_run=False)
     for table in ("memories", "memory_versions", "mentions", "recall_items", "postings"):
         assert rows(f"SELECT DISTINCT owner_id FROM {table}") in ([(bob.id,)], [])
     assert await kept(memory, as_actor(bob)) == {A: "Bob's"}

@@ -181,9 +181,7 @@ async def test_an_error_of_a_part_is_said_on_the_page(site: Site, world: World) 
     async with site.visited(world.bob) as page:
         await page.goto(f"/people/{world.bob.id}/memories?text=hums")
         await stays(page)
-        await site.memory.erasure.erase_memory(
-            as_actor(world.bob), written.memory.id, dry_run=False
-        )
+        await site.memory.memories.erase(as_actor(world.bob), written.memory.id, dry_run=False)
         await page.locator("li.memory").get_by_role("button", name="Pin").click()
         await expect(page.locator(".notice.bad")).to_contain_text("No such memory")
         assert await stayed(page)

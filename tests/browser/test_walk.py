@@ -238,7 +238,7 @@ async def _spaces(walk: Walk, site: Site) -> None:
     await walk.said("Shared with the members of the space.")
     await walk.stop("shared")
     [(boat,)] = rows("SELECT id FROM spaces WHERE name = 'The boat'")
-    hers = await site.memory.facts.list(as_actor(walk.world.ada), boat)
+    hers = await site.memory.spaces.memories(as_actor(walk.world.ada), boat)
     assert [one.visibility for one in hers.memories] == [Visibility.SHARED]
     await walk.go(f"{base}/spaces/{boat}")
     await walk.press("Make an owner")

@@ -89,7 +89,7 @@ async def _writers(memory: Remembrancer, who: User, bob: User, agent: Agent) -> 
         "remember": lambda: memory.remember("Late.", user=who, agent=agent),
         "update": lambda: memory.memories.update(me, known, MemoryUpdate(content="Late too.")),
         "forget": lambda: memory.memories.forget(me, known),
-        "associate": lambda: memory.graph.associate(as_actor(who), known, edge),
+        "associate": lambda: memory.associations.add(as_actor(who), known, edge),
         "open": lambda: memory.conversations.open(me, ConversationCreate()),
         "append": lambda: memory.conversations.append(staff, group, [late]),
         "append to own": lambda: memory.conversations.append(me, own, [late]),
@@ -104,8 +104,8 @@ async def _writers(memory: Remembrancer, who: User, bob: User, agent: Agent) -> 
         "make a key": lambda: memory.keys.create(
             ADMIN, KeyCreate(name="own", role=Role.USER, user_id=who.id)
         ),
-        "link": lambda: memory.identity.link(staff, who.id, link),
-        "merge": lambda: memory.identity.merge(staff, bob.id, who.id),
+        "link": lambda: memory.users.link(staff, who.id, link),
+        "merge": lambda: memory.users.merge(staff, bob.id, who.id),
         "rename": lambda: memory.users.update(staff, who.id, UserUpdate(display_name="L")),
         "resolve": lambda: memory.users.resolve(staff, again),
         "move": lambda: memory.moves.move(
@@ -123,9 +123,7 @@ async def test_every_writer_waits_for_an_erasure_and_then_finds_nobody(
         write = (await _writers(memory, who, bob, agent))[name]
         with psycopg.connect(Store.url) as first:
             first.execute("SELECT FROM users WHERE id = %s FOR UPDATE", (who.id,))
-            erasing = asyncio.create_task(
-                memory.erasure.erase_user(as_actor(), who.id, dry_run=False)
-            )
+            erasing = asyncio.create_task(memory.users.erase(as_actor(), who.id, dry_run=False))
             await _until(lambda: _waiting() == 1)
             writing = asyncio.ensure_future(write())
             await _until(lambda task=writing: task.done() or _waiting() == 2)
@@ -144,8 +142,8 @@ async def test_a_message_and_its_author_are_erased_at_once(memory: Remembrancer,
         who = await person(memory, f"P{number}")
         talk, [said, _] = await _talk(memory, who, bob)
         ended = await asyncio.gather(
-            memory.erasure.erase_message(as_actor(who), talk, said, dry_run=False),
-            memory.erasure.erase_user(as_actor(), who.id, dry_run=False),
+            memory.conversations.erase_message(as_actor(who), talk, said, dry_run=False),
+            memory.users.erase(as_actor(), who.id, dry_run=False),
             return_exceptions=True,
         )
         assert isinstance(ended[0], NotFound) or not isinstance(ended[0], BaseException)
@@ -166,12 +164,12 @@ async def test_people_who_share_things_are_erased_at_once(memory: Remembrancer) 
         await memory.remember("Two is two.", user=one, message_id=of_two)
         await memory.remember("One is one.", user=two, message_id=of_one)
         await asyncio.gather(
-            *(memory.erasure.erase_user(as_actor(), u.id, dry_run=False) for u in (one, two))
+            *(memory.users.erase(as_actor(), u.id, dry_run=False) for u in (one, two))
         )
         assert rows("SELECT user_id, role FROM space_members") == [(three.id, "owner")]
         assert rows("SELECT id FROM spaces") == [(kept.id,)]
         assert not rows("SELECT FROM conversations WHERE id = %s", talk)
-        await memory.erasure.erase_user(as_actor(), three.id, dry_run=False)
+        await memory.users.erase(as_actor(), three.id, dry_run=False)
         assert not rows("SELECT FROM spaces")
 
 
@@ -180,14 +178,14 @@ async def test_who_writes_by_a_former_id_is_waited_for_as_well(
 ) -> None:
     """After a merge both ids are one person: an erasure waits for a writer by either."""
     talk, _ = await _talk(memory, ada)
-    await memory.identity.merge(as_actor(), ada.id, bob.id)
+    await memory.users.merge(as_actor(), ada.id, bob.id)
     late = MessageCreate(content="Late.", user_id=bob.id)
     with psycopg.connect(Store.url) as first:
         # The conversation is taken last, when an append holds its people already.
         first.execute("SELECT FROM conversations WHERE id = %s FOR UPDATE", (talk,))
         writing = asyncio.create_task(memory.conversations.append(as_actor(), talk, [late]))
         await _until(lambda: _waiting() == 1)
-        erasing = asyncio.create_task(memory.erasure.erase_user(as_actor(), ada.id, dry_run=False))
+        erasing = asyncio.create_task(memory.users.erase(as_actor(), ada.id, dry_run=False))
         await _until(lambda: _waiting() == 2)
     await asyncio.gather(writing, erasing)
     assert _rows_about(ada) == _rows_about(bob) == {}
@@ -199,7 +197,7 @@ async def test_queued_work_about_what_is_gone_goes(memory: Remembrancer, ada: Us
     said = [MessageCreate(content=f"Message {n}.") for n in range(60)]
     await memory.conversations.append(as_actor(ada), talk, said)
     assert rows("SELECT count(*) FROM jobs.procrastinate_jobs") == [(1,)]
-    receipt = await memory.erasure.erase_user(as_actor(), ada.id, dry_run=False)
+    receipt = await memory.users.erase(as_actor(), ada.id, dry_run=False)
     assert receipt.rows["jobs"] == 1
     assert rows("SELECT count(*) FROM jobs.procrastinate_jobs") == [(0,)]
 
@@ -209,10 +207,10 @@ async def test_questions_that_this_process_keeps_are_forgotten(
 ) -> None:
     """The cache of vectors holds what people asked; after an erasure it is empty."""
     assert isinstance(memory.embedder, CachedQueries)
-    await memory.recalls.recall(as_actor(ada), RecallQuery(query="What of the heron?"))
-    await memory.erasure.erase_user(as_actor(), ada.id)
+    await memory.memories.recall(as_actor(ada), RecallQuery(query="What of the heron?"))
+    await memory.users.erase(as_actor(), ada.id)
     assert memory.embedder._known
-    await memory.erasure.erase_user(as_actor(), ada.id, dry_run=False)
+    await memory.users.erase(as_actor(), ada.id, dry_run=False)
     assert not memory.embedder._known
 
 
@@ -223,11 +221,11 @@ async def test_a_merge_that_was_taken_back_is_no_trace_of_who_is_erased(
     talk, [said] = await _talk(memory, bob)
     await memory.remember("Bob keeps wasps.", user=bob, message_id=said)
     tea = await memory.remember("Bob likes tea.", user=bob)
-    merge = await memory.identity.merge(as_actor(), ada.id, bob.id)
-    await memory.erasure.erase_message(as_actor(ada), talk, said, dry_run=False)
-    await memory.erasure.erase_memory(as_actor(ada), tea.memory.id, dry_run=False)
-    await memory.identity.undo_merge(as_actor(), ada.id, merge.undo_id)
+    merge = await memory.users.merge(as_actor(), ada.id, bob.id)
+    await memory.conversations.erase_message(as_actor(ada), talk, said, dry_run=False)
+    await memory.memories.erase(as_actor(ada), tea.memory.id, dry_run=False)
+    await memory.users.undo_merge(as_actor(), ada.id, merge.undo_id)
     assert (await memory.memories.list(as_actor(bob))).total == 0
     assert "undo_records" in _rows_about(bob)
-    await memory.erasure.erase_user(as_actor(), bob.id, dry_run=False)
+    await memory.users.erase(as_actor(), bob.id, dry_run=False)
     assert _rows_about(bob) == {}

@@ -109,7 +109,7 @@ async def test_every_item_gets_the_new_models_vector(old: Remembrancer, ada: Use
     assert await _left(old) == 0
     assert not await work.needed()
     renewed = Remembrancer(Settings(), old.database, new)
-    answer = await renewed.recalls.recall(as_actor(ada), RecallQuery(query="Ada sails."))
+    answer = await renewed.memories.recall(as_actor(ada), RecallQuery(query="Ada sails."))
     assert answer.hits[0].content == "Ada sails."
 
 
@@ -160,14 +160,14 @@ async def test_the_old_server_works_until_the_swap(old: Remembrancer, ada: User)
     work = Reembedding(old.database, Fake("new", 12))
     await work.gather(lambda _: None)
     await old.memories.remember(as_actor(ada), MemoryCreate(content="Ada rows, too."))
-    hits = (await old.recalls.recall(as_actor(ada), RecallQuery(query="rows"))).hits
+    hits = (await old.memories.recall(as_actor(ada), RecallQuery(query="rows"))).hits
     assert "Ada rows, too." in [hit.content for hit in hits]
     assert await work.finish() == 5
     assert {len(vector) for vector in await _vectors(old)} == {12}
     with pytest.raises(EmbeddingUnavailable):
         await old.memories.remember(as_actor(ada), MemoryCreate(content="Too late."))
     with pytest.raises(EmbeddingUnavailable):
-        await old.recalls.recall(as_actor(ada), RecallQuery(query="rows"))
+        await old.memories.recall(as_actor(ada), RecallQuery(query="rows"))
 
 
 async def test_a_store_of_another_model_is_refused(old: Remembrancer, database_url: str) -> None:

@@ -104,7 +104,7 @@ async def test_list_and_recall_without_the_rule_still_hide_foreign_rows(
         RecallQuery(query="Bob lives in Lisbon", limit=50),
         RecallQuery(mode=Mode.RECENT, limit=50),
     ):
-        hits = (await filled.recalls.recall(actor, wanted)).hits
+        hits = (await filled.memories.recall(actor, wanted)).hits
         assert hits
         assert {hit.user_id for hit in hits} == {ada.id}
     [bobs] = rows("SELECT id FROM memories WHERE owner_id = %s", bob.id)

@@ -259,7 +259,7 @@ async def test_the_log_is_read_by_filters_and_pages(
     made = [(await door.remember(f"Fact {n}.", user=u))["memory"]["id"]
             for n, u in enumerate((ada, bob, ada))]  # fmt: skip
     await refusals(door.forget(made[0], user=bob))
-    log = memory.audit_log
+    log = memory.audit
     seen = await log.list(ADMIN, AuditFilter(user_id=ada.id, action="memory"))
     assert [line.target_ids for line in seen.items] == [[made[2]], [made[0]]]
     refused = await log.list(ADMIN, AuditFilter(outcome="refused"))

@@ -235,7 +235,7 @@ async def rest(api: Api, ada: User, agent: Agent) -> Rest:
         as_actor(ada), opened.id, [MessageCreate(content="Tea!")]
     )
     once_other = await person(api.memory, "Cleo")
-    merge = await api.memory.identity.merge(as_actor(), ada.id, once_other.id)
+    merge = await api.memory.users.merge(as_actor(), ada.id, once_other.id)
     await api.memory.remember("Ada likes cake.", user=ada, agent=agent)
     allow = PreferenceUpdate(allow_agent_specific_memory=True)
     await api.memory.preferences.set(as_actor(), ada.id, agent.id, allow)

@@ -55,7 +55,7 @@ async def _lived_in(memory: Remembrancer, user: User, agent: Agent, word: str) -
     other = await memory.remember(f"The {word} was green.", user=user, space_id=space.id)
     await memory.memories.update(me, first.memory.id, MemoryUpdate(content=f"The {word} is red."))
     await memory.remember(f"The {word} is red.", user=user, agent=agent, idempotency_key="k")
-    await memory.graph.associate(me, first.memory.id, _edge(other.memory.id))
+    await memory.associations.add(me, first.memory.id, _edge(other.memory.id))
     talk = await memory.conversations.open(me, ConversationCreate(agent_id=agent.id))
     await memory.conversations.append(
         me, talk.id, [MessageCreate(content=f"I saw the {word}."), MessageCreate(content="Yes.")]
@@ -373,7 +373,7 @@ async def test_an_erased_memory_is_gone_with_its_edges(
     """Forgetting can be undone, erasing cannot; somebody else can do neither."""
     one = (await door.remember("Ada keeps bees.", user=ada))["memory"]["id"]
     two = (await door.remember("Bees make honey.", user=ada))["memory"]["id"]
-    await memory.graph.associate(as_actor(ada), two, _edge(one))
+    await memory.associations.add(as_actor(ada), two, _edge(one))
     [refused] = await refusals(door.erase_memory(one, user=bob, dry_run=False))
     assert refused.status == 404
     assert [line.outcome for line in audit_lines() if line.action == "erase.memory"] == ["refused"]

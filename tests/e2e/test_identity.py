@@ -211,7 +211,7 @@ async def test_a_key_of_one_who_was_merged_is_a_key_of_the_survivor(
     """It may name its user by any id that person has had, and nobody else."""
     key = await api.key_of(bob)
     await api.memory.remember("Ada keeps bees.", user=ada)
-    await api.memory.identity.merge(as_actor(), ada.id, bob.id)
+    await api.memory.users.merge(as_actor(), ada.id, bob.id)
     for user_id in (ada.id, bob.id):
         answer = await api.client.get(f"/api/users/{user_id}/memories", headers=key)
         assert answer.json()["total"] == 1
@@ -305,10 +305,10 @@ async def test_merges_that_meet_do_not_lose_anything(
     memory: Remembrancer, ada: User, bob: User
 ) -> None:
     """Two merges of the same pair at once, and writes beside them: one merge, all is kept."""
-    identity, me = memory.identity, as_actor()
+    users, me = memory.users, as_actor()
     done = await asyncio.gather(
-        identity.merge(me, ada.id, bob.id),
-        identity.merge(me, bob.id, ada.id),
+        users.merge(me, ada.id, bob.id),
+        users.merge(me, bob.id, ada.id),
         *(memory.remember(f"Fact number {n} of Bob", user=bob) for n in range(6)),
         *(memory.remember(f"Fact number {n} of Ada", user=ada) for n in range(6)),
         return_exceptions=True,

@@ -53,7 +53,7 @@ def kept() -> dict[str, list[Any]]:
 
 
 async def best(memory: Remembrancer, question: str, user: Any) -> Any:
-    answer = await memory.recalls.recall(as_actor(user), RecallQuery(query=question, limit=3))
+    answer = await memory.memories.recall(as_actor(user), RecallQuery(query=question, limit=3))
     return answer.hits[0] if answer.hits else None
 
 

@@ -496,7 +496,7 @@ async def test_row_security_hides_what_was_unshared_when_a_query_forgets_the_rul
         for visibility, seen in (("shared", 1), ("private", 0)):
             await door.show(fact, visibility, user=ada)
             assert len((await memory.memories.list(actor)).memories) == seen
-            answer = await memory.recalls.recall(actor, RecallQuery(query=GRAN))
+            answer = await memory.memories.recall(actor, RecallQuery(query=GRAN))
             assert len(answer.hits) == seen
             async with memory.database.transaction(actor) as (connection, _):
                 for table in ("memories", "recall_items", "memory_versions"):

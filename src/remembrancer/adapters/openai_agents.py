@@ -95,7 +95,7 @@ class RemembrancerSession:
             await self._erase(mine)
 
     async def _erase(self, messages: Sequence[Message]) -> None:
-        await self._memory.erasure.erase_messages(
+        await self._memory.conversations.erase_messages(
             self._actor, self._conversation_id, [one.id for one in messages], dry_run=False
         )
 

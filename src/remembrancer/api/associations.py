@@ -27,7 +27,7 @@ async def associate_memory(
 
     The memory must be the actor's to change; the target one that the actor sees.
     """
-    return await memory.graph.associate(actor, memory_id, association)
+    return await memory.associations.add(actor, memory_id, association)
 
 
 @router.get("/associations")
@@ -35,7 +35,7 @@ async def list_associations(
     memory: Services, actor: Acting, memory_id: MemoryId, limit: Limit = 50, cursor: Cursor = None
 ) -> AssociationPage:
     """List the associations of a memory in both directions, the strongest first."""
-    return await memory.graph.associations(actor, memory_id, limit=limit, cursor=cursor)
+    return await memory.associations.list(actor, memory_id, limit=limit, cursor=cursor)
 
 
 @router.delete("/associations/{target_id}", status_code=204)
@@ -47,7 +47,7 @@ async def dissociate_memory(
     relation: Annotated[Relation | None, Query(description="This one alone.")] = None,
 ) -> None:
     """Remove the association from a memory to another; all of them without `relation`."""
-    await memory.graph.dissociate(actor, memory_id, target_id, relation)
+    await memory.associations.remove(actor, memory_id, target_id, relation)
 
 
 @router.get("/neighbours")
@@ -59,10 +59,10 @@ async def list_neighbours(
     limit: Limit = 50,
 ) -> Neighbourhood:
     """Return what lies around a memory as nodes and edges, for a picture."""
-    return await memory.graph.neighbours(actor, memory_id, depth=depth, limit=limit)
+    return await memory.associations.neighbours(actor, memory_id, depth=depth, limit=limit)
 
 
 @router.get("/suggestions")
 async def list_suggestions(memory: Services, actor: Acting, memory_id: MemoryId) -> Suggestions:
     """Return associations that could be made from a memory; none is made by itself."""
-    return await memory.graph.suggestions(actor, memory_id)
+    return await memory.associations.suggestions(actor, memory_id)

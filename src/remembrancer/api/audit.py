@@ -27,4 +27,4 @@ async def read_audit_log(
     A service names the user it acts for as `user_id`. An admin's look is a line itself.
     """
     wanted = AuditFilter.model_validate(asked.model_dump(exclude={"limit", "cursor"}))
-    return await memory.audit_log.list(actor, wanted, limit=asked.limit, cursor=asked.cursor)
+    return await memory.audit.list(actor, wanted, limit=asked.limit, cursor=asked.cursor)

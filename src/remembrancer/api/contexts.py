@@ -120,4 +120,4 @@ async def get_bulletin(
     ] = None,
 ) -> Bulletin:
     """Return a digest of shared knowledge for an agent, by kind."""
-    return await memory.bulletins.bulletin(actor, agent_id, tokens=tokens)
+    return await memory.agents.bulletin(actor, agent_id, tokens=tokens)

@@ -18,7 +18,7 @@ async def read_document(
     memory: Services, actor: Authenticated, user_id: UUID, agent_id: AgentId = None
 ) -> MemoryDocument:
     """Return a user's memory as one document: all of it, or what an agent reads."""
-    return await memory.documents.read(actor.acting_for(user_id, agent_id))
+    return await memory.documents.get(actor.acting_for(user_id, agent_id))
 
 
 @router.post("/memory-document")

@@ -37,9 +37,7 @@ async def erase_user(
     """Delete everything of a user for good, and say what it was."""
     if not dry_run and confirm != user_id:
         raise InvalidInput("must be the user's id, to erase for good", field="confirm")
-    return await memory.erasure.erase_user(
-        actor, user_id, dry_run=dry_run, memories_only=memories_only
-    )
+    return await memory.users.erase(actor, user_id, dry_run=dry_run, memories_only=memories_only)
 
 
 @router.post("/api/memory/{memory_id}/erase")
@@ -50,7 +48,7 @@ async def erase_memory(
     dry_run: DryRun = True,
 ) -> Receipt:
     """Delete a memory for good, with its versions, mentions and associations."""
-    return await memory.erasure.erase_memory(actor, memory_id, dry_run=dry_run)
+    return await memory.memories.erase(actor, memory_id, dry_run=dry_run)
 
 
 @router.post("/api/conversations/{conversation_id}/messages/{message_id}/erase")
@@ -62,13 +60,15 @@ async def erase_message(
     dry_run: DryRun = True,
 ) -> Receipt:
     """Delete a message for good, the summaries over it, and what rests on it alone."""
-    return await memory.erasure.erase_message(actor, conversation_id, message_id, dry_run=dry_run)
+    return await memory.conversations.erase_message(
+        actor, conversation_id, message_id, dry_run=dry_run
+    )
 
 
 @router.get("/api/users/{user_id}/export", response_class=StreamingResponse)
 async def export_user(memory: Services, actor: Authenticated, user_id: UUID) -> StreamingResponse:
     """Return everything that is kept of a user, as JSON Lines: one object a line."""
-    lines = memory.export.lines(actor, user_id)
+    lines = memory.users.export(actor, user_id)
     first = await anext(lines)
     return StreamingResponse(
         _written(first, lines),

@@ -23,7 +23,7 @@ async def list_facts(
 ) -> Page[Fact]:
     """List one's own facts and those the others share, in the order of extraction."""
     try:
-        return await memory.facts.facts(actor, legacy_id, limit=limit, cursor=cursor)
+        return await memory.facts.list(actor, legacy_id, limit=limit, cursor=cursor)
     except NotFound as error:
         raise _named_as_here(error) from error
 
@@ -43,7 +43,7 @@ async def add_fact(
 ) -> Fact:
     """Keep a fact about a legacy; private unless it says otherwise."""
     try:
-        written = await memory.facts.remember(
+        written = await memory.facts.add(
             actor, legacy_id, fact, source="api", idempotency_key=idempotency_key
         )
     except NotFound as error:
@@ -71,7 +71,7 @@ async def set_fact_visibility(
 async def delete_fact(memory: Services, actor: Acting, fact_id: FactId) -> None:
     """Forget one's own fact: nobody sees it any more."""
     try:
-        await memory.facts.forget(actor, fact_id)
+        await memory.facts.delete(actor, fact_id)
     except NotFound as error:
         raise _named_as_here(error) from error
 

@@ -35,7 +35,7 @@ class Merges(BaseModel):
 @router.get("/links")
 async def list_links(memory: Services, actor: Authenticated, user_id: UUID) -> Links:
     """List the platform ids of a user."""
-    return Links(platform_links=list(await memory.identity.links(actor, user_id)))
+    return Links(platform_links=list(await memory.users.links(actor, user_id)))
 
 
 @router.post("/links", status_code=201)
@@ -47,7 +47,7 @@ async def link_platform(
     If it is somebody else's, they are merged into this user; `merge` in the answer says what
     moved and how to take it back.
     """
-    return await memory.identity.link(actor, user_id, link)
+    return await memory.users.link(actor, user_id, link)
 
 
 @router.delete("/links", status_code=204)
@@ -60,7 +60,7 @@ async def unlink_platform(
 ) -> None:
     """Take a platform id from a user; what was remembered stays with the user."""
     link = PlatformLink(platform=platform, platform_user_id=platform_user_id)
-    await memory.identity.unlink(actor, user_id, link)
+    await memory.users.unlink(actor, user_id, link)
 
 
 @router.post("/merges", status_code=201)
@@ -68,7 +68,7 @@ async def merge_users(
     memory: Services, actor: Authenticated, user_id: UUID, other: MergeRequest
 ) -> Merge:
     """Merge another user into this one: they are one person."""
-    return await memory.identity.merge(actor, user_id, other.user_id)
+    return await memory.users.merge(actor, user_id, other.user_id)
 
 
 @router.post("/merges/preview")
@@ -76,16 +76,16 @@ async def preview_merge(
     memory: Services, actor: Authenticated, user_id: UUID, other: MergeRequest
 ) -> MergeCounts:
     """Say what merging another user into this one would move; nothing is done."""
-    return await memory.identity.preview_merge(actor, user_id, other.user_id)
+    return await memory.users.preview_merge(actor, user_id, other.user_id)
 
 
 @router.get("/merges")
 async def list_merges(memory: Services, actor: Authenticated, user_id: UUID) -> Merges:
     """List the merges into a user, the latest first."""
-    return Merges(merges=list(await memory.identity.merges(actor, user_id)))
+    return Merges(merges=list(await memory.users.merges(actor, user_id)))
 
 
 @router.post("/merges/{undo_id}/undo")
 async def undo_merge(memory: Services, actor: Authenticated, user_id: UUID, undo_id: UUID) -> Merge:
     """Take a merge back: two people again, each with what was theirs."""
-    return await memory.identity.undo_merge(actor, user_id, undo_id)
+    return await memory.users.undo_merge(actor, user_id, undo_id)

@@ -190,7 +190,7 @@ async def remember_many(
 async def recall(memory: Services, actor: Authenticated, request: RecallRequest) -> RecallAnswer:
     """Recall what helps with a query and may be told to this user through this agent."""
     actor = actor.acting_for(request.user_id, request.agent_id)
-    return await memory.recalls.recall(actor, request.wanted())
+    return await memory.memories.recall(actor, request.wanted())
 
 
 @by_user.post("/recall")
@@ -202,7 +202,7 @@ async def recall_for_user(
     agent_id: AgentId = None,
 ) -> RecallAnswer:
     """Recall what helps with a query and may be told to this user."""
-    return await memory.recalls.recall(actor.acting_for(user_id, agent_id), wanted)
+    return await memory.memories.recall(actor.acting_for(user_id, agent_id), wanted)
 
 
 @by_agent.get("/search")
@@ -218,7 +218,7 @@ async def search_memories(
     """Search memories; add `source=message` for what was said as well."""
     wanted = RecallQuery(query=q, limit=limit, kinds=kind, sort=sort, sources=source)
     try:
-        return await memory.recalls.recall(actor, wanted)
+        return await memory.memories.recall(actor, wanted)
     except InvalidInput as error:
         raise InvalidInput(
             error.reason, field="q" if error.field == "query" else error.field
@@ -287,4 +287,4 @@ async def pin_memory(memory: Services, actor: Acting, memory_id: MemoryId) -> Me
 @router.delete("/{memory_id}/pin")
 async def unpin_memory(memory: Services, actor: Acting, memory_id: MemoryId) -> Memory:
     """Unpin a memory."""
-    return await memory.memories.pin(actor, memory_id, pinned=False)
+    return await memory.memories.unpin(actor, memory_id)

@@ -33,7 +33,7 @@ async def list_waiting(
     memory: Services, actor: Acting, limit: Limit = 50, cursor: Cursor = None
 ) -> MemoryPage:
     """List what waits for a user to look at it, the newest first, each with its source message."""
-    return await memory.review.waiting(actor, limit=limit, cursor=cursor)
+    return await memory.review.list(actor, limit=limit, cursor=cursor)
 
 
 @router.post("")

@@ -148,7 +148,7 @@ async def list_memories_of_space(
 ) -> MemoryPage:
     """List one's own facts in a space and those others share, the newest first unless sorted."""
     wanted = MemoryFilter(kinds=kind, categories=category, subject=subject, text=text, sort=sort)
-    return await memory.facts.list(actor, space_id, wanted, limit=limit, cursor=cursor)
+    return await memory.spaces.memories(actor, space_id, wanted, limit=limit, cursor=cursor)
 
 
 @router.post(
@@ -165,7 +165,7 @@ async def remember_in_space(
     idempotency_key: IdempotencyKey = None,
 ) -> RememberResult:
     """Remember a fact in a space; private unless it says otherwise."""
-    written = await memory.facts.remember(
+    written = await memory.facts.add(
         actor, space_id, fact, source="api", idempotency_key=idempotency_key
     )
     if written.outcome is not Outcome.CREATED:

@@ -31,7 +31,7 @@ from remembrancer.text import check_range, from_cursor, to_cursor
 from remembrancer.users import repository as users
 
 
-class Graph:
+class Associations:
     """The associations between memories, each seen by who sees both of its ends.
 
     They belong to the memory they lead from: whoever may change that one makes and removes
@@ -44,9 +44,7 @@ class Graph:
         self._reads = reads
         self._near_duplicate = near_duplicate
 
-    async def associate(
-        self, actor: Actor, memory_id: str, wanted: AssociationCreate
-    ) -> Association:
+    async def add(self, actor: Actor, memory_id: str, wanted: AssociationCreate) -> Association:
         """Associate a memory with another; one that exists gets the new weight.
 
         Raises ``NotFound`` naming ``memory_id`` or ``target_id``, and ``InvalidInput`` for a
@@ -67,7 +65,7 @@ class Graph:
                 missing = "memory_id"
         raise await self._refused(actor, "association.set", memory_id, field=missing)
 
-    async def dissociate(
+    async def remove(
         self, actor: Actor, memory_id: str, target_id: str, relation: Relation | None = None
     ) -> None:
         """Remove the association from a memory to another, or all of them without a relation."""
@@ -90,7 +88,7 @@ class Graph:
                 return
         raise await self._refused(actor, "association.remove", memory_id)
 
-    async def associations(
+    async def list(
         self, actor: Actor, memory_id: str, *, limit: int = 50, cursor: str | None = None
     ) -> AssociationPage:
         """Return the associations of a memory in both directions, the strongest first."""

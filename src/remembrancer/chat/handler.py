@@ -111,7 +111,7 @@ class Commands:
 
     async def _search(self, place: Place, command: Command) -> Reply:
         wanted = made(RecallQuery, query=command.text, limit=FOUND, sources=["memory"])
-        answer = await self._app.recalls.recall(place.actor, wanted)
+        answer = await self._app.memories.recall(place.actor, wanted)
         if not answer.hits:
             return said("Nothing is remembered about that.")
         return Reply(
@@ -159,8 +159,8 @@ class Commands:
 
     async def _delete_all(self, place: Place, command: Command) -> Reply:
         user_id = place.actor.require_user()
-        erasure = self._app.erasure
-        receipt = await erasure.erase_user(place.actor, user_id, memories_only=True)
+        users = self._app.users
+        receipt = await users.erase(place.actor, user_id, memories_only=True)
         code = confirmation(receipt)
         if not receipt.total:
             return said("Nothing is remembered.")
@@ -174,7 +174,7 @@ class Commands:
                 f"This erases {counts}, of all your agents, and cannot be undone.",
                 f"To confirm: /memory delete all {code}",
             )
-        receipt = await erasure.erase_user(place.actor, user_id, memories_only=True, dry_run=False)
+        receipt = await users.erase(place.actor, user_id, memories_only=True, dry_run=False)
         return said(f"Erased: {counts}, {receipt.total} rows in all.")
 
     async def _scope(self, place: Place, command: Command) -> Reply:
@@ -208,7 +208,7 @@ class Commands:
         user_id = place.actor.require_user()
         lines = [
             json.dumps(line, ensure_ascii=False)
-            async for line in self._app.export.lines(place.actor, user_id)
+            async for line in self._app.users.export(place.actor, user_id)
         ]
         content = "".join(f"{line}\n" for line in lines).encode()
         text = [[Piece(f"Everything that is kept of you: {len(lines)} lines.")]]

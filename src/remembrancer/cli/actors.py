@@ -41,7 +41,7 @@ async def find_user(app: Remembrancer, named: str) -> UUID:
             return (await app.users.find(SERVICE, platform, platform_user_id)).id
         except NotFound:
             pass
-    found = await app.users.named(SERVICE, named, limit=SHOWN + 1)
+    found = await app.users.find_by_name(SERVICE, named, limit=SHOWN + 1)
     if len(found) == 1:
         return found[0].id
     if not found:

@@ -52,7 +52,7 @@ def audit(
             until=until,
             outcome="refused" if refused else None,
         )
-        return await app.audit_log.list(ADMIN, wanted, limit=limit, cursor=cursor)
+        return await app.audit.list(ADMIN, wanted, limit=limit, cursor=cursor)
 
     page = with_store(context, work)
     if json:

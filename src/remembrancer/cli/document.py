@@ -38,7 +38,7 @@ def export_document(
     """Write a user's memory as a JSON document: facts, places and counts."""
 
     async def work(app: Remembrancer) -> MemoryDocument:
-        return await app.documents.read(await actor_for(app, user, agent))
+        return await app.documents.get(await actor_for(app, user, agent))
 
     if output is not None and output.exists():
         raise typer.BadParameter("the file exists", param_hint="--output")

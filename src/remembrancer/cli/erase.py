@@ -40,7 +40,7 @@ def erase_user(
     """Delete everything of a user: what they said, what was made of it, who they are."""
 
     async def erase(app: Remembrancer, dry_run: bool) -> Receipt:
-        return await app.erasure.erase_user(
+        return await app.users.erase(
             SERVICE, await find_user(app, user), dry_run=dry_run, memories_only=memories_only
         )
 
@@ -60,7 +60,7 @@ def erase_memory(
 
     async def erase(app: Remembrancer, dry_run: bool) -> Receipt:
         actor = SERVICE.acting_for(await find_user(app, user))
-        return await app.erasure.erase_memory(actor, memory_id, dry_run=dry_run)
+        return await app.memories.erase(actor, memory_id, dry_run=dry_run)
 
     _carry_out(context, erase, apply=apply, yes=yes, json=json)
 
@@ -79,7 +79,9 @@ def erase_message(
 
     async def erase(app: Remembrancer, dry_run: bool) -> Receipt:
         actor = SERVICE.acting_for(await find_user(app, user))
-        return await app.erasure.erase_message(actor, conversation_id, message_id, dry_run=dry_run)
+        return await app.conversations.erase_message(
+            actor, conversation_id, message_id, dry_run=dry_run
+        )
 
     _carry_out(context, erase, apply=apply, yes=yes, json=json)
 
@@ -96,7 +98,7 @@ def export(
         count = 0
         with output.open("x", encoding="utf-8") as file, progress() as bar:
             task = bar.add_task("Rows", total=None)
-            async for line in app.export.lines(SERVICE, user_id):
+            async for line in app.users.export(SERVICE, user_id):
                 file.write(dumps(line, ensure_ascii=False) + "\n")
                 count += 1
                 bar.update(task, completed=count)

@@ -48,7 +48,7 @@ def recall(
     )
 
     async def work(app: Remembrancer) -> RecallAnswer:
-        return await app.recalls.recall(await actor_for(app, user, agent), wanted)
+        return await app.memories.recall(await actor_for(app, user, agent), wanted)
 
     answer = with_store(context, work)
     if json:

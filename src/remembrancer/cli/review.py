@@ -128,7 +128,7 @@ async def _waiting(app: Remembrancer, actor: Actor) -> list[Memory]:
     found: list[Memory] = []
     cursor = None
     while True:
-        page = await app.review.waiting(actor, limit=200, cursor=cursor)
+        page = await app.review.list(actor, limit=200, cursor=cursor)
         found += page.memories
         cursor = page.next_cursor
         if cursor is None:

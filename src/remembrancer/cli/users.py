@@ -88,7 +88,7 @@ def link(
     added = PlatformLink(platform=platform, platform_user_id=platform_user_id)
 
     async def work(app: Remembrancer) -> LinkResult:
-        return await app.identity.link(SERVICE, await find_user(app, user), added)
+        return await app.users.link(SERVICE, await find_user(app, user), added)
 
     linked = with_store(context, work)
     _show_one(linked, json)
@@ -107,7 +107,7 @@ def unlink(
     link = PlatformLink(platform=platform, platform_user_id=platform_user_id)
 
     async def work(app: Remembrancer) -> None:
-        await app.identity.unlink(SERVICE, await find_user(app, user), link)
+        await app.users.unlink(SERVICE, await find_user(app, user), link)
 
     with_store(context, work)
     console().print("Unlinked.")
@@ -124,7 +124,7 @@ def merge(
 
     async def work(app: Remembrancer) -> Merge:
         survivor, merged = await find_user(app, user), await find_user(app, other)
-        return await app.identity.merge(SERVICE, survivor, merged)
+        return await app.users.merge(SERVICE, survivor, merged)
 
     done = with_store(context, work)
     if json:
@@ -142,7 +142,7 @@ def unmerge(
     """Take a merge back: two people again, each with what was theirs."""
 
     async def work(app: Remembrancer) -> Merge:
-        return await app.identity.undo_merge(SERVICE, await find_user(app, user), undo_id)
+        return await app.users.undo_merge(SERVICE, await find_user(app, user), undo_id)
 
     console().print(f"{with_store(context, work).merged_id} is somebody else again.")
 

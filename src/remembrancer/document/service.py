@@ -51,7 +51,7 @@ class Documents:
         self._guard = guard
         self._reads = reads
 
-    async def read(self, actor: Actor) -> MemoryDocument:
+    async def get(self, actor: Actor) -> MemoryDocument:
         """Return the document of the actor's user, which :meth:`import_` takes."""
         async with self._database.transaction(actor) as (connection, actor):
             user = await users.find(connection, actor.require_user())

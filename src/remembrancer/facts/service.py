@@ -53,7 +53,7 @@ class Facts:
         self._memories = memories
         self._reads = reads
 
-    async def remember(
+    async def add(
         self,
         actor: Actor,
         space_id: UUID,
@@ -70,7 +70,7 @@ class Facts:
             actor, statement, source=source, idempotency_key=idempotency_key
         )
 
-    async def put(
+    async def share(
         self, actor: Actor, memory_id: str, space_id: UUID, *, source: str = "manual"
     ) -> RememberResult:
         """Tell the members of a space what a memory says: a fact of its own, shared there.
@@ -87,9 +87,9 @@ class Facts:
             raise NotFound("no such memory", field="memory_id")
         given = {name: getattr(row, name) for name in _TOLD}
         fact = made(FactCreate, **given, visibility=Visibility.SHARED, allow_similar=True)
-        return await self.remember(actor, space_id, fact, source=source)
+        return await self.add(actor, space_id, fact, source=source)
 
-    async def list(
+    async def memories(
         self,
         actor: Actor,
         space_id: UUID,
@@ -103,7 +103,7 @@ class Facts:
         here = (wanted or MemoryFilter()).model_copy(update={"space_id": space_id})
         return await self._memories.list(actor, here, limit=limit, cursor=cursor)
 
-    async def facts(
+    async def list(
         self, actor: Actor, space_id: UUID, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Fact]:
         """Return a page of the actor's facts and those shared with them, oldest first."""
@@ -153,7 +153,7 @@ class Facts:
             raise NotFound("no such memory", field="memory_id")
         raise Conflict("only a member of its space can share it", field="visibility")
 
-    async def forget(self, actor: Actor, memory_id: str) -> Memory:
+    async def delete(self, actor: Actor, memory_id: str) -> Memory:
         """Forget a fact in a space: see ``Memories.forget``."""
         check_id(memory_id)
         async with self._database.transaction(actor) as (connection, actor):

@@ -61,7 +61,7 @@ class People:
         if await self.find(who) is None:
             platform, platform_user_id = who
             link = PlatformLink(platform=platform, platform_user_id=platform_user_id)
-            await self._memory.identity.link(self._staff, self._actor.require_user(), link)
+            await self._memory.users.link(self._staff, self._actor.require_user(), link)
 
 
 def named(who: str, people: Mapping[Known, str], file: str) -> Known:

@@ -77,7 +77,7 @@ class StoreSource:
 
     async def document(self, whom: Whom) -> MemoryDocument:
         """Return the memory document."""
-        return await self._app.documents.read(self._for(whom))
+        return await self._app.documents.get(self._for(whom))
 
     async def history(self, whom: Whom, memory_id: str) -> MemoryHistory:
         """Return a memory with its history."""

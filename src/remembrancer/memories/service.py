@@ -301,9 +301,13 @@ class Memories:
         values = {"status": Status.ACTIVE, "updated_at": func.now()}
         return await self._set(actor, "memory.activate", memory_id, values, among=_SWITCHED)
 
-    async def pin(self, actor: Actor, memory_id: str, *, pinned: bool = True) -> Memory:
-        """Pin a memory, so that no budget ever evicts it, or unpin it."""
-        return await self._set(actor, "memory.pin", memory_id, {"pinned": pinned})
+    async def pin(self, actor: Actor, memory_id: str) -> Memory:
+        """Pin a memory: the token budget never evicts it."""
+        return await self._set(actor, "memory.pin", memory_id, {"pinned": True})
+
+    async def unpin(self, actor: Actor, memory_id: str) -> Memory:
+        """Unpin a memory: the token budget may evict it again."""
+        return await self._set(actor, "memory.pin", memory_id, {"pinned": False})
 
     async def budget(self, actor: Actor, *, adding: int = 0) -> BudgetPreview:
         """Return what would be evicted if the actor's user wrote ``adding`` more tokens.

@@ -121,7 +121,7 @@ class Places:
                 return told
         raise await self._refused(actor, ACTION)
 
-    async def change(
+    async def update(
         self, actor: Actor, memory_id: str, changes: PlaceUpdate, *, source: str = "manual"
     ) -> Memory:
         """Name a place anew, with other notes or none: a new version of the memory it is.

@@ -84,9 +84,7 @@ class Reviews:
         self._limits = limits
         self._reads = reads
 
-    async def waiting(
-        self, actor: Actor, *, limit: int = 50, cursor: str | None = None
-    ) -> MemoryPage:
+    async def list(self, actor: Actor, *, limit: int = 50, cursor: str | None = None) -> MemoryPage:
         """Return a page of what waits for the actor's user, the newest first.
 
         Each cites the message it comes from.

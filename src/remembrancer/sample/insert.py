@@ -39,7 +39,7 @@ async def _wanted(memory: Remembrancer, sample: Sample) -> bool:
 async def _meet(memory: Remembrancer, person: Person) -> UUID:
     user = await memory.users.resolve(STAFF, person.first_met)
     for link in person.links[1:]:
-        await memory.identity.link(STAFF, user.id, link)
+        await memory.users.link(STAFF, user.id, link)
     return user.id
 
 

@@ -301,7 +301,7 @@ class _UserMemory:
     async def _get_memory(
         self, actor: Actor, wanted: ManageUserMemory, _context: ToolContext
     ) -> Result:
-        page = page_of(await self._documents.read(actor), wanted.page)
+        page = page_of(await self._documents.get(actor), wanted.page)
         return page.model_dump(mode="json", exclude=None if page.next_page else {"next_page"})
 
 

@@ -70,7 +70,7 @@ class Users:
             await _note_look(connection, actor, [row])
             return await with_links(connection, row)
 
-    async def named(self, actor: Actor, name: str, *, limit: int = 50) -> Sequence[User]:
+    async def find_by_name(self, actor: Actor, name: str, *, limit: int = 50) -> Sequence[User]:
         """Return users by their last-known name, in any case, in the order of their creation."""
         actor.require(*STAFF)
         async with self._database.transaction(actor) as (connection, actor):

@@ -128,7 +128,7 @@ async def audit_log(request: SessionRequest, cursor: str | None = None) -> Respo
     page = None
     try:
         asked = made(AuditFilter, **non_empty(query, *_AUDIT))
-        page = await request.app.audit_log.list(request.actor, asked, limit=50, cursor=cursor)
+        page = await request.app.audit.list(request.actor, asked, limit=50, cursor=cursor)
     except RemembrancerError as failed:
         error = failed
     more = None

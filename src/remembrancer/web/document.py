@@ -30,7 +30,7 @@ async def _show(
     return request.render(
         "document.html",
         error.status if error else 200,
-        document=await request.app.documents.read(request.user_actor),
+        document=await request.app.documents.get(request.user_actor),
         most=SHOWN,
         form=form,
         error=error,

@@ -76,7 +76,7 @@ async def list_memories(request: UserRequest, cursor: str | None = None) -> Resp
 async def _above(request: PageRequest) -> dict[str, Any]:
     """Return what stands above the list: the budget, and how much waits."""
     waiting, budget = await asyncio.gather(
-        request.app.review.waiting(request.user_actor, limit=1),
+        request.app.review.list(request.user_actor, limit=1),
         request.app.memories.budget(request.user_actor),
     )
     return {"budget": budget, "waiting": waiting.total}

@@ -29,7 +29,7 @@ async def show(request: UserRequest, memory_id: str) -> Response:
     memory = await request.app.memories.get(request.user_actor, memory_id)
     links: AssociationPage | None = None
     if memory.status is Status.ACTIVE:
-        links = await request.app.graph.associations(request.user_actor, memory_id, limit=20)
+        links = await request.app.associations.list(request.user_actor, memory_id, limit=20)
     return request.render(
         "memories/one.html",
         memory=memory,
@@ -59,7 +59,8 @@ async def restore(request: UserRequest, memory_id: str) -> Response:
 async def pin(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
     """Pin a memory, or unpin it."""
     pinned = form.get("pinned") != "false"
-    memory = await request.app.memories.pin(request.user_actor, memory_id, pinned=pinned)
+    memories = request.app.memories
+    memory = await (memories.pin if pinned else memories.unpin)(request.user_actor, memory_id)
     request.notify("Pinned: no budget evicts it." if pinned else "Unpinned.")
     return await _changed(request, memory)
 
@@ -97,7 +98,7 @@ async def share(request: UserRequest, memory_id: str, form: CheckedForm) -> Resp
 
 async def _put(request: PageRequest, memory_id: str, form: Form) -> Response:
     space_id = made(SpaceId, **form.values("space_id")).space_id
-    written = await request.app.facts.put(request.user_actor, memory_id, space_id, source=SOURCE)
+    written = await request.app.facts.share(request.user_actor, memory_id, space_id, source=SOURCE)
     if written.outcome is Outcome.CREATED:
         undo = f"{request.base}/memories/{written.memory.id}/forget"
         request.notify("Shared with the members of the space. The memory itself stays here.", undo)
@@ -119,7 +120,7 @@ async def _changed(request: PageRequest, memory: Memory, to: str | None = None) 
 @router.get("/erase")
 async def preview_erasure(request: UserRequest, memory_id: str) -> Response:
     """Show what erasing one memory for good would delete."""
-    receipt = await request.app.erasure.erase_memory(request.user_actor, memory_id)
+    receipt = await request.app.memories.erase(request.user_actor, memory_id)
     return request.render("memories/erase.html", memory_id=memory_id, receipt=receipt, error=None)
 
 
@@ -127,11 +128,11 @@ async def preview_erasure(request: UserRequest, memory_id: str) -> Response:
 async def erase(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
     """Erase one memory for good."""
     if (form.get("confirmation") or "").strip() != memory_id:
-        receipt = await request.app.erasure.erase_memory(request.user_actor, memory_id)
+        receipt = await request.app.memories.erase(request.user_actor, memory_id)
         wrong = InvalidInput("type the id of the memory", field="confirmation")
         return request.render(
             "memories/erase.html", 422, memory_id=memory_id, receipt=receipt, error=wrong
         )
-    await request.app.erasure.erase_memory(request.user_actor, memory_id, dry_run=False)
+    await request.app.memories.erase(request.user_actor, memory_id, dry_run=False)
     request.notify("Erased for good.")
     return request.redirect(f"{request.base}/memories")

@@ -84,7 +84,7 @@ async def change(request: UserRequest, memory_id: str, form: CheckedForm) -> Res
         if (wanted.place_name, wanted.notes) == (place.subject, place.notes):
             request.notify("Nothing was changed.")
         else:
-            await request.app.places.change(request.user_actor, memory_id, wanted, source=SOURCE)
+            await request.app.places.update(request.user_actor, memory_id, wanted, source=SOURCE)
             request.notify(f"{wanted.place_name} is saved as a new version.")
     except RemembrancerError as error:
         return await _form(request, form, error, place)

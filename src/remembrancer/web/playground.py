@@ -73,7 +73,7 @@ async def _asked(request: PageRequest) -> Answer:
     except ValueError:
         raise InvalidInput("is not the id of an agent", field="agent") from None
     actor = request.actor.acting_for(request.user.id, agent)
-    recall = await request.app.recalls.recall(actor, made(RecallQuery, **given, **then))
+    recall = await request.app.memories.recall(actor, made(RecallQuery, **given, **then))
     asked = made(ContextQuery, message=given.get("query"), **then)
     return Answer(recall, await request.app.conversations.context(actor, asked))
 

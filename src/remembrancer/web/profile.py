@@ -34,10 +34,10 @@ async def profile(request: UserRequest) -> Response:
 async def _profile(
     request: PageRequest, form: Form | None = None, error: RemembrancerError | None = None
 ) -> Response:
-    links = await request.app.identity.links(request.actor, request.user.id)
+    links = await request.app.users.links(request.actor, request.user.id)
     merges = []
     if request.actor.role is Role.ADMIN:
-        merges = list(await request.app.identity.merges(request.actor, request.user.id))
+        merges = list(await request.app.users.merges(request.actor, request.user.id))
     return request.render(
         "profile.html",
         status=error.status if error else 200,
@@ -74,7 +74,7 @@ async def link(request: UserRequest, form: CheckedForm) -> Response:
             other = None
         if other is not None and other.id != request.user.id:
             return request.redirect(f"{request.base}/merge?other={other.id}")
-        await request.app.identity.link(request.actor, request.user.id, wanted)
+        await request.app.users.link(request.actor, request.user.id, wanted)
     except RemembrancerError as error:
         return await _profile(request, form, error)
     request.notify(f"Linked on {wanted.platform}.")
@@ -85,7 +85,7 @@ async def link(request: UserRequest, form: CheckedForm) -> Response:
 async def unlink(request: UserRequest, form: CheckedForm) -> Response:
     """Take a platform id from a person."""
     wanted = made(PlatformLink, **form.values("platform", "platform_user_id"))
-    await request.app.identity.unlink(request.actor, request.user.id, wanted)
+    await request.app.users.unlink(request.actor, request.user.id, wanted)
     request.notify(f"The link on {wanted.platform} is removed. What was remembered stays request.")
     return request.redirect(f"{request.base}/profile")
 
@@ -94,9 +94,7 @@ async def unlink(request: UserRequest, form: CheckedForm) -> Response:
 async def preview_merge(request: UserRequest, other: str = "") -> Response:
     """Show what merging another person into this one would move."""
     wanted = made(MergeRequest, user_id=other.strip())
-    counts = await request.app.identity.preview_merge(
-        request.actor, request.user.id, wanted.user_id
-    )
+    counts = await request.app.users.preview_merge(request.actor, request.user.id, wanted.user_id)
     somebody = await request.app.users.get(request.actor, wanted.user_id)
     return request.render("merge.html", other=somebody, counts=counts.model_dump())
 
@@ -105,7 +103,7 @@ async def preview_merge(request: UserRequest, other: str = "") -> Response:
 async def merge(request: UserRequest, form: CheckedForm) -> Response:
     """Merge another person into this one."""
     wanted = made(MergeRequest, user_id=form.get("other"))
-    done = await request.app.identity.merge(request.actor, request.user.id, wanted.user_id)
+    done = await request.app.users.merge(request.actor, request.user.id, wanted.user_id)
     memories = labels.plural(done.counts.memories, "memory", "memories")
     request.notify(f"The two are one person now; {memories} moved.", _undo(request, done.undo_id))
     return request.redirect(f"{request.base}/profile")
@@ -118,7 +116,7 @@ def _undo(request: PageRequest, undo_id: object) -> str:
 @router.post("/merges/{undo_id}/undo", dependencies=[FORM_CHECK])
 async def undo_merge(request: UserRequest, undo_id: UUID) -> Response:
     """Make two people of one again."""
-    done = await request.app.identity.undo_merge(request.actor, request.user.id, undo_id)
+    done = await request.app.users.undo_merge(request.actor, request.user.id, undo_id)
     request.notify(f"They are two people again. The other one: {done.merged_id}")
     return request.redirect(f"{request.base}/profile")
 
@@ -130,9 +128,9 @@ async def preview_erasure(request: UserRequest) -> Response:
 
 
 async def _erasure(request: PageRequest, error: RemembrancerError | None = None) -> Response:
-    erasure, user_id = request.app.erasure, request.user.id
+    users, user_id = request.app.users, request.user.id
     receipts = {
-        what: await erasure.erase_user(request.actor, user_id, memories_only=what == "memories")
+        what: await users.erase(request.actor, user_id, memories_only=what == "memories")
         for what in ERASABLE
     }
     status = error.status if error else 200
@@ -148,7 +146,7 @@ async def erase(request: UserRequest, form: CheckedForm) -> Response:
     if (form.get("confirmation") or "").strip() != f"erase {ERASABLE[what]}":
         wrong = InvalidInput(f"type: erase {ERASABLE[what]}", field=f"confirm-{what}")
         return await _erasure(request, wrong)
-    receipt = await request.app.erasure.erase_user(
+    receipt = await request.app.users.erase(
         request.actor, request.user.id, dry_run=False, memories_only=what == "memories"
     )
     return request.render("erased.html", receipt=receipt)

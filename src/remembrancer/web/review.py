@@ -32,7 +32,7 @@ async def list_waiting(
 
 
 async def _list(request: PageRequest, cursor: str | None = None, chosen: str = "") -> Response:
-    page = await request.app.review.waiting(request.user_actor, limit=PAGE, cursor=cursor)
+    page = await request.app.review.list(request.user_actor, limit=PAGE, cursor=cursor)
     return request.render(
         "review/changed.html" if request.partial_target == "waiting" else "review/list.html",
         page=page,

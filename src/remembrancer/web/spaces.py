@@ -73,7 +73,7 @@ async def _show(
         members=await services.spaces.members(
             request.user_actor, space_id, limit=100, cursor=cursor
         ),
-        told=await services.facts.list(request.user_actor, space_id, limit=SHOWN),
+        told=await services.spaces.memories(request.user_actor, space_id, limit=SHOWN),
         can_change=can_change(request),
         form=form or Form([]),
         error=error,

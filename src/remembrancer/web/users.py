@@ -29,7 +29,7 @@ async def _list(
 ) -> Response:
     request.actor.require(Role.ADMIN)
     users = request.app.users
-    named = await users.named(request.actor, name) if name else None
+    named = await users.find_by_name(request.actor, name) if name else None
     known = None if name else await users.known(request.actor, limit=_PAGE, offset=offset)
     return request.render(
         "admin/people.html",

@@ -1,0 +1,1 @@
+"""The library and its client have the same nouns, verbs and arguments."""
