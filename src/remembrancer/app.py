@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from remembrancer.access import Actor, Role
 from remembrancer.agents.service import Agents
 from remembrancer.associations.service import Associations
+from remembrancer.associations.writer import AssociationWriter
 from remembrancer.audit.log import AuditLog
 from remembrancer.audit.reads import Reads, Retention
 from remembrancer.backend import Backend
@@ -106,7 +107,10 @@ class Remembrancer:
         # The cache of embedded queries holds what people said.
         forget = embedder.forget if isinstance(embedder, CachedQueries) else None
         erasure = Erasure(database, afterwards=forget)
-        memories = Memories(database, search, pipeline, budget, limits, self.reads, self.guard)
+        associations = AssociationWriter(settings.recall.near_duplicate)
+        memories = Memories(
+            database, search, pipeline, budget, limits, self.reads, self.guard, associations
+        )
         recall = Recall(backend, embedder, self.access_counts)
         self.summaries = Summaries(
             database,
@@ -129,9 +133,11 @@ class Remembrancer:
         self.facts = Facts(database, memories, self.reads)
         self.memories = MemoryOperations(memories, recall, self.facts, erasure)
         self.review = Reviews(database, search, budget, memories, self.guard, limits, self.reads)
-        self.associations = Associations(database, self.reads, settings.recall.near_duplicate)
+        self.associations = Associations(backend, associations)
         self.places = Places(database, memories, self.guard, self.reads)
-        self.documents = Documents(database, search, pipeline, limits, self.guard, self.reads)
+        self.documents = Documents(
+            database, search, pipeline, limits, self.guard, self.reads, associations
+        )
         self.records = Records(
             database, search, pipeline, budget, limits, self.guard, self.reads, recall
         )

@@ -61,7 +61,7 @@ def _lines(outcome: str) -> list[Any]:
 
 
 def _edges(page: Json) -> list[tuple[str, str, str]]:
-    return [(e["memory_id"], e["relation"], e["target_id"]) for e in page["associations"]]
+    return [(e["memory_id"], e["relation"], e["target_id"]) for e in page["items"]]
 
 
 # Making them ---------------------------------------------------------------------------
@@ -149,9 +149,9 @@ async def test_an_association_is_removed_by_relation_or_altogether(door: Door, a
     await door.associate(one, other, relation="updates", user=ada)
     await door.associate(one, other, relation="part_of", user=ada)
     await door.dissociate(one, other, "updates", user=ada)
-    assert len((await door.associations(one, user=ada))["associations"]) == 2
+    assert len((await door.associations(one, user=ada))["items"]) == 2
     await door.dissociate(one, other, user=ada)
-    assert (await door.associations(one, user=ada))["associations"] == []
+    assert (await door.associations(one, user=ada))["items"] == []
     [gone] = await refusals(door.dissociate(one, other, user=ada))
     assert (gone.status, gone.fields) == (404, ["target_id"])
 
@@ -164,14 +164,14 @@ async def test_associations_come_in_pages_the_strongest_first(door: Door, ada: U
         for n in range(11)
     ]
     await door.remember_many(said, user=ada)
-    whole = (await door.associations(hub, user=ada))["associations"]
+    whole = (await door.associations(hub, user=ada))["items"]
     assert len(whole) == 11
     weights = [edge["weight"] for edge in whole]
     assert weights == sorted(weights, reverse=True)
     paged, cursor = [], None
     while True:
         page = await door.associations(hub, user=ada, limit=4, cursor=cursor)
-        paged += page["associations"]
+        paged += page["items"]
         cursor = page["next_cursor"]
         if cursor is None:
             break
@@ -222,9 +222,9 @@ async def test_shared_knowledge_is_linked_to_by_all_and_from_by_staff(
     [refused] = await refusals(own.associate(shared, mine))
     assert refused.status == 404
     await door.associate(shared, mine, user=ada, relation="part_of")
-    assert len((await own.associations(shared))["associations"]) == 2
+    assert len((await own.associations(shared))["items"]) == 2
     # To everybody else, the shared one stands alone.
-    assert (await door.associations(shared))["associations"] == []
+    assert (await door.associations(shared))["items"] == []
 
 
 async def test_changes_leave_a_line_in_the_audit_log(door: Door, ada: User) -> None:
@@ -353,7 +353,7 @@ async def test_forgotten_memories_are_neither_found_nor_passed(door: Door, ada: 
     seed, middle, end = await _chain(door, ada, SEED, *FAR_OFF[:2], weight=1)
     await door.forget(middle, user=ada)
     assert not {middle, end} & set(await _hits(door, user=ada))
-    assert (await door.associations(seed, user=ada))["associations"] == []
+    assert (await door.associations(seed, user=ada))["items"] == []
     around = await door.neighbours(seed, user=ada, depth=2)
     assert [node["id"] for node in around["nodes"]] == [seed]
     await door.restore(middle, user=ada)
@@ -530,11 +530,11 @@ async def test_similar_memories_are_suggested_and_nothing_is_made(door: Door, ad
     assert suggestion["relation"] == "contradicts"
     assert suggestion["content"] == "Ada parks at gate 12 of the airport."
     assert suggestion["similarity"] > 0.9
-    assert (await door.suggestions(second, user=ada))["suggestions"] == [suggestion]
+    assert (await door.suggestions(second, user=ada))["items"] == [suggestion]
     assert rows("SELECT count(*) FROM associations") == [(0,)]
     await door.associate(second, first, relation="contradicts", user=ada)
-    assert (await door.suggestions(second, user=ada))["suggestions"] == []
-    assert (await door.suggestions(first, user=ada))["suggestions"] == []
+    assert (await door.suggestions(second, user=ada))["items"] == []
+    assert (await door.suggestions(first, user=ada))["items"] == []
 
 
 async def test_what_is_later_on_the_same_subject_is_suggested_as_an_update(
@@ -547,7 +547,7 @@ async def test_what_is_later_on_the_same_subject_is_suggested_as_an_update(
     )
     found = [(one["target_id"], one["relation"]) for one in new["suggestions"]]
     assert found == [(old, "updates")]
-    assert (await door.suggestions(old, user=ada))["suggestions"] == []
+    assert (await door.suggestions(old, user=ada))["items"] == []
 
 
 async def test_suggestions_are_of_the_same_owner_and_within_sight(

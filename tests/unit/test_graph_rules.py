@@ -10,8 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remembrancer.associations.rules import spread
-from remembrancer.associations.suggestions import MOST_SUGGESTIONS, proposed, suggested
+from remembrancer.associations.rules import (
+    MOST_SUGGESTIONS,
+    spread,
+    suggest_relation,
+    suggestions,
+)
 from remembrancer.memories.schemas import Relation
 from remembrancer.recall.fusion import fuse
 from remembrancer.recall.graph_arm import WALK, graph_arm
@@ -52,12 +56,12 @@ def test_ids_of_several_owners_are_kept_apart() -> None:
         (0.30, False, True, False, None),
     ],
 )
-def test_what_is_suggested(
+def test_what_is_suggestions(
     similarity: float, same_words: bool, same_subject: bool, later: bool, expected: Any
 ) -> None:
     """Nearly the same with other telling words; later on the same subject; merely alike."""
     assert (
-        proposed(
+        suggest_relation(
             similarity=similarity,
             near_duplicate=0.95,
             same_words=same_words,
@@ -84,10 +88,10 @@ class Pair:
 def test_a_memory_gets_the_most_similar_few() -> None:
     """In the order they come, without those there is nothing to suggest for."""
     pairs = [Pair("m", str(n), 0.99 - n / 20) for n in range(10)]
-    found = suggested(pairs, 0.95)["m"]
-    assert [one["target_id"] for one in found] == [str(n) for n in range(MOST_SUGGESTIONS)]
-    assert [one["relation"] for one in found[:2]] == ["contradicts", "related_to"]
-    assert suggested([Pair("m", "x", 0.2)], 0.95) == {"m": []}
+    found = suggestions(pairs, 0.95)["m"]
+    assert [item.target_id for item in found] == [str(n) for n in range(MOST_SUGGESTIONS)]
+    assert [item.relation for item in found[:2]] == ["contradicts", "related_to"]
+    assert suggestions([Pair("m", "x", 0.2)], 0.95) == {"m": []}
 
 
 # The arm -------------------------------------------------------------------------------

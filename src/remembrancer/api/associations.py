@@ -25,7 +25,7 @@ async def associate_memory(
 ) -> Association:
     """Associate a memory with another, or give the association a new weight.
 
-    The memory must be the actor's to change; the target one that the actor sees.
+    The actor must be allowed to change the memory and to see the target.
     """
     return await memory.associations.add(actor, memory_id, association)
 
@@ -44,7 +44,7 @@ async def dissociate_memory(
     actor: Acting,
     memory_id: MemoryId,
     target_id: MemoryId,
-    relation: Annotated[Relation | None, Query(description="This one alone.")] = None,
+    relation: Annotated[Relation | None, Query(description="Only this relation.")] = None,
 ) -> None:
     """Remove the association from a memory to another; all of them without `relation`."""
     await memory.associations.remove(actor, memory_id, target_id, relation)
@@ -55,14 +55,14 @@ async def list_neighbours(
     memory: Services,
     actor: Acting,
     memory_id: MemoryId,
-    depth: Annotated[int, Query(ge=1, le=2, description="Steps to go.")] = 1,
+    depth: Annotated[int, Query(ge=1, le=2, description="Steps from the memory.")] = 1,
     limit: Limit = 50,
 ) -> Neighbourhood:
-    """Return what lies around a memory as nodes and edges, for a picture."""
+    """Return the memories around one as nodes and edges, for a picture."""
     return await memory.associations.neighbours(actor, memory_id, depth=depth, limit=limit)
 
 
 @router.get("/suggestions")
 async def list_suggestions(memory: Services, actor: Acting, memory_id: MemoryId) -> Suggestions:
-    """Return associations that could be made from a memory; none is made by itself."""
+    """Return associations that could be added from a memory; none is added by itself."""
     return await memory.associations.suggestions(actor, memory_id)

@@ -1,24 +1,109 @@
-"""How a neighbourhood grows, step by step. Pure."""
+"""Decisions about associations: how a neighbourhood grows, what to suggest. Pure."""
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import Final, Protocol
 from uuid import UUID
 
-Key = tuple[UUID, str]
+from remembrancer.memories.rules import says_the_same
+from remembrancer.memories.schemas import Relation, Suggestion
+
+LEAST_SIMILARITY: Final = 0.75
+"""Least cosine similarity of two memories for a suggestion."""
+MOST_SUGGESTIONS: Final = 5
+"""Suggestions for one memory."""
+
+MemoryKey = tuple[UUID, str]
 """A memory: its owner and its id, which is unique for that owner only."""
-Step = tuple[Key, Key, float]
-"""An association as walked: from a memory to another, with its weight."""
+Step = tuple[MemoryKey, MemoryKey, float]
+"""A step along an association: from a memory to another, with its weight."""
 
 
 def spread(
-    frontier: Mapping[Key, float], steps: Iterable[Step], known: Collection[Key]
-) -> list[tuple[Key, float]]:
+    frontier: Mapping[MemoryKey, float], steps: Iterable[Step], known: Collection[MemoryKey]
+) -> list[tuple[MemoryKey, float]]:
     """Return the memories that ``steps`` lead to from ``frontier`` and that are not ``known``.
 
     Each once, with the strength of the strongest path to it: the product of the weights. The
     strongest come first, ties go to the lower key.
     """
-    reached: dict[Key, float] = {}
-    for here, there, weight in steps:
-        if there not in known:
-            reached[there] = max(reached.get(there, 0.0), frontier[here] * weight)
+    reached: dict[MemoryKey, float] = {}
+    for source, target, weight in steps:
+        if target not in known:
+            reached[target] = max(reached.get(target, 0.0), frontier[source] * weight)
     return sorted(reached.items(), key=lambda item: (-item[1], item[0]))
+
+
+class Similar(Protocol):
+    """A memory, and another of the same owner that is like it or on the same subject."""
+
+    @property
+    def memory_id(self) -> str:
+        """Id of the memory."""
+
+    @property
+    def content(self) -> str:
+        """Its content."""
+
+    @property
+    def target_id(self) -> str:
+        """Id of the other."""
+
+    @property
+    def target_content(self) -> str:
+        """Content of the other."""
+
+    @property
+    def similarity(self) -> float:
+        """Cosine similarity of the two."""
+
+    @property
+    def same_subject(self) -> bool | None:
+        """Whether both are on one subject, and of one kind; null without a subject."""
+
+    @property
+    def later(self) -> bool:
+        """Whether the memory was recorded after the other."""
+
+
+def suggest_relation(
+    *,
+    similarity: float,
+    near_duplicate: float,
+    same_words: bool,
+    same_subject: bool,
+    later: bool,
+) -> Relation | None:
+    """Return the relation of a memory to another, or None if they have little in common.
+
+    Nearly the same statement with other telling words ("gate 12", "gate 13") contradicts the
+    other. A later one of the same kind on the same subject updates it.
+    """
+    if similarity >= near_duplicate and not same_words:
+        return Relation.CONTRADICTS
+    if same_subject and later:
+        return Relation.UPDATES
+    return Relation.RELATED_TO if similarity >= LEAST_SIMILARITY else None
+
+
+def suggestions(pairs: Iterable[Similar], near_duplicate: float) -> dict[str, list[Suggestion]]:
+    """Return the suggestions for each memory, in the order of the pairs: most similar first."""
+    result: dict[str, list[Suggestion]] = {}
+    for pair in pairs:
+        relation = suggest_relation(
+            similarity=pair.similarity,
+            near_duplicate=near_duplicate,
+            same_words=says_the_same(pair.content, pair.target_content),
+            same_subject=bool(pair.same_subject),
+            later=pair.later,
+        )
+        of_memory = result.setdefault(pair.memory_id, [])
+        if relation is not None and len(of_memory) < MOST_SUGGESTIONS:
+            of_memory.append(
+                Suggestion(
+                    target_id=pair.target_id,
+                    relation=relation,
+                    similarity=round(pair.similarity, 4),
+                    content=pair.target_content,
+                )
+            )
+    return result

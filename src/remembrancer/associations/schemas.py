@@ -1,4 +1,4 @@
-"""Associations as a client gets them, and the graph they make."""
+"""Response models of associations and of the graph they make."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -7,22 +7,22 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from remembrancer.memories.schemas import Category, Kind, Relation, Suggestion
+from remembrancer.paging import Page
 
 
 class Direction(StrEnum):
-    """Which way an association leads, seen from a memory."""
+    """The direction of an association, seen from a memory."""
 
     OUTGOING = "outgoing"
-    """From it to the other."""
+    """From the memory to the other."""
     INCOMING = "incoming"
-    """From the other to it."""
+    """From the other to the memory."""
 
 
 class Association(BaseModel):
-    """A directed edge between two memories: ``memory_id`` ``relation`` ``target_id``.
+    """A directed association between two memories: ``memory_id`` ``relation`` ``target_id``.
 
-    Ids of memories are unique for one owner, so each comes with whose it is; null for shared
-    knowledge.
+    Memory ids are unique for one owner, so each comes with its owner; null for shared knowledge.
     """
 
     memory_id: str = Field(examples=["a1B2c3D4"])
@@ -35,20 +35,19 @@ class Association(BaseModel):
     updated_at: datetime
 
 
-class AssociationPage(BaseModel):
+class AssociationPage(Page[Association]):
     """Associations of a memory in both directions, the strongest first."""
-
-    associations: list[Association]
-    next_cursor: str | None = None
 
 
 class Node(BaseModel):
     """A memory in a neighbourhood."""
 
     id: str
-    user_id: UUID | None = Field(description="Whose it is; null for shared knowledge.")
-    depth: int = Field(description="Steps away: 0 is the memory asked about.")
-    strength: float = Field(description="Of the strongest path to it: the product of its weights.")
+    user_id: UUID | None = Field(description="Its owner; null for shared knowledge.")
+    depth: int = Field(description="Steps from the memory of the request, which has 0.")
+    strength: float = Field(
+        description="Strength of the strongest path to it: the product of the weights."
+    )
     kind: Kind
     category: Category
     subject: str | None
@@ -57,14 +56,14 @@ class Node(BaseModel):
 
 
 class Neighbourhood(BaseModel):
-    """A memory, those around it, and the associations between them. Each node once."""
+    """A memory, the memories around it, and the associations between them. Each memory once."""
 
     nodes: list[Node] = Field(description="By depth, then the strongest first.")
     edges: list[Association]
-    complete: bool = Field(description="False where more lies around than was asked for.")
+    complete: bool = Field(description="False if there are more memories than the limit.")
 
 
 class Suggestions(BaseModel):
-    """Associations that could be made, the most similar first. None is made by itself."""
+    """Associations that could be added, the most similar first. None is added by itself."""
 
-    suggestions: list[Suggestion]
+    items: list[Suggestion]

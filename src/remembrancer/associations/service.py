@@ -1,16 +1,16 @@
-"""Associate memories, and look at the graph they make."""
+"""Associate memories, and look at the graph of their associations."""
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any
-from uuid import UUID
+from typing import Any, NoReturn
 
-from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
 from remembrancer.access import Actor, may_change
-from remembrancer.associations import graph, repository, writes
-from remembrancer.associations.rules import Key, spread
+from remembrancer.associations import repository
+from remembrancer.associations.rows import AssociationRow, NeighbourRow, NodeRow
+from remembrancer.associations.rules import MemoryKey, spread
 from remembrancer.associations.schemas import (
     Association,
     AssociationPage,
@@ -18,218 +18,220 @@ from remembrancer.associations.schemas import (
     Node,
     Suggestions,
 )
-from remembrancer.audit.reads import Reads
-from remembrancer.db.engine import Database
-from remembrancer.errors import InvalidInput, NotFound
+from remembrancer.associations.writer import AssociationRequest, AssociationWriter
+from remembrancer.backend import Backend
+from remembrancer.errors import NotFound
 from remembrancer.ids import public_owner
-from remembrancer.memories import leaving
 from remembrancer.memories import repository as memories
+from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.rules import check_id
-from remembrancer.memories.schemas import AssociationCreate, Relation, Status, Suggestion
+from remembrancer.memories.schemas import AssociationCreate, Category, Kind, Relation, Status
 from remembrancer.paging import LARGEST_PAGE
-from remembrancer.text import check_range, from_cursor, to_cursor
+from remembrancer.text import check_range
 from remembrancer.users import repository as users
 
 
 class Associations:
-    """The associations between memories, each seen by who sees both of its ends.
+    """The associations between memories. An actor sees one if they see both of its ends.
 
-    They belong to the memory they lead from: whoever may change that one makes and removes
-    them. A memory that the actor may not see does not exist for them: ``NotFound``, and a line
-    in the audit log.
+    An association belongs to the memory it leads from: an actor who may change that memory may
+    add and remove it. For a memory that the actor may not see, all methods raise ``NotFound``
+    and log the attempt.
     """
 
-    def __init__(self, database: Database, reads: Reads, near_duplicate: float) -> None:
-        self._database = database
-        self._reads = reads
-        self._near_duplicate = near_duplicate
+    def __init__(self, backend: Backend, writer: AssociationWriter) -> None:
+        self._backend = backend
+        self._database = backend.database
+        self._writer = writer
 
-    async def add(self, actor: Actor, memory_id: str, wanted: AssociationCreate) -> Association:
-        """Associate a memory with another; one that exists gets the new weight.
+    async def add(
+        self, actor: Actor, memory_id: str, association: AssociationCreate
+    ) -> Association:
+        """Associate a memory with another; an existing association gets the new weight.
 
         Raises ``NotFound`` naming ``memory_id`` or ``target_id``, and ``InvalidInput`` for a
         memory with itself.
         """
         check_id(memory_id)
+        action, target_id = "association.set", association.target_id
         async with self._database.transaction(actor) as (connection, actor):
             row = await _changeable(connection, actor, memory_id)
             if row is not None:
-                await leaving.check_may_add(connection, row.owner_id, [row.id])
-                links = [writes.Link(row.owner_id, row.id, wanted, "target_id")]
+                request = AssociationRequest(row.owner_id, row.id, association, "target_id")
                 try:
-                    [edge] = await writes.link(connection, actor, links)
-                    return _association(edge)
+                    [written] = await self._writer.add(connection, actor, [request])
                 except NotFound:
-                    memory_id, missing = wanted.target_id, "target_id"
-            else:
-                missing = "memory_id"
-        raise await self._refused(actor, "association.set", memory_id, field=missing)
+                    written = None
+        if row is None:
+            await self._refuse(actor, action, memory_id)
+        if written is None:
+            await self._refuse(actor, action, target_id, "target_id")
+        return _association(written)
 
     async def remove(
         self, actor: Actor, memory_id: str, target_id: str, relation: Relation | None = None
     ) -> None:
-        """Remove the association from a memory to another, or all of them without a relation."""
+        """Remove the association from a memory to another; all relations without ``relation``.
+
+        Raises ``NotFound`` naming ``memory_id``, or ``target_id`` if there is no association.
+        """
         check_id(memory_id)
         check_id(target_id)
         async with self._database.transaction(actor) as (connection, actor):
             row = await _changeable(connection, actor, memory_id)
             if row is not None:
-                found = await repository.owners(connection, actor, [target_id])
-                target = (found.get(target_id), target_id)
+                owners = await repository.owners(connection, actor, [target_id])
+                target = (owners.get(target_id), target_id)
                 if not await repository.remove(connection, row.owner_id, row.id, target, relation):
                     raise NotFound("no such association", field="target_id")
+                ids = [row.id, target_id]
                 await audit.note(
-                    connection,
-                    actor,
-                    "association.remove",
-                    [row.id, target_id],
-                    owner_id=row.owner_id,
+                    connection, actor, "association.remove", ids, owner_id=row.owner_id
                 )
                 return
-        raise await self._refused(actor, "association.remove", memory_id)
+        await self._refuse(actor, "association.remove", memory_id)
 
     async def list(
         self, actor: Actor, memory_id: str, *, limit: int = 50, cursor: str | None = None
     ) -> AssociationPage:
-        """Return the associations of a memory in both directions, the strongest first."""
+        """Return a page of a memory's associations in both directions, the strongest first.
+
+        ``limit`` is from 1 to 200. Raises ``NotFound`` and ``InvalidInput``.
+        """
         check_id(memory_id)
         check_range(limit, 1, LARGEST_PAGE, field="limit")
-        after = _position(cursor) if cursor is not None else None
         async with self._database.transaction(actor) as (connection, actor):
-            memory = await _seen(connection, actor, memory_id)
+            memory = await _active(connection, actor, memory_id)
             if memory is not None:
-                rows = await graph.page(connection, actor, _key(memory), limit, after)
+                key = (memory.owner_id, memory.id)
+                page = await repository.page(connection, actor, key, limit, cursor)
         if memory is None:
-            raise await self._refused(actor, "association.read", memory_id)
-        shown = rows[:limit]
-        await self._note(actor, [_key(memory), *(end for row in shown for end in _ends(row))])
+            await self._refuse(actor, "association.read", memory_id)
+        ends = [end for row in page.items for end in _ends(row)]
+        await self._note_read(actor, [key, *ends])
         return AssociationPage(
-            associations=[_association(row) for row in shown],
-            next_cursor=_cursor(shown[-1]) if len(rows) > limit else None,
+            items=[_association(row) for row in page.items], next_cursor=page.next_cursor
         )
 
     async def neighbours(
         self, actor: Actor, memory_id: str, *, depth: int = 1, limit: int = 50
     ) -> Neighbourhood:
-        """Return what lies around a memory: up to ``limit`` others, the nearest, then strongest.
+        """Return the memories around one, nearest first, then by strength, and their associations.
 
-        ``depth`` says how many steps away, 1 or 2. Only what the actor sees is shown, and
-        passed through.
+        ``depth`` is the number of steps, 1 or 2; ``limit`` the most other memories, from 1 to
+        200. A path leads only through memories that the actor sees. Raises ``NotFound`` and
+        ``InvalidInput``.
         """
         check_id(memory_id)
         check_range(depth, 1, 2, field="depth")
         check_range(limit, 1, LARGEST_PAGE, field="limit")
         async with self._database.transaction(actor) as (connection, actor):
-            memory = await _seen(connection, actor, memory_id)
+            memory = await _active(connection, actor, memory_id)
             if memory is not None:
-                keys, around = await _neighbourhood(connection, actor, memory, depth, limit)
+                nodes, complete = await _nodes(connection, actor, memory, depth, limit)
+                rows = await repository.between(connection, list(nodes))
         if memory is None:
-            raise await self._refused(actor, "association.read", memory_id)
-        await self._note(actor, keys)
-        return around
+            await self._refuse(actor, "association.read", memory_id)
+        await self._note_read(actor, list(nodes))
+        return Neighbourhood(
+            nodes=list(nodes.values()),
+            edges=[_association(row) for row in rows],
+            complete=complete,
+        )
 
     async def suggestions(self, actor: Actor, memory_id: str) -> Suggestions:
-        """Return associations that could be made from a memory to others of its owner.
+        """Return associations that could be added from a memory to others of its owner.
 
-        To the most similar ones and to those on the same subject, where there is none yet.
+        To the most similar memories, and to those on the same subject, that it is not associated
+        with. Raises ``NotFound``.
         """
         check_id(memory_id)
         async with self._database.transaction(actor) as (connection, actor):
-            row = await _seen(connection, actor, memory_id)
+            row = await _active(connection, actor, memory_id)
             if row is not None:
-                found = await writes.suggest(
-                    connection, actor, row.owner_id, [row.id], self._near_duplicate
-                )
+                by_id = await self._writer.suggest(connection, actor, row.owner_id, [row.id])
         if row is None:
-            raise await self._refused(actor, "association.read", memory_id)
-        mine = [Suggestion.model_validate(one) for one in found.get(row.id, ())]
-        ids = [row.id, *(one.target_id for one in mine)]
-        await self._note(actor, [(row.owner_id, memory_id) for memory_id in ids])
-        return Suggestions(suggestions=mine)
+            await self._refuse(actor, "association.read", memory_id)
+        suggestions = by_id.get(row.id, [])
+        ids = [row.id, *(suggestion.target_id for suggestion in suggestions)]
+        await self._note_read(actor, [(row.owner_id, memory_id) for memory_id in ids])
+        return Suggestions(items=suggestions)
 
-    async def _note(self, actor: Actor, keys: Sequence[Key]) -> None:
-        await self._reads.note(actor, "association.read", keys)
+    async def _note_read(self, actor: Actor, keys: Sequence[MemoryKey]) -> None:
+        await self._backend.reads.note(actor, "association.read", keys)
 
-    async def _refused(
-        self, actor: Actor, action: str, memory_id: str, *, field: str = "memory_id"
-    ) -> NotFound:
-        async with self._database.transaction(actor) as (connection, actor):
-            await audit.note(connection, actor, action, [memory_id], outcome="refused")
-        return NotFound("no such memory", field=field)
+    async def _refuse(
+        self, actor: Actor, action: str, memory_id: str, field: str = "memory_id"
+    ) -> NoReturn:
+        error = NotFound("no such memory", field=field)
+        await self._backend.refuse(actor, action, [memory_id], error)
 
 
-async def _seen(connection: AsyncConnection, actor: Actor, memory_id: str) -> Row[Any] | None:
-    row = await memories.find(connection, actor, memory_id)
+async def _active(connection: AsyncConnection, actor: Actor, memory_id: str) -> MemoryRow | None:
+    row: Any = await memories.find(connection, actor, memory_id)
     return row if row is not None and row.status == Status.ACTIVE else None
 
 
-async def _changeable(connection: AsyncConnection, actor: Actor, memory_id: str) -> Row[Any] | None:
+async def _changeable(
+    connection: AsyncConnection, actor: Actor, memory_id: str
+) -> MemoryRow | None:
     row = await memories.find(connection, actor, memory_id)
     if row is None or not may_change(actor, row.owner_id):
         return None
     if actor.user_id is not None:
         await users.hold(connection, [actor.user_id])
     await memories.lock_owner(connection, row.owner_id)
-    return await _seen(connection, actor, memory_id)
+    return await _active(connection, actor, memory_id)
 
 
-async def _neighbourhood(
-    connection: AsyncConnection, actor: Actor, memory: Row[Any], depth: int, limit: int
-) -> tuple[list[Key], Neighbourhood]:
-    nodes = {_key(memory): _node(memory, 0, 1.0)}
-    frontier: dict[Key, float] = {_key(memory): 1.0}
+async def _nodes(
+    connection: AsyncConnection, actor: Actor, memory: MemoryRow, depth: int, limit: int
+) -> tuple[dict[MemoryKey, Node], bool]:
+    """Return the nodes of a neighbourhood, and whether they are all there is."""
+    start = (memory.owner_id, memory.id)
+    nodes = {start: _node(memory, 0, 1.0)}
+    frontier: dict[MemoryKey, float] = {start: 1.0}
     complete = True
     for steps in range(1, depth + 1):
         # One more than can be shown tells whether there is more.
-        each = limit + 1
-        rows = await graph.around(connection, actor, list(frontier), each)
-        ends = {_key(row): row for row in rows}
-        walked = [((row.from_owner, row.from_id), _key(row), row.weight) for row in rows]
-        reached = spread(frontier, walked, nodes)
+        most = limit + 1
+        rows = await repository.neighbours(connection, actor, list(frontier), most)
+        row_of = {row.key: row for row in rows}
+        reached = spread(frontier, [(row.source, row.key, row.weight) for row in rows], nodes)
         room = limit + 1 - len(nodes)
-        complete = complete and len(reached) <= room and not _cut(rows, each)
+        complete = complete and len(reached) <= room and not _cut(rows, most)
         frontier = dict(reached[:room])
-        nodes |= {key: _node(ends[key], steps, strength) for key, strength in frontier.items()}
+        nodes |= {key: _node(row_of[key], steps, strength) for key, strength in frontier.items()}
         if not frontier:
             break
-    edges = await graph.between(connection, list(nodes))
-    return list(nodes), Neighbourhood(
-        nodes=list(nodes.values()), edges=[_association(row) for row in edges], complete=complete
-    )
+    return nodes, complete
 
 
-def _cut(rows: Sequence[Any], each: int) -> bool:
-    """Say whether a memory may have more associations than were looked at."""
-    counts: dict[tuple[Any, ...], int] = {}
-    for row in rows:
-        way = (row.from_owner, row.from_id, row.outgoing)
-        counts[way] = counts.get(way, 0) + 1
-    return any(count >= each for count in counts.values())
+def _cut(rows: Sequence[NeighbourRow], most: int) -> bool:
+    """Say whether a memory may have more associations than were read."""
+    counts = Counter((row.source, row.outgoing) for row in rows)
+    return any(count >= most for count in counts.values())
 
 
-def _key(row: Row[Any]) -> Key:
-    return (row.owner_id, row.id)
-
-
-def _ends(row: Row[Any]) -> tuple[Key, Key]:
+def _ends(row: AssociationRow) -> tuple[MemoryKey, MemoryKey]:
     return (row.owner_id, row.memory_id), (row.target_owner_id, row.target_id)
 
 
-def _node(row: Row[Any], depth: int, strength: float) -> Node:
+def _node(row: MemoryRow | NodeRow, depth: int, strength: float) -> Node:
     return Node(
         id=row.id,
         user_id=public_owner(row.owner_id),
         depth=depth,
         strength=strength,
-        kind=row.kind,
-        category=row.category,
+        kind=Kind(row.kind),
+        category=Category(row.category),
         subject=row.subject,
         content=row.content,
         importance=row.importance,
     )
 
 
-def _association(row: Row[Any]) -> Association:
+def _association(row: AssociationRow) -> Association:
     return Association(
         memory_id=row.memory_id,
         user_id=public_owner(row.owner_id),
@@ -240,22 +242,3 @@ def _association(row: Row[Any]) -> Association:
         created_at=row.created_at,
         updated_at=row.updated_at,
     )
-
-
-def _cursor(row: Row[Any]) -> str:
-    return to_cursor(*(str(getattr(row, column)) for column in graph.ORDER))
-
-
-def _position(cursor: str) -> list[Any]:
-    weight, owner_id, memory_id, target_owner_id, target_id, relation = from_cursor(cursor, 6)
-    try:
-        return [
-            float(weight),
-            UUID(owner_id),
-            memory_id,
-            UUID(target_owner_id),
-            target_id,
-            relation,
-        ]
-    except ValueError:
-        raise InvalidInput("is not a cursor from this list", field="cursor") from None

@@ -11,7 +11,7 @@ from remembrancer.associations.schemas import (
     Suggestions,
 )
 from remembrancer.client.calls import Call, Many, call, part, sent, whom, with_whom
-from remembrancer.client.operations import By, Group, listing_of, operation
+from remembrancer.client.operations import By, Group, listing, listing_of, operation
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.facts.schemas import VisibilityUpdate
 from remembrancer.memories.schemas import (
@@ -47,10 +47,6 @@ def query_of(wanted: MemoryFilter | None) -> Mapping[str, Any]:
     """Return which memories are asked for, as a query says it."""
     given = sent(wanted) if wanted is not None else {}
     return {_IN_QUERY.get(name, name): value for name, value in given.items()}
-
-
-def _associations(page: AssociationPage) -> Sequence[Association]:
-    return page.associations
 
 
 def _memory(memory_id: str, *parts: object) -> str:
@@ -283,7 +279,7 @@ class Graph(Group[By]):
         path, query = _memory(memory_id, "associations"), whom(user_id, agent_id)
         return call("POST", path, Association, query=query, body=association, safe=True)
 
-    @listing_of(_associations)
+    @listing
     def associations(
         self,
         memory_id: str,

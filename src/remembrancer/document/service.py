@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit
 from remembrancer.access import Actor
 from remembrancer.associations import repository as associations
-from remembrancer.associations import writes
+from remembrancer.associations.writer import AssociationRequest, AssociationWriter
 from remembrancer.audit.reads import Reads
 from remembrancer.db.engine import Database
 from remembrancer.document import repository, rules
@@ -43,6 +43,7 @@ class Documents:
         limits: LimitSettings,
         guard: Guard,
         reads: Reads,
+        associations: AssociationWriter,
     ) -> None:
         self._database = database
         self._indexer = indexer
@@ -50,6 +51,7 @@ class Documents:
         self._limits = limits
         self._guard = guard
         self._reads = reads
+        self._associations = associations
 
     async def get(self, actor: Actor) -> MemoryDocument:
         """Return the document of the actor's user, which :meth:`import_` takes."""
@@ -155,7 +157,8 @@ class Documents:
                 connection, actor, "memory.mention", sorted(set(ids)), owner_id=owner_id
             )
         evicted = await self._writing.bring(connection, actor, goes, brought, source)
-        await _link(connection, actor, owner_id, brought)
+        requests = await _association_requests(connection, actor, owner_id, brought)
+        await self._associations.add(connection, actor, requests)
         added = [item.statement.kind is Kind.PLACE for _, item in planned.adding]
         return DocumentImportResult(
             facts_added=added.count(False),
@@ -172,17 +175,23 @@ class Documents:
         )
 
 
-async def _link(
+async def _association_requests(
     connection: AsyncConnection, actor: Actor, owner_id: UUID, brought: Sequence[ImportedMemory]
-) -> None:
-    wanted = [(one.memory_id, to) for one in brought for to in one.statement.associations]
-    there = await associations.owners(connection, actor, {to.target_id for _, to in wanted})
-    links = [
-        writes.Link(owner_id, memory_id, to, "associations")
-        for memory_id, to in wanted
-        if to.target_id in there and to.target_id != memory_id
+) -> list[AssociationRequest]:
+    """Return the associations of imported memories whose targets exist."""
+    requests = [
+        AssociationRequest(owner_id, memory.memory_id, association, "associations")
+        for memory in brought
+        for association in memory.statement.associations
     ]
-    await writes.link(connection, actor, links)
+    targets = {request.association.target_id for request in requests}
+    owners = await associations.owners(connection, actor, targets)
+    return [
+        request
+        for request in requests
+        if request.association.target_id in owners
+        and request.association.target_id != request.memory_id
+    ]
 
 
 async def _plan(connection: AsyncConnection, actor: Actor, wanted: Sequence[Item]) -> Plan:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from uuid import UUID
 
 from sqlalchemy import Row, func
@@ -11,7 +11,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
 from remembrancer.access import Actor, may_change
-from remembrancer.associations import writes
 from remembrancer.audit.reads import Reads
 from remembrancer.db.engine import Database
 from remembrancer.errors import (
@@ -26,8 +25,10 @@ from remembrancer.guard.guard import Guard
 from remembrancer.idempotency import once
 from remembrancer.memories import leaving, listing, repository, rules, screening, views
 from remembrancer.memories.budget import Budget
+from remembrancer.memories.dedup import Verdict
 from remembrancer.memories.pausing import check_not_paused
 from remembrancer.memories.pipeline import WritePipeline
+from remembrancer.memories.rules import Resolved
 from remembrancer.memories.schemas import (
     BudgetPreview,
     Memory,
@@ -44,6 +45,7 @@ from remembrancer.memories.schemas import (
     RememberResult,
     Review,
     Status,
+    Suggestion,
     Told,
 )
 from remembrancer.memories.versions import new_version
@@ -57,6 +59,27 @@ _IN_HAND: Final = frozenset({Status.ACTIVE, Status.PENDING})
 """What its owner changes and forgets."""
 _SWITCHED: Final = frozenset({Status.ACTIVE, Status.INACTIVE})
 """What is activated and deactivated."""
+
+
+class NewMemoryAssociations(Protocol):
+    """Adds and suggests associations of memories in the transaction that writes them."""
+
+    async def add_new(
+        self,
+        connection: AsyncConnection,
+        actor: Actor,
+        statements: Sequence[MemoryCreate],
+        results: Sequence[tuple[Verdict, Resolved]],
+    ) -> None:
+        """Add the associations of statements, from the memories they became."""
+
+    async def suggest_new(
+        self,
+        connection: AsyncConnection,
+        actor: Actor,
+        results: Sequence[tuple[Verdict, Resolved]],
+    ) -> Sequence[Sequence[Suggestion]]:
+        """Return suggestions for each result."""
 
 
 class Memories:
@@ -75,6 +98,7 @@ class Memories:
         limits: LimitSettings,
         reads: Reads,
         guard: Guard,
+        associations: NewMemoryAssociations,
     ) -> None:
         self._database = database
         self._indexer = indexer
@@ -82,6 +106,7 @@ class Memories:
         self._budget = budget
         self._limits = limits
         self._guard = guard
+        self._associations = associations
         self._reads = reads
 
     async def remember(
@@ -168,10 +193,8 @@ class Memories:
                 return await views.again(connection, answer.earlier)
             await check_not_paused(connection, [s.conversation_id for s in statements])
             results = await self._writing.write(connection, actor, statements, texts, source)
-            await writes.link_new(connection, actor, statements, results)
-            suggestions = await writes.suggest_new(
-                connection, actor, results, self._writing.near_duplicate
-            )
+            await self._associations.add_new(connection, actor, statements, results)
+            suggestions = await self._associations.suggest_new(connection, actor, results)
             answer.new = views.kept(results, suggestions)
             return await views.again(connection, answer.new)
 

@@ -13,7 +13,13 @@ from remembrancer.ids import public_owner
 from remembrancer.memories import repository, rules, screening
 from remembrancer.memories.dedup import Verdict
 from remembrancer.memories.rules import Resolved
-from remembrancer.memories.schemas import Memory, MemoryUpdateResult, RememberResult, Status
+from remembrancer.memories.schemas import (
+    Memory,
+    MemoryUpdateResult,
+    RememberResult,
+    Status,
+    Suggestion,
+)
 
 
 def memory(row: Row[Any]) -> Memory:
@@ -29,7 +35,7 @@ def updated(row: Row[Any], findings: Sequence[GuardFinding]) -> MemoryUpdateResu
 
 
 def kept(
-    results: Sequence[tuple[Verdict, Resolved]], suggestions: Sequence[Sequence[dict[str, Any]]]
+    results: Sequence[tuple[Verdict, Resolved]], suggestions: Sequence[Sequence[Suggestion]]
 ) -> list[dict[str, Any]]:
     """Return what is kept of an answer: ids and outcomes, no content."""
     return [
@@ -40,9 +46,7 @@ def kept(
             "scope": goes.scope,
             "scope_source": goes.source,
             "scope_changed": goes.changed,
-            "suggestions": [
-                {name: value for name, value in one.items() if name != "content"} for one in some
-            ],
+            "suggestions": [one.model_dump(mode="json", exclude={"content"}) for one in some],
         }
         for (verdict, goes), some in zip(results, suggestions, strict=True)
     ]

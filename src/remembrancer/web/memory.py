@@ -27,13 +27,13 @@ class SpaceId(BaseModel):
 async def show(request: UserRequest, memory_id: str) -> Response:
     """Show a memory with its history."""
     memory = await request.app.memories.get(request.user_actor, memory_id)
-    links: AssociationPage | None = None
+    associations: AssociationPage | None = None
     if memory.status is Status.ACTIVE:
-        links = await request.app.associations.list(request.user_actor, memory_id, limit=20)
+        associations = await request.app.associations.list(request.user_actor, memory_id, limit=20)
     return request.render(
         "memories/one.html",
         memory=memory,
-        links=links,
+        associations=associations,
         can_change=can_change(request),
         **await agent_and_space_names(request),
     )
