@@ -228,7 +228,7 @@ def test_an_export_of_another_system(cli: Cli, count: Any, tmp_path: Path) -> No
     assert tried.out.splitlines()[1].split() == ["2", "messages", "would", "be", "imported"]
     assert count("messages") == before
     done = cli(*call)
-    assert "1  left out: line of the application" in done.out
+    assert "1  skipped: system message" in done.out
     assert "conversations, 2024-05-13 to 2024-05-13" in done.out
     [hit, *_] = cli("recall", "thermos", "--user", "Siv", "--json").json["hits"]
     assert (hit["sender_name"], hit["at"]) == ("Siv P", "2024-05-13T10:02:00Z")

@@ -72,8 +72,8 @@ def assert_nowhere(secret: str, *places: object) -> None:
 
 async def _import(memory: Remembrancer, user: User, file: Path) -> None:
     store = importer.Importer(memory, as_actor(user), lambda _: None)
-    for talk in read(file):
-        await store.store(talk)
+    for transcript in read(file):
+        await store.store_transcript(transcript)
 
 
 # 26 Secrets ----------------------------------------------------------------------------
@@ -197,7 +197,7 @@ async def test_case_26_an_import_brings_none_in(
     secret: str,
 ) -> None:
     """Imported messages are redacted too, and importing them again adds nothing."""
-    file = tmp_path / "talk.json"
+    file = tmp_path / "transcript.json"
     told = said.format(secret)
     file.write_text(MemoryCreate(content=told).model_dump_json(include={"content"}) + "\n", "utf-8")
     for _ in range(2):

@@ -40,11 +40,11 @@ async def bring(
     **options: Any,
 ) -> ImportResult:
     """Import a file as the command does."""
-    reading = open_export(file, options=Options(**options))
+    export = open_export(file, options=Options(**options))
     importer = Importer(memory, as_actor(user), lambda _: None, together=together)
-    await importer.check(reading)
-    await importer.import_(reading)
-    return importer.imported
+    await importer.check(export)
+    await importer.store(export)
+    return importer.result
 
 
 def kept() -> dict[str, list[Any]]:
@@ -93,14 +93,14 @@ class Cut:
 
 @dataclass(frozen=True)
 class Case:
-    """An export, whom it is for, and what its people are told afterwards."""
+    """An export, whom it is for, and what its people are reason afterwards."""
 
     name: str
     content: Any
     platform: str
     whose: str | None
     question: str
-    told: str
+    reason: str
     sender: str
     at: str
     options: dict[str, Any]
@@ -202,19 +202,19 @@ async def test_what_was_said_is_recalled_with_sender_and_time(
     """By whose it is and nobody else; the same export again changes no row at all."""
     file = written(tmp_path, case)
     user = ada if case.for_ada else None
-    done = await bring(memory, file, user, **case.options)
-    assert done.added
+    result = await bring(memory, file, user, **case.options)
+    assert result.messages_added
     whose = await by_platform(memory, case.platform, case.whose) if case.whose else ada
     assert not case.for_ada or whose.id == ada.id
     hit = await best(memory, case.question, whose)
-    assert hit.content == case.told
+    assert hit.content == case.reason
     assert hit.sender_name == case.sender
     assert hit.at.isoformat() == case.at
     stranger = await person(memory, "Stranger")
     assert await best(memory, case.question, stranger) is None
     before = kept()
     again = await bring(memory, file, user, **case.options)
-    assert (again.added, again.skipped) == (0, done.added)
+    assert (again.messages_added, again.messages_skipped) == (0, result.messages_added)
     assert kept() == before
 
 
@@ -241,18 +241,18 @@ async def test_an_import_cut_off_after_any_batch_goes_on(
     for cut in (False, True):
         await asyncio.to_thread(empty, database_url)
         ada = await person(memory, "Ada")
-        done = cuts = 0
+        result = cuts = 0
         while True:
             importing = Importer(
-                memory, as_actor(ada if for_ada else None), Cut(done if cut else None)
+                memory, as_actor(ada if for_ada else None), Cut(result if cut else None)
             )
-            reading = open_export(file, options=Options(**options))
-            await importing.check(reading)
+            export = open_export(file, options=Options(**options))
+            await importing.check(export)
             try:
-                await importing.import_(reading)
+                await importing.store(export)
                 break
             except CutOffError:
-                done, cuts = done + 1, cuts + 1
+                result, cuts = result + 1, cuts + 1
         assert cuts > 1 if cut else cuts == 0
         stored.append({statement: rows(statement) for statement in SAID})
     assert stored[0] == stored[1]
@@ -278,11 +278,11 @@ async def test_as_says_who_in_a_file_the_user_is(
     """By platform id or name; a name that nobody has is refused before anything is written."""
     file = zipped(tmp_path / "slack.zip", exports.slack())
     before = kept()
-    for wrong, user, told in (
+    for wrong, user, reason in (
         ("Eve", bob, "nobody has the id or name"),
         ("Ada", None, "needs --user"),
     ):
-        with pytest.raises(InvalidInput, match=told):
+        with pytest.raises(InvalidInput, match=reason):
             await bring(memory, file, user, me=wrong)
     assert kept() == before
     await bring(memory, file, bob, me=me)
@@ -338,24 +338,27 @@ async def test_a_longer_export_adds_what_is_new(memory: Remembrancer, tmp_path: 
     await bring(memory, file)
     more = content["messages"][1] | {"id": 9, "text": "The loom is a Glimåkra.", "photo": None}
     content["messages"].append(more)
-    assert (await bring(memory, saved(file, content))).added == 1
+    assert (await bring(memory, saved(file, content))).messages_added == 1
     found = rows("SELECT position, platform_message_id FROM messages ORDER BY position")
     assert found == [(1, "2"), (2, "3"), (3, "9")]
 
 
 async def test_a_dry_run_counts_and_writes_nothing(memory: Remembrancer, tmp_path: Path) -> None:
-    """What is new and what is there is told apart, for messages and memories."""
+    """What is new and what is there is reason apart, for messages and memories."""
     messages = saved(tmp_path / "result.json", exports.telegram())
     memories = saved(tmp_path / "m.json", exports.mem0())
     for stored in (0, 2):
         for file in (messages, memories):
             before, lines = kept(), len(audit_lines())
-            reading = open_export(file)
+            export = open_export(file)
             importer = Importer(memory, as_actor(), lambda _: None)
-            await importer.check(reading)
-            await importer.survey(reading)
-            done = importer.imported
-            assert (done.skipped + done.known, done.added + done.remembered) == (stored, 2 - stored)
+            await importer.check(export)
+            await importer.preview(export)
+            result = importer.result
+            assert (
+                result.messages_skipped + result.memories_skipped,
+                result.messages_added + result.memories_added,
+            ) == (stored, 2 - stored)
             assert kept() == before
             if stored == 0:
                 assert len(audit_lines()) == lines
@@ -368,8 +371,8 @@ async def test_a_dry_run_counts_and_writes_nothing(memory: Remembrancer, tmp_pat
 async def test_memories_of_mem0(memory: Remembrancer, tmp_path: Path) -> None:
     """They belong to the platform's user, keep their times, and come once."""
     file = saved(tmp_path / "m.json", exports.mem0())
-    done = await bring(memory, file)
-    assert (done.remembered, done.known) == (2, 0)
+    result = await bring(memory, file)
+    assert (result.memories_added, result.memories_skipped) == (2, 0)
     whose = await by_platform(memory, "mem0", "ada-m")
     hit = await best(memory, "Which instrument?", whose)
     assert hit.content == "Plays the viola on Thursdays"
@@ -379,7 +382,7 @@ async def test_memories_of_mem0(memory: Remembrancer, tmp_path: Path) -> None:
     await memory.access_counts.flush()
     before = kept()
     again = await bring(memory, file)
-    assert (again.remembered, again.known) == (0, 2)
+    assert (again.memories_added, again.memories_skipped) == (0, 2)
     assert kept() == before
 
 
@@ -390,7 +393,7 @@ async def test_what_was_forgotten_does_not_come_back(
     file = saved(tmp_path / "m.json", exports.mem0())
     await bring(memory, file, ada)
     await memory.memories.forget(as_actor(ada), "bf4d4092cf914181bfebb6fa2ed3061b")
-    assert (await bring(memory, file, ada)).remembered == 0
+    assert (await bring(memory, file, ada)).memories_added == 0
     assert (await by_platform(memory, "mem0", "ada-m")).id == ada.id
 
 
@@ -399,7 +402,7 @@ async def test_memories_of_several_users(memory: Remembrancer, ada: User, tmp_pa
     content = exports.mem0()
     content["results"][1]["user_id"] = "bob-m"
     file = saved(tmp_path / "m.json", content)
-    with pytest.raises(InvalidInput, match="memories of 2 users; say with --as"):
+    with pytest.raises(InvalidInput, match="memories of 2 users; name the one of --user"):
         await bring(memory, file, ada)
     await bring(memory, file, ada, me="ada-m")
     bob = await by_platform(memory, "mem0", "bob-m")
@@ -412,10 +415,10 @@ async def test_memories_of_the_mcp_server_keep_their_links(
 ) -> None:
     """Observations are part of their entity, relations related to both ends; once."""
     file = saved(tmp_path / "memory.jsonl", exports.MCP)
-    with pytest.raises(InvalidInput, match="says not whose its memories are"):
+    with pytest.raises(InvalidInput, match="does not name the user of its memories"):
         await bring(memory, file)
-    done = await bring(memory, file, ada)
-    assert (done.remembered, done.known) == (5, 0)
+    result = await bring(memory, file, ada)
+    assert (result.memories_added, result.memories_skipped) == (5, 0)
     assert (await best(memory, "Who bakes bread?", ada)).content == "Ada_Berg bakes rye bread"
     links = rows(
         "SELECT s.content, a.relation, t.content FROM associations AS a "
@@ -430,7 +433,7 @@ async def test_memories_of_the_mcp_server_keep_their_links(
     ]
     await memory.access_counts.flush()
     before = kept()
-    assert (await bring(memory, file, ada)).known == 5
+    assert (await bring(memory, file, ada)).memories_skipped == 5
     assert kept() == before
 
 
@@ -441,8 +444,8 @@ async def test_what_may_not_be_stored_is_counted(
     content = exports.mem0()
     content["results"][0]["memory"] = "Card number is 4111 1111 1111 1111"
     content["results"].append({"id": "x" * 40, "memory": "y" * 3000, "user_id": "ada-m"})
-    done = await bring(memory, saved(tmp_path / "m.json", content), ada)
-    assert (done.remembered, done.refused) == (1, 2)
+    result = await bring(memory, saved(tmp_path / "m.json", content), ada)
+    assert (result.memories_added, result.memories_refused) == (1, 2)
     assert len(rows("SELECT 1 FROM memories")) == 1
 
 

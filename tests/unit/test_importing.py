@@ -24,7 +24,7 @@ def locomo(**changes: Any) -> list[dict[str, Any]]:
         "speaker_a": "Ines",
         "speaker_b": "Tomas",
         "session_10_date_time": "12:05 am on 1 March, 2024",
-        "session_10": [{"speaker": "Tomas", "dia_id": "D10:1", "text": "The roof is done."}],
+        "session_10": [{"speaker": "Tomas", "dia_id": "D10:1", "text": "The roof is result."}],
         "session_2_date_time": "1:56 pm on 8 May, 2023",
         "session_2": [
             {"speaker": "Ines", "dia_id": "D2:1", "text": "I bought a boat."},
@@ -34,8 +34,8 @@ def locomo(**changes: Any) -> list[dict[str, Any]]:
     return [{"sample_id": "conv-1", "qa": [], "conversation": conversation | changes}]
 
 
-def ids(talk: Transcript) -> list[str | None]:
-    return [message.platform_message_id for message in talk.messages()]
+def ids(transcript: Transcript) -> list[str | None]:
+    return [message.platform_message_id for message in transcript.messages()]
 
 
 def test_lines_become_conversations(tmp_path: Path) -> None:
@@ -56,10 +56,10 @@ def test_lines_become_conversations(tmp_path: Path) -> None:
 
 def test_a_time_without_a_zone_is_utc(tmp_path: Path) -> None:
     """What a file leaves open about time zones is UTC, on whatever machine."""
-    [talk] = read(
+    [transcript] = read(
         jsonl(tmp_path / "a.jsonl", {"content": "x", "sender": "A", "sent_at": "2026-01-02T03:04"})
     )
-    assert talk.turns[0].sent_at == datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+    assert transcript.turns[0].sent_at == datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 
 
 def test_a_line_separator_in_a_message_does_not_end_its_line(tmp_path: Path) -> None:
@@ -72,21 +72,21 @@ def test_a_line_separator_in_a_message_does_not_end_its_line(tmp_path: Path) -> 
 def test_documents_are_conversations(tmp_path: Path) -> None:
     """JSON holds conversations; those without a name get the file's, numbered from the second."""
     said = [{"content": "x", "sender": "Ada"}]
-    talks = read(document(tmp_path / "d.json", [{"messages": said, "title": "T"}] * 2))
-    assert [talk.conversation for talk in talks] == ["d", "d-2"]
-    assert talks[0].title == "T"
+    transcripts = read(document(tmp_path / "d.json", [{"messages": said, "title": "T"}] * 2))
+    assert [transcript.conversation for transcript in transcripts] == ["d", "d-2"]
+    assert transcripts[0].title == "T"
     assert len(read(document(tmp_path / "one.json", {"messages": said}))) == 1
 
 
 def test_locomo_sessions_are_in_order_of_their_numbers(tmp_path: Path) -> None:
     """Session 2 comes before session 10, with its time, its speakers and its turns' ids."""
-    [talk] = read(document(tmp_path / "locomo.json", locomo()))
-    assert ids(talk) == ["D2:1", "D2:2", "D10:1"]
-    assert talk.turns[0].sent_at == datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
-    assert talk.turns[2].sent_at == datetime(2024, 3, 1, 0, 5, tzinfo=UTC)
-    assert talk.people == {"conv-1:Ines": "Ines", "conv-1:Tomas": "Tomas"}
-    assert talk.together
-    assert (talk.platform, talk.conversation) == ("locomo", "conv-1")
+    [transcript] = read(document(tmp_path / "locomo.json", locomo()))
+    assert ids(transcript) == ["D2:1", "D2:2", "D10:1"]
+    assert transcript.turns[0].sent_at == datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
+    assert transcript.turns[2].sent_at == datetime(2024, 3, 1, 0, 5, tzinfo=UTC)
+    assert transcript.people == {"conv-1:Ines": "Ines", "conv-1:Tomas": "Tomas"}
+    assert transcript.together
+    assert (transcript.platform, transcript.conversation) == ("locomo", "conv-1")
 
 
 def test_ids_follow_what_was_said_not_where(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_ids_follow_what_was_said_not_where(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "reason"),
     [
         ({"sender": "Ada"}, "line 2, content: Field required"),
         ({"content": " "}, "line 2, content: is empty"),
@@ -110,12 +110,12 @@ def test_ids_follow_what_was_said_not_where(tmp_path: Path) -> None:
         ({"content": "secret\x00"}, "line 2, content: holds a NUL"),
     ],
 )
-def test_a_wrong_line_is_named(tmp_path: Path, line: dict[str, Any], told: str) -> None:
+def test_a_wrong_line_is_named(tmp_path: Path, line: dict[str, Any], reason: str) -> None:
     """The error names file, line, field and reason, and nothing that was said."""
     file = jsonl(tmp_path / "bad.jsonl", {"content": "fine", "sender": "Ada"}, line)
     with pytest.raises(InvalidInput) as error:
         read(file)
-    assert str(error.value).startswith(f"bad.jsonl, {told}")
+    assert str(error.value).startswith(f"bad.jsonl, {reason}")
     assert "secret" not in str(error.value)
 
 
@@ -127,7 +127,7 @@ def test_an_id_that_occurs_twice_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "reason"),
     [
         ({"session_2_date_time": "noon"}, "session_2_date_time: is not a time"),
         ({"session_2": "x"}, "session_2: is not a list"),
@@ -137,33 +137,33 @@ def test_an_id_that_occurs_twice_is_refused(tmp_path: Path) -> None:
         ),
         ({"session_2": [{"speaker": "Ines", "dia_id": "D2:1"}]}, "turn 1, text: Field required"),
         ({"speaker_b": None}, "speaker_b: Input should be"),
-        ({"session_2": [], "session_10": []}, "holds no session"),
+        ({"session_2": [], "session_10": []}, "has no session"),
     ],
 )
-def test_a_wrong_locomo_file_is_named(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
+def test_a_wrong_locomo_file_is_named(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
     """The error names the conversation, the session and the field."""
     with pytest.raises(InvalidInput) as error:
         read(document(tmp_path / "l.json", locomo(**changes)), Format.LOCOMO)
     assert str(error.value).startswith("l.json, conversation 1")
-    assert told in str(error.value)
+    assert reason in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "reason"),
     [
         (b"", "line 1: is not valid JSON"),
         (b"\xff\xfe", "is not UTF-8 text"),
-        (b"[]", "holds no messages"),
+        (b"[]", "has no messages"),
         (b"[1]", "conversation 1: Input should be"),
         (b'{"content": "a", "sender": "b"}\n{', "line 2: is not valid JSON"),
         (b'[{"messages": [{"content": "x", "platform": "y"}]}]', "belong beside messages"),
         (b'[{"messages": []}]', "messages: List should have"),
     ],
 )
-def test_what_is_no_transcript_is_refused(tmp_path: Path, written: bytes, told: str) -> None:
+def test_what_is_no_transcript_is_refused(tmp_path: Path, written: bytes, reason: str) -> None:
     """A file in no known shape is refused with its name and the reason."""
     (tmp_path / "f.json").write_bytes(written)
-    with pytest.raises(InvalidInput, match=told) as error:
+    with pytest.raises(InvalidInput, match=reason) as error:
         read(tmp_path / "f.json")
     assert str(error.value).startswith("f.json")
 

@@ -1,4 +1,4 @@
-"""``import``: what people said elsewhere, from exports."""
+"""The ``import`` command."""
 
 import time
 from collections import Counter
@@ -17,11 +17,11 @@ from remembrancer.cli.output import console, plain, progress
 from remembrancer.cli.runtime import settings_of, with_store
 from remembrancer.importers import (
     DateOrder,
+    Export,
     Format,
     Importer,
     ImportResult,
     Options,
-    Reading,
     open_export,
 )
 from remembrancer.users.schemas import zones
@@ -29,7 +29,7 @@ from remembrancer.users.schemas import zones
 
 def _zone(name: str) -> ZoneInfo:
     if name not in zones():
-        raise typer.BadParameter("is not an IANA time zone such as Europe/Paris")
+        raise typer.BadParameter("must be an IANA time zone such as Europe/Paris")
     return ZoneInfo(name)
 
 
@@ -41,28 +41,28 @@ def import_(
     platform: Annotated[
         str, typer.Option(help="Platform of conversations that name none.")
     ] = "import",
-    format: Annotated[Format, typer.Option(help="How the files are written.")] = Format.AUTO,  # noqa: A002
+    format: Annotated[Format, typer.Option(help="Format of the files.")] = Format.AUTO,  # noqa: A002
     me: Annotated[
         str | None,
-        typer.Option("--as", help="The name or platform id that --user has in the files."),
+        typer.Option("--as", help="Name or platform id of --user in the files."),
     ] = None,
     together: Annotated[
         bool,
-        typer.Option("--together", help="All in a conversation recall what anybody said there."),
+        typer.Option("--together", help="All participants recall all messages."),
     ] = False,
     date_order: Annotated[
-        DateOrder | None, typer.Option(help="Of dates in WhatsApp's exports.")
+        DateOrder | None, typer.Option(help="Order of dates in WhatsApp's exports.")
     ] = None,
     time_zone: Annotated[
-        ZoneInfo | None, typer.Option(parser=_zone, help="Of times that have none.")
+        ZoneInfo | None, typer.Option(parser=_zone, help="Time zone of times without one.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count; store nothing.")] = False,
 ) -> None:
-    """Import what people said elsewhere. Doing it again, or after an interruption, doubles nothing.
+    """Import conversations and memories of other systems. Safe to repeat.
 
-    Exports of ChatGPT, Claude, Slack, Discord, Telegram and WhatsApp, memories of mem0 and of
-    the MCP memory server, LoCoMo files, JSONL and JSON. All files are checked before anything is
-    stored.
+    Reads exports of ChatGPT, Claude, Slack, Discord, Telegram and WhatsApp, memories of mem0 and
+    of the MCP memory server, LoCoMo files, JSONL and JSON. Checks all files before it stores
+    anything.
     """
     options = Options(
         platform=platform,
@@ -71,81 +71,79 @@ def import_(
         time_zone=time_zone,
         longest=settings_of(context).limits.message_characters,
     )
-    readings = [open_export(file, format, options) for file in files]
+    exports = [open_export(file, format, options) for file in files]
 
     async def work(app: Remembrancer) -> tuple[ImportResult, float]:
         actor = await actor_for(app, user, agent)
         began = time.monotonic()
         with progress() as bar:
-            done = await _carry_out(app, actor, readings, bar, together, dry_run)
-        return done, time.monotonic() - began
+            result = await _import(app, actor, exports, bar, together, dry_run)
+        return result, time.monotonic() - began
 
-    done, seconds = with_store(context, work)
-    console().print(_summary(done, readings, None if dry_run else seconds))
+    result, seconds = with_store(context, work)
+    console().print(_summary(result, exports, None if dry_run else seconds))
 
 
-async def _carry_out(
+async def _import(
     app: Remembrancer,
     actor: Actor,
-    readings: list[Reading],
+    exports: list[Export],
     bar: Progress,
     together: bool,
     dry_run: bool,
 ) -> ImportResult:
     task = bar.add_task("Reading", total=None)
     importer = Importer(app, actor, lambda count: bar.advance(task, count), together=together)
-    found = ImportResult()
-    for reading in readings:
-        held = await importer.check(reading)
-        found.added += held.total
-        found.saw((held.first, held.last))
-    bar.reset(task, total=found.added, description="Storing")
-    for reading in readings:
-        await (importer.survey(reading) if dry_run else importer.import_(reading))
-    importer.imported.saw((found.first, found.last))
-    return importer.imported
+    total = 0
+    for export in exports:
+        content = await importer.check(export)
+        total += content.total
+        importer.result.add_times((content.first, content.last))
+    bar.reset(task, total=total, description="Storing")
+    for export in exports:
+        await (importer.preview(export) if dry_run else importer.store(export))
+    return importer.result
 
 
-def _summary(done: ImportResult, readings: list[Reading], seconds: float | None) -> Table:
-    """Return what came of it; ``seconds`` is null where nothing was stored."""
+def _summary(result: ImportResult, exports: list[Export], seconds: float | None) -> Table:
+    """Return a table of the result; ``seconds`` is null for a dry run."""
     lines = Table.grid(padding=(0, 2))
     lines.add_column(justify="right", style="bold")
     lines.add_column()
-    for count, what in _counts(done, seconds):
-        lines.add_row(f"{count:,}", what)
+    for count, label in _counts(result, seconds):
+        lines.add_row(f"{count:,}", label)
     for verb, counts in (
-        ("left out", sum((reading.notes.skipped for reading in readings), Counter[str]())),
-        ("unknown", sum((reading.notes.unknown for reading in readings), Counter[str]())),
+        ("skipped", sum((export.notes.skipped for export in exports), Counter[str]())),
+        ("unknown", sum((export.notes.unknown for export in exports), Counter[str]())),
     ):
         for name, count in counts.most_common():
             lines.add_row(f"{count:,}", plain(f"{verb}: {name}"))
     return lines
 
 
-def _counts(done: ImportResult, seconds: float | None) -> list[tuple[int, str]]:
+def _counts(result: ImportResult, seconds: float | None) -> list[tuple[int, str]]:
     did, would = ("imported", "") if seconds is not None else ("", " would be imported")
-    messages = bool(done.conversations)
-    memories = bool(done.remembered or done.known or done.refused)
-    stored = done.added + done.remembered
+    messages = bool(result.conversations)
+    memories = bool(result.memories)
+    stored = result.messages_added + result.memories_added
     rate = f" ({stored / seconds:,.0f}/s)" if seconds and stored else ""
     took = f" {did} in {seconds:.1f} s{rate}" if seconds is not None else would
     counts = []
     if messages or not memories:
-        days = (
-            f", {done.first:%Y-%m-%d} to {done.last:%Y-%m-%d}" if done.first and done.last else ""
-        )
+        has_days = result.first and result.last
+        days = f", {result.first:%Y-%m-%d} to {result.last:%Y-%m-%d}" if has_days else ""
         counts += [
-            (done.conversations, f"conversations{days}"),
-            (done.added, f"messages{took}"),
-            (done.skipped, "messages were there already"),
+            (result.conversations, f"conversations{days}"),
+            (result.messages_added, f"messages{took}"),
+            (result.messages_skipped, "messages were there already"),
         ]
     if memories:
         counts += [
-            (done.remembered, f"memories{took}"),
-            (done.known, "memories were there already"),
+            (result.memories_added, f"memories{took}"),
+            (result.memories_skipped, "memories were there already"),
         ]
     extras = [
-        (done.evicted, "memories set aside: over the budget of their user"),
-        (done.refused, "memories left out: too long, or what may not be stored"),
+        (result.memories_evicted, "memories evicted: over the token budget of their user"),
+        (result.memories_refused, "memories refused: too long, or refused by the guard"),
     ]
-    return [*counts, (len(done.people), "people"), *(one for one in extras if one[0])]
+    return [*counts, (len(result.people), "people"), *(extra for extra in extras if extra[0])]

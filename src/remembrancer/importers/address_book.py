@@ -1,4 +1,4 @@
-"""Names from somebody's address book, made into ids that nobody else's address book has. Pure."""
+"""Make the names of a personal address book unique across users. Pure."""
 
 import re
 from dataclasses import replace
@@ -9,23 +9,23 @@ from remembrancer.importers.exported_conversations import Transcript
 _NUMBER = re.compile(r"\+\d+")
 
 
-def scoped(talk: Transcript, user_id: UUID) -> Transcript:
-    """Return a personal conversation with ids that are ``user_id``'s; telephone numbers stay.
+def scoped(transcript: Transcript, user_id: UUID) -> Transcript:
+    """Prefix the ids of a personal conversation with ``user_id``; telephone numbers stay.
 
-    "Mum" in two people's exports is two people.
+    "Mum" in the exports of two users is two people.
     """
-    if not talk.personal:
-        return talk
+    if not transcript.personal:
+        return transcript
 
-    def own(name: str) -> str:
+    def scope(name: str) -> str:
         return name if _NUMBER.fullmatch(name) else f"{user_id}:{name}"
 
     turns = [
         turn
         if turn.platform_user_id is None
-        else replace(turn, platform_user_id=own(turn.platform_user_id))
-        for turn in talk.turns
+        else replace(turn, platform_user_id=scope(turn.platform_user_id))
+        for turn in transcript.turns
     ]
-    people = {own(key): name for key, name in talk.people.items()}
-    conversation = f"{user_id}:{talk.conversation}"
-    return replace(talk, conversation=conversation, turns=turns, people=people)
+    people = {scope(key): name for key, name in transcript.people.items()}
+    conversation = f"{user_id}:{transcript.conversation}"
+    return replace(transcript, conversation=conversation, turns=turns, people=people)

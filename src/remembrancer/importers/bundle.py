@@ -1,4 +1,4 @@
-"""What an export is to those who read it: some named texts, whatever they lie in. Pure."""
+"""An export as named texts: a file, a folder or a zip archive. Pure."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Protocol
 
-from remembrancer.importers.exported_conversations import wrong
+from remembrancer.importers.parse import invalid
 
 _DECODER = json.JSONDecoder()
 _SPACE = " \t\r\n"
@@ -17,15 +17,15 @@ class Bundle(Protocol):
 
     @property
     def name(self) -> str:
-        """What errors call it."""
+        """The name for errors."""
         ...
 
     def names(self) -> Sequence[str]:
-        """Return the paths of the files in it, in order, with ``/`` between the parts."""
+        """Return the paths of its files in order, with ``/`` between the parts."""
         ...
 
     def text(self, name: str) -> str:
-        """Return the text of one; raise ``InvalidInput`` for what is no UTF-8 or too large."""
+        """Return the text of a file; raise ``InvalidInput`` if it is not UTF-8 or too large."""
         ...
 
 
@@ -38,49 +38,44 @@ class Member:
 
     @property
     def where(self) -> str:
-        """What errors call it: the file, or the archive and what is in it."""
+        """The position for errors: the file, or the archive and the file."""
         alone = len(self.bundle.names()) == 1 and self.name == self.bundle.name
         return self.name if alone else f"{self.bundle.name}, {self.name}"
 
     @property
     def path(self) -> PurePosixPath:
-        """Where it lies in the bundle."""
+        """The path in the bundle."""
         return PurePosixPath(self.name)
 
     def text(self) -> str:
-        """Return its text."""
+        """Return the text."""
         return self.bundle.text(self.name)
 
     def json(self) -> Any:
-        """Return what it holds as JSON."""
-        return parsed(self.text(), self.where)
+        """Return the text, parsed as JSON."""
+        return parse_json(self.text(), self.where)
 
     def elements(self) -> Iterator[tuple[str, Any]]:
-        """Yield the elements of a JSON list and where they stand, one in memory at a time.
-
-        An object that is no list is one element.
-        """
+        """Yield the elements of a JSON list with their positions; see ``elements``."""
         yield from elements(self.text(), self.where)
 
 
-def parsed(text: str, where: str) -> Any:
-    """Return a JSON text as values; the error says where it is none."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise wrong(f"{where}, line {error.lineno}", "is not valid JSON") from None
-    except RecursionError:
-        raise wrong(where, "is nested too deeply") from None
-    except ValueError:
-        # such as a number of ten thousand digits
-        raise wrong(where, "is not valid JSON") from None
+def parse_json(text: str, where: str) -> Any:
+    """Return a JSON text as values; the error names the line."""
+    value, at = _decoded(text, _after_space(text, 0), where)
+    if (at := _after_space(text, at)) < len(text):
+        raise _not_json(text, at, where)
+    return value
 
 
 def elements(text: str, where: str) -> Iterator[tuple[str, Any]]:
-    """Yield the elements of a JSON list and where they stand; of anything else, itself."""
+    """Yield the elements of a JSON list with their positions, one in memory at a time.
+
+    A value that is not a list is one element.
+    """
     at = _after_space(text, 0)
     if text[at : at + 1] != "[":
-        yield where, parsed(text, where)
+        yield where, parse_json(text, where)
         return
     at, number = _after_space(text, at + 1), 0
     while number == 0 or text[at : at + 1] == ",":
@@ -95,20 +90,32 @@ def elements(text: str, where: str) -> Iterator[tuple[str, Any]]:
         raise _not_json(text, at, where)
 
 
+def json_lines(text: str, where: str) -> Iterator[tuple[str, Any]]:
+    """Yield the values of a JSONL text with their positions."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            position = f"{where}, line {number}"
+            try:
+                yield position, json.loads(line)
+            except (ValueError, RecursionError):
+                raise invalid(position, "is not valid JSON") from None
+
+
 def _decoded(text: str, at: int, where: str) -> tuple[Any, int]:
     try:
         return _DECODER.raw_decode(text, at)
     except json.JSONDecodeError as error:
         raise _not_json(text, error.pos, where) from None
     except RecursionError:
-        raise wrong(where, "is nested too deeply") from None
+        raise invalid(where, "is nested too deeply") from None
     except ValueError:
+        # such as a number of ten thousand digits
         raise _not_json(text, at, where) from None
 
 
 def _not_json(text: str, at: int, where: str) -> Exception:
     line = text.count("\n", 0, at) + 1
-    return wrong(f"{where}, line {line}", "is not valid JSON")
+    return invalid(f"{where}, line {line}", "is not valid JSON")
 
 
 def _after_space(text: str, at: int) -> int:
@@ -118,18 +125,18 @@ def _after_space(text: str, at: int) -> int:
 
 
 def find(bundle: Bundle, name: str) -> Member | None:
-    """Return the file of this name, in any case, that lies the least deep; null for none."""
-    same = [n for n in bundle.names() if PurePosixPath(n).name.casefold() == name.casefold()]
-    best = min(same, key=lambda n: (n.count("/"), n), default=None)
-    return Member(bundle, best) if best is not None else None
+    """Return the file of this name, in any case, with the shortest path; null without one."""
+    paths = [n for n in bundle.names() if PurePosixPath(n).name.casefold() == name.casefold()]
+    path = min(paths, key=lambda n: (n.count("/"), n), default=None)
+    return Member(bundle, path) if path is not None else None
 
 
-def main(bundle: Bundle, name: str) -> Member:
-    """Return the file of this name; of a bundle that is one file, that file."""
+def main(bundle: Bundle, name: str = "") -> Member:
+    """Return the file of this name, else the first one."""
     return find(bundle, name) or Member(bundle, bundle.names()[0])
 
 
-def only(bundle: Bundle, *endings: str) -> Member | None:
-    """Return the one file with one of the endings; null where there are several or none."""
-    same = [n for n in bundle.names() if PurePosixPath(n).suffix.casefold() in endings]
-    return Member(bundle, same[0]) if len(same) == 1 else None
+def only(bundle: Bundle, *suffixes: str) -> Member | None:
+    """Return the only file with one of the suffixes; null if there are several or none."""
+    names = [n for n in bundle.names() if PurePosixPath(n).suffix.casefold() in suffixes]
+    return Member(bundle, names[0]) if len(names) == 1 else None

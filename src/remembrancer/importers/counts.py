@@ -1,40 +1,43 @@
-"""What an import comes to."""
+"""Counts of an import."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from remembrancer.importers.users import Known
+from remembrancer.importers.users import PlatformId
 
 
 @dataclass(slots=True)
 class ImportResult:
-    """Counts of an import: of what is in a file, would be stored, or was.
+    """Counts of an import, or of what an import would store.
 
-    ``added`` and ``skipped`` count messages that are new and that were there; ``remembered``
-    and ``known`` memories alike. ``evicted`` memories did not fit the budget, ``refused`` ones
-    may not be stored.
+    Skipped messages and memories are in the store already. Evicted memories exceed the token
+    budget. The guard refuses refused memories, or they are too long. ``first`` and ``last`` are
+    the times of the oldest and newest message.
     """
 
     conversations: int = 0
-    added: int = 0
-    skipped: int = 0
-    remembered: int = 0
-    known: int = 0
-    evicted: int = 0
-    refused: int = 0
-    people: set[Known] = field(default_factory=set)
+    messages_added: int = 0
+    messages_skipped: int = 0
+    memories_added: int = 0
+    memories_skipped: int = 0
+    memories_evicted: int = 0
+    memories_refused: int = 0
+    people: set[PlatformId] = field(default_factory=set)
     first: datetime | None = None
     last: datetime | None = None
 
     @property
-    def total(self) -> int:
-        """Messages and memories, whatever becomes of them."""
-        return self.added + self.skipped + self.remembered + self.known + self.refused
+    def memories(self) -> int:
+        """Memories: added, skipped and refused."""
+        return self.memories_added + self.memories_skipped + self.memories_refused
 
-    def saw(self, times: Iterable[datetime | None]) -> None:
-        """Note when things were said."""
-        for at in times:
-            if at is not None:
-                self.first = at if self.first is None else min(self.first, at)
-                self.last = at if self.last is None else max(self.last, at)
+    @property
+    def total(self) -> int:
+        """Messages and memories: added, skipped and refused."""
+        return self.messages_added + self.messages_skipped + self.memories
+
+    def add_times(self, times: Iterable[datetime | None]) -> None:
+        """Extend ``first`` and ``last`` by the times of messages."""
+        known = [at for at in (*times, self.first, self.last) if at is not None]
+        self.first, self.last = min(known, default=None), max(known, default=None)

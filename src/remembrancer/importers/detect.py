@@ -1,4 +1,4 @@
-"""Which format a bundle has, where nobody says. Pure, but for the texts it asks for."""
+"""Detect the format of a bundle from its content."""
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
@@ -7,7 +7,6 @@ from typing import Any
 from remembrancer.errors import InvalidInput
 from remembrancer.importers import locomo
 from remembrancer.importers.bundle import Bundle, Member, elements, find
-from remembrancer.importers.exported_conversations import wrong
 from remembrancer.importers.formats import (
     chatgpt,
     claude,
@@ -19,13 +18,14 @@ from remembrancer.importers.formats import (
     whatsapp,
 )
 from remembrancer.importers.jsonl import is_lines
+from remembrancer.importers.parse import invalid
 
 
 class Format(StrEnum):
-    """How an export is written."""
+    """The format of an export."""
 
     AUTO = "auto"
-    """Found out from what is in it."""
+    """Detect the format from the content."""
     JSONL = "jsonl"
     """One message per line."""
     JSON = "json"
@@ -45,7 +45,7 @@ class Format(StrEnum):
     WHATSAPP = "whatsapp"
     """WhatsApp's chat export."""
     MEM0 = "mem0"
-    """Memories of mem0, as its ``get_all`` returns them."""
+    """mem0's memories, as its ``get_all`` returns them."""
     MCP_MEMORY = "mcp-memory"
     """The file of the MCP reference memory server."""
 
@@ -64,42 +64,42 @@ _OBJECTS: Sequence[tuple[Format, Callable[[Any], bool]]] = (
 
 
 def detect(bundle: Bundle) -> Format:
-    """Return the format of what is in a bundle; raise ``InvalidInput`` if it is none of ours."""
+    """Return the format of a bundle; raise ``InvalidInput`` if it is unknown."""
     if slack.looks_like(bundle):
         return Format.SLACK
     if discord.is_package(bundle):
         return Format.DISCORD
     for name in ("conversations.json", telegram.FILE, "memory.jsonl"):
         if member := find(bundle, name):
-            return of_text(member.text(), member.where)
+            return detect_text(member.text(), member.where)
     chat = whatsapp.chat(bundle)
     if chat is not None and whatsapp.looks_like(chat.text()):
         return Format.WHATSAPP
     if len(bundle.names()) > 1:
-        raise wrong(bundle.name, "is no export that is known here; if it is, say which: --format")
+        raise invalid(bundle.name, "is not a known export; name its format with --format")
     member = Member(bundle, bundle.names()[0])
-    return of_text(member.text(), member.where)
+    return detect_text(member.text(), member.where)
 
 
-def of_text(text: str, where: str) -> Format:
-    """Return the format of one text; one that looks like none is for a list of conversations."""
+def detect_text(text: str, where: str) -> Format:
+    """Return the format of one text; by default a list of conversations."""
     if whatsapp.looks_like(text):
         return Format.WHATSAPP
-    if mcp_memory.looks_like(_object(text.lstrip().partition("\n")[0])):
+    if mcp_memory.looks_like(_first_value(text.lstrip().partition("\n")[0])):
         return Format.MCP_MEMORY
     start = text.lstrip()[:1]
     if start == "[":
         first = next((element for _, element in elements(text, where)), None)
-        return _first(_LISTS, first) or Format.JSON
-    known = _first(_OBJECTS, _object(text)) if start == "{" else None
+        return _match(_LISTS, first) or Format.JSON
+    known = _match(_OBJECTS, _first_value(text)) if start == "{" else None
     return known or (Format.JSONL if is_lines(text) else Format.JSON)
 
 
-def _first(shapes: Sequence[tuple[Format, Callable[[Any], bool]]], content: Any) -> Format | None:
-    return next((format_ for format_, looks_like in shapes if looks_like(content)), None)
+def _match(formats: Sequence[tuple[Format, Callable[[Any], bool]]], content: Any) -> Format | None:
+    return next((format_ for format_, looks_like in formats if looks_like(content)), None)
 
 
-def _object(text: str) -> Any:
+def _first_value(text: str) -> Any:
     try:
         return next(elements(text, ""))[1]
     except (InvalidInput, StopIteration):

@@ -1,4 +1,4 @@
-"""What every format is read into: conversations, and what was said in them in order."""
+"""Conversations and their turns as read from an export. Pure."""
 
 import hashlib
 from collections import Counter
@@ -6,23 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from pydantic import ValidationError
-
 from remembrancer.conversations.schemas import MessageCreate, MessageRole
-from remembrancer.errors import InvalidInput
-
-
-@dataclass(frozen=True, slots=True)
-class Defaults:
-    """What a file leaves open: the platform, and the conversation if it names none."""
-
-    platform: str
-    conversation: str
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Something said. Without ``platform_user_id`` it belongs to whom the import is for."""
+    """One message. Without ``platform_user_id`` it belongs to the user of the import."""
 
     role: MessageRole
     content: str
@@ -34,10 +23,11 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """One conversation. In one that is ``together``, everybody recalls what all have said.
+    """One conversation.
 
-    In one that is ``personal``, its id and those of the people in it are names that only whom
-    the import is for uses, such as those of their address book.
+    In a ``together`` one, all participants recall all messages. In a ``personal`` one, the ids of
+    the conversation and its people are names that only the user of the import uses, such as
+    those of an address book.
     """
 
     platform: str
@@ -46,26 +36,26 @@ class Transcript:
     title: str = ""
     together: bool = False
     people: dict[str, str] = field(default_factory=dict)
-    """Name by platform user id, in the order they first spoke."""
+    """Name by platform user id, in the order of their first messages."""
     personal: bool = False
 
     def messages(self) -> list[MessageCreate]:
-        """Return the turns as they are stored, each with an id that is always the same."""
-        said: Counter[str] = Counter()
-        return [_message(turn, self._id(turn, said)) for turn in self.turns]
+        """Return the turns as messages to store; the same turn always gets the same id."""
+        repeats: Counter[str] = Counter()
+        return [_message(turn, self._id(turn, repeats)) for turn in self.turns]
 
-    def _id(self, turn: Turn, said: Counter[str]) -> str:
-        # By what was said and how often before, not by place: lines may be added to a file.
+    def _id(self, turn: Turn, repeats: Counter[str]) -> str:
+        # A hash of the text and its repeats, not of the position: a file may gain lines.
         if turn.message_id is not None:
             return turn.message_id
         at = turn.sent_at.isoformat() if turn.sent_at else ""
         parts = (turn.role.value, turn.platform_user_id or "", at, turn.content)
-        same = digest((self.platform, self.conversation, *parts))
-        said[same] += 1
-        return f"import-{same[:32]}-{said[same]}"
+        hashed = digest((self.platform, self.conversation, *parts))
+        repeats[hashed] += 1
+        return f"import-{hashed[:32]}-{repeats[hashed]}"
 
 
-def transcript(
+def to_transcript(
     platform: str,
     conversation: str,
     turns: Iterable[Turn],
@@ -75,15 +65,17 @@ def transcript(
     personal: bool = False,
 ) -> Transcript:
     """Return a conversation with the people who speak in it."""
-    said = list(turns)
+    turns = list(turns)
     people: dict[str, str] = {}
-    for turn in said:
+    for turn in turns:
         if turn.platform_user_id is not None:
             people.setdefault(turn.platform_user_id, turn.sender or turn.platform_user_id)
-    return Transcript(platform, conversation, said, title[:200], together, people, personal)
+    return Transcript(platform, conversation, turns, title[:200], together, people, personal)
 
 
 def _message(turn: Turn, message_id: str) -> MessageCreate:
+    # The database stores instants; the metadata preserves the sender's own clock time.
+    local = turn.sent_at if turn.sent_at is not None and turn.sent_at.utcoffset() else None
     return MessageCreate(
         role=turn.role,
         content=turn.content,
@@ -91,32 +83,14 @@ def _message(turn: Turn, message_id: str) -> MessageCreate:
         sender_name=turn.sender,
         sent_at=turn.sent_at,
         platform_message_id=message_id,
-        metadata=_as_written(turn.sent_at),
+        metadata={"sent_at": local.isoformat()} if local else {},
     )
 
 
-def _as_written(at: datetime | None) -> dict[str, str]:
-    # Stored times are instants; what the clock of those who spoke said would be lost.
-    return {"sent_at": at.isoformat()} if at is not None and at.utcoffset() else {}
-
-
 def digest(parts: Iterable[str]) -> str:
-    """Return a hash in which no two lists of texts share their spelling."""
+    """Return a hash of a list of texts; lists that only join to the same text differ."""
     hashed = hashlib.sha256()
     for part in parts:
         encoded = part.encode("utf-8", "surrogatepass")
         hashed.update(len(encoded).to_bytes(8, "big") + encoded)
     return hashed.hexdigest()
-
-
-def wrong(where: str, reason: str) -> InvalidInput:
-    """Return the error of a place in a file."""
-    return InvalidInput(reason, field=where)
-
-
-def first_reason(where: str, error: ValidationError) -> InvalidInput:
-    """Return the first thing pydantic has to say about a place in a file, without the value."""
-    problem = error.errors(include_input=False, include_url=False)[0]
-    field_name = ".".join(str(part) for part in problem["loc"])
-    reason = str(problem["msg"]).removeprefix("Value error, ")
-    return wrong(f"{where}, {field_name}" if field_name else where, reason)

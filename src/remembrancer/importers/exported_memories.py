@@ -1,4 +1,4 @@
-"""What an export of memories is read into. Pure."""
+"""A memory as read from an export. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ LONGEST_ID = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """A memory as it is elsewhere.
+class ExportedMemory:
+    """A memory of another system.
 
-    ``key`` is made of its id there, and becomes its id here. ``about`` is whose it is, as the
-    platform names them; null for whom the import is for. ``links`` lead to statements that
-    come before it.
+    ``key`` is made from the id there and becomes the id here. ``about`` is the platform user id
+    of its user; null means the user of the import. ``associations`` lead to memories that come
+    before it.
     """
 
     key: str
@@ -28,10 +28,10 @@ class Statement:
     category: Category = Category.OTHER
     subject: str | None = None
     at: datetime | None = None
-    links: Sequence[tuple[str, Relation]] = ()
+    associations: Sequence[tuple[str, Relation]] = ()
     metadata: dict[str, Any] | None = None
 
 
 def key_of(*parts: str) -> str:
-    """Return an id that the same parts always have."""
+    """Return the same id for the same parts."""
     return digest(parts)[:LONGEST_ID]

@@ -1,8 +1,8 @@
-"""Store what exports hold, so that any part of it can be done again without doubling anything.
+"""Store exports so that any part can be imported again without duplicates.
 
-Messages go in by batches that are stored whole or not at all. What a conversation holds
-already is known by the ids of its messages; two imports at the same time are kept apart by
-an idempotency key made of what the batch says.
+Messages are stored in batches, each whole or not at all. The ids of the stored messages show
+what a conversation has already. An idempotency key, a hash of the batch, keeps two imports at
+the same time apart.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,10 +22,12 @@ from remembrancer.conversations.schemas import (
 from remembrancer.errors import InvalidInput
 from remembrancer.importers.address_book import scoped
 from remembrancer.importers.counts import ImportResult
-from remembrancer.importers.exported_conversations import Transcript, digest, wrong
-from remembrancer.importers.memory_import import Memories
-from remembrancer.importers.read import Format, Reading
-from remembrancer.importers.users import Known, People, named
+from remembrancer.importers.detect import Format
+from remembrancer.importers.exported_conversations import Transcript, digest
+from remembrancer.importers.memory_import import MemoryImporter
+from remembrancer.importers.parse import invalid
+from remembrancer.importers.read import Export
+from remembrancer.importers.users import People, PlatformId, person_named
 from remembrancer.spaces.schemas import SpaceCreate
 
 BATCH = 100
@@ -38,215 +40,216 @@ T = TypeVar("T")
 class Importer:
     """Stores exports through the services, for one actor.
 
-    Messages that name no sender belong to the actor's user; conversations are with the
-    actor's agent. ``advanced`` is told of everything that is in the store. ``together`` says
-    that all who take part in a conversation recall what anybody said in it.
+    Messages without a sender belong to the actor's user; conversations belong to the actor's
+    agent. ``on_progress`` receives the number of stored messages and memories after each batch.
+    With ``together``, all participants of a conversation recall all of its messages.
     """
 
     def __init__(
         self,
-        memory: Remembrancer,
+        app: Remembrancer,
         actor: Actor,
-        advanced: Callable[[int], None],
+        on_progress: Callable[[int], None],
         *,
         together: bool = False,
     ) -> None:
-        self._memory = memory
+        self._app = app
         self._actor = actor
         self._staff = replace(actor, user_id=None)
-        self._advanced = advanced
+        self._on_progress = on_progress
         self._together = together
-        self._people = People(memory, actor)
-        self._mine: dict[int, Known] = {}
-        self._memories = Memories(memory, actor, self._people)
-        self.imported = ImportResult()
+        self._people = People(app, actor)
+        self._owners: dict[int, PlatformId] = {}
+        self._memories = MemoryImporter(app, actor, self._people)
+        self.result = ImportResult()
 
-    async def check(self, reading: Reading) -> ImportResult:
-        """Read an export to its end and return what is in it.
+    async def check(self, export: Export) -> ImportResult:
+        """Read an export to its end and count its content; write nothing.
 
-        Raises ``InvalidInput`` if anything of it could not be stored. Writes nothing.
+        Raises ``InvalidInput`` if any part of it cannot be stored.
         """
-        found = ImportResult()
-        people: dict[Known, str] = {}
-        for talk in reading.transcripts():
-            self._check_talk(reading, talk)
-            found.conversations += 1
-            found.added += len(talk.turns)
-            found.saw(turn.sent_at for turn in talk.turns)
-            people |= {(talk.platform, key): name for key, name in talk.people.items()}
-        for statement in reading.statements():
-            self._memories.check(reading.name, statement)
-            found.remembered += 1
-            if statement.about is not None:
-                people[statement.platform, statement.about] = statement.about
-        if not found.added and not found.remembered:
-            raise wrong(reading.name, "holds no messages")
-        found.people = set(people)
-        await self._check_owner(reading, people)
-        return found
+        result = ImportResult()
+        people: dict[PlatformId, str] = {}
+        for transcript in export.transcripts():
+            self._check_transcript(export, transcript)
+            result.conversations += 1
+            result.messages_added += len(transcript.turns)
+            result.add_times(turn.sent_at for turn in transcript.turns)
+            people |= {(transcript.platform, key): name for key, name in transcript.people.items()}
+        for exported in export.memories():
+            self._memories.check(export.name, exported)
+            result.memories_added += 1
+            if exported.about is not None:
+                people[exported.platform, exported.about] = exported.about
+        if not result.total:
+            raise invalid(export.name, "has no messages")
+        result.people = set(people)
+        await self._check_owner(export, people)
+        return result
 
-    async def _check_owner(self, reading: Reading, people: dict[Known, str]) -> None:
+    async def _check_owner(self, export: Export, people: dict[PlatformId, str]) -> None:
         if self._actor.user_id is None:
-            if reading.options.me is not None:
-                raise InvalidInput("needs --user, whom it names in the file", field="as")
+            if export.options.me is not None:
+                raise InvalidInput("needs --user, the user with this name in the file", field="as")
             return
-        mine = owner_of(reading, people)
-        if mine is not None:
-            await self._people.check_mine(mine)
-            self._mine[id(reading)] = mine
+        owner = owner_of(export, people)
+        if owner is not None:
+            await self._people.check_owner(owner)
+            self._owners[id(export)] = owner
 
-    def _check_talk(self, reading: Reading, talk: Transcript) -> None:
-        longest = self._memory.settings.limits.message_characters
-        unnamed_role = MessageRole.USER if talk.people else None
-        if talk.personal and self._actor.user_id is None:
-            raise wrong(reading.name, "has names of one address book; say whose with --user")
-        for at, turn in enumerate(talk.turns, 1):
-            where = f"{reading.name}, conversation {talk.conversation}, message {at}"
+    def _check_transcript(self, export: Export, transcript: Transcript) -> None:
+        longest = self._app.settings.limits.message_characters
+        unnamed_role = MessageRole.USER if transcript.people else None
+        if transcript.personal and self._actor.user_id is None:
+            raise invalid(export.name, "has names from an address book; name its user with --user")
+        for number, turn in enumerate(transcript.turns, 1):
+            where = f"{export.name}, conversation {transcript.conversation}, message {number}"
             if len(turn.content) > longest:
-                raise wrong(f"{where}, content", f"must have at most {longest:,} characters")
+                raise invalid(f"{where}, content", f"must have at most {longest:,} characters")
             unnamed = turn.platform_user_id is None and unnamed_role in {None, turn.role}
             if unnamed and self._actor.user_id is None:
-                raise wrong(f"{where}, sender", "is missing; say whose it is with --user")
+                raise invalid(f"{where}, sender", "is missing; name the sender with --user")
 
-    async def import_(self, reading: Reading) -> None:
-        """Store what of a checked export is not there yet."""
-        if mine := self._mine.get(id(reading)):
-            await self._people.make_mine(mine)
-        for talk in reading.transcripts():
-            await self.store(talk)
-        for batch in _batches(reading.statements()):
-            await self._memories.store(batch, self.imported)
-            self._advanced(len(batch))
+    async def store(self, export: Export) -> None:
+        """Store the new messages and memories of a checked export."""
+        if owner := self._owners.get(id(export)):
+            await self._people.link_owner(owner)
+        for transcript in export.transcripts():
+            await self.store_transcript(transcript)
+        for batch in _batches(export.memories()):
+            await self._memories.store(batch, self.result)
+            self._on_progress(len(batch))
 
-    async def store(self, talk: Transcript) -> None:
-        """Store what the conversation does not hold yet."""
-        talk = self._ready(talk)
-        conversation = await self._existing(talk)
-        present = await self._present(conversation) if conversation else set()
-        self._count_people(talk)
-        for batch in _batches(talk.messages()):
-            missing = [m for m in batch if m.platform_message_id not in present]
-            self.imported.added += len(missing)
-            self.imported.skipped += len(batch) - len(missing)
+    async def store_transcript(self, transcript: Transcript) -> None:
+        """Store the new messages of a conversation."""
+        transcript = self._prepared(transcript)
+        conversation, stored_ids = await self._stored(transcript)
+        self._count_people(transcript)
+        for batch in _batches(transcript.messages()):
+            missing = [m for m in batch if m.platform_message_id not in stored_ids]
+            self.result.messages_added += len(missing)
+            self.result.messages_skipped += len(batch) - len(missing)
             if missing:
-                actor = await self._speaker(talk)
-                conversation = conversation or await self._open(actor, talk)
-                await self._memory.conversations.append(
+                actor = await self._speaker(transcript)
+                conversation = conversation or await self._open(actor, transcript)
+                await self._app.conversations.append(
                     actor, conversation.id, missing, idempotency_key=_key(conversation, missing)
                 )
-            self._advanced(len(batch))
+            self._on_progress(len(batch))
 
-    async def survey(self, reading: Reading) -> None:
-        """Count what storing a checked export would add, without doing it."""
-        for talk in reading.transcripts():
-            ready = self._ready(talk)
-            conversation = await self._existing(ready)
-            present = await self._present(conversation) if conversation else set()
-            there = sum(m.platform_message_id in present for m in ready.messages())
-            self._count_people(ready)
-            self.imported.skipped += there
-            self.imported.added += len(ready.turns) - there
-            self._advanced(len(ready.turns))
-        for batch in _batches(reading.statements()):
-            await self._memories.survey(batch, self.imported)
-            self._advanced(len(batch))
+    async def preview(self, export: Export) -> None:
+        """Count the new messages and memories of a checked export; store nothing."""
+        for transcript in map(self._prepared, export.transcripts()):
+            _, stored_ids = await self._stored(transcript)
+            skipped = sum(m.platform_message_id in stored_ids for m in transcript.messages())
+            self._count_people(transcript)
+            self.result.messages_skipped += skipped
+            self.result.messages_added += len(transcript.turns) - skipped
+            self._on_progress(len(transcript.turns))
+        for batch in _batches(export.memories()):
+            await self._memories.preview(batch, self.result)
+            self._on_progress(len(batch))
 
-    def _count_people(self, talk: Transcript) -> None:
-        self.imported.conversations += 1
-        self.imported.people.update((talk.platform, key) for key in talk.people)
-        if self._is_mine(talk):
-            self.imported.people.add(("", str(self._actor.user_id)))
+    def _count_people(self, transcript: Transcript) -> None:
+        self.result.conversations += 1
+        self.result.people.update((transcript.platform, key) for key in transcript.people)
+        if _has_unnamed_user(transcript):
+            self.result.people.add(("", str(self._actor.user_id)))
 
-    def _is_mine(self, talk: Transcript) -> bool:
-        return any(
-            turn.platform_user_id is None and turn.role is MessageRole.USER for turn in talk.turns
-        )
+    def _prepared(self, transcript: Transcript) -> Transcript:
+        # Redact first, since ids and keys are hashes of the text.
+        guard = self._app.guard
+        turns = [replace(turn, content=guard.redact(turn.content)) for turn in transcript.turns]
+        together = transcript.together or (self._together and len(transcript.people) > 1)
+        title = guard.redact(transcript.title)
+        prepared = replace(transcript, title=title, turns=turns, together=together)
+        return scoped(prepared, self._actor.require_user()) if transcript.personal else prepared
 
-    def _ready(self, talk: Transcript) -> Transcript:
-        # Guarded here already, since ids and keys are hashes of what was said.
-        guard = self._memory.guard
-        turns = [replace(turn, content=guard.redact(turn.content)) for turn in talk.turns]
-        together = talk.together or (self._together and len(talk.people) > 1)
-        ready = replace(talk, title=guard.redact(talk.title), turns=turns, together=together)
-        return scoped(ready, self._actor.require_user()) if talk.personal else ready
-
-    async def _speaker(self, talk: Transcript) -> Actor:
-        """Return the actor for one who takes part: the user the import is for only if they do."""
-        if self._is_mine(talk) or not talk.people:
+    async def _speaker(self, transcript: Transcript) -> Actor:
+        """Return an actor who takes part: the user of the import only if they do."""
+        if _has_unnamed_user(transcript) or not transcript.people:
             self._actor.require_user()
             return self._actor
-        key, name = next(iter(talk.people.items()))
-        return replace(self._actor, user_id=await self._people.known((talk.platform, key), name))
+        key, name = next(iter(transcript.people.items()))
+        user_id = await self._people.find_or_create((transcript.platform, key), name)
+        return replace(self._actor, user_id=user_id)
 
-    async def _open(self, actor: Actor, talk: Transcript) -> Conversation:
-        wanted = ConversationCreate(
+    async def _open(self, actor: Actor, transcript: Transcript) -> Conversation:
+        request = ConversationCreate(
             agent_id=actor.agent_id,
-            title=talk.title,
-            platform=talk.platform,
-            platform_conversation_id=talk.conversation,
+            title=transcript.title,
+            platform=transcript.platform,
+            platform_conversation_id=transcript.conversation,
         )
-        if talk.together:
-            shared = {"space_id": await self._space(actor, talk)}
-            wanted = wanted.model_copy(update=shared | {"visibility": Visibility.SHARED})
-        return await self._memory.conversations.open(actor, wanted)
+        if transcript.together:
+            space_id = await self._space(actor, transcript)
+            request = request.model_copy(
+                update={"space_id": space_id, "visibility": Visibility.SHARED}
+            )
+        return await self._app.conversations.open(actor, request)
 
-    async def _existing(self, talk: Transcript) -> Conversation | None:
-        return await self._memory.conversations.on_platform(
-            self._staff, talk.platform, talk.conversation
-        )
-
-    async def _space(self, actor: Actor, talk: Transcript) -> UUID:
+    async def _space(self, actor: Actor, transcript: Transcript) -> UUID:
         members = [
-            await self._people.known((talk.platform, key), name)
-            for key, name in talk.people.items()
+            await self._people.find_or_create((transcript.platform, key), name)
+            for key, name in transcript.people.items()
         ]
-        if self._is_mine(talk):
+        if _has_unnamed_user(transcript):
             members.append(actor.require_user())
-        name = talk.title or talk.conversation
+        name = transcript.title or transcript.conversation
         space = SpaceCreate(name=name[:200], member_ids=list(dict.fromkeys(members)))
-        key = f"import-{digest((talk.platform, talk.conversation))[:32]}"
-        return (await self._memory.spaces.create(actor, space, idempotency_key=key)).id
+        key = f"import-{digest((transcript.platform, transcript.conversation))[:32]}"
+        return (await self._app.spaces.create(actor, space, idempotency_key=key)).id
 
-    async def _present(self, conversation: Conversation) -> set[str | None]:
-        """Return the platform's ids of the messages that are stored."""
-        found: set[str | None] = set()
-        before = conversation.message_count + 1
-        while before > 1:
-            window = await self._memory.conversations.messages(
+    async def _stored(self, transcript: Transcript) -> tuple[Conversation | None, set[str]]:
+        """Return the conversation, if it exists, and the platform ids of its messages."""
+        conversation = await self._app.conversations.on_platform(
+            self._staff, transcript.platform, transcript.conversation
+        )
+        ids: set[str] = set()
+        before = conversation.message_count + 1 if conversation else 0
+        while conversation and before > 1:
+            window = await self._app.conversations.messages(
                 self._staff, conversation.id, last=_WINDOW, before=before
             )
             if not window:
                 break
-            found.update(message.platform_message_id for message in window)
+            ids.update(m.platform_message_id for m in window if m.platform_message_id)
             before = window[0].position
-        return found - {None}
+        return conversation, ids
 
 
-def owner_of(reading: Reading, people: Mapping[Known, str]) -> Known | None:
-    """Return who in an export the user is whom it is for; null where that leaves it open.
+def _has_unnamed_user(transcript: Transcript) -> bool:
+    return any(
+        turn.platform_user_id is None and turn.role is MessageRole.USER for turn in transcript.turns
+    )
 
-    It is who ``--as`` names, else whose account it is, else the only one it has memories of.
+
+def owner_of(export: Export, people: Mapping[PlatformId, str]) -> PlatformId | None:
+    """Return the platform id that the user of the import has in the export; null if unknown.
+
+    In this order: the person that ``--as`` names, the account of the export, the only user of
+    its memories.
     """
-    if reading.format is Format.WHATSAPP:
-        return None  # whoever reads the file has asked it
-    if reading.options.me is not None:
-        return named(reading.options.me, people, reading.name)
-    if (account := reading.account()) is not None:
+    if export.format is Format.WHATSAPP:
+        return None  # its reader resolves the owner
+    if export.options.me is not None:
+        return person_named(export.options.me, people, export.name)
+    if (account := export.account()) is not None:
         return (account.platform, account.platform_user_id)
-    if reading.format is not Format.MEM0 or not people:
+    if export.format is not Format.MEM0 or not people:
         return None
     if len(people) > 1:
-        reason = f"holds memories of {len(people)} users; say with --as which of them is --user"
-        raise wrong(reading.name, reason)
+        reason = f"has memories of {len(people)} users; name the one of --user with --as"
+        raise invalid(export.name, reason)
     return next(iter(people))
 
 
-def _batches(things: Iterable[T]) -> Iterator[list[T]]:
-    left = iter(things)
-    while batch := list(islice(left, BATCH)):
+def _batches(items: Iterable[T]) -> Iterator[list[T]]:
+    rest = iter(items)
+    while batch := list(islice(rest, BATCH)):
         yield batch
 
 
 def _key(conversation: Conversation, messages: Sequence[MessageCreate]) -> str:
-    said = (part for m in messages for part in (m.platform_message_id or "", m.content))
-    return f"import-{digest((str(conversation.id), *said))[:40]}"
+    parts = (part for m in messages for part in (m.platform_message_id or "", m.content))
+    return f"import-{digest((str(conversation.id), *parts))[:40]}"

@@ -1,7 +1,7 @@
 """LoCoMo files: long conversations of two people, in dated sessions.
 
-A conversation becomes one that both take part in and recall. The same first name in two
-conversations is two people, so people are named ``conv-26:Caroline``.
+Both people take part in the conversation and recall it. The same first name in two
+conversations is two people, so ids are like ``conv-26:Caroline``.
 """
 
 import re
@@ -9,16 +9,13 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from remembrancer.conversations.schemas import MessageRole
-from remembrancer.importers.exported_conversations import (
-    Transcript,
-    Turn,
-    first_reason,
-    transcript,
-    wrong,
-)
+from remembrancer.importers.bundle import Bundle, main
+from remembrancer.importers.exported_conversations import Transcript, Turn, to_transcript
+from remembrancer.importers.options import Options
+from remembrancer.importers.parse import Notes, invalid, validated
 from remembrancer.text import Key, Label, Statement
 
 PLATFORM = "locomo"
@@ -26,8 +23,8 @@ _SESSION = re.compile(r"session_(\d+)")
 _TIME = "%I:%M %p on %d %B, %Y"
 
 
-class Said(BaseModel):
-    """One turn; what else a file says of it, such as image captions, is left aside."""
+class LocomoTurn(BaseModel):
+    """One turn; other fields, such as image captions, are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -36,8 +33,8 @@ class Said(BaseModel):
     text: Statement
 
 
-class Sample(BaseModel):
-    """One entry of a file; its questions and summaries are left aside."""
+class LocomoSample(BaseModel):
+    """One entry of a file; its questions and summaries are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -51,34 +48,34 @@ class _Pair(BaseModel):
 
 
 def looks_like(content: Any) -> bool:
-    """Say whether parsed JSON is a LoCoMo file."""
+    """Return whether parsed JSON is a LoCoMo file."""
     first = content[0] if isinstance(content, list) and content else None
     return isinstance(first, dict) and isinstance(first.get("conversation"), dict)
 
 
-def read_locomo(content: Any, file: str) -> list[Transcript]:
-    """Return the conversations of a LoCoMo file."""
+def read(bundle: Bundle, _options: Options, _notes: Notes) -> Iterator[Transcript]:
+    """Yield the conversations of a LoCoMo file."""
+    member = main(bundle)
+    content = member.json()
     if not isinstance(content, list):
-        raise wrong(file, "is not a list of LoCoMo conversations")
-    talks = [_talk(entry, f"{file}, conversation {n}") for n, entry in enumerate(content, 1)]
-    names = [talk.conversation for talk in talks]
-    for number, name in enumerate(names, 1):
-        if name in names[: number - 1]:
-            raise wrong(f"{file}, conversation {number}, sample_id", "occurs twice in the file")
-    return talks
+        raise invalid(member.where, "is not a list of LoCoMo conversations")
+    names: set[str] = set()
+    for number, value in enumerate(content, 1):
+        where = f"{member.where}, conversation {number}"
+        transcript = _transcript(value, where)
+        if transcript.conversation in names:
+            raise invalid(f"{where}, sample_id", "occurs twice in the file")
+        names.add(transcript.conversation)
+        yield transcript
 
 
-def _talk(entry: Any, where: str) -> Transcript:
-    try:
-        sample = Sample.model_validate(entry)
-        pair = _Pair.model_validate(sample.conversation)
-    except ValidationError as error:
-        raise first_reason(where, error) from None
-    speakers = {pair.speaker_a, pair.speaker_b}
-    turns = list(_turns(sample, speakers, where))
+def _transcript(value: Any, where: str) -> Transcript:
+    sample = validated(LocomoSample, value, where)
+    pair = validated(_Pair, sample.conversation, where)
+    turns = list(_turns(sample, {pair.speaker_a, pair.speaker_b}, where))
     if not turns:
-        raise wrong(where, "holds no session with anything said in it")
-    return transcript(
+        raise invalid(where, "has no session with a turn in it")
+    return to_transcript(
         PLATFORM,
         sample.sample_id,
         turns,
@@ -87,21 +84,28 @@ def _talk(entry: Any, where: str) -> Transcript:
     )
 
 
-def _turns(sample: Sample, speakers: set[str], where: str) -> Iterator[Turn]:
-    seen: set[str] = set()
+def _turns(sample: LocomoSample, speakers: set[str], where: str) -> Iterator[Turn]:
+    ids: set[str] = set()
     for name, session in _sessions(sample.conversation):
-        place = f"{where}, {name}"
         if not isinstance(session, list):
-            raise wrong(place, "is not a list of turns")
+            raise invalid(f"{where}, {name}", "is not a list of turns")
         at = _time(sample.conversation, name, where) if session else None
-        for number, entry in enumerate(session, 1):
-            said = _said(entry, f"{place}, turn {number}")
-            if said.speaker not in speakers:
-                raise wrong(f"{place}, turn {number}, speaker", "is neither of the two speakers")
-            if said.dia_id in seen:
-                raise wrong(f"{place}, turn {number}, dia_id", "occurs twice in the conversation")
-            seen.add(said.dia_id)
-            yield _turn(sample.sample_id, said, at)
+        for number, value in enumerate(session, 1):
+            position = f"{where}, {name}, turn {number}"
+            turn = validated(LocomoTurn, value, position)
+            if turn.speaker not in speakers:
+                raise invalid(f"{position}, speaker", "is neither of the two speakers")
+            if turn.dia_id in ids:
+                raise invalid(f"{position}, dia_id", "occurs twice in the conversation")
+            ids.add(turn.dia_id)
+            yield Turn(
+                role=MessageRole.USER,
+                content=turn.text,
+                sender=turn.speaker,
+                platform_user_id=f"{sample.sample_id}:{turn.speaker}",
+                sent_at=at,
+                message_id=turn.dia_id,
+            )
 
 
 def _sessions(conversation: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -115,26 +119,8 @@ def _sessions(conversation: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 def _time(conversation: Mapping[str, Any], session: str, where: str) -> datetime:
     field = f"{session}_date_time"
-    written = conversation.get(field)
+    text = str(conversation.get(field)).strip()
     try:
-        return datetime.strptime(str(written).strip(), _TIME).replace(tzinfo=UTC)
+        return datetime.strptime(text, _TIME).replace(tzinfo=UTC)
     except ValueError:
-        raise wrong(f"{where}, {field}", "is not a time such as 1:56 pm on 8 May, 2023") from None
-
-
-def _said(entry: Any, where: str) -> Said:
-    try:
-        return Said.model_validate(entry)
-    except ValidationError as error:
-        raise first_reason(where, error) from None
-
-
-def _turn(sample_id: str, said: Said, at: datetime | None) -> Turn:
-    return Turn(
-        role=MessageRole.USER,
-        content=said.text,
-        sender=said.speaker,
-        platform_user_id=f"{sample_id}:{said.speaker}",
-        sent_at=at,
-        message_id=said.dia_id,
-    )
+        raise invalid(f"{where}, {field}", "is not a time such as 1:56 pm on 8 May, 2023") from None

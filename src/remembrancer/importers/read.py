@@ -1,15 +1,16 @@
-"""Read an export, whichever format it has: conversations, or memories, as often as needed."""
+"""Read an export of any format into conversations or memories."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from remembrancer.importers import jsonl, locomo
 from remembrancer.importers.archives import open_bundle
-from remembrancer.importers.bundle import Bundle, main
+from remembrancer.importers.bundle import Bundle
 from remembrancer.importers.detect import Format, detect
-from remembrancer.importers.exported_conversations import Defaults, Transcript, wrong
-from remembrancer.importers.exported_memories import Statement
+from remembrancer.importers.exported_conversations import Transcript
+from remembrancer.importers.exported_memories import ExportedMemory
 from remembrancer.importers.formats import (
     chatgpt,
     claude,
@@ -20,38 +21,13 @@ from remembrancer.importers.formats import (
     telegram,
     whatsapp,
 )
-from remembrancer.importers.jsonl import read_documents, read_lines
-from remembrancer.importers.locomo import read_locomo
-from remembrancer.importers.parse import Account, Notes, Options
+from remembrancer.importers.options import Account, Options
+from remembrancer.importers.parse import Notes, invalid
 
-__all__ = ["Format", "Options", "Reading", "open_export", "read"]
-
-Reader = Callable[[Bundle, Options, Notes], Iterator[Transcript]]
-
-
-def _lines(bundle: Bundle, options: Options, _notes: Notes) -> Iterator[Transcript]:
-    member = main(bundle, "")
-    yield from read_lines(member.text(), _defaults(options), member.where)
-
-
-def _documents(bundle: Bundle, options: Options, _notes: Notes) -> Iterator[Transcript]:
-    member = main(bundle, "")
-    yield from read_documents(member.json(), _defaults(options), member.where)
-
-
-def _locomo(bundle: Bundle, _options: Options, _notes: Notes) -> Iterator[Transcript]:
-    member = main(bundle, "")
-    yield from read_locomo(member.json(), member.where)
-
-
-def _defaults(options: Options) -> Defaults:
-    return Defaults(options.platform, options.conversation)
-
-
-_TALKS: Final[Mapping[Format, Reader]] = {
-    Format.JSONL: _lines,
-    Format.JSON: _documents,
-    Format.LOCOMO: _locomo,
+_TRANSCRIPTS: Final[Mapping[Format, Callable[[Bundle, Options, Notes], Iterator[Transcript]]]] = {
+    Format.JSONL: jsonl.read_lines,
+    Format.JSON: jsonl.read_conversations,
+    Format.LOCOMO: locomo.read,
     Format.CHATGPT: chatgpt.read,
     Format.CLAUDE: claude.read,
     Format.SLACK: slack.read,
@@ -59,23 +35,23 @@ _TALKS: Final[Mapping[Format, Reader]] = {
     Format.TELEGRAM: telegram.read,
     Format.WHATSAPP: whatsapp.read,
 }
-_STATEMENTS: Final[Mapping[Format, Callable[[Bundle, Options, Notes], Iterator[Statement]]]] = {
+_MEMORIES: Final[Mapping[Format, Callable[[Bundle, Options, Notes], Iterator[ExportedMemory]]]] = {
     Format.MEM0: mem0.read,
     Format.MCP_MEMORY: mcp_memory.read,
 }
 _ACCOUNTS: Final[Mapping[Format, Callable[[Bundle], Account | None]]] = {
-    Format.CHATGPT: chatgpt.account,
-    Format.CLAUDE: claude.account,
-    Format.DISCORD: discord.account,
-    Format.TELEGRAM: telegram.account,
+    Format.CHATGPT: chatgpt.find_account,
+    Format.CLAUDE: claude.find_account,
+    Format.DISCORD: discord.find_account,
+    Format.TELEGRAM: telegram.find_account,
 }
 
 
 @dataclass(slots=True)
-class Reading:
-    """An export, which is read anew each time: most of a large one is never in memory at once.
+class Export:
+    """An export, read anew each time so that most of a large one is never in memory at once.
 
-    ``notes`` are those of the last time.
+    ``notes`` belong to the last read.
     """
 
     bundle: Bundle
@@ -85,59 +61,53 @@ class Reading:
 
     @property
     def name(self) -> str:
-        """What errors call it."""
+        """The name for errors."""
         return self.bundle.name
 
-    @property
-    def ours(self) -> bool:
-        """Whether somebody wrote it for us, so that what is wrong in it can be put right."""
-        return self.format in {Format.JSONL, Format.JSON, Format.LOCOMO}
-
     def account(self) -> Account | None:
-        """Return whose export it is, where it says so."""
-        found = _ACCOUNTS.get(self.format)
-        return found(self.bundle) if found else None
+        """Return the account of the export, if the export states it."""
+        find_account = _ACCOUNTS.get(self.format)
+        return find_account(self.bundle) if find_account else None
 
     def transcripts(self) -> Iterator[Transcript]:
-        """Yield the conversations; raise ``InvalidInput`` with the place of what is wrong."""
+        """Yield the conversations; raise ``InvalidInput`` with the position of an error."""
         self.notes = Notes()
-        if reader := _TALKS.get(self.format):
+        if reader := _TRANSCRIPTS.get(self.format):
             yield from reader(self.bundle, self.options, self.notes)
 
-    def statements(self) -> Iterator[Statement]:
-        """Yield the memories; raise ``InvalidInput`` with the place of what is wrong."""
-        if reader := _STATEMENTS.get(self.format):
+    def memories(self) -> Iterator[ExportedMemory]:
+        """Yield the memories; raise ``InvalidInput`` with the position of an error."""
+        if reader := _MEMORIES.get(self.format):
             self.notes = Notes()
             yield from reader(self.bundle, self.options, self.notes)
 
 
 def open_export(
-    path: Path, written_as: Format = Format.AUTO, options: Options | None = None
-) -> Reading:
-    """Return what is at ``path``, ready to be read. A conversation without a name has the file's.
+    path: Path, format_: Format = Format.AUTO, options: Options | None = None
+) -> Export:
+    """Return the export at ``path``. A conversation without a name gets the file's name.
 
-    Raises ``InvalidInput`` naming the file, and the place in it if there is one, with the reason.
+    Raises ``InvalidInput`` with the file, the position in it if known, and the reason.
     """
     bundle = open_bundle(path)
-    found = detect(bundle) if written_as is Format.AUTO else written_as
-    named = replace(options or Options(), conversation=path.stem[:255])
-    return Reading(bundle, found, named)
+    options = replace(options or Options(), conversation=path.stem[:255])
+    return Export(bundle, detect(bundle) if format_ is Format.AUTO else format_, options)
 
 
 def read(
     path: Path,
-    written_as: Format = Format.AUTO,
+    format_: Format = Format.AUTO,
     *,
     platform: str = "import",
     options: Options | None = None,
 ) -> list[Transcript]:
-    """Return the conversations in a file, all checked.
+    """Return all conversations of a file.
 
-    ``platform`` is that of conversations that name none. Raises ``InvalidInput`` naming
-    the file, the place in it and the reason, never what was said.
+    ``platform`` applies to conversations that name none. Raises ``InvalidInput`` with the file,
+    the position and the reason, never with the text of a message.
     """
-    given = replace(options or Options(), platform=platform)
-    found = list(open_export(path, written_as, given).transcripts())
-    if not found:
-        raise wrong(path.name, "holds no messages")
-    return found
+    options = replace(options or Options(), platform=platform)
+    transcripts = list(open_export(path, format_, options).transcripts())
+    if not transcripts:
+        raise invalid(path.name, "has no messages")
+    return transcripts

@@ -1,16 +1,17 @@
-"""From what an export says to turns that can be stored: one id each, none too long. Pure."""
+"""Make the turns of an export storable: unique ids, no empty ones, none too long. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from remembrancer.conversations.schemas import MessageRole
-from remembrancer.importers.exported_conversations import Transcript, Turn, transcript
-from remembrancer.importers.parse import Notes, Options, in_years
+from remembrancer.importers.exported_conversations import Transcript, Turn, to_transcript
+from remembrancer.importers.options import Options
+from remembrancer.importers.parse import Notes, in_years
 
-_KEY = 255
+_LONGEST_KEY = 255
 
 
-def conversation(
+def storable(
     platform: str,
     key: str,
     turns: Iterable[Turn],
@@ -20,33 +21,32 @@ def conversation(
     title: str = "",
     personal: bool = False,
 ) -> Iterator[Transcript]:
-    """Yield the conversation, unless there is nothing to store of it.
+    """Yield the conversation, unless it has nothing to store.
 
-    A message that is there twice is taken once, one without words not at all.
+    Repeated messages and messages without text are skipped.
     """
-    said = list(_storable(turns, notes, options.longest))
-    if not said:
+    turns = list(_storable_turns(turns, notes, options.longest))
+    if not turns:
         notes.skip("conversation without messages")
-    elif all(turn.role is not MessageRole.USER for turn in said):
-        notes.skip("conversation in which no person speaks")
+    elif all(turn.role is not MessageRole.USER for turn in turns):
+        notes.skip("conversation without a person's message")
     else:
-        yield transcript(platform, key[:_KEY], said, title=title, personal=personal)
+        yield to_transcript(platform, key[:_LONGEST_KEY], turns, title=title, personal=personal)
 
 
-def _storable(turns: Iterable[Turn], notes: Notes, longest: int) -> Iterator[Turn]:
-    seen: set[str] = set()
+def _storable_turns(turns: Iterable[Turn], notes: Notes, longest: int) -> Iterator[Turn]:
+    ids: set[str] = set()
     for turn in turns:
         if not any(c.isprintable() and not c.isspace() for c in turn.content):
             notes.skip("message without text")
             continue
         if turn.message_id is not None:
-            if turn.message_id in seen:
-                notes.skip("message that is there twice")
+            if turn.message_id in ids:
+                notes.skip("repeated message")
                 continue
-            seen.add(turn.message_id)
-        if turn.sent_at is not None and not in_years(turn.sent_at):
-            turn = replace(turn, sent_at=None)  # noqa: PLW2901 - the same, without its time
-        yield from _parts(turn, longest)
+            ids.add(turn.message_id)
+        has_valid_time = turn.sent_at is None or in_years(turn.sent_at)
+        yield from _parts(turn if has_valid_time else replace(turn, sent_at=None), longest)
 
 
 def _parts(turn: Turn, longest: int) -> Iterator[Turn]:
@@ -54,9 +54,10 @@ def _parts(turn: Turn, longest: int) -> Iterator[Turn]:
         yield turn
         return
     for number, part in enumerate(split(turn.content, longest), 1):
-        named = turn.message_id
-        message_id = f"{named}-{number}" if named and number > 1 else named
-        yield replace(turn, content=part, message_id=message_id)
+        key = turn.message_id
+        yield replace(
+            turn, content=part, message_id=f"{key}-{number}" if key and number > 1 else key
+        )
 
 
 def split(text: str, longest: int) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""Who in an export is whom here."""
+"""Match the people of an export with users."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,34 +9,34 @@ from remembrancer.app import Remembrancer
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.users.schemas import PlatformLink, ResolveUser
 
-Known = tuple[str, str]
+PlatformId = tuple[str, str]
 """Platform and platform user id."""
 
 
 class People:
-    """Finds people by their platform ids and makes strangers known, each looked up once."""
+    """Finds or creates users by their platform ids, with one look-up each."""
 
-    def __init__(self, memory: Remembrancer, actor: Actor) -> None:
-        self._memory = memory
+    def __init__(self, app: Remembrancer, actor: Actor) -> None:
+        self._app = app
         self._actor = actor
         self._staff = replace(actor, user_id=None)
-        self._known: dict[Known, UUID] = {}
+        self._users: dict[PlatformId, UUID] = {}
 
-    async def find(self, who: Known) -> UUID | None:
-        """Return who it is; null for a stranger."""
-        if who not in self._known:
+    async def find(self, person: PlatformId) -> UUID | None:
+        """Return the user with this platform id; null without one."""
+        if person not in self._users:
             try:
-                self._known[who] = (await self._memory.users.find(self._staff, *who)).id
+                self._users[person] = (await self._app.users.find(self._staff, *person)).id
             except NotFound:
                 return None
-        return self._known[who]
+        return self._users[person]
 
-    async def known(self, who: Known, name: str) -> UUID:
-        """Return who it is, made known by this name if they are a stranger."""
-        if (found := await self.find(who)) is not None:
-            return found
-        platform, platform_user_id = who
-        resolved = await self._memory.users.resolve(
+    async def find_or_create(self, person: PlatformId, name: str) -> UUID:
+        """Return the user with this platform id; create one by this name if there is none."""
+        if (user_id := await self.find(person)) is not None:
+            return user_id
+        platform, platform_user_id = person
+        resolved = await self._app.users.resolve(
             self._staff,
             ResolveUser(
                 platform=platform,
@@ -44,31 +44,34 @@ class People:
                 display_name=(name or platform_user_id)[:200],
             ),
         )
-        self._known[who] = resolved.id
+        self._users[person] = resolved.id
         return resolved.id
 
-    async def check_mine(self, who: Known) -> None:
-        """Raise ``InvalidInput`` if a platform id is somebody else's than the actor's user."""
-        if await self.find(who) not in {None, self._actor.require_user()}:
+    async def check_owner(self, person: PlatformId) -> None:
+        """Raise ``InvalidInput`` if a platform id is linked to another user than the actor's."""
+        if await self.find(person) not in {None, self._actor.require_user()}:
             raise InvalidInput(
-                "is linked to another user; merge the two first, or leave out --user",
-                field=":".join(who),
+                "is linked to another user; merge the two users first, or leave out --user",
+                field=":".join(person),
             )
 
-    async def make_mine(self, who: Known) -> None:
-        """Link a platform id to the actor's user, unless it is already."""
-        await self.check_mine(who)
-        if await self.find(who) is None:
-            platform, platform_user_id = who
+    async def link_owner(self, person: PlatformId) -> None:
+        """Link a platform id to the actor's user, unless the link exists."""
+        await self.check_owner(person)
+        if await self.find(person) is None:
+            platform, platform_user_id = person
             link = PlatformLink(platform=platform, platform_user_id=platform_user_id)
-            await self._memory.users.link(self._staff, self._actor.require_user(), link)
+            await self._app.users.link(self._staff, self._actor.require_user(), link)
 
 
-def named(who: str, people: Mapping[Known, str], file: str) -> Known:
-    """Return whom ``--as`` means: by platform id, or by a name that only one has."""
-    by_id = [key for key in people if key[1] == who]
-    found = by_id or [key for key, name in people.items() if name.casefold() == who.casefold()]
-    if len(found) != 1:
-        reason = "several people have" if found else "nobody has"
-        raise InvalidInput(f"{reason} the id or name that --as says", field=file)
-    return found[0]
+def person_named(name: str, people: Mapping[PlatformId, str], file: str) -> PlatformId:
+    """Return the person with this platform id, else the only one with this name."""
+    by_id = [person for person in people if person[1] == name]
+    by_name = [person for person, other in people.items() if other.casefold() == name.casefold()]
+    matches = by_id or by_name
+    if len(matches) != 1:
+        reason = "several people have" if matches else "nobody has"
+        raise InvalidInput(
+            f"{reason} the id or name that --as gives; use a platform id of the file", field=file
+        )
+    return matches[0]

@@ -1,1 +1,1 @@
-"""One module per format of other people's exports. Pure: text in, conversations out."""
+"""One module per export format. Pure: text in, conversations or memories out."""

@@ -7,25 +7,17 @@ from pydantic import AwareDatetime
 
 from remembrancer.conversations.schemas import MessageRole
 from remembrancer.importers.bundle import Bundle, find, main
+from remembrancer.importers.captions import caption, joined, kind_of, label
 from remembrancer.importers.exported_conversations import Transcript, Turn
-from remembrancer.importers.parse import (
-    Account,
-    Notes,
-    Options,
-    Record,
-    caption,
-    joined,
-    kind_of,
-    label,
-    record,
-)
-from remembrancer.importers.turns import conversation
+from remembrancer.importers.options import Account, Options
+from remembrancer.importers.parse import Notes, Record, record
+from remembrancer.importers.turns import storable
 from remembrancer.text import Key
 
 PLATFORM: Final = "claude"
 FILE: Final = "conversations.json"
 _ROLES = {"human": MessageRole.USER, "assistant": MessageRole.ASSISTANT}
-_ASIDE = frozenset({"thinking", "tool_use", "tool_result", "token_budget", "flag"})
+_IGNORED_BLOCKS = frozenset({"thinking", "tool_use", "tool_result", "token_budget", "flag"})
 
 
 class _Account(Record):
@@ -33,9 +25,9 @@ class _Account(Record):
 
 
 class _Conversation(Record):
-    LEFT: ClassVar = frozenset(
-        {"created_at", "updated_at", "summary", "model", "settings", "is_starred", "project"}
-        | {"project_uuid", "current_leaf_message_uuid", "is_temporary", "platform"}
+    IGNORED: ClassVar = (
+        "created_at updated_at summary model settings is_starred project project_uuid "
+        "current_leaf_message_uuid is_temporary platform"
     )
 
     uuid: Key
@@ -45,9 +37,9 @@ class _Conversation(Record):
 
 
 class _Message(Record):
-    LEFT: ClassVar = frozenset(
-        {"updated_at", "index", "parent_message_uuid", "truncated", "stop_reason", "files_v2"}
-        | {"sync_sources", "input_mode"}
+    IGNORED: ClassVar = (
+        "updated_at index parent_message_uuid truncated stop_reason files_v2 sync_sources "
+        "input_mode"
     )
 
     uuid: Key
@@ -60,75 +52,77 @@ class _Message(Record):
 
 
 class _User(Record):
-    LEFT: ClassVar = frozenset({"email_address", "verified_phone_number", "verified_at"})
+    IGNORED: ClassVar = "email_address verified_phone_number verified_at"
 
     uuid: Key
     full_name: str | None = None
 
 
 def looks_like(first: Any) -> bool:
-    """Say whether the first element of a file is one of Claude's conversations."""
+    """Return whether the first element of a file is one of Claude's conversations."""
     return isinstance(first, Mapping) and isinstance(first.get("chat_messages"), list)
 
 
-def account(bundle: Bundle) -> Account | None:
-    """Return whose export it is: the archive names them, a file has their id at least."""
+def find_account(bundle: Bundle) -> Account | None:
+    """Return the account of the export: with a name from an archive, else only with an id."""
     member = find(bundle, "users.json")
     for where, value in member.elements() if member else ():
-        user = record(_User, value, where, Notes())
+        user = record(_User, value, where)
         return Account(PLATFORM, user.uuid, label(user.full_name))
     for where, value in main(bundle, FILE).elements():
-        talk = record(_Conversation, value, where, Notes())
-        return Account(PLATFORM, talk.account.uuid) if talk.account else None
+        chat = record(_Conversation, value, where)
+        return Account(PLATFORM, chat.account.uuid) if chat.account else None
     return None
 
 
 def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
     """Yield the conversations in the order of the file."""
     member = main(bundle, FILE)
-    whose = account(bundle)
+    account = find_account(bundle)
     for where, value in member.elements():
-        talk = record(_Conversation, value, where, notes)
-        turns = _turns(talk, where, whose, notes)
-        yield from conversation(PLATFORM, talk.uuid, turns, notes, options, title=label(talk.name))
+        chat = record(_Conversation, value, where, notes)
+        turns = _turns(chat, where, account, notes)
+        yield from storable(PLATFORM, chat.uuid, turns, notes, options, title=label(chat.name))
 
 
-def _turns(talk: _Conversation, where: str, whose: Account | None, notes: Notes) -> Iterator[Turn]:
-    account_id = talk.account.uuid if talk.account else None
-    if account_id is None and whose is not None:
-        account_id = whose.platform_user_id
-    name = whose.name if whose and whose.platform_user_id == account_id else ""
-    for number, value in enumerate(talk.chat_messages, 1):
+def _turns(
+    chat: _Conversation, where: str, account: Account | None, notes: Notes
+) -> Iterator[Turn]:
+    account_id = chat.account.uuid if chat.account else None
+    if account_id is None and account is not None:
+        account_id = account.platform_user_id
+    name = account.name if account and account.platform_user_id == account_id else ""
+    for number, value in enumerate(chat.chat_messages, 1):
         message = record(_Message, value, f"{where}, message {number}", notes)
         role = _ROLES.get(message.sender)
         if role is None:
             notes.skip(f"message of {label(message.sender)}")
             continue
-        mine = role is MessageRole.USER
+        is_owner = role is MessageRole.USER
         yield Turn(
             role=role,
-            content=joined(*_captions(message), _words(message, notes)),
-            sender=(name or None) if mine else "Claude",
-            platform_user_id=account_id if mine else None,
+            content=joined(*_captions(message), _text(message, notes)),
+            sender=(name or None) if is_owner else "Claude",
+            platform_user_id=account_id if is_owner else None,
             sent_at=message.created_at,
             message_id=message.uuid,
         )
 
 
-def _words(message: _Message, notes: Notes) -> str:
-    """Return the blocks of text; older exports have none, and the text as a whole."""
+def _text(message: _Message, notes: Notes) -> str:
+    """Return the text blocks, or the whole text of an older export."""
     blocks = message.content or []
-    words = [str(block.get("text") or "") for block in blocks if block.get("type") == "text"]
+    texts = [str(block.get("text") or "") for block in blocks if block.get("type") == "text"]
     for kind in (str(block.get("type")) for block in blocks):
-        if kind in _ASIDE:
+        if kind in _IGNORED_BLOCKS:
             notes.skip(f"block of kind {kind}")
         elif kind != "text":
-            notes.strange(f"block.{label(kind)}")
-    return "\n\n".join(word for word in words if word) or (message.text or "" if not words else "")
+            notes.unknown_field(f"block.{label(kind)}")
+    return "\n\n".join(filter(None, texts)) if texts else message.text or ""
 
 
 def _captions(message: _Message) -> Iterator[str]:
-    for one in [*(message.attachments or ()), *(message.files or ())]:
-        name, kind = str(one.get("file_name") or ""), one.get("file_kind")
-        mime_type = f"{kind}/" if kind else str(one.get("file_type") or "")
+    for item in [*(message.attachments or ()), *(message.files or ())]:
+        name, kind = str(item.get("file_name") or ""), item.get("file_kind")
+        mime_type = f"{kind}/" if kind else str(item.get("file_type") or "")
         yield caption(kind_of(mime_type), name)

@@ -1,7 +1,6 @@
-"""Discord: files of DiscordChatExporter, and the data package that Discord itself sends.
+"""Discord: files of DiscordChatExporter, and Discord's own data package.
 
-The first have a channel with all that was said in it; the second has what its owner said, in
-all their channels.
+A file has all messages of one channel. A data package has its owner's messages in all channels.
 """
 
 import csv
@@ -15,42 +14,37 @@ from typing import Any, ClassVar, Final
 from pydantic import AwareDatetime, Field
 
 from remembrancer.conversations.schemas import MessageRole
-from remembrancer.importers.bundle import Bundle, Member, find, main, parsed
-from remembrancer.importers.exported_conversations import Transcript, Turn, wrong
-from remembrancer.importers.parse import (
-    Account,
-    Notes,
-    Options,
-    Record,
-    caption,
-    joined,
-    label,
-    record,
-)
-from remembrancer.importers.turns import conversation
+from remembrancer.importers.bundle import Bundle, Member, find, main, parse_json
+from remembrancer.importers.captions import caption, joined, label
+from remembrancer.importers.exported_conversations import Transcript, Turn
+from remembrancer.importers.options import Account, Options
+from remembrancer.importers.parse import Notes, Record, invalid, record
+from remembrancer.importers.turns import storable
 from remembrancer.text import Key
 
 PLATFORM: Final = "discord"
-_SAID = frozenset({"Default", "Reply", "ChatInputCommand", "ContextMenuCommand", "0", "19"})
+_MESSAGE_TYPES = frozenset(
+    {"Default", "Reply", "ChatInputCommand", "ContextMenuCommand", "0", "19"}
+)
 _MENTION = re.compile(r"<@!?(\d+)>")
 _PICTURES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".heic", ".avif"})
 
 
-class _Place(Record):
+class _Channel(Record):
     id: Key
     name: str | None = None
 
 
 class _Author(Record):
-    LEFT: ClassVar = frozenset({"discriminator", "color", "roles", "avatarUrl"})
+    IGNORED: ClassVar = "discriminator color roles avatarUrl"
 
     id: Key
     name: str
     nickname: str | None = None
     is_bot: bool = Field(False, alias="isBot")
 
-    def called(self) -> str:
-        """Return the name that others see."""
+    def shown_name(self) -> str:
+        """Return the name shown to others."""
         return label(self.nickname) or label(self.name) or self.id
 
 
@@ -59,20 +53,9 @@ class _Attachment(Record):
 
 
 class _Message(Record):
-    LEFT: ClassVar = frozenset(
-        [
-            "timestampEdited",
-            "callEndedTimestamp",
-            "isPinned",
-            "embeds",
-            "stickers",
-            "reactions",
-            "reference",
-            "interaction",
-            "inlineEmojis",
-            "forwardedMessage",
-            "poll",
-        ]
+    IGNORED: ClassVar = (
+        "timestampEdited callEndedTimestamp isPinned embeds stickers reactions reference "
+        "interaction inlineEmojis forwardedMessage poll"
     )
 
     id: Key
@@ -85,10 +68,10 @@ class _Message(Record):
 
 
 class _Export(Record):
-    LEFT: ClassVar = frozenset({"dateRange", "exportedAt", "messageCount"})
+    IGNORED: ClassVar = "dateRange exportedAt messageCount"
 
-    guild: _Place
-    channel: _Place
+    guild: _Channel
+    channel: _Channel
     messages: list[Any]
 
 
@@ -98,27 +81,22 @@ class _Owner(Record):
     global_name: str | None = None
 
 
-class _Channel(Record):
-    id: Key
-    name: str | None = None
-
-
 def looks_like(content: Any) -> bool:
-    """Say whether parsed JSON is a file of DiscordChatExporter."""
+    """Return whether parsed JSON is a file of DiscordChatExporter."""
     return isinstance(content, Mapping) and {"guild", "channel", "messages"} <= content.keys()
 
 
 def is_package(bundle: Bundle) -> bool:
-    """Say whether a bundle is a data package."""
+    """Return whether a bundle is a data package."""
     return bool(_channels(bundle))
 
 
-def account(bundle: Bundle) -> Account | None:
-    """Return whose data package it is; of a file of one channel, null."""
+def find_account(bundle: Bundle) -> Account | None:
+    """Return account data package it is; of a file of item channel, null."""
     member = find(bundle, "user.json") if is_package(bundle) else None
     if member is None:
         return None
-    owner = record(_Owner, member.json(), member.where, Notes())
+    owner = record(_Owner, member.json(), member.where)
     return Account(PLATFORM, owner.id, label(owner.global_name) or label(owner.username))
 
 
@@ -127,10 +105,10 @@ def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]
     if is_package(bundle):
         yield from _package(bundle, options, notes)
         return
-    member = main(bundle, "")
+    member = main(bundle)
     export = record(_Export, member.json(), member.where, notes)
     parts = (export.guild.name, f"#{export.channel.name}" if export.channel.name else None)
-    yield from conversation(
+    yield from storable(
         PLATFORM,
         export.channel.id,
         _turns(export, member.where, notes),
@@ -142,25 +120,25 @@ def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]
 
 def _turns(export: _Export, where: str, notes: Notes) -> Iterator[Turn]:
     for number, value in enumerate(export.messages, 1):
-        place = f"{where}, message {number}"
-        message = record(_Message, value, place, notes)
-        if str(message.type) not in _SAID:
+        position = f"{where}, message {number}"
+        message = record(_Message, value, position, notes)
+        if str(message.type) not in _MESSAGE_TYPES:
             notes.skip(f"message of kind {label(str(message.type))}")
             continue
-        author = record(_Author, message.author, f"{place}, author", notes)
-        captions = [_caption(one.file_name or "") for one in message.attachments]
-        names = {str(one.get("id")): _named(one) for one in message.mentions}
+        author = record(_Author, message.author, f"{position}, author", notes)
+        captions = [_caption(item.file_name or "") for item in message.attachments]
+        names = {str(item.get("id")): _mention_name(item) for item in message.mentions}
         yield Turn(
             role=MessageRole.ASSISTANT if author.is_bot else MessageRole.USER,
             content=joined(*captions, _plain(message.content or "", names)),
-            sender=author.called(),
+            sender=author.shown_name(),
             platform_user_id=None if author.is_bot else author.id,
             sent_at=message.timestamp,
             message_id=message.id,
         )
 
 
-def _named(mention: Mapping[str, Any]) -> str:
+def _mention_name(mention: Mapping[str, Any]) -> str:
     return label(str(mention.get("nickname") or mention.get("name") or mention.get("id")))
 
 
@@ -177,7 +155,7 @@ def _caption(name: str) -> str:
 
 
 def _channels(bundle: Bundle) -> list[Member]:
-    """Return the file that describes each channel; its folder, in any language, has the rest."""
+    """Return the description file of each channel; its folder name depends on the language."""
     return [
         Member(bundle, name)
         for name in bundle.names()
@@ -186,17 +164,15 @@ def _channels(bundle: Bundle) -> list[Member]:
 
 
 def _package(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
-    whose = account(bundle)
-    if whose is None:
-        raise wrong(bundle.name, "says nowhere whose it is: it holds no user.json")
+    account = find_account(bundle)
+    if account is None:
+        raise invalid(bundle.name, "says nowhere account it is: it holds no user.json")
     for member in _channels(bundle):
-        channel = record(_Channel, member.json(), member.where, Notes())
+        channel = record(_Channel, member.json(), member.where)
         rows = _rows(bundle, member.path.parent)
-        turns = [_own(row, where, whose) for where, row in rows]
+        turns = [_owner_turn(row, where, account) for where, row in rows]
         turns.sort(key=lambda turn: turn.sent_at or datetime.min.replace(tzinfo=UTC))
-        yield from conversation(
-            PLATFORM, channel.id, turns, notes, options, title=label(channel.name)
-        )
+        yield from storable(PLATFORM, channel.id, turns, notes, options, title=label(channel.name))
 
 
 def _rows(bundle: Bundle, folder: PurePosixPath) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -206,9 +182,9 @@ def _rows(bundle: Bundle, folder: PurePosixPath) -> Iterator[tuple[str, Mapping[
             continue
         member = Member(bundle, path)
         text = member.text()
-        rows = parsed(text, member.where) if name.endswith("json") else _csv(text, member.where)
+        rows = parse_json(text, member.where) if name.endswith("json") else _csv(text, member.where)
         if not isinstance(rows, list):
-            raise wrong(member.where, "is not a list of messages")
+            raise invalid(member.where, "is not a list of messages")
         for number, row in enumerate(rows, 1):
             yield f"{member.where}, message {number}", row
 
@@ -217,28 +193,28 @@ def _csv(text: str, where: str) -> list[dict[str, Any]]:
     try:
         return list(csv.DictReader(io.StringIO(text)))
     except csv.Error:
-        raise wrong(where, "is not valid CSV") from None
+        raise invalid(where, "is not valid CSV; request the data package again") from None
 
 
-class _Own(Record):
+class _OwnerMessage(Record):
     id: Key = Field(alias="ID", coerce_numbers_to_str=True)
     timestamp: str = Field(alias="Timestamp")
     contents: str | None = Field("", alias="Contents")
     attachments: str | None = Field("", alias="Attachments")
 
 
-def _own(row: Any, where: str, whose: Account) -> Turn:
-    message = record(_Own, row, where, Notes())
+def _owner_turn(row: Any, where: str, account: Account) -> Turn:
+    message = record(_OwnerMessage, row, where)
     try:
         at = datetime.fromisoformat(message.timestamp)
     except ValueError:
-        raise wrong(f"{where}, Timestamp", "is not a time") from None
+        raise invalid(f"{where}, Timestamp", "is not an ISO 8601 time") from None
     captions = [_caption(url) for url in (message.attachments or "").split()]
     return Turn(
         role=MessageRole.USER,
         content=joined(*captions, _plain(message.contents or "", {})),
-        sender=whose.name or None,
-        platform_user_id=whose.platform_user_id,
+        sender=account.name or None,
+        platform_user_id=account.platform_user_id,
         sent_at=at if at.tzinfo else at.replace(tzinfo=UTC),
         message_id=message.id,
     )

@@ -1,4 +1,4 @@
-"""Memories out of mem0: what ``get_all`` returns, as JSON."""
+"""mem0's memories: the JSON that ``get_all`` returns."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -8,14 +8,15 @@ from uuid import UUID
 from pydantic import BeforeValidator
 
 from remembrancer.importers.bundle import Bundle, main
-from remembrancer.importers.exported_conversations import wrong
-from remembrancer.importers.exported_memories import Statement, key_of
-from remembrancer.importers.parse import Notes, Options, Record, clean, in_years, label, record
+from remembrancer.importers.captions import clean, label
+from remembrancer.importers.exported_memories import ExportedMemory, key_of
+from remembrancer.importers.options import Options
+from remembrancer.importers.parse import Notes, Record, in_years, invalid, record
 from remembrancer.memories.schemas import Category
 from remembrancer.text import Key
 
 PLATFORM: Final = "mem0"
-_AROUND = frozenset({"results", "relations", "count", "next", "previous"})
+_ENVELOPE = frozenset({"results", "relations", "count", "next", "previous"})
 _CATEGORIES = {
     "family": Category.RELATIONSHIP,
     "friends": Category.RELATIONSHIP,
@@ -39,24 +40,9 @@ _Id = Annotated[Key, BeforeValidator(_number_as_text)]
 
 
 class _Memory(Record):
-    LEFT: ClassVar = frozenset(
-        [
-            "hash",
-            "score",
-            "updated_at",
-            "actor_id",
-            "role",
-            "app_id",
-            "owner",
-            "organization",
-            "project_id",
-            "immutable",
-            "expiration_date",
-            "internal_metadata",
-            "deleted_at",
-            "name",
-            "structured_attributes",
-        ]
+    IGNORED: ClassVar = (
+        "hash score updated_at actor_id role app_id owner organization project_id immutable "
+        "expiration_date internal_metadata deleted_at name structured_attributes"
     )
 
     id: _Id
@@ -70,25 +56,25 @@ class _Memory(Record):
 
 
 def looks_like(content: Any) -> bool:
-    """Say whether parsed JSON is what ``get_all`` returns: a list, or an object with one."""
-    listed = content.get("results") if isinstance(content, Mapping) else content
-    first = listed[0] if isinstance(listed, list) and listed else None
+    """Return whether parsed JSON is the result of ``get_all``: a list, or an object with one."""
+    memories = content.get("results") if isinstance(content, Mapping) else content
+    first = memories[0] if isinstance(memories, list) and memories else None
     return isinstance(first, Mapping) and isinstance(first.get("memory"), str)
 
 
-def read(bundle: Bundle, _options: Options, notes: Notes) -> Iterator[Statement]:
+def read(bundle: Bundle, _options: Options, notes: Notes) -> Iterator[ExportedMemory]:
     """Yield the memories, in the order of the file."""
     member = main(bundle, "memories.json")
     content = member.json()
-    listed = content.get("results") if isinstance(content, Mapping) else content
-    if not isinstance(listed, list):
-        raise wrong(member.where, "is not what mem0's get_all returns")
-    for name in content.keys() - _AROUND if isinstance(content, Mapping) else ():
-        notes.strange(f"answer.{name}")
+    memories = content.get("results") if isinstance(content, Mapping) else content
+    if not isinstance(memories, list):
+        raise invalid(member.where, "is not the result of mem0's get_all; save its JSON")
+    for name in content.keys() - _ENVELOPE if isinstance(content, Mapping) else ():
+        notes.unknown_field(f"result.{name}")
     relations = content.get("relations") if isinstance(content, Mapping) else None
     for _ in relations if isinstance(relations, list) else ():
         notes.skip("relation of the graph store")
-    for number, value in enumerate(listed, 1):
+    for number, value in enumerate(memories, 1):
         memory = record(_Memory, value, f"{member.where}, memory {number}", notes)
         if not clean(memory.memory):
             notes.skip("memory without text")
@@ -96,21 +82,21 @@ def read(bundle: Bundle, _options: Options, notes: Notes) -> Iterator[Statement]
             yield _statement(memory)
 
 
-def _statement(memory: _Memory) -> Statement:
-    named = {"agent_id": memory.agent_id, "run_id": memory.run_id}
-    kept = {f"mem0_{name}": label(value) for name, value in named.items() if value}
+def _statement(memory: _Memory) -> ExportedMemory:
+    ids = {"agent_id": memory.agent_id, "run_id": memory.run_id}
+    metadata = {f"mem0_{name}": label(value) for name, value in ids.items() if value}
     at = memory.created_at
     if at is not None:
         at = at if at.tzinfo else at.replace(tzinfo=UTC)
         at = at if in_years(at) else None
-    return Statement(
+    return ExportedMemory(
         key=_key(memory.id),
         content=clean(memory.memory),
         platform=PLATFORM,
         about=memory.user_id,
         category=_category(memory.categories or ()),
         at=at,
-        metadata=kept or None,
+        metadata=metadata or None,
     )
 
 
@@ -119,7 +105,7 @@ def _category(names: Any) -> Category:
         key = str(name).casefold().replace(" ", "_")
         if key in _CATEGORIES:
             return _CATEGORIES[key]
-        if key in {one.value for one in Category}:
+        if key in {category.value for category in Category}:
             return Category(key)
     return Category.OTHER
 

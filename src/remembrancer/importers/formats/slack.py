@@ -1,4 +1,4 @@
-"""Slack exports: an archive with people, channels and a file for each day of a channel."""
+"""Slack exports: an archive with users, channels and a file per channel and day."""
 
 import html
 import re
@@ -11,23 +11,16 @@ from typing import Any, ClassVar, Final
 
 from remembrancer.conversations.schemas import MessageRole
 from remembrancer.importers.bundle import Bundle, Member, find
-from remembrancer.importers.exported_conversations import Transcript, Turn, wrong
-from remembrancer.importers.parse import (
-    Notes,
-    Options,
-    Record,
-    caption,
-    joined,
-    kind_of,
-    label,
-    record,
-)
-from remembrancer.importers.turns import conversation
+from remembrancer.importers.captions import caption, joined, kind_of, label
+from remembrancer.importers.exported_conversations import Transcript, Turn
+from remembrancer.importers.options import Options
+from remembrancer.importers.parse import Notes, Record, invalid, record
+from remembrancer.importers.turns import storable
 from remembrancer.text import Key
 
 PLATFORM: Final = "slack"
 _LISTS = ("channels.json", "groups.json", "mpims.json", "dms.json")
-_SAID = frozenset({None, "thread_broadcast", "me_message", "file_share", "bot_message"})
+_MESSAGE_TYPES = frozenset({None, "thread_broadcast", "me_message", "file_share", "bot_message"})
 _MARK = re.compile(r"<([@#!]?)([^<>|\s][^<>|]*)(?:\|([^<>]*))?>")
 _STAMP = re.compile(r"\d{1,11}(\.\d{1,9})?")
 
@@ -43,11 +36,11 @@ class _User(Record):
     real_name: str | None = None
     profile: _Profile = _Profile()
 
-    def called(self) -> str:
-        """Return the name that others see."""
+    def shown_name(self) -> str:
+        """Return the name shown to others."""
         profile = self.profile
         names = (profile.display_name, self.real_name, profile.real_name, self.name)
-        return next((shown for name in names if (shown := label(name))), self.id)
+        return next(filter(None, map(label, names)), self.id)
 
 
 class _Channel(Record):
@@ -62,46 +55,12 @@ class _File(Record):
 
 
 class _Message(Record):
-    LEFT: ClassVar = frozenset(
-        [
-            "app_id",
-            "attachments",
-            "blocks",
-            "bot_profile",
-            "client_msg_id",
-            "display_as_bot",
-            "edited",
-            "hidden",
-            "icons",
-            "inviter",
-            "is_locked",
-            "is_starred",
-            "last_read",
-            "latest_reply",
-            "old_name",
-            "parent_user_id",
-            "permalink",
-            "pinned_info",
-            "pinned_to",
-            "purpose",
-            "reactions",
-            "replies",
-            "reply_count",
-            "reply_users",
-            "reply_users_count",
-            "root",
-            "saved",
-            "source_team",
-            "subscribed",
-            "team",
-            "topic",
-            "upload",
-            "user_profile",
-            "user_team",
-            "x_files",
-            "metadata",
-            "assistant_app_thread",
-        ]
+    IGNORED: ClassVar = (
+        "app_id attachments blocks bot_profile client_msg_id display_as_bot edited hidden "
+        "icons inviter is_locked is_starred last_read latest_reply old_name parent_user_id "
+        "permalink pinned_info pinned_to purpose reactions replies reply_count reply_users "
+        "reply_users_count root saved source_team subscribed team topic upload user_profile "
+        "user_team x_files metadata assistant_app_thread"
     )
 
     type: str
@@ -117,14 +76,14 @@ class _Message(Record):
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Who and what the ids in messages are."""
+    """Names by the ids in messages."""
 
     people: Mapping[str, str]
     channels: Mapping[str, str]
 
 
 def looks_like(bundle: Bundle) -> bool:
-    """Say whether a bundle holds what only Slack's do."""
+    """Return whether a bundle has the files of a Slack export."""
     return find(bundle, "users.json") is not None and any(
         find(bundle, name) is not None for name in _LISTS
     )
@@ -134,21 +93,21 @@ def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]
     """Yield the channels, groups and direct messages that have messages."""
     users = find(bundle, "users.json")
     if users is None:
-        raise wrong(bundle.name, "is no Slack export: it holds no users.json")
-    people = [record(_User, value, where, Notes()) for where, value in users.elements()]
+        raise invalid(bundle.name, "has no users.json; import a whole Slack export")
+    people = [record(_User, value, where) for where, value in users.elements()]
     channels = list(_channels(bundle))
     names = Names(
-        {user.id: user.called() for user in people},
+        {user.id: user.shown_name() for user in people},
         {channel.id: label(channel.name) or channel.id for channel in channels},
     )
     days = _days(bundle, users.path.parent)
     for channel in channels:
-        # The folder of a direct message has the channel's id for its name.
+        # The folder of a direct message is named by the channel's id.
         members = days.pop(channel.name or channel.id, None) or days.pop(channel.id, [])
         turns = _turns(members, names, notes)
         title = f"#{channel.name}" if channel.name else ""
         if members:
-            yield from conversation(PLATFORM, channel.id, turns, notes, options, title=label(title))
+            yield from storable(PLATFORM, channel.id, turns, notes, options, title=label(title))
     for _ in days:
         notes.skip("folder of an unknown channel")
 
@@ -157,29 +116,31 @@ def _channels(bundle: Bundle) -> Iterator[_Channel]:
     for name in _LISTS:
         member = find(bundle, name)
         for where, value in member.elements() if member else ():
-            yield record(_Channel, value, where, Notes())
+            yield record(_Channel, value, where)
 
 
 def _days(bundle: Bundle, root: PurePosixPath) -> dict[str, list[Member]]:
-    """Return the files of each folder beside the list of people, in the order of their days."""
-    found: defaultdict[str, list[Member]] = defaultdict(list)
+    """Return the day files of each channel folder, in order."""
+    folders: defaultdict[str, list[Member]] = defaultdict(list)
     for name in sorted(bundle.names()):
         path = PurePosixPath(name)
         if path.suffix == ".json" and path.parent.parent == root and path.parent != root:
-            found[path.parent.name].append(Member(bundle, name))
-    return dict(found)
+            folders[path.parent.name].append(Member(bundle, name))
+    return dict(folders)
 
 
 def _turns(days: list[Member], names: Names, notes: Notes) -> Iterator[Turn]:
-    """Yield what was said, each thread whole, after the message that began it."""
-    said = [
+    """Yield the turns, with each thread whole after its first message."""
+    messages = [
         (where, record(_Message, value, where, notes))
         for day in days
         for where, value in day.elements()
     ]
-    placed = [((_moment(m.thread_ts or m.ts, where), _moment(m.ts, where)), m) for where, m in said]
-    for (_, at), message in sorted(placed, key=lambda one: one[0]):
-        if message.type != "message" or message.subtype not in _SAID:
+    timed = [
+        ((_moment(m.thread_ts or m.ts, where), _moment(m.ts, where)), m) for where, m in messages
+    ]
+    for (_, at), message in sorted(timed, key=lambda item: item[0]):
+        if message.type != "message" or message.subtype not in _MESSAGE_TYPES:
             notes.skip(f"message of kind {label(message.subtype or message.type)}")
         else:
             yield _turn(message, datetime.fromtimestamp(at, UTC), names, notes)
@@ -187,11 +148,11 @@ def _turns(days: list[Member], names: Names, notes: Notes) -> Iterator[Turn]:
 
 def _turn(message: _Message, at: datetime, names: Names, notes: Notes) -> Turn:
     bot = message.bot_id is not None or message.user is None
-    who = label(message.username) or names.people.get(message.user or "", message.user or "")
+    name = label(message.username) or names.people.get(message.user or "", message.user or "")
     return Turn(
         role=MessageRole.ASSISTANT if bot else MessageRole.USER,
         content=joined(*_captions(message, notes), plain(message.text or "", names)),
-        sender=label(who) or None,
+        sender=label(name) or None,
         platform_user_id=None if bot else message.user,
         sent_at=at,
         message_id=message.ts,
@@ -201,29 +162,29 @@ def _turn(message: _Message, at: datetime, names: Names, notes: Notes) -> Turn:
 def _captions(message: _Message, notes: Notes) -> Iterator[str]:
     for value in message.files or ():
         if isinstance(value, dict):
-            file = record(_File, value, "file", Notes())
+            file = record(_File, value, "file")
             yield caption(kind_of(file.mimetype), file.name or file.title or "")
         else:
-            notes.strange("file")
+            notes.unknown_field("file")
 
 
 def plain(text: str, names: Names) -> str:
-    """Return text without Slack's marks: names for ids, links as they are."""
+    """Return text with names instead of ids, and plain links."""
 
-    def shown(mark: re.Match[str]) -> str:
-        sign, target, told = mark[1], mark[2], mark[3]
+    def replacement(mark: re.Match[str]) -> str:
+        sign, target, text = mark[1], mark[2], mark[3]
         if sign == "@":
-            return f"@{names.people.get(target) or told or target}"
+            return f"@{names.people.get(target) or text or target}"
         if sign == "#":
-            return f"#{told or names.channels.get(target) or target}"
+            return f"#{text or names.channels.get(target) or target}"
         if sign == "!":
-            return told or f"@{target.partition('^')[0]}"
-        return f"{told} ({target})" if told and told != target else target
+            return text or f"@{target.partition('^')[0]}"
+        return f"{text} ({target})" if text and text != target else target
 
-    return html.unescape(_MARK.sub(shown, text))
+    return html.unescape(_MARK.sub(replacement, text))
 
 
 def _moment(stamp: str, where: str) -> float:
     if not _STAMP.fullmatch(stamp):
-        raise wrong(f"{where}, ts", "is not a time such as 1700000000.000100")
+        raise invalid(f"{where}, ts", "is not a time such as 1700000000.000100")
     return float(stamp)

@@ -1,4 +1,4 @@
-"""Telegram Desktop's ``result.json``: of one chat, or of a whole account."""
+"""Telegram Desktop's ``result.json`` of one chat or of a whole account."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone
@@ -6,18 +6,11 @@ from typing import Any, ClassVar, Final
 
 from remembrancer.conversations.schemas import MessageRole
 from remembrancer.importers.bundle import Bundle, main
-from remembrancer.importers.exported_conversations import Transcript, Turn, wrong
-from remembrancer.importers.parse import (
-    Account,
-    Notes,
-    Options,
-    Record,
-    caption,
-    joined,
-    label,
-    record,
-)
-from remembrancer.importers.turns import conversation
+from remembrancer.importers.captions import caption, joined, label
+from remembrancer.importers.exported_conversations import Transcript, Turn
+from remembrancer.importers.options import Account, Options
+from remembrancer.importers.parse import Notes, Record, invalid, record
+from remembrancer.importers.turns import storable
 from remembrancer.text import Key
 
 PLATFORM: Final = "telegram"
@@ -32,7 +25,9 @@ _MEDIA = {
     "animation": "animation",
 }
 _PRIVATE = frozenset({"personal_chat", "bot_chat", "saved_messages", "replies"})
-_WIDE = frozenset({"private_supergroup", "public_supergroup", "private_channel", "public_channel"})
+_SUPERGROUPS = frozenset(
+    {"private_supergroup", "public_supergroup", "private_channel", "public_channel"}
+)
 
 
 class _Chat(Record):
@@ -43,37 +38,12 @@ class _Chat(Record):
 
 
 class _Message(Record):
-    LEFT: ClassVar = frozenset(
-        [
-            "action",
-            "actor",
-            "actor_id",
-            "author",
-            "duration_seconds",
-            "edited",
-            "edited_unixtime",
-            "forwarded_from",
-            "forwarded_from_id",
-            "file_size",
-            "height",
-            "inline_bot_buttons",
-            "mime_type",
-            "photo_file_size",
-            "reactions",
-            "reply_to_message_id",
-            "reply_to_peer_id",
-            "saved_from",
-            "text_entities",
-            "thumbnail",
-            "thumbnail_file_size",
-            "via_bot",
-            "width",
-            "self_destruct_period_seconds",
-            "media_spoiler",
-            "title",
-            "performer",
-            "signature",
-        ]
+    IGNORED: ClassVar = (
+        "action actor actor_id author duration_seconds edited edited_unixtime forwarded_from "
+        "forwarded_from_id file_size height inline_bot_buttons mime_type photo_file_size "
+        "reactions reply_to_message_id reply_to_peer_id saved_from text_entities thumbnail "
+        "thumbnail_file_size via_bot width self_destruct_period_seconds media_spoiler title "
+        "performer signature"
     )
 
     id: int
@@ -101,16 +71,16 @@ class _Person(Record):
 
 
 def looks_like(content: Any) -> bool:
-    """Say whether parsed JSON is of one chat or of a whole account."""
+    """Return whether parsed JSON is an export of one chat or of a whole account."""
     if not isinstance(content, Mapping):
         return False
-    one = {"type", "id", "messages"} <= content.keys()
+    is_chat = {"type", "id", "messages"} <= content.keys()
     chats = content.get("chats")
-    return one or (isinstance(chats, Mapping) and isinstance(chats.get("list"), list))
+    return is_chat or (isinstance(chats, Mapping) and isinstance(chats.get("list"), list))
 
 
-def account(bundle: Bundle) -> Account | None:
-    """Return whose export it is, which only that of a whole account says."""
+def find_account(bundle: Bundle) -> Account | None:
+    """Return account export it is, which only that of a whole account says."""
     member = main(bundle, FILE)
     return _account(member.json(), member.where)
 
@@ -119,9 +89,9 @@ def _account(content: Any, where: str) -> Account | None:
     person = content.get("personal_information") if isinstance(content, Mapping) else None
     if person is None:
         return None
-    found = record(_Person, person, f"{where}, personal_information", Notes())
-    name = f"{found.first_name or ''} {found.last_name or ''}"
-    return Account(PLATFORM, str(found.user_id), label(name))
+    owner = record(_Person, person, f"{where}, personal_information")
+    name = f"{owner.first_name or ''} {owner.last_name or ''}"
+    return Account(PLATFORM, str(owner.user_id), label(name))
 
 
 def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
@@ -129,13 +99,13 @@ def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]
     member = main(bundle, FILE)
     content = member.json()
     if not looks_like(content):
-        raise wrong(member.where, "is neither a chat nor an account of Telegram")
-    whose = _account(content, member.where)
-    for place, value in _chats(content, member.where):
-        chat = record(_Chat, value, place, notes)
-        turns = list(_turns(chat, place, options, notes))
-        key = _key(chat, turns, whose)
-        yield from conversation(PLATFORM, key, turns, notes, options, title=label(chat.name))
+        raise invalid(member.where, "is not a Telegram export; export a chat or account as JSON")
+    account = _account(content, member.where)
+    for position, value in _chats(content, member.where):
+        chat = record(_Chat, value, position, notes)
+        turns = list(_turns(chat, position, options, notes))
+        key = _key(chat, turns, account)
+        yield from storable(PLATFORM, key, turns, notes, options, title=label(chat.name))
 
 
 def _chats(content: Mapping[str, Any], where: str) -> Iterator[tuple[str, Any]]:
@@ -143,33 +113,33 @@ def _chats(content: Mapping[str, Any], where: str) -> Iterator[tuple[str, Any]]:
         yield where, content
         return
     for part in ("chats", "left_chats"):
-        held = content.get(part)
-        listed = held.get("list") if isinstance(held, Mapping) else None
-        for number, chat in enumerate(listed if isinstance(listed, list) else (), 1):
+        section = content.get(part)
+        chats = section.get("list") if isinstance(section, Mapping) else None
+        for number, chat in enumerate(chats if isinstance(chats, list) else (), 1):
             yield f"{where}, {part}.{number}", chat
 
 
-def _key(chat: _Chat, turns: list[Turn], whose: Account | None) -> str:
-    """Return the id of a chat as a bot there sees it.
+def _key(chat: _Chat, turns: list[Turn], account: Account | None) -> str:
+    """Return the id of a chat as a bot in it sees it.
 
-    A chat of two has none: each of them has the other's id for it. So both make it.
+    A private chat has no id of its own: each side uses the other's id. Its key joins both ids.
     """
-    if chat.type in _WIDE:
+    if chat.type in _SUPERGROUPS:
         return f"-100{chat.id}"
     if chat.type not in _PRIVATE:
         return f"-{chat.id}"
     others = (t.platform_user_id for t in turns if t.platform_user_id not in {None, str(chat.id)})
-    me = whose.platform_user_id if whose else next(others, None)
+    me = account.platform_user_id if account else next(others, None)
     return f"{me or 'unknown'}-{chat.id}"
 
 
 def _turns(chat: _Chat, where: str, options: Options, notes: Notes) -> Iterator[Turn]:
     for number, value in enumerate(chat.messages, 1):
-        place = f"{where}, message {number}"
+        position = f"{where}, message {number}"
         renamed = {**value, "sender": value.get("from")} if isinstance(value, Mapping) else value
         if isinstance(renamed, dict):
             renamed.pop("from", None)
-        message = record(_Message, renamed, place, notes)
+        message = record(_Message, renamed, position, notes)
         if message.type != "message":
             notes.skip(f"message of kind {label(message.type)}")
             continue
@@ -179,27 +149,27 @@ def _turns(chat: _Chat, where: str, options: Options, notes: Notes) -> Iterator[
         bot = chat.type == "bot_chat" and message.from_id == f"user{chat.id}"
         yield Turn(
             role=MessageRole.ASSISTANT if bot else MessageRole.USER,
-            content=joined(*_captions(message), _words(message.text, notes)),
+            content=joined(*_captions(message), _text(message.text, notes)),
             sender=label(message.sender) or None,
             platform_user_id=None if bot else message.from_id.removeprefix("user"),
-            sent_at=_time(message, place, options),
+            sent_at=_time(message, position, options),
             message_id=str(message.id),
         )
 
 
-def _words(text: str | list[Any], notes: Notes) -> str:
-    """Return a text that is one, or a list of pieces, some of them with a meaning."""
+def _text(text: str | list[Any], notes: Notes) -> str:
+    """Join a text that may be a list of strings and formatted pieces."""
     if isinstance(text, str):
         return text
-    words = []
+    pieces = []
     for piece in text:
         if isinstance(piece, str):
-            words.append(piece)
+            pieces.append(piece)
         elif isinstance(piece, Mapping) and isinstance(piece.get("text"), str):
-            words.append(piece["text"])
+            pieces.append(piece["text"])
         else:
-            notes.strange("text entity")
-    return "".join(words)
+            notes.unknown_field("text entity")
+    return "".join(pieces)
 
 
 def _captions(message: _Message) -> Iterator[str]:
@@ -219,23 +189,23 @@ def _captions(message: _Message) -> Iterator[str]:
 
 
 def _name(path: str) -> str:
-    # Where the file was not exported, a remark in brackets stands for its path.
+    # Without the file, a remark in parentheses replaces the path.
     return "" if path.startswith("(") else path.rpartition("/")[2]
 
 
 def _time(message: _Message, where: str, options: Options) -> datetime:
-    """Return when it was sent, by the clock of whoever exported it."""
+    """Return the time of a message, in the exporter's time zone."""
     try:
         local = datetime.fromisoformat(message.date) if message.date else None
         if message.date_unixtime is not None:
             at = datetime.fromtimestamp(int(message.date_unixtime), UTC)
             return at.astimezone(_zone(local, at)) if local else at
     except (ValueError, OverflowError, OSError):
-        raise wrong(f"{where}, date", "is not a time") from None
+        raise invalid(f"{where}, date", "is not an ISO 8601 time") from None
     if local is None:
-        raise wrong(f"{where}, date", "is missing")
+        raise invalid(f"{where}, date", "is missing; export the chat again")
     if options.time_zone is None and local.tzinfo is None:
-        raise wrong(f"{where}, date", "has no time zone; say which with --time-zone")
+        raise invalid(f"{where}, date", "has no time zone; name one with --time-zone")
     return local if local.tzinfo else local.replace(tzinfo=options.time_zone)
 
 
