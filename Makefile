@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header
 
-.PHONY: help serve demo test check format lock clean
+.PHONY: help serve demo test soak check format lock clean
 
 help:  ## Say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -21,6 +21,9 @@ test: .venv/dev  ## Run the whole test suite
 	@command -v chromium || command -v chromium-browser || command -v google-chrome || \
 		echo "No Chromium is installed: the tests that look at pages will be skipped."
 	$(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 10
+
+soak: .venv/dev  ## Run the long random tests: 2,000 steps each (about ten minutes)
+	$(BIN)/pytest -n 2 -m soak
 
 check: .venv/dev  ## Check format, lint, types and contracts
 	$(BIN)/ruff format --check .

@@ -9,6 +9,7 @@ import pytest
 from entry_points import Door, PythonDoor, RestDoor
 from fastapi import FastAPI
 from helpers import Api, Store, careless, database_beside, empty, headers_of, person
+from interrupts import let_children_be_interrupted
 from scripted import Scripted
 
 from remembrancer import (
@@ -25,6 +26,8 @@ from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.settings import EmbeddingSettings
 from remembrancer.web.sessions import Sessions
+
+let_children_be_interrupted()
 
 
 @pytest.fixture(scope="session")

@@ -15,13 +15,8 @@ from sqlalchemy import make_url
 from remembrancer import Actor, Remembrancer, ResolveUser, Role, User, as_actor
 from remembrancer.db.embedded.server import SETTINGS
 from remembrancer.keys.schemas import KeyCreate
-from remembrancer.memories import repository
-from remembrancer.recall import queries
 
 ADMIN = Actor(Role.ADMIN)
-
-# True, with the binds that the access rule has.
-EVERYTHING = "(TRUE OR CAST(:user_id AS uuid) = CAST(:agent_id AS uuid))"
 
 
 class Store:
@@ -41,24 +36,6 @@ def audit_lines() -> list[Any]:
     """The audit log, oldest line first."""
     with psycopg.connect(Store.url, row_factory=namedtuple_row) as connection:
         return connection.execute("SELECT * FROM audit_log ORDER BY id").fetchall()
-
-
-@contextmanager
-def without_the_access_rule() -> Iterator[None]:
-    """The list and recall statements as if their author forgot the access rule."""
-    statements = (queries._candidates, queries._memories_in_order)
-    with (
-        patch.object(repository, "VISIBLE", EVERYTHING),
-        patch.object(queries, "visible", lambda _alias, **_: EVERYTHING),
-    ):
-        for fitted in statements:
-            fitted.cache_clear()
-            sql = fitted(frozenset()).text
-            assert "TRUE OR" in sql
-            assert "agent_id IS NULL OR" not in sql, "the access rule is still in the statement"
-        yield
-    for fitted in statements:
-        fitted.cache_clear()
 
 
 def careless() -> Any:

@@ -1,19 +1,22 @@
-"""Run the machine on a store; as a program, with row-level security as the only guard."""
+"""Run the state machine on a store, for a number of steps."""
 
 import asyncio
-import sys
 from collections.abc import Sequence
-from importlib import import_module
-from importlib.util import find_spec, module_from_spec
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
+from helpers import Store as Database
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
+from rule_removal import rule_removal
+from state_machine import Store
 
-STEPS = 2000
+from remembrancer import Remembrancer, Settings
+from remembrancer.settings import EmbeddingSettings
+
 LIVES = settings(
-    max_examples=10,
+    max_examples=3,
     stateful_step_count=50,
     deadline=None,
     database=None,
@@ -22,32 +25,35 @@ LIVES = settings(
 )
 
 
-def lived(url: str, *, row_security_alone: bool = False) -> None:
-    """Let the machine take ``STEPS`` steps, or a few more, on the store at ``url``."""
-    from helpers import Store as Reach
-    from state_machine import Store
+def run_lives(
+    url: str, steps: int, *, row_security_alone: bool = False, lives: settings = LIVES
+) -> None:
+    """Take ``steps`` steps, or a few more, on the store at ``url``.
 
-    from remembrancer import Remembrancer, Settings
-    from remembrancer.settings import EmbeddingSettings
-
-    Store.row_security_alone = row_security_alone
-    with asyncio.Runner() as runner:
-        Store.url, Store.runner, Reach.url = url, runner, url
+    With ``row_security_alone`` no statement has the access rule.
+    """
+    Store.row_security_alone, Store.steps, Store.shown = row_security_alone, 0, 0
+    with (
+        asyncio.Runner() as runner,
+        rule_removal() if row_security_alone else nullcontext() as rule,
+    ):
+        Store.url, Store.runner, Database.url = url, runner, url
         chosen = Settings(embedding=EmbeddingSettings(threads=1))
-        opened = Remembrancer.open(database_url=url, settings=chosen)
-        Store.memory = runner.run(opened.__aenter__())
+        store = Remembrancer.open(database_url=url, settings=chosen)
+        Store.memory = runner.run(store.__aenter__())
         _embed_each_text_once(Store.memory)
         try:
-            while Store.steps < STEPS:
+            while Store.steps < steps:
                 # How long lives are is up to chance, so some more of them until it is enough.
-                run_state_machine_as_test(seed(Store.steps)(Store), settings=LIVES)
+                run_state_machine_as_test(seed(Store.steps)(Store), settings=lives)
         finally:
-            runner.run(opened.__aexit__(None, None, None))
+            runner.run(store.__aexit__(None, None, None))
     assert Store.shown > Store.steps, (Store.shown, Store.steps)
+    assert rule is None or rule.count > Store.steps, "the rule was hardly ever taken out"
 
 
 def _embed_each_text_once(memory: Any) -> None:
-    """Keep vectors: every life says the same words, and the model is most of a write."""
+    """Cache vectors: every life says the same words, and the model is most of a write."""
     embed, known = memory.embedder.embed_documents, dict[str, Any]()
 
     async def embed_documents(texts: Sequence[str]) -> Any:
@@ -56,24 +62,3 @@ def _embed_each_text_once(memory: Any) -> None:
         return np.array([known[text] for text in texts])
 
     memory.embedder.embed_documents = embed_documents
-
-
-def _without_the_rule() -> None:
-    """Let every statement ask for everything, before any of them is made."""
-    # The package imports all of itself; the rule alone comes from an empty one.
-    spec = find_spec("remembrancer")
-    assert spec is not None
-    sys.modules["remembrancer"] = module_from_spec(spec)
-    access = import_module("remembrancer.access")
-    del sys.modules["remembrancer"]
-
-    def everything(_alias: str, **_: str) -> str:
-        # The values are still bound, so that nothing else changes.
-        return "(true OR CAST(:user_id AS uuid) IS NULL OR CAST(:agent_id AS uuid) IS NULL)"
-
-    access.visible = everything  # type: ignore[attr-defined]
-
-
-if __name__ == "__main__":
-    _without_the_rule()
-    lived(sys.argv[1], row_security_alone=True)

@@ -1,11 +1,12 @@
 """Row-level security hides foreign rows on its own, when a query forgets the rule."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from helpers import EVERYTHING, rows, without_the_access_rule
+from helpers import rows
+from rule_removal import row_security_off, rule_removal
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
@@ -17,6 +18,7 @@ from remembrancer import (
     MemoryUpdate,
     MessageCreate,
     Mode,
+    NotFound,
     RecallQuery,
     Remembrancer,
     Role,
@@ -84,46 +86,70 @@ async def test_no_table_shows_a_foreign_row_without_any_predicate(
         assert rows(f"SELECT count(*) > 0 FROM {table} WHERE owner_id = %s", bob.id) == [(True,)]
 
 
-@pytest.fixture
-def without_the_rule() -> Iterator[None]:
-    """The list and recall queries as they would be if their author forgot the rule."""
-    with without_the_access_rule():
-        yield
+async def _listed(store: Remembrancer, actor: Actor, _foreign: str) -> set[Any]:
+    return {memory.user_id for memory in (await store.memories.list(actor)).memories}
 
 
-@pytest.mark.usefixtures("without_the_rule")
+async def _recalled(store: Remembrancer, actor: Actor, _foreign: str) -> set[Any]:
+    query = RecallQuery(query="Bob lives in Lisbon", limit=50)
+    return {hit.user_id for hit in (await store.memories.recall(actor, query)).hits}
+
+
+async def _recent(store: Remembrancer, actor: Actor, _foreign: str) -> set[Any]:
+    query = RecallQuery(mode=Mode.RECENT, limit=50)
+    return {hit.user_id for hit in (await store.memories.recall(actor, query)).hits}
+
+
+async def _read(store: Remembrancer, actor: Actor, foreign: str) -> set[Any]:
+    """The owner of a foreign memory read by its id, beside the actor."""
+    try:
+        return {actor.user_id, (await store.memories.get(actor, foreign)).user_id}
+    except NotFound:
+        return {actor.user_id}
+
+
+READS = [_listed, _recalled, _recent, _read]
+
+
+@pytest.mark.parametrize("read", READS)
 @pytest.mark.parametrize("role", ROLES)
-async def test_list_and_recall_without_the_rule_still_hide_foreign_rows(
-    filled: Remembrancer, ada: User, bob: User, role: Role
+async def test_without_the_rule_row_security_still_hides_foreign_rows(
+    filled: Remembrancer, ada: User, bob: User, role: Role, read: Any
 ) -> None:
-    """The second lock holds alone: of the real queries, with the first taken off."""
-    actor = Actor(role, user_id=ada.id)
-    page = await filled.memories.list(actor)
-    assert {memory.user_id for memory in page.memories} == {ada.id}
-    for wanted in (
-        RecallQuery(query="Bob lives in Lisbon", limit=50),
-        RecallQuery(mode=Mode.RECENT, limit=50),
-    ):
-        hits = (await filled.memories.recall(actor, wanted)).hits
-        assert hits
-        assert {hit.user_id for hit in hits} == {ada.id}
-    [bobs] = rows("SELECT id FROM memories WHERE owner_id = %s", bob.id)
+    """The second lock holds alone: of the real statements, with the first taken off."""
+    [(foreign,)] = rows("SELECT id FROM memories WHERE owner_id = %s", bob.id)
+    with rule_removal() as removal, removal.needed():
+        assert await read(filled, Actor(role, user_id=ada.id), foreign) == {ada.id}
+
+
+@pytest.mark.parametrize("read", READS)
+async def test_without_the_rule_and_row_security_foreign_rows_are_shown(
+    filled: Remembrancer, ada: User, bob: User, read: Any
+) -> None:
+    """The counter-proof: with row-level security off, the test above would fail."""
+    [(foreign,)] = rows("SELECT id FROM memories WHERE owner_id = %s", bob.id)
+    actor = Actor(Role.USER, user_id=ada.id)
+    with row_security_off():
+        assert await read(filled, actor, foreign) == {ada.id}, "the rule hides them"
+        with rule_removal():
+            assert await read(filled, actor, foreign) == {ada.id, bob.id}
+
+
+async def test_versions_and_mentions_of_foreign_memories_are_hidden(
+    filled: Remembrancer, ada: User, bob: User
+) -> None:
+    """The history of a memory has no rule of its own: row-level security is its only lock."""
+    [(foreign,)] = rows("SELECT id FROM memories WHERE owner_id = %s", bob.id)
+    actor = Actor(Role.USER, user_id=ada.id)
     async with filled.database.transaction(actor) as (connection, _):
-        assert await repository.find(connection, actor, bobs[0]) is None
-        versions, mentions = await repository.history(connection, bob.id, bobs[0])
+        versions, mentions = await repository.history(connection, bob.id, foreign)
         assert not versions
         assert not mentions
-
-
-async def test_with_the_rule_forgotten_the_queries_would_have_found_them(
-    filled: Remembrancer, ada: User, bob: User, without_the_rule: None
-) -> None:
-    """The counter-proof: past row-level security, the same queries do show foreign rows."""
-    async with filled.database.system() as connection:
-        listed = text(f"SELECT owner_id FROM memories WHERE {EVERYTHING}")
-        binds = {"user_id": ada.id, "agent_id": None}
-        owners = set((await connection.execute(listed, binds)).scalars())
-    assert owners == {ada.id, bob.id}
+    with row_security_off():
+        async with filled.database.transaction(actor) as (connection, _):
+            versions, mentions = await repository.history(connection, bob.id, foreign)
+            assert versions
+            assert mentions
 
 
 async def _tables_with_an_owner() -> AsyncIterator[tuple[str, bool, bool, str]]:
