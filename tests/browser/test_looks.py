@@ -69,10 +69,10 @@ async def test_somebody_new_is_told_what_will_be_where(site: Site, world: World)
     new = await person(site.memory, "Newcomer")
     async with site.visited(new, color_scheme="dark") as page:
         for tab, words in [
-            ("memories", "Nothing is remembered yet"),
+            ("memories", "No memories yet"),
             ("conversations", "Nothing was said yet"),
-            ("graph", "Nothing is remembered yet"),
-            ("review", "Nothing waits"),
+            ("graph", "No memories yet"),
+            ("review", "No pending memories"),
             ("places", "No place is remembered yet"),
             ("spaces", "There is no space yet"),
             ("document", "Memory as one document"),

@@ -124,7 +124,7 @@ async def test_lists_have_pages(chat: FakePlatform, door: Door, ada: User, agent
     assert [len(page) for page in pages] == [20, 20, 5]
     assert len({one for page in pages for one in page}) == 45
     assert "/memory list 2" in await typed(chat, "/memory list")
-    assert "No memories there" in await typed(chat, "/memory list 9")
+    assert "No memories on this page" in await typed(chat, "/memory list 9")
 
 
 async def test_search_and_places(chat: FakePlatform, door: Door, ada: User, agent: Agent) -> None:
@@ -274,19 +274,19 @@ async def test_the_console_answers_commands_and_gives_the_rest_to_a_model(
     try:
         async with minded(memory, model.base_url) as minds:
             console = Console(minds, actor, UUID(where["id"]), directory=tmp_path)
-            assert await console.typed("A hot drink, please.") == "Of course."
-            assert "Ada prefers tea." in await console.typed("/memory")
-            assert await console.typed("Thanks.") == "Of course."
+            assert await console.answer("A hot drink, please.") == "Of course."
+            assert "Ada prefers tea." in await console.answer("/memory")
+            assert await console.answer("Thanks.") == "Of course."
     finally:
         model.close()
     first, second = (request["messages"] for request in model.requests)
     assert first[0] == second[0]
     assert "Ada prefers tea." in first[0]["content"]
     assert [one["role"] for one in second] == ["system", "user", "assistant", "user"]
-    assert "Written to" in await console.typed("/memory export")
+    assert "Written to" in await console.answer("/memory export")
     assert (tmp_path / "memory.jsonl").read_text()
     silent = Console(memory, actor, UUID(where["id"]))
-    assert "Ada prefers tea." in await silent.typed("And now?")
+    assert "Ada prefers tea." in await silent.answer("And now?")
 
 
 async def test_case_25_what_was_just_added_is_there_at_once(

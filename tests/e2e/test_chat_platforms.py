@@ -7,7 +7,7 @@ import pytest
 from remembrancer import Agent, ConversationCreate, MemoryCreate, Remembrancer, User, as_actor
 from remembrancer.chat.discord import DiscordMessenger
 from remembrancer.chat.discord import add_memory_command as add_to_discord
-from remembrancer.chat.replies import Piece, Reply, messages
+from remembrancer.chat.replies import Reply, Span, split_messages
 from remembrancer.chat.telegram import TelegramMessenger
 from remembrancer.chat.telegram import add_memory_command as add_to_telegram
 
@@ -140,7 +140,7 @@ async def test_discord_answers_so_that_nobody_else_sees_it(
     add_to_discord(tree, memory, agent.id)
     command = tree.get_command("memory")
     assert isinstance(command, app_commands.Command)
-    assert [parameter.name for parameter in command.parameters] == ["what"]
+    assert [parameter.name for parameter in command.parameters] == ["command"]
 
     async def typed(what: str) -> Interaction:
         interaction = Interaction(guild=5)
@@ -173,8 +173,8 @@ async def test_no_platform_gets_markup_from_a_memory_or_a_message_over_its_limit
     statements = [MemoryCreate(content=f"{n} {HOSTILE} 😀" * 8) for n in range(40)]
     await memory.memories.remember_many(as_actor(ada), statements)
     page = await memory.memories.list(as_actor(ada), limit=40)
-    reply = Reply([[Piece(one.id, "code"), Piece(one.content)] for one in page.memories])
-    sent = messages(reply, messenger.write, messenger.limit, messenger.length)
+    reply = Reply([[Span(one.id, "code"), Span(one.content)] for one in page.memories])
+    sent = split_messages(reply, messenger.markup, messenger.limit, messenger.length)
     assert len(sent) > 1
     for text in sent:
         assert messenger.length(text) <= messenger.limit

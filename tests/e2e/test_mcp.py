@@ -274,7 +274,7 @@ BAD_ARGUMENTS: list[tuple[str, Json, str, str]] = [
     ("memory_recall", {"mode": "hybrid"}, "query", "needed"),
     ("update_memory", {"memory_id": "nope", "content": "x"}, "memory_id", "8 letters"),
     ("manage_user_memory", {"operation": "explode"}, "operation", "should be"),
-    ("manage_user_memory", {"operation": "add_fact"}, "content", "needs it"),
+    ("manage_user_memory", {"operation": "add_fact"}, "content", "required for"),
     ("manage_user_memory", {"operation": "get_memory", "page": 0}, "page", "greater than"),
 ]
 
@@ -339,7 +339,7 @@ async def test_names_that_are_not_there_are_told(api: Api, ada: User) -> None:
             await client.call_tool("explode", {})
         with pytest.raises(MCPError, match="no such prompt; there is start_conversation"):
             await client.get_prompt("explode")
-        with pytest.raises(MCPError, match="topic: is no argument of this prompt"):
+        with pytest.raises(MCPError, match="topic: is not an argument of this prompt"):
             await client.get_prompt("start_conversation", {"topic": "x"})
         with pytest.raises(MCPError, match="cursor: is not a cursor"):
             await client.list_tools(cursor="x")
@@ -402,7 +402,7 @@ SAID = "hush: Ada lives in Lisbon"
 class Faulty:
     """A source with a fault in it."""
 
-    naming = ()
+    id_arguments = ()
 
     async def tools(self) -> Any:
         raise RuntimeError(SAID)
@@ -422,7 +422,7 @@ async def test_a_fault_is_told_without_its_words(
 
     async with Client(create_server(find), mode=mode) as client:
         for call in (client.list_tools(), client.call_tool("memory_recall", {"query": "x"})):
-            with pytest.raises(MCPError, match=r"^something went wrong; the log says where$"):
+            with pytest.raises(MCPError, match=r"^internal error; the server's log has the details$"):
                 await call
     assert "test_mcp.py" in caplog.text
     assert not re.search("hush|Lisbon", caplog.text)

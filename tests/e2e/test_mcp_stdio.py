@@ -21,8 +21,8 @@ from remembrancer import Remembrancer, User
 from remembrancer.cli import main
 from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.errors import ConfigurationError, DatabaseUnavailable
-from remembrancer.mcp.lazy_source import kept
-from remembrancer.mcp.sources import Whom
+from remembrancer.mcp.lazy_source import open_lazily
+from remembrancer.mcp.sources import Principal
 
 QUIET = os.environ | {"REMEMBRANCER_LOG_LEVEL": "warning", "NO_COLOR": "1", "COLUMNS": "200"}
 PROGRAM = [sys.executable, "-m", "remembrancer"]
@@ -162,13 +162,13 @@ def test_a_key_that_is_not_there_is_told(
 class Store:
     """A store whose database is away after the first answer."""
 
-    naming = ("user_id",)
+    id_arguments = ("user_id",)
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.asked = 0
 
-    async def document(self, _whom: Whom) -> Any:
+    async def document(self, _whom: Principal) -> Any:
         self.asked += 1
         if self.number == 1 and self.asked > 1:
             raise DatabaseUnavailable("the database is away")
@@ -190,10 +190,10 @@ async def test_a_source_is_opened_again_once_for_all_who_miss_it() -> None:
         finally:
             closed.append(store.number)
 
-    async with kept(opening, reopens=True) as source:
-        assert await source.document(Whom()) == 1
-        assert source.naming == ("user_id",)
-        asked = [source.document(Whom()) for _ in range(5)]
+    async with open_lazily(opening, reopens=True) as source:
+        assert await source.document(Principal()) == 1
+        assert source.id_arguments == ("user_id",)
+        asked = [source.document(Principal()) for _ in range(5)]
         assert await asyncio.gather(*asked) == [2] * 5
     assert (opened, closed) == ([1, 2], [1, 2])
 
@@ -207,10 +207,10 @@ async def test_a_database_that_others_run_is_waited_for() -> None:
         opened.append(1)
         yield Store(1)
 
-    async with kept(opening) as source:
-        assert await source.document(Whom()) == 1
+    async with open_lazily(opening) as source:
+        assert await source.document(Principal()) == 1
         with pytest.raises(DatabaseUnavailable):
-            await source.document(Whom())
+            await source.document(Principal())
     assert opened == [1]
 
 
@@ -223,8 +223,8 @@ async def test_a_source_that_cannot_be_opened_ends_it() -> None:
         yield
 
     with pytest.raises(ConfigurationError, match="no"):
-        async with kept(opening) as source:
-            await source.document(Whom())
+        async with open_lazily(opening) as source:
+            await source.document(Principal())
 
 
 # Installing -------------------------------------------------------------------

@@ -483,7 +483,7 @@ async def _world(door: Door, memory: Remembrancer) -> None:
         await door.remember(f"Fact {n}", user=one, agent=agents[n % 5])
         await door.remember(f"Everywhere {n}", user=one)
     await door.remember("Shared", shared=True)
-    forgotten = await door.remember("ForgetOutcome", user=people[0])
+    forgotten = await door.remember("Forgotten", user=people[0])
     await door.forget(forgotten["memory"]["id"], user=people[0])
     await memory.agents.delete(as_actor(), retired.id)
     await door.merge(people[0], gone)

@@ -67,13 +67,13 @@ async def test_memories_are_moved_after_a_preview_and_moved_back(
     """The preview's count is what moves; the undo beside the message takes it back."""
     quiet = world.agents["Quiet Hour"]
     page = await ada_there.get(f"{base(world)}/agents/{quiet.id}/move")
-    assert "<dt>Would move</dt><dd>1</dd>" in page
+    assert "<dt>To move</dt><dd>1</dd>" in page
     page = await ada_there.post(f"{base(world)}/agents/{quiet.id}/move", to="global", how="move")
     assert "1 memory moved." in page
     undo = re.search(r'action="([^"]+/moves/[^"]+/undo)"', page)
     assert undo
     assert rows("SELECT count(*) FROM memories WHERE agent_id IS NOT NULL") == [(0,)]
-    assert "Taken back: 1 memory" in await ada_there.post(undo[1])
+    assert "Undone: 1 memory" in await ada_there.post(undo[1])
     assert rows("SELECT count(*) FROM memories WHERE agent_id IS NOT NULL") == [(1,)]
     await ada_there.post(undo[1], 409)
 
@@ -113,7 +113,7 @@ async def test_a_memory_is_added_edited_shared_forgotten_and_restored(
     seen = await world.memory.memories.get(as_actor(world.bob), memory_id)
     assert seen.content == "Ada keeps bees in the garden."
     assert "Private to you again." in await ada_there.post(f"{one}/share", visibility="private")
-    assert "Pinned: no budget evicts it." in await ada_there.post(f"{one}/pin", pinned="true")
+    assert "Pinned: the budget" in await ada_there.post(f"{one}/pin", pinned="true")
     assert "Unpinned." in await ada_there.post(f"{one}/pin", pinned="false")
     page = await ada_there.post(f"{one}/forget")
     assert "Forgotten." in page
@@ -167,7 +167,7 @@ async def test_the_list_is_filtered_by_everything_it_shows(
         page = await ada_there.get(f"{where}?{query}")
         assert found in page, query
         assert missing not in page.replace("/teapot", ""), query
-    assert "Nothing matches" in await ada_there.get(f"{where}?text=xyzzy")
+    assert "No memory matches" in await ada_there.get(f"{where}?text=xyzzy")
 
 
 async def test_a_long_list_comes_in_pages(world: World, ada_there: Browser) -> None:
@@ -232,7 +232,7 @@ async def test_everything_is_erased_only_where_the_words_are_typed(
     where = f"{base(world)}/memories/{world.tea}/erase"
     await ada_there.post(where, 422, confirmation="erase")
     await ada_there.get(where)
-    assert "Erased for good." in await ada_there.post(where, confirmation=world.tea)
+    assert "Erased permanently." in await ada_there.post(where, confirmation=world.tea)
     page = await ada_there.post(
         f"{base(world)}/erase", what="memories", confirmation="erase memories"
     )
@@ -285,7 +285,7 @@ async def test_an_admin_makes_changes_and_retires_an_agent(
     """With its default scope, which is what the person's card goes by."""
     await admin_there.get("/admin/agents/new")
     fields = {"name": "Scribe", "description": "Takes notes.", "memory_scope": "global"}
-    assert "Scribe is made." in await admin_there.post("/admin/agents", **fields)
+    assert "Scribe is created." in await admin_there.post("/admin/agents", **fields)
     agent = rows("SELECT id FROM agents WHERE name = 'Scribe'")[0][0]
     assert "Using agent default: global" in await admin_there.get(f"{base(world)}/agents")
     await admin_there.get(f"/admin/agents/{agent}")
@@ -324,7 +324,7 @@ async def test_an_admin_retries_a_failed_job(world: World, admin_there: Browser)
     rows("UPDATE jobs.procrastinate_jobs SET status = 'failed' WHERE id = %s", job)
     page = await admin_there.get("/admin/jobs?status=failed")
     assert f"/admin/jobs/{job}/retry" in page
-    assert "in the queue" in await admin_there.post(f"/admin/jobs/{job}/retry")
+    assert "is queued" in await admin_there.post(f"/admin/jobs/{job}/retry")
     waiting = "SELECT count(*) FROM jobs.procrastinate_jobs WHERE status = 'todo'"
     assert rows(waiting) == [(1,)]
     await admin_there.post(f"/admin/jobs/{job}/retry", 409)
@@ -342,7 +342,7 @@ async def test_the_playground_says_why(world: World, ada_there: Browser) -> None
     assert "harbour" not in page
     assert "harbour" in await ada_there.get(where.replace("drink", "do+in+the+harbour"))
     page = await ada_there.get(f"{where}&as_of=2001-01-01T10:00")
-    assert "Nothing is recalled" in page
+    assert "No hits" in page
     for wrong in ("as_of=soon", "limit=0", "mode=x", "agent=x", "limit=many"):
         await ada_there.get(f"{where}&{wrong}", 422)
 

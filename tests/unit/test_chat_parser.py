@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remembrancer.chat.parser import USAGE, Command, ParseError, parse
-from remembrancer.chat.replies import Piece, Reply, messages
+from remembrancer.chat.replies import Reply, Span, split_messages
 from remembrancer.memories.schemas import Category
 
 
@@ -90,7 +90,7 @@ def test_no_text_breaks_the_parser(typed: str) -> None:
 @given(
     st.lists(
         st.lists(
-            st.builds(Piece, st.text(st.characters(exclude_categories=["Cs"]), max_size=300),
+            st.builds(Span, st.text(st.characters(exclude_categories=["Cs"]), max_size=300),
                       st.sampled_from(["plain", "bold", "code"])),
             max_size=4,
         ),
@@ -99,18 +99,18 @@ def test_no_text_breaks_the_parser(typed: str) -> None:
     st.integers(10, 200),
 )  # fmt: skip
 def test_no_message_is_over_the_limit_and_no_word_is_lost(
-    lines: list[list[Piece]], limit: int
+    lines: list[list[Span]], limit: int
 ) -> None:
     """However long a line is; marks are closed in the message they open in."""
 
-    def write(piece: Piece) -> str:
-        return f"<{piece.text}>" if piece.style != "plain" else piece.text
+    def markup(span: Span) -> str:
+        return f"<{span.text}>" if span.style != "plain" else span.text
 
     def length(text: str) -> int:
         return len(text.encode("utf-16-le")) // 2
 
-    plain = [[Piece(p.text.translate({60: None, 62: None}), p.style) for p in q] for q in lines]
-    sent = messages(Reply(plain), write, limit, length)
+    plain = [[Span(p.text.translate({60: None, 62: None}), p.style) for p in q] for q in lines]
+    sent = split_messages(Reply(plain), markup, limit, length)
     assert all(0 < length(one) <= limit for one in sent)
     assert all(one.count("<") == one.count(">") for one in sent)
     words = "".join("".join(p.text for p in line) for line in plain)

@@ -18,7 +18,7 @@ from remembrancer import (
     PlacePoi,
 )
 from remembrancer.document.pages import LATEST, PER_PAGE, page_of
-from remembrancer.mcp.clients import ClientName, entry, location, merged
+from remembrancer.mcp.clients import ClientName, location, merge, server_entry
 from remembrancer.mcp.resources import PER_PAGE as VERSIONS
 from remembrancer.mcp.resources import history_page
 from remembrancer.memories.schemas import MemoryVersion
@@ -90,34 +90,36 @@ def test_pages_of_a_history_begin_with_the_latest(versions: int) -> None:
 def test_a_configuration_keeps_what_is_there() -> None:
     """Other servers, other settings, and their order; its own entry is replaced."""
     there = {"theme": "dark", "mcpServers": {"files": {"command": "x"}, "remembrancer": {}}}
-    made = merged(ClientName.CURSOR, there, {"command": "y"})
+    made = merge(ClientName.CURSOR, there, {"command": "y"})
     assert made == {
         "theme": "dark",
         "mcpServers": {"files": {"command": "x"}, "remembrancer": {"command": "y"}},
     }
     assert there["mcpServers"] == {"files": {"command": "x"}, "remembrancer": {}}
     assert list(made) == ["theme", "mcpServers"]
-    assert merged(ClientName.CURSOR, made, {"command": "y"}) == made
+    assert merge(ClientName.CURSOR, made, {"command": "y"}) == made
 
 
 @pytest.mark.parametrize("there", [[], "x", {"servers": []}, {"inputs": {}}])
 def test_a_configuration_that_is_none_is_refused(there: Any) -> None:
     """Nothing is guessed about a file that is not as the client writes it."""
-    wanted = entry(ClientName.VSCODE, ["x"], url="http://127.0.0.1:1")
+    wanted = server_entry(ClientName.VSCODE, ["x"], url="http://127.0.0.1:1")
     with pytest.raises(InvalidInput, match="file: "):
-        merged(ClientName.VSCODE, there, wanted)
+        merge(ClientName.VSCODE, there, wanted)
 
 
 def test_no_configuration_holds_a_key() -> None:
     """Clients that reach a server by its address are told where the key is, not what it is."""
     for client in ClientName:
-        made = entry(client, ["remembrancer", "mcp"], url="http://127.0.0.1:8420/", query="?a=b")
+        made = server_entry(
+            client, ["remembrancer", "mcp"], url="http://127.0.0.1:8420/", query="?a=b"
+        )
         if client is ClientName.CLAUDE_DESKTOP:
             assert made == {"command": "remembrancer", "args": ["mcp"]}
         else:
             assert made["url"] == "http://127.0.0.1:8420/mcp?a=b"
             assert "${" in made["headers"]["Authorization"]
-    twice = merged(ClientName.VSCODE, merged(ClientName.VSCODE, {}, made), made)
+    twice = merge(ClientName.VSCODE, merge(ClientName.VSCODE, {}, made), made)
     assert len(twice["inputs"]) == 1
 
 
@@ -125,11 +127,11 @@ def test_documented_configurations_are_those_that_are_made() -> None:
     """What docs/mcp.md shows for each client is what ``mcp install`` prints."""
     page = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text("utf-8")
     shown = [json.loads(one) for one in re.findall(r"```json\n(.*?)```", page, re.DOTALL)]
-    started = entry(ClientName.CLAUDE_DESKTOP, ["remembrancer", "mcp"], url=None)
-    assert shown[0] == merged(ClientName.CLAUDE_DESKTOP, {}, started)
+    started = server_entry(ClientName.CLAUDE_DESKTOP, ["remembrancer", "mcp"], url=None)
+    assert shown[0] == merge(ClientName.CLAUDE_DESKTOP, {}, started)
     others = (ClientName.CLAUDE_CODE, ClientName.CURSOR, ClientName.VSCODE)
     for client, one in zip(others, shown[2:], strict=True):
-        assert one == merged(client, {}, entry(client, [], url="http://127.0.0.1:8420"))
+        assert one == merge(client, {}, server_entry(client, [], url="http://127.0.0.1:8420"))
 
 
 def test_each_system_has_its_place() -> None:
@@ -137,7 +139,7 @@ def test_each_system_has_its_place() -> None:
     home, here = Path("/home/ada"), Path("/home/ada/boat")
 
     def where(client: ClientName, system: str = "linux") -> str:
-        return location(client, home=home, here=here, system=system, roaming="").as_posix()
+        return location(client, home=home, project=here, system=system, roaming="").as_posix()
 
     desktop = ClientName.CLAUDE_DESKTOP
     last = "Claude/claude_desktop_config.json"

@@ -12,7 +12,7 @@ from remembrancer import NotFound, Registry, Tool, as_actor
 from remembrancer.errors import DatabaseUnavailable, InvalidInput
 from remembrancer.tokens import count
 from remembrancer.tools.arguments import AddToMemory, ManageUserMemory, MemorySave
-from remembrancer.tools.json_text import LONGEST, as_json, clipped
+from remembrancer.tools.json_text import MAX_TOKENS, to_json_line, truncate
 from remembrancer.tools.schema import parameters
 
 
@@ -107,7 +107,7 @@ def test_a_reference_keeps_what_is_said_beside_it() -> None:
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.none()))
 def test_what_a_model_is_given_is_one_line_that_says_the_same(value: dict[str, Any]) -> None:
     """Whatever the text, line separators and markup of any kind included."""
-    written = as_json(value)
+    written = to_json_line(value)
     assert len(written.splitlines()) <= 1
     assert "<" not in written
     assert json.loads(written) == value
@@ -116,6 +116,6 @@ def test_what_a_model_is_given_is_one_line_that_says_the_same(value: dict[str, A
 @given(st.text(max_size=5000))
 def test_a_clipped_text_has_few_tokens(text: str) -> None:
     """It is the text, or a beginning of it with a mark."""
-    kept = clipped(text)
+    kept = truncate(text)
     assert kept == text or kept.endswith(" [...]")
-    assert count(kept) <= LONGEST + 5
+    assert count(kept) <= MAX_TOKENS + 5

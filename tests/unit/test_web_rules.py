@@ -16,8 +16,8 @@ from remembrancer.extraction.schemas import Chunk
 from remembrancer.memories.schemas import Category, Kind, Relation
 from remembrancer.web import labels
 from remembrancer.web.charts import HEIGHT, WIDTH, bars, picture
-from remembrancer.web.conversations import stretches
-from remembrancer.web.diff import words
+from remembrancer.web.conversations import sections
+from remembrancer.web.diff import word_changes
 from remembrancer.web.sessions import LINK_SECONDS, SESSION_SECONDS, Sessions
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
@@ -27,20 +27,22 @@ TALK = UUID(int=1)
 @given(st.text(), st.text())
 def test_a_difference_holds_both_texts_whole(before: str, after: str) -> None:
     """What is not new makes up the text before, what is not gone the one after."""
-    pieces = words(before, after)
-    assert "".join(piece.text for piece in pieces if piece.what != "new") == before
-    assert "".join(piece.text for piece in pieces if piece.what != "gone") == after
+    pieces = word_changes(before, after)
+    assert "".join(piece.text for piece in pieces if piece.kind != "new") == before
+    assert "".join(piece.text for piece in pieces if piece.kind != "gone") == after
 
 
 def test_a_difference_goes_word_by_word() -> None:
     """A word that changed is shown whole, and nothing else is."""
-    found = [(piece.what, piece.text) for piece in words("Ada likes tea.", "Ada likes coffee.")]
+    found = [
+        (piece.kind, piece.text) for piece in word_changes("Ada likes tea.", "Ada likes coffee.")
+    ]
     assert found == [("same", "Ada likes "), ("gone", "tea"), ("new", "coffee"), ("same", ".")]
 
 
 def test_a_difference_of_very_long_texts_is_the_texts() -> None:
     """Beyond some thousand words both are shown whole, at once."""
-    assert [p.what for p in words("a " * 3000, "b " * 3000)] == ["gone", "new"]
+    assert [p.kind for p in word_changes("a " * 3000, "b " * 3000)] == ["gone", "new"]
 
 
 def test_bars_are_as_long_as_their_share_of_the_longest() -> None:
@@ -110,10 +112,10 @@ def _chunk(start: int, end: int) -> Chunk:
 def test_messages_stand_beside_the_summary_of_their_range() -> None:
     """A gap between two ranges, and what comes after them, has none; order and number stay."""
     chunks = [_chunk(1, 2), _chunk(4, 5)]
-    found = stretches([_message(n) for n in range(2, 8)], chunks)
+    found = sections([_message(n) for n in range(2, 8)], chunks)
     shown = [(one.chunk, [each.position for each in one.messages]) for one in found]
     assert shown == [(chunks[0], [2]), (None, [3]), (chunks[1], [4, 5]), (None, [6, 7])]
-    assert stretches([], chunks) == []
+    assert sections([], chunks) == []
 
 
 def test_a_link_works_once_and_for_fifteen_minutes() -> None:

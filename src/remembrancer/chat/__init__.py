@@ -1,1 +1,1 @@
-"""``/memory`` in a chat: people look after their own memory, without the agent."""
+"""``/memory`` in a chat: users manage their own memory, without the agent."""

@@ -1,20 +1,19 @@
-"""A conversation in a terminal: commands are answered, all else goes to a model with memory."""
+"""A conversation in a terminal: commands are answered, other messages go to a model."""
 
 from pathlib import Path
 from uuid import UUID
 
 from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
-from remembrancer.chat.handler import Commands, Place
-from remembrancer.chat.replies import File, Piece
-from remembrancer.chat.replies import messages as written
+from remembrancer.chat.handler import CommandHandler, Location
+from remembrancer.chat.replies import File, Span, split_messages
 from remembrancer.context.schemas import Turn
 from remembrancer.conversations.schemas import MessageCreate, MessageRole
 from remembrancer.llm.json_output import Said
 
 
 class Console:
-    """One conversation of one person with one agent."""
+    """One conversation of a user with an agent."""
 
     def __init__(
         self,
@@ -25,52 +24,52 @@ class Console:
         directory: Path = Path(),
     ) -> None:
         self._app = app
-        self._place = Place(actor, conversation_id)
+        self._location = Location(actor, conversation_id)
         self._directory = directory
-        self._commands = Commands(app)
+        self._commands = CommandHandler(app)
 
-    async def typed(self, text: str) -> str:
-        """Return what is said to ``text``; without a model, what an agent would be told."""
-        reply = await self._commands.answer(self._place, text)
+    async def answer(self, text: str) -> str:
+        """Return the answer to ``text``; without a model, the context that it would receive."""
+        reply = await self._commands.answer(self._location, text)
         if reply is not None:
-            lines = written(reply, _plain, 1_000_000)
+            lines = split_messages(reply, _plain, 1_000_000)
             if reply.file is not None:
-                lines.append(self._kept(reply.file))
+                lines.append(self._save(reply.file))
             return "\n".join(lines)
-        conversation_id = self._place.conversation_id
+        actor, conversation_id = self._location.actor, self._location.conversation_id
         assert conversation_id is not None
         # The agent is the conversation's.
-        turn = await self._app.conversations.begin_turn(
-            self._place.actor, conversation_id, MessageCreate(content=text)
-        )
+        turn = await self._app.turns.begin(actor, conversation_id, MessageCreate(content=text))
         model = self._app.language_model
         if model is None:
             return f"{turn.context.stable.text}\n{turn.context.dynamic.text}".rstrip()
         answer = await model.reply(*prompt(turn))
-        await self._app.conversations.finish_turn(self._place.actor, conversation_id, answer)
+        await self._app.turns.finish(actor, conversation_id, answer)
         return answer
 
-    def _kept(self, file: File) -> str:
+    def _save(self, file: File) -> str:
         path = self._directory / file.name
-        # Never over a file that is there.
-        with path.open("xb") as out:
-            out.write(file.content)
+        # An existing file is never overwritten.
+        with path.open("xb") as output:
+            output.write(file.content)
         path.chmod(0o600)
         return f"Written to {path}"
 
 
 def prompt(turn: Turn) -> tuple[str, list[Said], str]:
-    """Return what a model is asked: instructions, what was said, and the question.
+    """Return the instructions, the earlier messages and the question for a model.
 
-    The stable block comes first, so that providers can cache it; the dynamic one with the
+    The stable block comes first, so that providers can cache it; the dynamic block comes with the
     message it was made for.
     """
-    *before, last = turn.messages
-    spoken = {MessageRole.USER, MessageRole.ASSISTANT}
-    said = [(one.role.value, one.content) for one in before if one.role in spoken]
-    return turn.context.stable.text, said, f"{turn.context.dynamic.text}\n{last.content}"
+    *earlier, question = turn.messages
+    roles = {MessageRole.USER, MessageRole.ASSISTANT}
+    history = [
+        (message.role.value, message.content) for message in earlier if message.role in roles
+    ]
+    return turn.context.stable.text, history, f"{turn.context.dynamic.text}\n{question.content}"
 
 
-def _plain(piece: Piece) -> str:
-    """Return a piece without anything a terminal would act on."""
-    return "".join(c if c.isprintable() else " " for c in piece.text)
+def _plain(span: Span) -> str:
+    """Return the text without control characters."""
+    return "".join(c if c.isprintable() else " " for c in span.text)

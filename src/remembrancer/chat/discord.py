@@ -9,16 +9,16 @@ import discord
 from discord import app_commands
 
 from remembrancer.app import Remembrancer
-from remembrancer.chat.dispatch import ChatCommands, Typed
-from remembrancer.chat.replies import File, Piece
+from remembrancer.chat.dispatch import ChatCommands, IncomingMessage
+from remembrancer.chat.replies import File, Span
 
-# The library's own escaping leaves whatever stands between the first bracket and the last.
+# The library's own escaping skips all text between the first bracket and the last.
 _MARKUP = re.compile(r"([\\*_~`|>#\[\]()<:-])")
 _MARKS = {"plain": "", "bold": "**", "code": ""}
 
 
 class DiscordMessenger:
-    """Sends answers to an interaction; only who typed the command sees them."""
+    """Replies to an interaction; only the author of the command sees the replies."""
 
     platform = "discord"
     limit = 2000
@@ -26,55 +26,53 @@ class DiscordMessenger:
     def __init__(self, interaction: Any) -> None:
         self._interaction = interaction
 
-    def write(self, piece: Piece) -> str:
-        """Return a piece in Discord's Markdown; no mention in it reaches anybody."""
-        if piece.style == "code":
-            # Nothing closes a code span of two marks that holds none itself.
-            return f"`` {piece.text.replace('`', chr(39)).strip()} `` "
-        text = _MARKUP.sub(r"\\\1", discord.utils.escape_mentions(piece.text))
-        return f"{_MARKS[piece.style]}{text}{_MARKS[piece.style]}"
+    def markup(self, span: Span) -> str:
+        """Return a span in Discord's Markdown; mentions in it notify nobody."""
+        if span.style == "code":
+            # Text without a backtick cannot close a code span of two.
+            return f"`` {span.text.replace('`', chr(39)).strip()} `` "
+        text = _MARKUP.sub(r"\\\1", discord.utils.escape_mentions(span.text))
+        return f"{_MARKS[span.style]}{text}{_MARKS[span.style]}"
 
     def length(self, text: str) -> int:
-        """Return how long a message is."""
+        """Return the length of a message."""
         return len(text)
 
-    # The interaction knows who typed it.
-    async def to_person(self, typed: Typed, text: str) -> None:  # noqa: ARG002
-        """Answer so that this person alone sees it."""
+    # The interaction knows its author.
+    async def send_private(self, message: IncomingMessage, text: str) -> None:  # noqa: ARG002
+        """Reply privately."""
         await self._interaction.followup.send(
             text, ephemeral=True, allowed_mentions=discord.AllowedMentions.none()
         )
 
-    async def file_to_person(self, typed: Typed, file: File) -> None:  # noqa: ARG002
-        """Hand over a file that this person alone sees."""
-        attached = discord.File(io.BytesIO(file.content), filename=file.name)
-        await self._interaction.followup.send(file=attached, ephemeral=True)
+    async def send_file(self, message: IncomingMessage, file: File) -> None:  # noqa: ARG002
+        """Send a file privately."""
+        attachment = discord.File(io.BytesIO(file.content), filename=file.name)
+        await self._interaction.followup.send(file=attachment, ephemeral=True)
 
-    async def to_chat(self, typed: Typed, text: str) -> None:
-        """Say nothing to others: an answer of this kind needs no notice."""
+    async def send_to_chat(self, message: IncomingMessage, text: str) -> None:
+        """Send nothing: Discord itself shows that a command was used."""
 
 
 def add_memory_command(
     tree: "app_commands.CommandTree[Any]", app: Remembrancer, agent_id: UUID | None = None
 ) -> None:
-    """Let a bot answer ``/memory``, for the agent it speaks for. The agent never sees it."""
+    """Add ``/memory`` to a bot, for one agent. The agent never sees the commands."""
     commands = ChatCommands(app, agent_id)
 
-    async def on_memory(interaction: discord.Interaction[Any], what: str = "list") -> None:
+    async def on_memory(interaction: discord.Interaction[Any], command: str = "list") -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        typed = Typed(
+        incoming = IncomingMessage(
             platform_user_id=str(interaction.user.id),
             display_name=interaction.user.display_name,
             chat_id=str(interaction.channel_id),
             private=interaction.guild_id is None,
-            text=f"/memory {what}",
+            text=f"/memory {command}",
         )
-        await commands.serve(DiscordMessenger(interaction), typed)
+        await commands.serve(DiscordMessenger(interaction), incoming)
 
-    what = "list, search, show, add, edit, delete, scope, … or help"
-    app_commands.describe(what=what)(on_memory)
+    usage = "list, search, show, add, edit, delete, scope, … or help"
+    app_commands.describe(command=usage)(on_memory)
     tree.add_command(
-        app_commands.Command(
-            name="memory", description="Look after what is remembered of you", callback=on_memory
-        )
+        app_commands.Command(name="memory", description="Manage your memory", callback=on_memory)
     )

@@ -1,111 +1,111 @@
-"""What every platform does with a command: who typed it, where, and how the answer gets back."""
+"""Commands on any platform: find the user, run the command, send the reply."""
 
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
 from remembrancer.app import Remembrancer, as_actor
-from remembrancer.chat.handler import Commands, Place
+from remembrancer.chat.handler import CommandHandler, Location
 from remembrancer.chat.parser import Command, parse
-from remembrancer.chat.replies import File, Piece, messages
+from remembrancer.chat.replies import File, Span, split_messages
 from remembrancer.conversations.schemas import ConversationCreate
 from remembrancer.users.schemas import ResolveUser
 from remembrancer.validation import made
 
-PRIVATELY = "I have answered you privately."
-CANNOT = "Please write to me privately first; I do not show memory in a group."
+ANSWERED_PRIVATELY = "I have answered you privately."
+UNREACHABLE = "Please write to me privately first. I do not show memories in a group."
 
 
 class NotReachableError(Exception):
-    """A person who cannot be written to privately."""
+    """The platform cannot send this person a private message."""
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
-    """Something that somebody typed on a platform."""
+class IncomingMessage:
+    """A message from a user of a platform."""
 
     platform_user_id: str
     display_name: str
     chat_id: str
-    """The channel or chat, as the platform names it."""
+    """The platform's id of the channel or chat."""
     private: bool
-    """Whether nobody else reads along."""
+    """Whether only this user and the bot can read the chat."""
     text: str
 
 
 class Messenger(Protocol):
-    """How answers get to people on one platform."""
+    """Sends replies on one platform."""
 
     platform: str
     limit: int
-    """Longest message."""
+    """The longest message, as ``length`` counts."""
 
-    def write(self, piece: Piece) -> str:
-        """Return a piece in the platform's markup, its own characters escaped."""
+    def markup(self, span: Span) -> str:
+        """Return a span in the platform's markup, with special characters escaped."""
 
     def length(self, text: str) -> int:
-        """Return how long a message is, as the platform counts."""
+        """Return the length of a message, as the platform counts."""
 
-    async def to_person(self, typed: Typed, text: str) -> None:
-        """Send a message that this person alone reads; raise ``NotReachableError`` if it cannot."""
+    async def send_private(self, message: IncomingMessage, text: str) -> None:
+        """Send a private reply; raise ``NotReachableError`` if the platform cannot."""
 
-    async def file_to_person(self, typed: Typed, file: File) -> None:
-        """Send a file that this person alone gets."""
+    async def send_file(self, message: IncomingMessage, file: File) -> None:
+        """Send a file privately."""
 
-    async def to_chat(self, typed: Typed, text: str) -> None:
-        """Send a message to where it was typed."""
+    async def send_to_chat(self, message: IncomingMessage, text: str) -> None:
+        """Send a reply to the chat of a message."""
 
 
 class ChatCommands:
-    """Serves ``/memory`` on any platform, for one agent of one store."""
+    """Answers ``/memory`` on any platform, for one agent."""
 
     def __init__(self, app: Remembrancer, agent_id: UUID | None = None) -> None:
         self._app = app
         self._agent_id = agent_id
-        self._commands = Commands(app)
+        self._commands = CommandHandler(app)
 
-    async def serve(self, messenger: Messenger, typed: Typed) -> bool:
-        """Answer a command, to its author alone; return false for what is none.
+    async def serve(self, messenger: Messenger, message: IncomingMessage) -> bool:
+        """Answer a command privately; return false if the message is not a command.
 
-        In a group nothing of the answer is shown but that there is one.
+        A group sees only that there is an answer.
         """
-        command = parse(typed.text)
+        command = parse(message.text)
         if command is None:
             return False
-        place = await self._place(messenger.platform, typed, command)
-        reply = await self._commands.answer(place, typed.text)
+        location = await self._location(messenger.platform, message, command)
+        reply = await self._commands.answer(location, message.text)
         assert reply is not None
         try:
-            for text in messages(reply, messenger.write, messenger.limit, messenger.length):
-                await messenger.to_person(typed, text)
+            for text in split_messages(reply, messenger.markup, messenger.limit, messenger.length):
+                await messenger.send_private(message, text)
             if reply.file is not None:
-                await messenger.file_to_person(typed, reply.file)
+                await messenger.send_file(message, reply.file)
         except NotReachableError:
-            await messenger.to_chat(typed, messenger.write(Piece(CANNOT)))
+            await messenger.send_to_chat(message, messenger.markup(Span(UNREACHABLE)))
         else:
-            if not typed.private:
-                await messenger.to_chat(typed, messenger.write(Piece(PRIVATELY)))
+            if not message.private:
+                await messenger.send_to_chat(message, messenger.markup(Span(ANSWERED_PRIVATELY)))
         return True
 
-    async def _place(self, platform: str, typed: Typed, command: object) -> Place:
+    async def _location(self, platform: str, message: IncomingMessage, command: object) -> Location:
         service = as_actor(entry_point=platform)
-        who = made(
+        identity = made(
             ResolveUser,
             platform=platform,
-            platform_user_id=typed.platform_user_id,
-            display_name=typed.display_name.strip()[:200] or typed.platform_user_id,
+            platform_user_id=message.platform_user_id,
+            display_name=message.display_name.strip()[:200] or message.platform_user_id,
         )
-        user = await self._app.users.resolve(service, who)
+        user = await self._app.users.resolve(service, identity)
         actor = as_actor(user, self._agent_id, entry_point=platform)
         if not isinstance(command, Command) or command.name not in {"pause", "resume"}:
-            return Place(actor)
-        opened = await self._app.conversations.open(
+            return Location(actor)
+        conversation = await self._app.conversations.create(
             actor,
             made(
                 ConversationCreate,
                 agent_id=self._agent_id,
                 platform=platform,
-                platform_conversation_id=typed.chat_id,
+                platform_conversation_id=message.chat_id,
             ),
         )
-        return Place(actor, opened.id)
+        return Location(actor, conversation.id)

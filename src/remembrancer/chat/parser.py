@@ -1,4 +1,4 @@
-"""From what somebody types to a command. Pure, and never fails on any text."""
+"""Parses ``/memory`` commands. Pure; never raises, whatever the text."""
 
 import re
 from collections.abc import Mapping
@@ -11,46 +11,47 @@ from remembrancer.memories.schemas import Category
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What is wanted, in words of :data:`USAGE`, and what of."""
+    """A parsed command. ``name`` is a key of :data:`USAGE`."""
 
     name: str
     id: str = ""
-    """Of a memory."""
+    """The id of a memory."""
     text: str = ""
-    """What to look for, to store, or to set."""
+    """The query, the statement, or the value to set."""
     page: int = 1
     category: Category | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ParseError:
-    """Something that is no command: what is wrong with it, and what could be meant."""
+    """The error in a command, and the nearest correct command."""
 
     reason: str
     nearest: str
 
 
 USAGE: Final[Mapping[str, tuple[str, str, str]]] = {
-    "list": ("list [category] [page]", "what is remembered, by category", "list person 2"),
-    "search": ("search <words>", "look for something", "search Alec"),
-    "show": ("show <id>", "one memory with its history", "show a1b2c3d4"),
-    "add": ("add [category:] <text>", "remember something", "add person: Alec is my boss"),
-    "edit": ("edit <id> <text>", "say it anew; the old words stay in its history",
+    "list": ("list [category] [page]", "list your memories, by category", "list person 2"),
+    "search": ("search <words>", "search your memories", "search Alec"),
+    "show": ("show <id>", "show a memory with its history", "show a1b2c3d4"),
+    "add": ("add [category:] <text>", "add a memory", "add person: Alec is my boss"),
+    "edit": ("edit <id> <text>", "change a memory; its history keeps the old text",
              "edit a1b2c3d4 Alec was my boss"),
-    "delete": ("delete <id>", "forget one memory", "delete a1b2c3d4"),
-    "delete all": ("delete all [code]", "erase everything, for good, once confirmed", "delete all"),
-    "scope": ("scope [agent|global|reset]", "what this agent shares with your others",
+    "delete": ("delete <id>", "forget a memory", "delete a1b2c3d4"),
+    "delete all": ("delete all [code]", "erase all memories permanently, once confirmed",
+                   "delete all"),
+    "scope": ("scope [agent|global|reset]", "show or set what this agent shares with your others",
               "scope agent"),
-    "places": ("places [page]", "places, and how often they came up", "places"),
-    "pause": ("pause", "remember nothing that is said here, until resumed", "pause"),
-    "resume": ("resume", "remember again what is said here", "resume"),
-    "export": ("export", "a file with everything that is yours", "export"),
-    "help": ("help", "this list", "help"),
+    "places": ("places [page]", "list your places, with their mentions", "places"),
+    "pause": ("pause", "stop remembering this conversation", "pause"),
+    "resume": ("resume", "remember this conversation again", "resume"),
+    "export": ("export", "get a file with all your data", "export"),
+    "help": ("help", "show this list", "help"),
 }  # fmt: skip
-"""Every command: how it is written, what it does, and an example that works."""
+"""Every command: its syntax, its description, and a working example."""
 
 SCOPES: Final = frozenset({"agent", "global", "reset"})
-LONGEST_PAGE: Final = 10_000
+MAX_PAGE: Final = 10_000
 _CALL: Final = re.compile(r"\s*/memory(?:@\w+)?(?=\s|$)", re.IGNORECASE)
 _ID: Final = re.compile(r"\[?(?:id:)?([0-9A-Za-z]{1,64})\]?")
 _ALIASES: Final = {
@@ -62,19 +63,19 @@ _CATEGORIES: Final = {category.value: category for category in Category}
 
 
 def parse(text: str) -> Command | ParseError | None:
-    """Return the command that ``text`` is; None unless it begins with ``/memory``."""
+    """Return the command in ``text``; None unless it begins with ``/memory``."""
     call = _CALL.match(text)
     if call is None:
         return None
-    word, rest = _first(text[call.end() :])
+    word, rest = _split_word(text[call.end() :])
     name = word.lower()
     name = _ALIASES.get(name, name) or "list"
     if name not in USAGE:
-        return ParseError("There is no such command.", _nearest(word))
-    return _READ.get(name, _bare)(name, rest)
+        return ParseError("Unknown command.", _nearest(word))
+    return _PARSERS.get(name, _without_arguments)(name, rest)
 
 
-def _first(text: str) -> tuple[str, str]:
+def _split_word(text: str) -> tuple[str, str]:
     parts = text.strip().split(maxsplit=1)
     return (parts[0] if parts else "", parts[1].strip() if len(parts) > 1 else "")
 
@@ -85,35 +86,35 @@ def _nearest(word: str) -> str:
     return f"/memory {USAGE[name][0]}"
 
 
-def _wrong(name: str, reason: str) -> ParseError:
+def _error(name: str, reason: str) -> ParseError:
     return ParseError(reason, f"/memory {USAGE[name][0]}")
 
 
-def _bare(name: str, rest: str) -> Command | ParseError:
-    return _wrong(name, "Nothing more is needed there.") if rest else Command(name)
+def _without_arguments(name: str, rest: str) -> Command | ParseError:
+    return _error(name, "This command takes no arguments.") if rest else Command(name)
 
 
 def _page(name: str, rest: str) -> Command | ParseError:
     page, category = 1, None
     for word in rest.lower().split():
-        if word.isascii() and word.isdigit() and 0 < int(word[:9]) <= LONGEST_PAGE:
+        if word.isascii() and word.isdigit() and 0 < int(word[:9]) <= MAX_PAGE:
             page = int(word[:9])
         elif name == "list" and word in _CATEGORIES:
             category = _CATEGORIES[word]
         else:
             close = get_close_matches(word[:40], _CATEGORIES, n=1) if name == "list" else []
-            hint = f" Do you mean {close[0]}?" if close else ""
-            return _wrong(name, f"That is no page{' or category' * (name == 'list')}.{hint}")
+            hint = f" Did you mean {close[0]}?" if close else ""
+            return _error(name, f"Unknown page{' or category' * (name == 'list')}.{hint}")
     return Command(name, page=page, category=category)
 
 
-def _words(name: str, rest: str) -> Command | ParseError:
-    return Command(name, text=rest) if rest else _wrong(name, "Say what to look for.")
+def _query(name: str, rest: str) -> Command | ParseError:
+    return Command(name, text=rest) if rest else _error(name, "Give the words to search for.")
 
 
-def _one(name: str, rest: str) -> Command | ParseError:
-    found = _ID.fullmatch(rest)
-    return Command(name, id=found[1]) if found else _wrong(name, "Say which one, by its id.")
+def _memory_id(name: str, rest: str) -> Command | ParseError:
+    match = _ID.fullmatch(rest)
+    return Command(name, id=match[1]) if match else _error(name, "Give the id of a memory.")
 
 
 def _add(name: str, rest: str) -> Command | ParseError:
@@ -123,37 +124,37 @@ def _add(name: str, rest: str) -> Command | ParseError:
     return (
         Command(name, text=text, category=category)
         if text
-        else _wrong(name, "Say what to remember.")
+        else _error(name, "Give the text to remember.")
     )
 
 
 def _edit(name: str, rest: str) -> Command | ParseError:
-    which, text = _first(rest)
-    found = _ID.fullmatch(which)
-    if found is None or not text:
-        return _wrong(name, "Say which one, by its id, and its new words.")
-    return Command(name, id=found[1], text=text)
+    memory_id, text = _split_word(rest)
+    match = _ID.fullmatch(memory_id)
+    if match is None or not text:
+        return _error(name, "Give the id of a memory and the new text.")
+    return Command(name, id=match[1], text=text)
 
 
 def _delete(name: str, rest: str) -> Command | ParseError:
-    word, code = _first(rest)
+    word, code = _split_word(rest)
     if word.lower() == "all":
         return Command("delete all", text=code.upper())
-    return _one(name, rest)
+    return _memory_id(name, rest)
 
 
 def _scope(name: str, rest: str) -> Command | ParseError:
-    wanted = rest.lower()
-    if wanted and wanted not in SCOPES:
-        return _wrong(name, "That is no scope.")
-    return Command(name, text=wanted)
+    scope = rest.lower()
+    if scope and scope not in SCOPES:
+        return _error(name, "Unknown scope.")
+    return Command(name, text=scope)
 
 
-_READ: Final = {
+_PARSERS: Final = {
     "list": _page,
     "places": _page,
-    "search": _words,
-    "show": _one,
+    "search": _query,
+    "show": _memory_id,
     "add": _add,
     "edit": _edit,
     "delete": _delete,

@@ -1,4 +1,4 @@
-"""Answers as pieces of text, written for a platform and cut to its limit. Pure."""
+"""Replies as styled text, marked up for a platform and split at its limit. Pure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ Style = Literal["plain", "bold", "code"]
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """Words of one style, without any platform's markup."""
+class Span:
+    """Text of one style, without the markup of a platform."""
 
     text: str
     style: Style = "plain"
@@ -17,7 +17,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file to hand over."""
+    """A file to send."""
 
     name: str
     content: bytes
@@ -25,56 +25,56 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer: lines of pieces, and perhaps a file."""
+    """A reply: lines of spans, and perhaps a file."""
 
-    lines: Sequence[Sequence[Piece]]
+    lines: Sequence[Sequence[Span]]
     file: File | None = None
 
 
-def said(*lines: str) -> Reply:
+def plain_reply(*lines: str) -> Reply:
     """Return a reply of plain lines."""
-    return Reply([[Piece(line)] for line in lines])
+    return Reply([[Span(line)] for line in lines])
 
 
-def messages(
+def split_messages(
     reply: Reply,
-    write: Callable[[Piece], str],
+    markup: Callable[[Span], str],
     limit: int,
     length: Callable[[str], int] = len,
 ) -> list[str]:
     """Return a reply as messages of at most ``limit``, as the platform counts with ``length``.
 
-    ``write`` escapes a piece and marks it up. Messages end between lines; a line that is too long
-    by itself is cut within a piece, each part marked up whole.
+    ``markup`` escapes a span and marks it up. Messages end between lines; a line that is too long
+    is split within a span, and each part is marked up whole.
     """
-    written: list[str] = []
+    texts: list[str] = []
     for line in reply.lines:
-        for part in _line(line, write, limit, length):
-            joined = f"{written[-1]}\n{part}" if written else part
-            if written and length(joined) <= limit:
-                written[-1] = joined
+        for part in _split_line(line, markup, limit, length):
+            joined = f"{texts[-1]}\n{part}" if texts else part
+            if texts and length(joined) <= limit:
+                texts[-1] = joined
             else:
-                written.append(part)
-    return [one for one in written if one.strip()]
+                texts.append(part)
+    return [text for text in texts if text.strip()]
 
 
-def _line(
-    line: Sequence[Piece], write: Callable[[Piece], str], limit: int, length: Callable[[str], int]
+def _split_line(
+    line: Sequence[Span], markup: Callable[[Span], str], limit: int, length: Callable[[str], int]
 ) -> list[str]:
     parts = [""]
-    waiting = list(line)
-    while waiting:
-        piece = waiting.pop(0)
-        marked = write(piece)
-        if length(parts[-1] + marked) <= limit:
-            parts[-1] += marked
+    rest = list(line)
+    while rest:
+        span = rest.pop(0)
+        text = markup(span)
+        if length(parts[-1] + text) <= limit:
+            parts[-1] += text
         elif parts[-1]:
             parts.append("")
-            waiting.insert(0, piece)
-        elif len(piece.text) < 2:
-            continue  # a limit that not even one character fits into
+            rest.insert(0, span)
+        elif len(span.text) < 2:
+            continue  # the limit is too small for a single character
         else:
-            half = len(piece.text) // 2
-            halves = piece.text[:half], piece.text[half:]
-            waiting[:0] = [Piece(text, piece.style) for text in halves]
+            half = len(span.text) // 2
+            halves = span.text[:half], span.text[half:]
+            rest[:0] = [Span(text, span.style) for text in halves]
     return parts

@@ -37,7 +37,7 @@ def chat(
             if not line.strip():
                 continue
             try:
-                typer.echo(await console.typed(line.strip()))
+                typer.echo(await console.answer(line.strip()))
             except FileExistsError as error:
                 typer.echo(f"There is a file {error.filename} already.", err=True)
             except RemembrancerError as error:

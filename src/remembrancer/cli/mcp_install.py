@@ -14,7 +14,7 @@ import typer
 from remembrancer.cli.actors import as_id
 from remembrancer.cli.runtime import settings_of
 from remembrancer.errors import ConfigurationError, InvalidInput
-from remembrancer.mcp.clients import ClientName, entry, location, merged
+from remembrancer.mcp.clients import ClientName, location, merge, server_entry
 from remembrancer.settings import McpSettings
 from remembrancer.validation import server_address
 
@@ -44,18 +44,18 @@ def install(
     given = {"url": url, "user": user, "agent": agent}
     chosen = settings.mcp.model_copy(update={k: v for k, v in given.items() if v is not None})
     command = _command(context, chosen, key_file)
-    wanted = entry(client, command, url=chosen.url, query="")
+    wanted = server_entry(client, command, url=chosen.url, query="")
     if "url" in wanted:
-        wanted = entry(client, command, url=server_address(chosen.url), query=_query(chosen))
+        wanted = server_entry(client, command, url=server_address(chosen.url), query=_query(chosen))
     path = file or location(
         client,
         home=Path.home(),
-        here=Path.cwd(),
+        project=Path.cwd(),
         system=sys.platform,
         roaming=os.environ.get("APPDATA", ""),
     )
     if not write:
-        typer.echo(_text(merged(client, {}, wanted)), nl=False)
+        typer.echo(_text(merge(client, {}, wanted)), nl=False)
         typer.echo(f"Belongs into {path}; --write puts it there.", err=True)
         return
     typer.echo(_written(path, client, wanted))
@@ -107,7 +107,7 @@ def _written(path: Path, client: ClientName, wanted: dict[str, Any]) -> str:
     try:
         before = path.read_text("utf-8") if path.exists() else None
         there = _parsed(path, before)
-        after = merged(client, there, wanted)
+        after = merge(client, there, wanted)
         if before is not None and after == there:
             return f"{path} has it already."
         path.parent.mkdir(parents=True, exist_ok=True)

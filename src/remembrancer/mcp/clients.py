@@ -1,4 +1,4 @@
-"""What the configuration of MCP clients looks like, and where it lies. Pure."""
+"""Configuration files of MCP clients: location and format. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ KEY_VARIABLE: Final = "REMEMBRANCER_MCP__KEY"
 
 
 class ClientName(StrEnum):
-    """The clients that a configuration can be made for."""
+    """The supported clients."""
 
     CLAUDE_DESKTOP = "claude-desktop"
     CLAUDE_CODE = "claude-code"
@@ -23,12 +23,12 @@ class ClientName(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a client writes its servers down."""
+    """The format of a client's configuration."""
 
     section: str
-    """The object that has the servers by name."""
+    """The name of the object with the servers."""
     key: str | None
-    """How it refers to a key that is kept elsewhere; null if it only starts programs."""
+    """Its syntax for a key stored elsewhere; null if it only starts programs."""
 
 
 SHAPES: Final = {
@@ -45,15 +45,15 @@ _INPUT: Final = {
 }
 
 
-def location(client: ClientName, *, home: Path, here: Path, system: str, roaming: str) -> Path:
-    """Return the file of a client: of its user, or of the project ``here`` where it has those.
+def location(client: ClientName, *, home: Path, project: Path, system: str, roaming: str) -> Path:
+    """Return the configuration file of a client, in ``home`` or in the folder ``project``.
 
-    ``system`` is ``sys.platform``; ``roaming`` is where Windows keeps settings, if it is Windows.
+    ``system`` is ``sys.platform``; ``roaming`` is the settings folder of Windows.
     """
     if client is ClientName.CLAUDE_CODE:
-        return here / ".mcp.json"
+        return project / ".mcp.json"
     if client is ClientName.VSCODE:
-        return here / ".vscode" / "mcp.json"
+        return project / ".vscode" / "mcp.json"
     if client is ClientName.CURSOR:
         return home / ".cursor" / "mcp.json"
     if system == "darwin":
@@ -65,13 +65,12 @@ def location(client: ClientName, *, home: Path, here: Path, system: str, roaming
     return base / "Claude" / "claude_desktop_config.json"
 
 
-def entry(
+def server_entry(
     client: ClientName, command: Sequence[str], *, url: str | None, query: str = ""
 ) -> dict[str, Any]:
-    """Return what a client has to know of the server: a program to start, or an address.
+    """Return a client's entry for the server: an address, or a program to start.
 
-    A server at ``url`` is reached by its address wherever the client can do that; else the
-    program is told of it in ``command``.
+    The entry has the address if there is a ``url`` and the client supports it; else ``command``.
     """
     key = SHAPES[client].key
     if url is not None and key is not None:
@@ -87,24 +86,24 @@ def entry(
     }
 
 
-def merged(
-    client: ClientName, there: Any, wanted: Mapping[str, Any], *, name: str = NAME
+def merge(
+    client: ClientName, config: Any, server: Mapping[str, Any], *, name: str = NAME
 ) -> dict[str, Any]:
-    """Return a configuration with the server in it and all else as it was.
+    """Return a configuration with the server added or replaced, and no other change.
 
-    Raises ``InvalidInput`` for one that is not as the client writes it.
+    Raises ``InvalidInput`` for a configuration that the client could not have written.
     """
     section = SHAPES[client].section
-    if not isinstance(there, dict):
+    if not isinstance(config, dict):
         raise InvalidInput("is not a JSON object", field="file")
-    servers = there.get(section, {})
+    servers = config.get(section, {})
     if not isinstance(servers, dict):
         raise InvalidInput(f"has {section} that is not an object", field="file")
-    result = {**there, section: {**servers, name: dict(wanted)}}
-    if "${input:" in str(wanted):
-        inputs = there.get("inputs", [])
+    result = {**config, section: {**servers, name: dict(server)}}
+    if "${input:" in str(server):
+        inputs = config.get("inputs", [])
         if not isinstance(inputs, list):
             raise InvalidInput("has inputs that are not a list", field="file")
-        known = any(isinstance(one, dict) and one.get("id") == _INPUT["id"] for one in inputs)
-        result["inputs"] = inputs if known else [*inputs, dict(_INPUT)]
+        exists = any(isinstance(item, dict) and item.get("id") == _INPUT["id"] for item in inputs)
+        result["inputs"] = inputs if exists else [*inputs, dict(_INPUT)]
     return result

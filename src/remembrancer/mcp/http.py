@@ -1,4 +1,4 @@
-"""Streamable HTTP at ``/mcp``: one request, one answer, by API key. Nothing is kept between."""
+"""Streamable HTTP at ``/mcp``: authenticated by API key, without sessions."""
 
 from functools import cached_property
 from typing import Any
@@ -16,10 +16,10 @@ _SOURCE = "remembrancer.mcp.source"
 
 
 class McpEndpoint:
-    """An ASGI application that speaks MCP for every key of a server.
+    """An ASGI application that speaks MCP for every API key.
 
-    A user key is its user. A service key may be pinned to a user with ``?user_id=``; if it is not,
-    each request says for whom it is. Any key may be given an agent with ``?agent_id=``.
+    A user key acts for its user. A service key can be bound to a user with ``?user_id=``; otherwise
+    each request names one. Any key can be bound to an agent with ``?agent_id=``.
     """
 
     def __init__(self, app: Remembrancer) -> None:
@@ -28,19 +28,19 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         request = Request(scope, receive)
-        # Streams of its own accord a server without sessions has none to send.
+        # A server without sessions has no streams to send.
         if request.method != "POST":
-            raise HTTPException(405, "MCP is spoken with POST here", {"Allow": "POST"})
+            raise HTTPException(405, "use POST for MCP", {"Allow": "POST"})
         _check_origin(request, self._app.settings.server.public_url)
         actor = await self._actor(request)
         body = await request.body()
         from remembrancer.mcp.sources import StoreSource  # noqa: PLC0415 - as below
 
         scope[_SOURCE] = StoreSource(self._app, actor)
-        await self._answer(scope, _Again(body, receive), send)
+        await self._answer(scope, _BufferedReceive(body, receive), send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # The library takes a second to import; a server that nobody speaks MCP with needs none.
+        # The library takes a second to import; a server without MCP clients never needs it.
         from mcp.server.streamable_http_manager import (  # noqa: PLC0415
             StreamableHTTPSessionManager,
         )
@@ -58,8 +58,8 @@ class McpEndpoint:
     def _server(self) -> Any:
         from remembrancer.mcp.server import create_server  # noqa: PLC0415
 
-        async def find(asked: Any) -> Any:
-            return asked.request.scope[_SOURCE]
+        async def find(context: Any) -> Any:
+            return context.request.scope[_SOURCE]
 
         return create_server(find)
 
@@ -69,12 +69,12 @@ class McpEndpoint:
             raise Unauthenticated("send an API key: Authorization: Bearer …")
         caller = await self._app.keys.authenticate(secret.strip(), entry_point="mcp")
         request.app.state.rate_limit.count(str(caller.key_id))
-        named = [_id(request, name) for name in ("user_id", "agent_id")]
-        return caller.acting_for(*named)
+        ids = [_id(request, name) for name in ("user_id", "agent_id")]
+        return caller.acting_for(*ids)
 
 
-class _Again:
-    """Hands a body on that was read already, and then whatever comes."""
+class _BufferedReceive:
+    """Replays a body that was read already, then passes on further messages."""
 
     def __init__(self, body: bytes, receive: Receive) -> None:
         self._body: bytes | None = body
@@ -94,15 +94,15 @@ def _id(request: Request, name: str) -> UUID | None:
     try:
         return UUID(value)
     except ValueError:
-        raise InvalidInput("must be an id, a UUID", field=name) from None
+        raise InvalidInput("must be a UUID", field=name) from None
 
 
 def _check_origin(request: Request, public_url: str | None) -> None:
-    """Refuse what another site's page sends; what is no browser says no origin."""
+    """Refuse requests from pages of other sites; programs send no origin."""
     origin = request.headers.get("origin")
     ours = {request.headers.get("host"), _host(public_url) if public_url else None}
     if origin is not None and _host(origin) not in ours:
-        raise Forbidden("requests from another site's page are not answered")
+        raise Forbidden("requests from pages of other sites are not allowed")
 
 
 def _host(address: str) -> str:

@@ -1,7 +1,7 @@
-"""A source that is opened beside the first requests, and again if its database has gone.
+"""A source opened in the background and reopened when its database is lost.
 
-The embedded database belongs to the process that was first. When that one ends, be it a server or
-another app's MCP server, this one takes the database over.
+The embedded database belongs to the process that started first. When that process ends, another one
+takes the database over.
 """
 
 import asyncio
@@ -12,92 +12,94 @@ from typing import Any, TypeVar
 from remembrancer.context.schemas import Context, ContextQuery
 from remembrancer.document.schemas import MemoryDocument
 from remembrancer.errors import DatabaseUnavailable
-from remembrancer.mcp.sources import Source, Whom
+from remembrancer.mcp.sources import Principal, Source
 from remembrancer.memories.schemas import MemoryHistory
 from remembrancer.tools.registry import ToolAnswer
 
 T = TypeVar("T")
-Opening = Callable[[], AbstractAsyncContextManager[Source]]
+OpenSource = Callable[[], AbstractAsyncContextManager[Source]]
 
 
 class LazySource:
-    """Waits for its source; if it ``reopens``, it asks a new one once more when that is lost."""
+    """Delegates to a source; if it ``reopens``, repeats a request on a new source after a loss."""
 
-    def __init__(self, opening: Opening, *, reopens: bool) -> None:
-        self._opening = opening
+    def __init__(self, open_source: OpenSource, *, reopens: bool) -> None:
+        self._open = open_source
         self._reopens = reopens
         self._source: asyncio.Future[Source] = asyncio.get_running_loop().create_future()
         self._lost = asyncio.Event()
-        self._naming: Sequence[str] = ()
+        self._id_arguments: Sequence[str] = ()
 
-    async def keep(self) -> None:
-        """Open the source, and again whenever it is lost, until this is cancelled.
+    async def run(self) -> None:
+        """Open the source, and reopen it after each loss, until cancelled.
 
-        Raises ``ConfigurationError`` when it cannot be opened. A source is entered and left in
-        this one task.
+        Raises ``ConfigurationError`` if it cannot be opened. One task enters and exits each source.
         """
         while True:
-            async with self._opening() as source:
-                self._naming = source.naming
+            async with self._open() as source:
+                self._id_arguments = source.id_arguments
                 self._source.set_result(source)
                 await self._lost.wait()
                 self._lost.clear()
 
-    async def settled(self) -> None:
+    async def wait_open(self) -> None:
         """Wait until the source is open."""
         await asyncio.shield(self._source)
 
     @property
-    def naming(self) -> Sequence[str]:
-        """What requests say themselves; known once the source is open."""
-        return self._naming
+    def id_arguments(self) -> Sequence[str]:
+        """The ids that each request names; known once the source is open."""
+        return self._id_arguments
 
     async def tools(self) -> Sequence[Mapping[str, Any]]:
         """Return the tools."""
-        return await self._ask(lambda source: source.tools())
+        return await self._request(lambda source: source.tools())
 
-    async def call(self, whom: Whom, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
+    async def call(
+        self, principal: Principal, name: str, arguments: Mapping[str, Any]
+    ) -> ToolAnswer:
         """Call a tool."""
-        return await self._ask(lambda source: source.call(whom, name, arguments))
+        return await self._request(lambda source: source.call(principal, name, arguments))
 
-    async def document(self, whom: Whom) -> MemoryDocument:
+    async def document(self, principal: Principal) -> MemoryDocument:
         """Return the memory document."""
-        return await self._ask(lambda source: source.document(whom))
+        return await self._request(lambda source: source.document(principal))
 
-    async def history(self, whom: Whom, memory_id: str) -> MemoryHistory:
+    async def history(self, principal: Principal, memory_id: str) -> MemoryHistory:
         """Return a memory with its history."""
-        return await self._ask(lambda source: source.history(whom, memory_id))
+        return await self._request(lambda source: source.history(principal, memory_id))
 
-    async def context(self, whom: Whom, wanted: ContextQuery) -> Context:
-        """Return what an agent is told."""
-        return await self._ask(lambda source: source.context(whom, wanted))
+    async def context(self, principal: Principal, query: ContextQuery) -> Context:
+        """Return the context for an agent."""
+        return await self._request(lambda source: source.context(principal, query))
 
-    async def _ask(self, question: Callable[[Source], Awaitable[T]]) -> T:
+    async def _request(self, request: Callable[[Source], Awaitable[T]]) -> T:
         source = await asyncio.shield(self._source)
         try:
-            return await question(source)
+            return await request(source)
         except DatabaseUnavailable:
             if not self._reopens:
                 raise
-            # Others may have met the same, and the new source be there already.
+            # Another request may have replaced the source already.
             if self._source.done() and self._source.result() is source:
                 self._source = asyncio.get_running_loop().create_future()
                 self._lost.set()
-        return await question(await asyncio.shield(self._source))
+        return await request(await asyncio.shield(self._source))
 
 
 @asynccontextmanager
-async def kept(opening: Opening, *, reopens: bool = False) -> AsyncIterator[LazySource]:
-    """Yield a source that is being opened, and close it at the end.
+async def open_lazily(
+    open_source: OpenSource, *, reopens: bool = False
+) -> AsyncIterator[LazySource]:
+    """Yield a source that opens in the background, and close it at the end.
 
-    ``reopens`` is for a database that may end with another process; one that somebody else runs
-    comes back by itself. Raises what opening it raised, as soon as it does.
+    ``reopens`` is for a database that may end with another process. Raises the errors of opening.
     """
-    source = LazySource(opening, reopens=reopens)
+    source = LazySource(open_source, reopens=reopens)
     try:
         async with asyncio.TaskGroup() as group:
-            keeping = group.create_task(source.keep())
+            task = group.create_task(source.run())
             yield source
-            keeping.cancel()
+            task.cancel()
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None

@@ -1,4 +1,4 @@
-"""A server's memory, through its REST API."""
+"""The memory of another server, through its REST API."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,13 +10,13 @@ from remembrancer.context.schemas import Context, ContextQuery
 from remembrancer.document.schemas import MemoryDocument
 from remembrancer.errors import InvalidInput
 from remembrancer.keys.schemas import KeyHolder
-from remembrancer.mcp.sources import Whom, naming
+from remembrancer.mcp.sources import Principal, id_arguments
 from remembrancer.memories.schemas import MemoryHistory
 from remembrancer.tools.registry import ToolAnswer
 
 
 class RemoteSource:
-    """Somebody's memory at a server, as far as the client's key reaches."""
+    """The memory of a server, within the rights of the client's key."""
 
     def __init__(
         self,
@@ -31,35 +31,37 @@ class RemoteSource:
         self._agent_id = agent_id
 
     @property
-    def naming(self) -> Sequence[str]:
-        """What each request says itself: nothing where a user is set."""
-        return naming(self._trusted, self._user_id, self._agent_id)
+    def id_arguments(self) -> Sequence[str]:
+        """The ids that each request names: none if a user is set."""
+        return id_arguments(self._trusted, self._user_id, self._agent_id)
 
     async def tools(self) -> Sequence[Mapping[str, Any]]:
         """Return the tools of the server."""
         return await self._client.tools.list()
 
-    async def call(self, whom: Whom, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
+    async def call(
+        self, principal: Principal, name: str, arguments: Mapping[str, Any]
+    ) -> ToolAnswer:
         """Call a tool of the server."""
-        user_id, agent_id = self._for(whom)
+        user_id, agent_id = self._for(principal)
         return await self._client.tools.call(name, arguments, user_id=user_id, agent_id=agent_id)
 
-    async def document(self, whom: Whom) -> MemoryDocument:
+    async def document(self, principal: Principal) -> MemoryDocument:
         """Return the memory document."""
-        user_id, agent_id = self._for(whom)
+        user_id, agent_id = self._for(principal)
         if user_id is None:
-            raise InvalidInput("a user is needed here", field="user_id")
+            raise InvalidInput("is required; name the user", field="user_id")
         return await self._client.users.document(user_id, agent_id=agent_id)
 
-    async def history(self, whom: Whom, memory_id: str) -> MemoryHistory:
+    async def history(self, principal: Principal, memory_id: str) -> MemoryHistory:
         """Return a memory with its history."""
-        user_id, agent_id = self._for(whom)
+        user_id, agent_id = self._for(principal)
         return await self._client.memories.get(memory_id, user_id=user_id, agent_id=agent_id)
 
-    async def context(self, whom: Whom, wanted: ContextQuery) -> Context:
-        """Return what an agent is told."""
-        user_id, agent_id = self._for(whom)
-        return await self._client.conversations.context(wanted, user_id=user_id, agent_id=agent_id)
+    async def context(self, principal: Principal, query: ContextQuery) -> Context:
+        """Return the context for an agent."""
+        user_id, agent_id = self._for(principal)
+        return await self._client.conversations.context(query, user_id=user_id, agent_id=agent_id)
 
-    def _for(self, whom: Whom) -> tuple[UUID | None, UUID | None]:
-        return whom.user_id or self._user_id, whom.agent_id or self._agent_id
+    def _for(self, principal: Principal) -> tuple[UUID | None, UUID | None]:
+        return principal.user_id or self._user_id, principal.agent_id or self._agent_id

@@ -1,4 +1,4 @@
-"""What an MCP server hands on: the same answers, from the store or from a server's REST API."""
+"""Sources of an MCP server's answers: the local store, or another server's REST API."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,78 +14,82 @@ from remembrancer.tools.registry import ToolAnswer, ToolContext, plain_tool
 
 
 @dataclass(frozen=True, slots=True)
-class Whom:
-    """For whom a request is, where that is the client's to say; null is what the source says."""
+class Principal:
+    """The user and agent that a request names; null means those of the source."""
 
     user_id: UUID | None = None
     agent_id: UUID | None = None
 
 
 class Source(Protocol):
-    """Somebody's memory. It knows who asks; only a service without a user may say for whom.
+    """A memory that requests are about. Only an unbound service may name a principal.
 
     Every method raises the errors of :mod:`remembrancer.errors`.
     """
 
     @property
-    def naming(self) -> Sequence[str]:
-        """Which of ``user_id`` and ``agent_id`` each request says itself."""
+    def id_arguments(self) -> Sequence[str]:
+        """The ids that each request must name: of ``user_id`` and ``agent_id``, or none."""
 
     async def tools(self) -> Sequence[Mapping[str, Any]]:
-        """Return the tools, as ``plain_tool`` shows them."""
+        """Return the tools, in the format of ``plain_tool``."""
 
-    async def call(self, whom: Whom, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
+    async def call(
+        self, principal: Principal, name: str, arguments: Mapping[str, Any]
+    ) -> ToolAnswer:
         """Call a tool."""
 
-    async def document(self, whom: Whom) -> MemoryDocument:
+    async def document(self, principal: Principal) -> MemoryDocument:
         """Return the memory document."""
 
-    async def history(self, whom: Whom, memory_id: str) -> MemoryHistory:
+    async def history(self, principal: Principal, memory_id: str) -> MemoryHistory:
         """Return a memory with its history."""
 
-    async def context(self, whom: Whom, wanted: ContextQuery) -> Context:
-        """Return what an agent is told."""
+    async def context(self, principal: Principal, query: ContextQuery) -> Context:
+        """Return the context for an agent."""
 
 
-def naming(trusted: bool, user_id: UUID | None, agent_id: UUID | None) -> Sequence[str]:
-    """Return what requests say themselves: only a service without a user lets them say anything."""
+def id_arguments(trusted: bool, user_id: UUID | None, agent_id: UUID | None) -> Sequence[str]:
+    """Return the ids that requests name: none unless a service is not bound to a user."""
     if not trusted or user_id is not None:
         return ()
     return ("user_id",) if agent_id is not None else ("user_id", "agent_id")
 
 
 class StoreSource:
-    """The store that is open in this process, for one actor."""
+    """The store in this process, for one actor."""
 
     def __init__(self, app: Remembrancer, actor: Actor) -> None:
         self._app = app
         self._actor = actor
 
     @property
-    def naming(self) -> Sequence[str]:
-        """What each request says itself: nothing where a user is set."""
+    def id_arguments(self) -> Sequence[str]:
+        """The ids that each request names: none if the actor has a user."""
         trusted = self._actor.role is not Role.USER
-        return naming(trusted, self._actor.user_id, self._actor.agent_id)
+        return id_arguments(trusted, self._actor.user_id, self._actor.agent_id)
 
     async def tools(self) -> Sequence[Mapping[str, Any]]:
         """Return the tools of the registry."""
         return [plain_tool(tool) for tool in self._app.tools.select()]
 
-    async def call(self, whom: Whom, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
+    async def call(
+        self, principal: Principal, name: str, arguments: Mapping[str, Any]
+    ) -> ToolAnswer:
         """Call a tool of the registry."""
-        return await self._app.tools.call(self._for(whom), name, arguments, ToolContext())
+        return await self._app.tools.call(self._for(principal), name, arguments, ToolContext())
 
-    async def document(self, whom: Whom) -> MemoryDocument:
+    async def document(self, principal: Principal) -> MemoryDocument:
         """Return the memory document."""
-        return await self._app.documents.get(self._for(whom))
+        return await self._app.documents.read(self._for(principal))
 
-    async def history(self, whom: Whom, memory_id: str) -> MemoryHistory:
+    async def history(self, principal: Principal, memory_id: str) -> MemoryHistory:
         """Return a memory with its history."""
-        return await self._app.memories.get(self._for(whom), memory_id)
+        return await self._app.memories.get(self._for(principal), memory_id)
 
-    async def context(self, whom: Whom, wanted: ContextQuery) -> Context:
-        """Return what an agent is told."""
-        return await self._app.conversations.context(self._for(whom), wanted)
+    async def context(self, principal: Principal, query: ContextQuery) -> Context:
+        """Return the context for an agent."""
+        return await self._app.contexts.context(self._for(principal), query)
 
-    def _for(self, whom: Whom) -> Actor:
-        return self._actor.acting_for(whom.user_id, whom.agent_id)
+    def _for(self, principal: Principal) -> Actor:
+        return self._actor.acting_for(principal.user_id, principal.agent_id)

@@ -11,26 +11,26 @@ from importlib import import_module
 from typing import Any, Final
 
 from remembrancer.fast_imports import uncollected
-from remembrancer.mcp.lazy_source import LazySource, Opening, kept
+from remembrancer.mcp.lazy_source import LazySource, OpenSource, open_lazily
 
-LONGEST_LINE: Final = 16 * 1024 * 1024
-"""Bytes of one message; a longer one is not answered."""
-_AT_ONCE: Final = 64 * 1024
+MAX_LINE_BYTES: Final = 16 * 1024 * 1024
+"""The most bytes of a message; a longer one is dropped."""
+_CHUNK_BYTES: Final = 64 * 1024
 
 
-async def serve(opening: Opening, *, reopens: bool = False) -> None:
-    """Answer requests until the input ends or a signal says so.
+async def serve(open_source: OpenSource, *, reopens: bool = False) -> None:
+    """Answer requests until the input ends or a signal arrives.
 
-    The first requests wait while the source is opened, and later ones if it is lost and
-    ``reopens``. Raises what opening it raises.
+    Requests wait while the source opens, and while it reopens if ``reopens``. Raises the errors of
+    opening it.
     """
     task = asyncio.current_task()
     assert task is not None
     with suppress(NotImplementedError):  # Windows
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     try:
-        async with kept(opening, reopens=reopens) as source:
-            # The library takes a second to import. The database starts meanwhile.
+        async with open_lazily(open_source, reopens=reopens) as source:
+            # The library takes a second to import, while the database starts.
             with uncollected():
                 await asyncio.to_thread(import_module, "remembrancer.mcp.server")
             await _answer(source)
@@ -46,24 +46,24 @@ async def _answer(source: LazySource) -> None:
 
     from remembrancer.mcp.server import create_server  # noqa: PLC0415
 
-    async def find(_asked: Any) -> LazySource:
-        await source.settled()
+    async def find(_context: Any) -> LazySource:
+        await source.wait_open()
         return source
 
     server = create_server(find)
     lines: Any = _Lines()
-    async with stdio_server(stdin=lines) as (asked, answers):
-        await server.run(asked, answers, server.create_initialization_options())
+    async with stdio_server(stdin=lines) as (requests, answers):
+        await server.run(requests, answers, server.create_initialization_options())
 
 
 class _Lines:
-    """The lines of standard input. Waiting for the next one can be cancelled."""
+    """The lines of standard input. Waiting for a line can be cancelled."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._lines: asyncio.Queue[str | None] = asyncio.Queue(maxsize=16)
         self._input = os.dup(sys.stdin.fileno())
-        # Nobody waits for it: it ends with the input, or with the process.
+        # A daemon: it ends with the input, or with the process.
         threading.Thread(target=self._read, daemon=True).start()
 
     async def __aiter__(self) -> AsyncIterator[str]:
@@ -73,15 +73,15 @@ class _Lines:
     def _read(self) -> None:
         rest, skipping = b"", False
         with suppress(RuntimeError, OSError):  # the loop has ended
-            while more := os.read(self._input, _AT_ONCE):
+            while more := os.read(self._input, _CHUNK_BYTES):
                 *whole, rest = (rest + more).split(b"\n")
                 for line in whole:
                     if not skipping and line.strip():
-                        self._hand_on(line.decode(errors="replace"))
+                        self._put(line.decode(errors="replace"))
                     skipping = False
-                if len(rest) > LONGEST_LINE:
+                if len(rest) > MAX_LINE_BYTES:
                     rest, skipping = b"", True
-            self._hand_on(None)
+            self._put(None)
 
-    def _hand_on(self, line: str | None) -> None:
+    def _put(self, line: str | None) -> None:
         asyncio.run_coroutine_threadsafe(self._lines.put(line), self._loop).result()

@@ -3,8 +3,8 @@
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from remembrancer.chat.dispatch import ChatCommands, NotReachableError, Typed
-from remembrancer.chat.replies import File, Piece
+from remembrancer.chat.dispatch import ChatCommands, IncomingMessage, NotReachableError
+from remembrancer.chat.replies import File, Span
 
 
 @dataclass
@@ -31,30 +31,32 @@ class FakePlatform:
         In ``chat``, a group, or privately.
         """
         before = len(self.private.get(user, []))
-        typed = Typed(user, name or user, chat or f"private-{user}", chat is None, text)
-        await self.commands.serve(self, typed)
+        incoming = IncomingMessage(
+            user, name or user, chat or f"private-{user}", chat is None, text
+        )
+        await self.commands.serve(self, incoming)
         return self.private.get(user, [])[before:]
 
-    def write(self, piece: Piece) -> str:
-        """Return a piece in this platform's markup."""
-        text = piece.text.replace("*", "\\*").replace("_", "\\_")
-        mark = {"plain": "", "bold": "*", "code": "_"}[piece.style]
+    def markup(self, span: Span) -> str:
+        """Return a span in this platform's markup."""
+        text = span.text.replace("*", "\\*").replace("_", "\\_")
+        mark = {"plain": "", "bold": "*", "code": "_"}[span.style]
         return f"{mark}{text}{mark}"
 
     def length(self, text: str) -> int:
         """Return how long a message is."""
         return len(text)
 
-    async def to_person(self, typed: Typed, text: str) -> None:
+    async def send_private(self, message: IncomingMessage, text: str) -> None:
         """Keep a message to one person."""
-        if typed.platform_user_id in self.unreachable:
+        if message.platform_user_id in self.unreachable:
             raise NotReachableError
-        self.private.setdefault(typed.platform_user_id, []).append(text)
+        self.private.setdefault(message.platform_user_id, []).append(text)
 
-    async def file_to_person(self, typed: Typed, file: File) -> None:
+    async def send_file(self, message: IncomingMessage, file: File) -> None:
         """Keep a file to one person."""
-        self.files.setdefault(typed.platform_user_id, []).append(file)
+        self.files.setdefault(message.platform_user_id, []).append(file)
 
-    async def to_chat(self, typed: Typed, text: str) -> None:
+    async def send_to_chat(self, message: IncomingMessage, text: str) -> None:
         """Keep a message to a chat."""
-        self.public.setdefault(typed.chat_id, []).append(text)
+        self.public.setdefault(message.chat_id, []).append(text)

@@ -1,4 +1,4 @@
-"""The arguments of the memory tools, as models fill them in."""
+"""The arguments of the memory tools."""
 
 import re
 from typing import Annotated, Any, Literal, get_args
@@ -13,13 +13,13 @@ from remembrancer.text import Key, Label, Statement
 _SHOWN_ID = re.compile(r"^\[?\s*(?:id:)?\s*([0-9A-Za-z]+)\s*\]?$")
 
 
-def _as_shown(value: Any) -> Any:
-    """Return an id without what it is shown in: ``[id:a1B2c3D4]``."""
-    found = _SHOWN_ID.match(value.strip()) if isinstance(value, str) else None
-    return found[1] if found else value
+def _bare_id(value: Any) -> Any:
+    """Return the id in ``[id:a1B2c3D4]``."""
+    match = _SHOWN_ID.match(value.strip()) if isinstance(value, str) else None
+    return match[1] if match else value
 
 
-MemoryRef = Annotated[str, BeforeValidator(_as_shown), Field(min_length=1, max_length=64)]
+MemoryRef = Annotated[str, BeforeValidator(_bare_id), Field(min_length=1, max_length=64)]
 Content = Annotated[
     Statement,
     Field(
@@ -30,8 +30,8 @@ Content = Annotated[
 Confirmed = Annotated[
     bool,
     Field(
-        description="True only if the user told you to remember it, or said yes when you asked; "
-        "else it may have to wait until they confirm it."
+        description="True only if the user told you to remember it, or said yes when you asked. "
+        "Otherwise it may stay pending until they confirm it."
     ),
 ]
 Operation = Literal["add_fact", "deactivate_fact", "add_poi", "add_poi_mention", "get_memory"]
@@ -42,11 +42,11 @@ class _Arguments(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_nulls(cls, given: Any) -> Any:
-        # Many models fill in null for what they leave out.
-        if not isinstance(given, dict):
-            return given
-        return {name: value for name, value in given.items() if value is not None}
+    def _without_nulls(cls, values: Any) -> Any:
+        # Many models send null for arguments they leave out.
+        if not isinstance(values, dict):
+            return values
+        return {name: value for name, value in values.items() if value is not None}
 
 
 class AddToMemory(_Arguments):
@@ -77,7 +77,7 @@ class ForgetMemory(_Arguments):
 
 
 class SavedAssociation(AssociationCreate):
-    """A link from a memory that is saved to one that is there."""
+    """An association from the saved memory to an existing one."""
 
     target_id: MemoryRef = Field(description="Id of the other memory.")
 
@@ -88,31 +88,31 @@ class MemorySave(_Arguments):
     content: Content
     memory_type: Literal[
         "identity", "fact", "preference", "decision", "goal", "todo", "event", "observation"
-    ] = Field("fact", description="How it behaves: what matters longer fades later.")
+    ] = Field("fact", description="The kind of memory; some kinds fade more slowly.")
     importance: Importance | None = Field(
         None, description="From 0 to 1; by type unless given, which is right for most."
     )
     source: Label | None = Field(
-        None, description="Where it is from, if not from this conversation: a file, a page."
+        None, description="The source, if it is not this conversation: a file, a page."
     )
-    channel_id: Key | None = Field(None, description="The channel it was said in, if known.")
-    user_id: str | None = Field(
-        None, description="Whose memory it is: the current user, and nobody else."
-    )
+    channel_id: Key | None = Field(None, description="The channel of the conversation, if known.")
+    user_id: str | None = Field(None, description="The current user. No other user is allowed.")
     shared: bool = Field(
         False,
-        description="True only for decisions and facts about the world or a team that are to be "
-        "known to every user, and about none of them.",
+        description="True only for decisions and facts about the world or a team that every user "
+        "may know and that are about no single user.",
     )
     associations: list[SavedAssociation] = Field(
-        [], max_length=50, description="Memories that it updates, contradicts or comes from."
+        [],
+        max_length=50,
+        description="Memories that it updates, contradicts or results from.",
     )
     confirmed: Confirmed = False
 
     @model_validator(mode="after")
-    def _is_of_somebody_or_everybody(self) -> "MemorySave":
+    def _has_one_owner(self) -> "MemorySave":
         if self.shared and self.user_id is not None:
-            raise ValueError("shared: what is everybody's has no user_id")
+            raise ValueError("shared: a shared memory has no user_id; leave one of them out")
         return self
 
 
@@ -126,14 +126,14 @@ class MemoryRecall(_Arguments):
     memory_type: Kind | None = Field(None, description="Memories of this type only.")
     mode: Mode | None = Field(
         None,
-        description="hybrid: what helps with the query (the default with one). recent, important: "
-        "memories in that order. typed: the weightiest of memory_type.",
+        description="hybrid: the best matches for the query (the default with one). recent, "
+        "important: memories in that order. typed: the most important of memory_type.",
     )
-    sort_by: Sort | None = Field(None, description="Order of what was found.")
-    user_id: str | None = Field(None, description="The current user, and nobody else.")
+    sort_by: Sort | None = Field(None, description="Order of the results.")
+    user_id: str | None = Field(None, description="The current user. No other user is allowed.")
 
 
-_NEEDED: dict[str, tuple[str, ...]] = {
+_REQUIRED: dict[str, tuple[str, ...]] = {
     "add_fact": ("content",),
     "deactivate_fact": ("fact_id",),
     "add_poi": ("place_id", "place_name"),
@@ -152,26 +152,26 @@ class ManageUserMemory(_Arguments):
     )
     place_id: Key | None = Field(
         None,
-        description="For add_poi and add_poi_mention: what tells the place from others, such as "
-        "its id on a map, or a short name.",
+        description="For add_poi and add_poi_mention: a unique id of the place, such as its id on "
+        "a map, or a short name.",
     )
     place_name: Label | None = Field(
-        None, description="For add_poi: what the user calls the place."
+        None, description="For add_poi: the user's name for the place."
     )
     notes: Notes | None = Field(
         None, description="For add_poi: an address, and why the place matters."
     )
     page: int = Field(
-        1, ge=1, le=1_000_000, description="For get_memory: 1, or the next_page it answered."
+        1, ge=1, le=1_000_000, description="For get_memory: 1, or the next_page of the last answer."
     )
     confirmed: Confirmed = False
 
     @model_validator(mode="after")
-    def _has_what_the_operation_needs(self) -> "ManageUserMemory":
-        for name in _NEEDED[self.operation]:
+    def _has_required_arguments(self) -> "ManageUserMemory":
+        for name in _REQUIRED[self.operation]:
             if getattr(self, name) is None:
-                raise ValueError(f"{name}: {self.operation} needs it")
+                raise ValueError(f"{name}: required for {self.operation}")
         return self
 
 
-assert set(_NEEDED) == set(get_args(Operation))
+assert set(_REQUIRED) == set(get_args(Operation))

@@ -1,4 +1,4 @@
-"""Errors in words that a model can act on: what is wrong, and what to do instead. Pure."""
+"""Errors as text that a model can act on. Pure."""
 
 from typing import Final
 
@@ -11,17 +11,17 @@ from remembrancer.errors import (
     RemembrancerError,
     Unavailable,
 )
-from remembrancer.tools.json_text import as_json
+from remembrancer.tools.json_text import to_json_line
 from remembrancer.validation import wrong_field
 
-_ENVELOPE: Final = frozenset({"user_id", "agent_id", "name"})
-"""Fields that the caller fills in, not the model."""
-_MOST: Final = 5
-"""Wrong arguments that are told at once."""
+_CALLER_FIELDS: Final = frozenset({"user_id", "agent_id", "name"})
+"""Fields that the caller sets, not the model."""
+_MAX_REASONS: Final = 5
+"""Invalid arguments named in one answer."""
 
 
 class ToolRefusal(Exception):
-    """A tool did nothing; says why to the model, and what to do instead."""
+    """A tool call that did nothing, with the reason and the advice for the model."""
 
     def __init__(
         self,
@@ -33,39 +33,39 @@ class ToolRefusal(Exception):
         text: str | None = None,
     ) -> None:
         super().__init__(reason)
-        said = f"{field}: {reason}." if field else f"{reason}."
-        self.told = {
+        default = f"{field}: {reason}." if field else f"{reason}."
+        self.details = {
             "kind": kind,
             "field": field,
             "reason": reason,
             "memory_id": memory_id,
-            "text": text or said,
+            "text": text or default,
         }
 
 
-def is_for_the_model(error: RemembrancerError) -> bool:
-    """Say whether a model could call the tool otherwise and succeed."""
-    by_the_caller = isinstance(error, NotFound | InvalidInput) and error.field in _ENVELOPE
-    return not (isinstance(error, Unavailable | Forbidden) or by_the_caller)
+def can_model_fix(error: RemembrancerError) -> bool:
+    """Say whether another call by the model could succeed."""
+    set_by_caller = isinstance(error, NotFound | InvalidInput) and error.field in _CALLER_FIELDS
+    return not (isinstance(error, Unavailable | Forbidden) or set_by_caller)
 
 
-def in_words(error: RemembrancerError) -> ToolRefusal:
-    """Return what a refusal of a service says to the model."""
+def to_refusal(error: RemembrancerError) -> ToolRefusal:
+    """Return a service's error as a refusal for the model."""
     text = None
     if isinstance(error, NotFound) and error.field in {"memory_id", "fact_id"}:
         text = (
-            f"{error.field}: there is no such memory here. Ids have 8 letters and digits, such as "
+            f"{error.field}: no memory has this id. An id has 8 letters and digits, such as "
             "a1B2c3D4; take one from your memory or from memory_recall."
         )
     return ToolRefusal(error.slug, error.reason, field=error.field, text=text)
 
 
-def similar(memory_id: str, content: str, *, may_insist: bool) -> ToolRefusal:
-    """Return the refusal that names the memory to update instead, and what it says."""
+def similar_memory(memory_id: str, content: str, *, can_insist: bool) -> ToolRefusal:
+    """Return the refusal that names the memory to update instead."""
     insist = (
-        " If it is about somebody or something else of that name, call this again with "
+        " If your statement is about another subject of that name, call this tool again with "
         "allow_similar true."
-        if may_insist
+        if can_insist
         else ""
     )
     return ToolRefusal(
@@ -74,27 +74,27 @@ def similar(memory_id: str, content: str, *, may_insist: bool) -> ToolRefusal:
         field="subject",
         memory_id=memory_id,
         text=(
-            f"Memory {memory_id} is on this subject already and says {as_json(content)}. If that "
+            f"Memory {memory_id} is on the same subject and says {to_json_line(content)}. If that "
             f"has changed, call update_memory with memory_id {memory_id} and the whole new content."
             f"{insist}"
         ),
     )
 
 
-def wrong_arguments(model: type[BaseModel], error: ValidationError) -> ToolRefusal:
-    """Return what is wrong with arguments, by name, without what was given."""
+def invalid_arguments(model: type[BaseModel], error: ValidationError) -> ToolRefusal:
+    """Return the invalid arguments by name, without their values."""
     wrong = [
         (".".join(path), reason)
         for path, reason in (
-            wrong_field(one) for one in error.errors(include_input=False, include_url=False)
+            wrong_field(problem) for problem in error.errors(include_input=False, include_url=False)
         )
     ]
-    told = "; ".join(f"{name or 'arguments'}: {reason}" for name, reason in wrong[:_MOST])
+    reasons = "; ".join(f"{name or 'arguments'}: {reason}" for name, reason in wrong[:_MAX_REASONS])
     known = ", ".join(model.model_fields)
     name, reason = wrong[0]
     return ToolRefusal(
         "invalid-input",
         reason,
         field=name or None,
-        text=f"{told}. The arguments are {known}.",
+        text=f"{reasons}. The arguments are {known}.",
     )

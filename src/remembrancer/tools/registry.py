@@ -1,4 +1,4 @@
-"""Tools, defined once: how they are shown to models, chosen, and called."""
+"""The registry of tools: schemas for models, selection, calls."""
 
 import json
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -11,38 +11,38 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from remembrancer.access import Actor
 from remembrancer.errors import NotFound, RemembrancerError
 from remembrancer.text import Key
-from remembrancer.tools.json_text import as_json
+from remembrancer.tools.json_text import to_json_line
 from remembrancer.tools.refusals import (
     ToolRefusal,
-    in_words,
-    is_for_the_model,
-    wrong_arguments,
+    can_model_fix,
+    invalid_arguments,
+    to_refusal,
 )
 from remembrancer.tools.schema import parameters
 
 Arguments = TypeVar("Arguments", bound=BaseModel)
 
 SYSTEM: Final = "system"
-"""The tag of tools that no selection drops."""
+"""The tag of tools that every selection includes."""
 
 
 class ToolContext(BaseModel):
-    """Where a tool is called: what a model is not asked to know."""
+    """The conversation of a tool call: facts that the caller knows, not the model."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     conversation_id: UUID | None = Field(None, description="The conversation of this turn.")
-    message_id: UUID | None = Field(None, description="The message that is answered.")
+    message_id: UUID | None = Field(None, description="The message that the turn answers.")
     platform: Key | None = None
 
     @property
     def source(self) -> dict[str, Any]:
-        """Where what is stored came from, as the fields of a memory."""
+        """The source of a stored memory, as its fields."""
         return {"conversation_id": self.conversation_id, "message_id": self.message_id}
 
 
 class ToolError(BaseModel):
-    """Why a call did nothing, for programs."""
+    """The reason why a call did nothing, for programs."""
 
     kind: str = Field(examples=["similar-memory-exists"])
     field: str | None = Field(None, description="The argument to change.", examples=["subject"])
@@ -51,33 +51,33 @@ class ToolError(BaseModel):
 
 
 class ToolAnswer(BaseModel):
-    """What a call of a tool came to. ``text`` is what the model is given."""
+    """The answer of a tool call. ``text`` is for the model."""
 
     tool: str
     ok: bool
-    text: str = Field(description="For the model: the result as JSON on one line, or what to do.")
+    text: str = Field(description="For the model: the result as JSON on one line, or advice.")
     result: dict[str, Any] | None = None
     error: ToolError | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What a call of a tool may do, for clients that ask before they let a model call it."""
+    """The effects of a tool, for clients that ask the user before a call."""
 
     read_only: bool = False
     """Nothing changes."""
     destructive: bool = True
-    """Something may be gone afterwards; else the tool only adds."""
+    """A call may remove something; otherwise the tool only adds."""
     idempotent: bool = False
     """The same call again changes nothing more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[Arguments]):
-    """A tool: its name, guidance, arguments, and what it does for an actor.
+    """A tool: name, description for the model, arguments, and the function to run.
 
-    ``run`` returns what the model is told, as JSON values that fit ``returns``. What it raises is
-    told in words.
+    ``run`` returns the result as JSON values that match ``returns``. Its errors are shown to the
+    model as text.
     """
 
     name: str
@@ -90,23 +90,25 @@ class Tool(Generic[Arguments]):
 
     @property
     def is_system(self) -> bool:
-        """Whether it is always there, and counts for no limit."""
+        """Whether every selection includes it, whatever the limit."""
         return SYSTEM in self.tags
 
 
 class Registry:
     """The tools of an agent, in the order they were added.
 
-    :meth:`select` narrows them down for a turn; system tools are always among what is left.
+    :meth:`select` chooses the tools of a turn; it always includes system tools.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *tools: Tool[Any]) -> None:
         self._tools: dict[str, Tool[Any]] = {}
+        for tool in tools:
+            self.add(tool)
 
     def add(self, tool: Tool[Any]) -> None:
         """Add a tool; raise ``ValueError`` if its name is taken."""
         if tool.name in self._tools:
-            raise ValueError(f"there is a tool {tool.name} already")
+            raise ValueError(f"a tool named {tool.name} exists already")
         self._tools[tool.name] = tool
 
     def get(self, name: str) -> Tool[Any]:
@@ -118,19 +120,19 @@ class Registry:
     def select(
         self, names: Collection[str] | None = None, *, limit: int | None = None
     ) -> list[Tool[Any]]:
-        """Return the tools of these names, all unless given, and at most ``limit`` of them.
+        """Return the named tools, or all tools, but at most ``limit``.
 
-        System tools come along in any case, and count for no limit.
+        System tools are always included and do not count towards the limit.
         """
-        chosen = []
+        selected = []
         left = len(self._tools) if limit is None else limit
         for tool in self._tools.values():
             if tool.is_system:
-                chosen.append(tool)
+                selected.append(tool)
             elif left > 0 and (names is None or tool.name in names):
-                chosen.append(tool)
+                selected.append(tool)
                 left -= 1
-        return chosen
+        return selected
 
     async def call(
         self,
@@ -139,33 +141,32 @@ class Registry:
         arguments: Mapping[str, Any] | str | None = None,
         context: ToolContext | None = None,
     ) -> ToolAnswer:
-        """Call a tool for ``actor``, with arguments as a model gives them: JSON, or its text.
+        """Call a tool for ``actor``. ``arguments`` come from a model, as an object or as JSON text.
 
-        What a model can mend is told it in ``text``; so is that nothing was done. What it
-        cannot mend is raised: ``NotFound`` for the tool, the user or the agent, ``Forbidden``,
-        ``Unavailable``.
+        Errors that the model can fix are in the answer's ``text``, with the advice. Others are
+        raised: ``NotFound`` for the tool, the user or the agent, ``Forbidden``, ``Unavailable``.
         """
         tool = self.get(name)
         try:
-            wanted = tool.arguments.model_validate(_parsed(arguments))
+            values = tool.arguments.model_validate(_parsed(arguments))
         except ValidationError as error:
-            return _refused(name, wrong_arguments(tool.arguments, error))
+            return _refused(name, invalid_arguments(tool.arguments, error))
         except ValueError:
-            reason = "the arguments are not a JSON object"
+            reason = "the arguments must be a JSON object"
             return _refused(name, ToolRefusal("invalid-input", reason))
         try:
-            result = await tool.run(actor, wanted, context or ToolContext())
+            result = await tool.run(actor, values, context or ToolContext())
         except ToolRefusal as refusal:
             return _refused(name, refusal)
         except RemembrancerError as error:
-            if not is_for_the_model(error):
+            if not can_model_fix(error):
                 raise
-            return _refused(name, in_words(error))
-        return ToolAnswer(tool=name, ok=True, text=as_json(result), result=result)
+            return _refused(name, to_refusal(error))
+        return ToolAnswer(tool=name, ok=True, text=to_json_line(result), result=result)
 
 
 def plain_tool(tool: Tool[Any]) -> dict[str, Any]:
-    """Return all that is to know of a tool, in no provider's form."""
+    """Return a tool's complete description, in no provider's format."""
     return {
         "name": tool.name,
         "description": tool.description,
@@ -177,7 +178,7 @@ def plain_tool(tool: Tool[Any]) -> dict[str, Any]:
 
 
 def openai_tool(tool: Tool[Any]) -> dict[str, Any]:
-    """Return a tool as OpenAI's chat completions take it, and what is compatible with them."""
+    """Return a tool in the format of OpenAI's chat completions."""
     function = {
         "name": tool.name,
         "description": tool.description,
@@ -187,7 +188,7 @@ def openai_tool(tool: Tool[Any]) -> dict[str, Any]:
 
 
 def anthropic_tool(tool: Tool[Any]) -> dict[str, Any]:
-    """Return a tool as Anthropic's messages take it."""
+    """Return a tool in the format of Anthropic's messages."""
     return {
         "name": tool.name,
         "description": tool.description,
@@ -210,5 +211,5 @@ def _parsed(arguments: Mapping[str, Any] | str | None) -> Any:
 
 
 def _refused(name: str, refusal: ToolRefusal) -> ToolAnswer:
-    text = f"Nothing was done. {refusal.told['text']}"
-    return ToolAnswer(tool=name, ok=False, text=text, error=ToolError(**refusal.told))
+    text = f"Nothing was done. {refusal.details['text']}"
+    return ToolAnswer(tool=name, ok=False, text=text, error=ToolError(**refusal.details))

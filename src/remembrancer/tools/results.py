@@ -1,7 +1,4 @@
-"""What the memory tools answer, as schemas: for clients that read results, not only show them.
-
-The tools build plain JSON values; a test holds every one of them against these.
-"""
+"""Schemas of the results of the memory tools. A test checks every result against them."""
 
 from typing import Any, Literal
 
@@ -15,14 +12,14 @@ class _Result(BaseModel):
 
 
 class _Remarks(_Result):
-    redacted: list[str] | None = Field(None, description="Categories of what was taken out of it.")
-    quoted: str | None = Field(None, description="It reads like an instruction, and is none.")
-    waits: str | None = Field(None, description="It is kept apart until the user confirms it.")
-    evicted: str | None = Field(None, description="There was no room for it.")
+    redacted: list[str] | None = Field(None, description="Categories of the removed content.")
+    quoted: str | None = Field(None, description="It reads like an instruction; it is a quotation.")
+    waits: str | None = Field(None, description="It is pending until the user confirms it.")
+    evicted: str | None = Field(None, description="The token budget has no room for it.")
 
 
-class StoreOutcome(_Remarks):
-    """What became of a statement."""
+class StoreResult(_Remarks):
+    """The result of storing a statement."""
 
     stored: bool = Field(description="False if it was known already.")
     outcome: Outcome
@@ -31,7 +28,7 @@ class StoreOutcome(_Remarks):
     note: str | None = None
 
 
-class UpdateOutcome(_Remarks):
+class UpdateResult(_Remarks):
     """A memory with its old and its new content."""
 
     updated: Literal[True]
@@ -41,16 +38,16 @@ class UpdateOutcome(_Remarks):
     version: int
 
 
-class ForgetOutcome(_Result):
-    """A memory that was forgotten."""
+class ForgetResult(_Result):
+    """A forgotten memory."""
 
     forgotten: Literal[True]
     memory_id: str
     content: str
 
 
-class FoundItem(_Result):
-    """Something that is remembered or was said."""
+class RecallItem(_Result):
+    """A memory, a message or a summary."""
 
     type: Literal["memory", "message", "chunk"]
     id: str
@@ -65,14 +62,14 @@ class FoundItem(_Result):
     updated_by: list[str] | None = None
 
 
-class RecallOutcome(_Result):
-    """What was found, the most helpful first."""
+class RecallResult(_Result):
+    """The hits, best first."""
 
-    found: list[FoundItem]
+    found: list[RecallItem]
 
 
-class ManageOutcome(_Remarks):
-    """What an operation came to; which fields are there depends on it."""
+class ManageResult(_Remarks):
+    """The result of an operation; its fields depend on the operation."""
 
     operation: str
     stored: bool | None = None

@@ -1,4 +1,4 @@
-"""JSON schemas of arguments as providers take them: no references, no titles. Pure."""
+"""JSON schemas of arguments for providers: no references, no titles. Pure."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ from pydantic import BaseModel
 
 
 def parameters(arguments: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema of arguments, with every reference written out.
+    """Return the JSON schema of arguments, with references replaced by their targets.
 
-    Not all that speaks a provider's protocol follows references, and small models do not either.
+    Some servers and small models do not follow references.
     """
     schema = arguments.model_json_schema()
     named = schema.pop("$defs", {})
@@ -19,32 +19,32 @@ def parameters(arguments: type[BaseModel]) -> dict[str, Any]:
 
 def _plain(part: Any, named: dict[str, Any]) -> Any:
     if isinstance(part, list):
-        return [_plain(one, named) for one in part]
+        return [_plain(item, named) for item in part]
     if not isinstance(part, dict):
         return part
     if reference := part.get("$ref"):
-        meant = named[reference.removeprefix("#/$defs/")]
-        beside = {key: value for key, value in part.items() if key != "$ref"}
-        return _plain({**_undescribed(meant), **beside}, named)
-    kept = {key: value for key, value in part.items() if not _is_title(key, value)}
-    return _optional({key: _plain(value, named) for key, value in kept.items()})
+        target = named[reference.removeprefix("#/$defs/")]
+        siblings = {key: value for key, value in part.items() if key != "$ref"}
+        return _plain({**_undescribed(target), **siblings}, named)
+    rest = {key: value for key, value in part.items() if not _is_title(key, value)}
+    return _optional({key: _plain(value, named) for key, value in rest.items()})
 
 
 def _is_title(key: str, value: Any) -> bool:
     return key == "title" and isinstance(value, str)
 
 
-def _undescribed(meant: dict[str, Any]) -> dict[str, Any]:
-    """Return what a reference leads to without its docstring, which is for people who code."""
-    return {key: value for key, value in meant.items() if key != "description"}
+def _undescribed(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema without its docstring, which is for developers."""
+    return {key: value for key, value in schema.items() if key != "description"}
 
 
 def _optional(part: dict[str, Any]) -> dict[str, Any]:
-    """Return an argument that may be left out, without saying that it may be null as well."""
+    """Return an optional argument without the null type."""
     choices = part.get("anyOf")
     if choices is None or {"type": "null"} not in choices:
         return part
-    others = [one for one in choices if one != {"type": "null"}]
+    others = [choice for choice in choices if choice != {"type": "null"}]
     rest = {key: value for key, value in part.items() if key != "anyOf"}
     if rest.get("default", 0) is None:
         del rest["default"]

@@ -1,4 +1,4 @@
-"""Pages for a person: server-rendered, useful without a script."""
+"""Web pages for users and admins: server-rendered, usable without scripts."""
 
 from remembrancer.web.routes import router
 

@@ -1,4 +1,4 @@
-"""What runs here, for admins: policy, numbers, keys, audit log, jobs, health."""
+"""Admin pages: policy, statistics, API keys, audit log, jobs."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -18,6 +18,7 @@ from remembrancer.statistics import counts
 from remembrancer.validation import made
 from remembrancer.web.dependencies import (
     FORM_CHECK,
+    AdminRequest,
     CheckedForm,
     Form,
     PageRequest,
@@ -27,17 +28,17 @@ from remembrancer.web.dependencies import (
 
 router = APIRouter(prefix="/admin")
 
-_AUDIT = ("user_id", "actor_user_id", "action", "target_id", "outcome", "entry_point")
+_AUDIT_FIELDS = ("user_id", "actor_user_id", "action", "target_id", "outcome", "entry_point")
+_MAX_KEY_DAYS = 3650
 
 
 @router.get("")
-async def overview(request: SessionRequest) -> Response:
-    """Show the policy, how scopes are used, and whether all is well."""
-    request.actor.require(Role.ADMIN)
+async def overview(request: AdminRequest) -> Response:
+    """Show the policy, the scopes in use, and the health of the server."""
     app = request.app
-    began = time.perf_counter()
+    start = time.perf_counter()
     await app.database.ping()
-    milliseconds = round(1000 * (time.perf_counter() - began), 1)
+    milliseconds = round(1000 * (time.perf_counter() - start), 1)
     return request.render(
         "admin/overview.html",
         policy=await app.policies.get(request.actor),
@@ -57,10 +58,10 @@ async def set_policy(request: SessionRequest, form: CheckedForm) -> Response:
     allow = {"true": True, "false": False}.get(form.get("allow") or "")
     if allow is None:
         raise InvalidInput("must be true or false", field="allow")
-    wanted_ = PolicyUpdate(allow_agent_specific_memory_globally=allow)
-    await request.app.policies.set(request.actor, wanted_)
+    policy = PolicyUpdate(allow_agent_specific_memory_globally=allow)
+    await request.app.policies.put(request.actor, policy)
     request.notify(
-        "Agent-specific memory is allowed again; preferences count as before."
+        "Agent-specific memory is allowed again. Preferences apply as before."
         if allow
         else "Agent-specific memory is off: every agent is global for everybody."
     )
@@ -70,74 +71,67 @@ async def set_policy(request: SessionRequest, form: CheckedForm) -> Response:
 @router.get("/keys")
 async def list_keys(request: SessionRequest) -> Response:
     """List API keys."""
-    return await _keys(request)
+    return await _render_keys(request)
 
 
-async def _keys(
+async def _render_keys(
     request: PageRequest,
     *,
     form: Form | None = None,
     error: RemembrancerError | None = None,
-    made_key: NewKey | None = None,
+    new_key: NewKey | None = None,
 ) -> Response:
     return request.render(
         "admin/keys.html",
-        error.status if error else 200,
+        error=error,
         keys=await request.app.keys.list(request.actor),
         roles=list(Role),
-        form=form or Form([]),
-        error=error,
-        made_key=made_key,
+        form=form or Form(),
+        new_key=new_key,
     )
 
 
 @router.post("/keys")
-async def create_key(request: SessionRequest, form: CheckedForm) -> Response:
-    """Make a key; its secret is on the page that answers, and nowhere else."""
-    request.actor.require(Role.ADMIN)
+async def create_key(form: CheckedForm, request: AdminRequest) -> Response:
+    """Create a key. Its secret is on this page only."""
     try:
-        given: dict[str, Any] = form.values("name", "role", "user_id")
+        values: dict[str, Any] = form.values("name", "role", "user_id")
         if days := form.get("days"):
-            given["expires_at"] = _in_days(days)
-        key = await request.app.keys.create(request.actor, made(KeyCreate, **given))
+            values["expires_at"] = _in_days(days)
+        key = await request.app.keys.create(request.actor, made(KeyCreate, **values))
     except RemembrancerError as error:
-        return await _keys(request, form=form, error=error)
-    return await _keys(request, made_key=key)
+        return await _render_keys(request, form=form, error=error)
+    return await _render_keys(request, new_key=key)
 
 
 def _in_days(days: str) -> datetime:
-    if not (days.isascii() and days.isdigit() and len(days) < 5 and 0 < int(days) <= 3650):
-        raise InvalidInput("must be a number of days up to 3,650", field="days")
+    is_number = days.isascii() and days.isdigit() and len(days) < 5
+    if not is_number or not 0 < int(days) <= _MAX_KEY_DAYS:
+        raise InvalidInput(f"must be from 1 to {_MAX_KEY_DAYS:,} days", field="days")
     return datetime.now(UTC) + timedelta(days=int(days))
 
 
 @router.post("/keys/{key_id}/revoke", dependencies=[FORM_CHECK])
 async def revoke_key(request: SessionRequest, key_id: UUID) -> Response:
-    """Make a key worthless from now on."""
+    """Revoke a key."""
     key = await request.app.keys.revoke(request.actor, key_id)
     request.notify(f"The key {key.name} is revoked.")
     return request.redirect("/admin/keys")
 
 
 @router.get("/audit")
-async def audit_log(request: SessionRequest, cursor: str | None = None) -> Response:
-    """Show who did what, the latest first."""
-    request.actor.require(Role.ADMIN)
-    query = request.query
+async def audit_log(request: AdminRequest, cursor: str | None = None) -> Response:
+    """Show the audit log, newest line first."""
     error: RemembrancerError | None = None
     page = None
     try:
-        asked = made(AuditFilter, **non_empty(query, *_AUDIT))
-        page = await request.app.audit.list(request.actor, asked, limit=50, cursor=cursor)
-    except RemembrancerError as failed:
-        error = failed
-    more = None
-    if page is not None and page.next_cursor:
-        url = request.http.url.include_query_params(cursor=page.next_cursor)
-        more = f"{url.path}?{url.query}"
-    status = error.status if error else 200
+        filters = made(AuditFilter, **non_empty(request.query, *_AUDIT_FIELDS))
+        page = await request.app.audit_log.list(request.actor, filters, limit=50, cursor=cursor)
+    except RemembrancerError as caught:
+        error = caught
+    more = request.next_page(page.next_cursor) if page else None
     return request.render(
-        "admin/audit.html", status, page=page, query=query, more=more, error=error
+        "admin/audit.html", error=error, page=page, query=request.query, more=more
     )
 
 
@@ -145,20 +139,23 @@ async def audit_log(request: SessionRequest, cursor: str | None = None) -> Respo
 async def list_jobs(
     request: SessionRequest, status: str = "", cursor: str | None = None
 ) -> Response:
-    """List background jobs, newest first, and how many are in which state."""
+    """List background jobs, newest first, with the number in each status."""
     if status and status not in set(JobStatus):
-        raise InvalidInput("is no state of a job", field="status")
-    chosen = JobStatus(status) if status else None
-    page = await request.app.jobs.list(request.actor, status=chosen, limit=50, cursor=cursor)
-    numbers = await request.app.jobs.counts(request.actor)
+        raise InvalidInput(f"must be one of {', '.join(JobStatus)}", field="status")
+    selected = JobStatus(status) if status else None
+    jobs = request.app.jobs
     return request.render(
-        "admin/jobs.html", page=page, numbers=numbers, chosen=chosen, statuses=list(JobStatus)
+        "admin/jobs.html",
+        page=await jobs.list(request.actor, status=selected, limit=50, cursor=cursor),
+        numbers=await jobs.counts(request.actor),
+        selected=selected,
+        statuses=list(JobStatus),
     )
 
 
 @router.post("/jobs/{job_id}/retry", dependencies=[FORM_CHECK])
 async def retry_job(request: SessionRequest, job_id: int) -> Response:
-    """Queue the work of a failed job anew, or run one now that waits for its next try."""
+    """Queue a failed job again, or run a delayed one now."""
     await request.app.jobs.retry(request.actor, job_id)
-    request.notify("Its work is in the queue.")
+    request.notify("The job is queued.")
     return request.redirect("/admin/jobs")

@@ -1,4 +1,4 @@
-"""The files that pages load, each under an address that changes with its content."""
+"""Static files, each at an address that changes with its content."""
 
 import hashlib
 from importlib.resources import files
@@ -11,30 +11,30 @@ from remembrancer.errors import NotFound
 
 router = APIRouter()
 
-_OURS = files("remembrancer.web") / "static"
+_STATIC = files("remembrancer.web") / "static"
 _FILES: Final = {
-    "style.css": ("text/css", (_OURS / "style.css").read_bytes()),
-    "app.js": ("text/javascript", (_OURS / "app.js").read_bytes()),
-    "review.js": ("text/javascript", (_OURS / "review.js").read_bytes()),
-    "icon.svg": ("image/svg+xml", (_OURS / "icon.svg").read_bytes()),
+    "style.css": ("text/css", (_STATIC / "style.css").read_bytes()),
+    "app.js": ("text/javascript", (_STATIC / "app.js").read_bytes()),
+    "review.js": ("text/javascript", (_STATIC / "review.js").read_bytes()),
+    "icon.svg": ("image/svg+xml", (_STATIC / "icon.svg").read_bytes()),
     "htmx.js": (
         "text/javascript",
         (files("js_lib_htmx") / "static" / "htmx" / "htmx.min.js").read_bytes(),
     ),
 }
-_MARKS: Final = {
+_HASHES: Final = {
     name: hashlib.sha256(content).hexdigest()[:12] for name, (_, content) in _FILES.items()
 }
 
 
 def address(name: str) -> str:
-    """Return where a file is to be loaded from."""
-    return f"/static/{name}?v={_MARKS[name]}"
+    """Return the address of a file."""
+    return f"/static/{name}?v={_HASHES[name]}"
 
 
 @router.get("/static/{name}")
 async def static(name: str) -> Response:
-    """Return a file, to be kept by the browser: another content has another address."""
+    """Return a file; the browser may cache it for ever."""
     if name not in _FILES:
         raise NotFound("no such file", field="name")
     kind, content = _FILES[name]

@@ -1,4 +1,4 @@
-"""Where things are drawn: bars of a chart, and the memories of a neighbourhood. Pure."""
+"""The geometry of pictures: bars of a chart, and memories with their associations. Pure."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,12 @@ from remembrancer.associations.schemas import Association, Neighbourhood, Node
 WIDTH: Final = 800
 HEIGHT: Final = 560
 _RINGS: Final = {0: (0.0,), 1: (0.0, 0.8), 2: (0.0, 0.48, 0.94)}
-"""Distances from the middle, as shares of what there is, by how many steps away the farthest is."""
+"""Ring radii as shares of the picture, by the largest number of steps from the middle."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: its name, its number, and its length in percent of the longest one."""
+    """One bar: name, number, and length in percent of the longest bar."""
 
     name: str
     value: int
@@ -39,14 +39,14 @@ class Dot:
 
     @property
     def label_y(self) -> float:
-        """Where its words stand: away from the middle, where the lines are."""
+        """The label's position: away from the middle, where the lines are."""
         above = self.y < HEIGHT / 2
         return round(self.y - self.radius - 7 if above else self.y + self.radius + 16, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An association in the picture, drawn from the rim of one dot to that of the other."""
+    """An association in the picture, from the rim of one dot to the rim of the other."""
 
     edge: Association
     x1: float
@@ -57,17 +57,17 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A neighbourhood, drawn."""
+    """A picture of a neighbourhood."""
 
     dots: Sequence[Dot]
     lines: Sequence[Line]
 
 
 def picture(around: Neighbourhood) -> Picture:
-    """Return where the memories of a neighbourhood are drawn: rings around the one in the middle.
+    """Place the memories of a neighbourhood on rings around the one in the middle.
 
-    Each keeps near the one it was reached from, so that few lines cross. The same
-    neighbourhood always looks the same.
+    A memory stays near its neighbours on the inner ring, so that few lines cross. The same
+    neighbourhood always gives the same picture.
     """
     angles = _angles(around)
     rings = _RINGS[max(node.depth for node in around.nodes)]
@@ -95,15 +95,14 @@ def _angles(around: Neighbourhood) -> dict[tuple[object, str], float]:
     angles: dict[tuple[object, str], float] = {}
     for depth in sorted({node.depth for node in around.nodes}):
         ring = [_key(node) for node in around.nodes if node.depth == depth]
-        # Whoever is near to the same one comes side by side.
-        ring.sort(
-            key=lambda key: (
-                min((angles[one] for one in neighbours.get(key, ()) if one in angles), default=0.0),
-                str(key),
-            )
-        )
+        # Neighbours of the same inner memory stand side by side.
+        inner = {
+            key: min((angles[n] for n in neighbours.get(key, ()) if n in angles), default=0.0)
+            for key in ring
+        }
+        ring.sort(key=lambda key: (inner[key], str(key)))
         turn = 2 * math.pi / max(len(ring), 1)
-        angles |= {key: -math.pi / 2 + (place + depth / 2) * turn for place, key in enumerate(ring)}
+        angles |= {key: -math.pi / 2 + (index + depth / 2) * turn for index, key in enumerate(ring)}
     return angles
 
 

@@ -1,40 +1,40 @@
-"""What changed from one wording to the next, word by word."""
+"""The difference between two texts, word by word."""
 
 import re
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
-_LARGEST = 4000
-"""Words in both texts together, beyond which they are shown whole."""
+_MAX_WORDS = 4000
+"""Words in both texts together; longer texts are shown whole."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """Some words, and what became of them."""
+class Change:
+    """A run of words: in both texts, only in the old one, or only in the new one."""
 
-    what: Literal["same", "gone", "new"]
+    kind: Literal["same", "gone", "new"]
     text: str
 
 
-def words(before: str, after: str) -> list[Piece]:
-    """Return ``after`` with what it took from ``before`` and what it left out.
+def word_changes(before: str, after: str) -> list[Change]:
+    """Return the changes from ``before`` to ``after``, in order.
 
-    The pieces that are not ``gone`` make up ``after``, those that are not ``new`` ``before``.
+    All but ``gone`` make up ``after``; all but ``new`` make up ``before``.
     """
     old, new = _split(before), _split(after)
-    if len(old) + len(new) > _LARGEST:
-        return [Piece("gone", before), Piece("new", after)]
-    pieces: list[Piece] = []
+    if len(old) + len(new) > _MAX_WORDS:
+        return [Change("gone", before), Change("new", after)]
+    changes: list[Change] = []
     for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "equal":
-            pieces.append(Piece("same", "".join(old[a:b])))
+            changes.append(Change("same", "".join(old[a:b])))
             continue
         if a < b:
-            pieces.append(Piece("gone", "".join(old[a:b])))
+            changes.append(Change("gone", "".join(old[a:b])))
         if c < d:
-            pieces.append(Piece("new", "".join(new[c:d])))
-    return pieces
+            changes.append(Change("new", "".join(new[c:d])))
+    return changes
 
 
 def _split(text: str) -> list[str]:

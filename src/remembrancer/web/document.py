@@ -1,4 +1,4 @@
-"""A person's memory as one document: what is in it, taken along, and added to."""
+"""The page about a user's memory document: overview, download, import."""
 
 from typing import Final
 
@@ -14,51 +14,47 @@ from remembrancer.web.dependencies import CheckedForm, Form, PageRequest, UserRe
 
 router = APIRouter(prefix="/people/{user_id}/document")
 
-SHOWN: Final = 100
+MAX_ITEMS: Final = 100
 """Facts and places on the page; the file has all of them."""
 
 
 @router.get("")
 async def show(request: UserRequest) -> Response:
     """Show the document."""
-    return await _show(request, Form([]))
+    return await _render(request, Form())
 
 
-async def _show(
+async def _render(
     request: PageRequest, form: Form, error: RemembrancerError | None = None
 ) -> Response:
+    document = await request.app.documents.read(request.user_actor)
     return request.render(
-        "document.html",
-        error.status if error else 200,
-        document=await request.app.documents.get(request.user_actor),
-        most=SHOWN,
-        form=form,
-        error=error,
+        "document.html", error=error, document=document, most=MAX_ITEMS, form=form
     )
 
 
 @router.post("")
 async def import_(request: UserRequest, form: CheckedForm) -> Response:
-    """Add what a document has and the person has not."""
+    """Add the facts and places of a document that the user lacks."""
     try:
-        done = await request.app.documents.import_(request.user_actor, _read(form), source="web")
+        result = await request.app.documents.import_(request.user_actor, _parse(form), source="web")
     except RemembrancerError as error:
-        return await _show(request, form, error)
-    facts = labels.plural(done.facts_added, "memory", "memories")
-    said = f"{facts} and {labels.plural(done.pois_added, 'place')} added."
-    if known := done.facts_known + done.pois_known:
-        said += f" {known:,} known already."
-    if done.evicted:
-        said += f" {len(done.evicted):,} evicted, over the budget."
-    request.notify(said)
+        return await _render(request, form, error)
+    facts = labels.plural(result.facts_added, "memory", "memories")
+    text = f"{facts} and {labels.plural(result.pois_added, 'place')} added."
+    if existing := result.facts_known + result.pois_known:
+        text += f" {existing:,} known already."
+    if result.evicted:
+        text += f" {len(result.evicted):,} evicted, over the budget."
+    request.notify(text)
     return request.redirect(f"{request.base}/document")
 
 
-def _read(form: Form) -> DocumentImport:
+def _parse(form: Form) -> DocumentImport:
     try:
         return DocumentImport.model_validate_json(form.get("document") or "")
     except ValidationError as error:
         path, reason = wrong_field(error.errors(include_input=False, include_url=False)[0])
         # Not chained: pydantic's own error quotes the text.
-        where = f"{'.'.join(path)}: " if path else ""
-        raise InvalidInput(f"{where}{reason}", field="document") from None
+        prefix = f"{'.'.join(path)}: " if path else ""
+        raise InvalidInput(f"{prefix}{reason}", field="document") from None

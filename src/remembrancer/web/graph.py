@@ -1,4 +1,4 @@
-"""What lies around a memory, as a picture and as a table."""
+"""The page about the associations around a memory, as a picture and as a table."""
 
 from fastapi import APIRouter
 from starlette.responses import Response
@@ -10,30 +10,30 @@ from remembrancer.web.dependencies import UserRequest
 
 router = APIRouter(prefix="/people/{user_id}/graph")
 
-_MOST = 24
-"""More memories than these are no picture that can be read."""
+_MAX_MEMORIES = 24
+"""A picture of more memories is hard to read."""
 
 
 @router.get("")
 async def choose(request: UserRequest) -> Response:
-    """Show memories to begin at: the most important ones."""
-    wanted = MemoryFilter(sort=SortBy.IMPORTANCE)
-    page = await request.app.memories.list(request.user_actor, wanted, limit=30)
+    """List the most important memories to start from."""
+    filters = MemoryFilter(sort=SortBy.IMPORTANCE)
+    page = await request.app.memories.list(request.user_actor, filters, limit=30)
     return request.render("graph/choose.html", memories=page.memories)
 
 
 @router.get("/{memory_id}")
 async def show(request: UserRequest, memory_id: str, depth: int = 2) -> Response:
-    """Draw what lies around a memory."""
+    """Draw the memories around one."""
     if depth not in {1, 2}:
         raise InvalidInput("must be 1 or 2", field="depth")
-    around = await request.app.associations.neighbours(
-        request.user_actor, memory_id, depth=depth, limit=_MOST
+    around = await request.app.graph.neighbours(
+        request.user_actor, memory_id, depth=depth, limit=_MAX_MEMORIES
     )
     return request.render(
         "graph/one.html",
         around=around,
-        drawn=picture(around),
+        picture=picture(around),
         width=WIDTH,
         height=HEIGHT,
         depth=depth,

@@ -1,4 +1,4 @@
-"""The words of pages that depend on what is shown."""
+"""Labels and sentences on pages, by value."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -17,7 +17,7 @@ STATUSES: Final = {
     Status.ACTIVE: "Active",
     Status.INACTIVE: "Inactive",
     Status.EVICTED: "Evicted",
-    Status.PENDING: "Waiting",
+    Status.PENDING: "Pending",
     Status.FORGOTTEN: "Forgotten",
 }
 ROLES: Final = {SpaceRole.OWNER: "Owner", SpaceRole.MEMBER: "Member"}
@@ -25,7 +25,7 @@ RELATIONS: Final = {relation: relation.replace("_", " ") for relation in Relatio
 SOURCES: Final = {
     ScopeSource.ADMIN_OVERRIDE: "Admin policy",
     ScopeSource.USER_PREFERENCE: "Preference",
-    ScopeSource.USER_TOGGLE: "Former setting",
+    ScopeSource.USER_TOGGLE: "Earlier setting",
     ScopeSource.AGENT_DEFAULT: "Agent default",
 }
 _BY: Final = {
@@ -33,12 +33,12 @@ _BY: Final = {
     "web": "on these pages",
     "api": "by a program",
     "review": "in a review",
-    "extraction": "from what was said",
+    "extraction": "from a conversation",
 }
 
 
 _PLAIN: Final = {"Input should be a valid UUID": "is not an id", "Field required": "is needed"}
-"""Beginnings of what a library says is wrong, and what a person is told."""
+"""Plain words for the library's messages, by their beginning."""
 _FIELDS: Final = {
     "agent_id": "Agent",
     "content": "What to remember",
@@ -54,34 +54,34 @@ _FIELDS: Final = {
 
 
 def by(source: str) -> str:
-    """Say how something came to be remembered."""
+    """Return where a memory comes from."""
     return _BY.get(source, f"by {source}")
 
 
 def source(config: AgentMemoryConfig) -> str:
-    """Say what decided the scope in effect."""
+    """Return the reason for the scope in effect."""
     return {
         ScopeSource.ADMIN_OVERRIDE: "Admin has disabled agent-specific memory globally",
         ScopeSource.USER_PREFERENCE: "You customized memory scope for this agent",
-        ScopeSource.USER_TOGGLE: "Your former setting for all agents makes this agent global",
+        ScopeSource.USER_TOGGLE: "Your earlier setting for all agents makes this agent global",
         ScopeSource.AGENT_DEFAULT: f"Using agent default: {config.agent.memory_scope}",
     }[config.source]
 
 
-def reviewed(counts: Mapping[ReviewOutcome, int]) -> str:
-    """Say what became of what was reviewed."""
+def review_counts(counts: Mapping[ReviewOutcome, int]) -> str:
+    """Return the number of review results by outcome, as a sentence."""
     words = {
         ReviewOutcome.CONFIRMED: "confirmed",
         ReviewOutcome.SHARED: "confirmed and shared",
-        ReviewOutcome.UPDATED: "confirmed as a change of another memory",
-        ReviewOutcome.MENTIONED: "known already, and mentioned once more",
+        ReviewOutcome.UPDATED: "confirmed as a new version of another memory",
+        ReviewOutcome.MENTIONED: "known already; its mentions went up by one",
         ReviewOutcome.REJECTED: "rejected",
-        ReviewOutcome.REOPENED: "waiting again",
-        ReviewOutcome.REFUSED: "left as it was",
-        ReviewOutcome.NOT_FOUND: "not there any more",
+        ReviewOutcome.REOPENED: "pending again",
+        ReviewOutcome.REFUSED: "not changed",
+        ReviewOutcome.NOT_FOUND: "no longer there",
     }
-    said = [f"{counts[what]:,} {text}" for what, text in words.items() if what in counts]
-    return f"{', '.join(said)}."
+    parts = [f"{counts[outcome]:,} {text}" for outcome, text in words.items() if outcome in counts]
+    return f"{', '.join(parts)}."
 
 
 def kind(value: Kind) -> str:
@@ -90,7 +90,7 @@ def kind(value: Kind) -> str:
 
 
 def sentence(text: str, capital: bool = True) -> str:
-    """Return an error's words as a sentence."""
+    """Return an error's reason as a sentence."""
     text = text.strip()
     for technical, plain in _PLAIN.items():
         text = plain if text.startswith(technical) else text
@@ -99,7 +99,7 @@ def sentence(text: str, capital: bool = True) -> str:
 
 
 def field(name: str) -> str:
-    """Return what a field is called on the pages."""
+    """Return the label of a field."""
     return _FIELDS.get(name) or name.replace("_", " ").capitalize()
 
 
@@ -109,6 +109,6 @@ def shortened(text: str, length: int = 80) -> str:
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
 
 
-def plural(count: int, one: str, many: str = "") -> str:
+def plural(count: int, singular: str, plural: str = "") -> str:
     """Return a number with its noun."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"

@@ -1,7 +1,8 @@
-"""A person's memories: the list, and the forms that add to it and change what it says."""
+"""Pages about a user's memories: the list, and the forms that add and edit."""
 
 import asyncio
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, Protocol
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -27,13 +28,33 @@ from remembrancer.web.dependencies import CheckedForm, Form, PageRequest, UserRe
 
 router = APIRouter(prefix="/people/{user_id}/memories")
 
-PAGE: Final = 50
+PAGE_SIZE: Final = 50
 SOURCE: Final = "web"
-_SINGLE: Final = ("subject", "scope", "kept_for", "space_id", "text", "sort")
+_FILTERS: Final = ("subject", "scope", "kept_for", "space_id", "text", "sort")
+_LIST_FILTERS: Final = {"kinds": "kind", "categories": "category", "statuses": "status"}
+_PARTS: Final = {"results": "memories/results.html", "more": "memories/rows.html"}
+_CHOICES: Final[dict[str, Any]] = {
+    "kinds": list(Kind),
+    "categories": list(Category),
+    "statuses": list(Status),
+    "sorts": {
+        SortBy.RECENT: "Newest",
+        SortBy.IMPORTANCE: "Most important",
+        SortBy.MOST_ACCESSED: "Most recalled",
+    },
+}
+
+
+class Owned(Protocol):
+    """Something that may belong to a user."""
+
+    @property
+    def user_id(self) -> UUID | None:
+        """Its owner; null for shared knowledge."""
 
 
 async def agent_and_space_names(request: PageRequest) -> dict[str, Any]:
-    """Return the names of the agents and of the person's spaces, by id."""
+    """Return the names of the agents and of the user's spaces, by id."""
     agents = (await request.app.agents.list(request.actor, limit=200)).items
     spaces = (await request.app.spaces.list(request.user_actor, limit=200)).items
     return {
@@ -42,76 +63,64 @@ async def agent_and_space_names(request: PageRequest) -> dict[str, Any]:
     }
 
 
-def _filter(request: PageRequest) -> MemoryFilter:
-    query = request.query
-    given: dict[str, Any] = dict(non_empty(query, *_SINGLE))
-    for field, name in (("kinds", "kind"), ("categories", "category"), ("statuses", "status")):
-        if chosen := [value for value in query.getlist(name) if value]:
-            given[field] = chosen
-    if query.get("pinned"):
-        given["pinned"] = query["pinned"] == "true"
-    return made(MemoryFilter, **given)
+def can_change(request: PageRequest) -> Callable[[Owned], bool]:
+    """Return a check whether the actor may change something."""
+    return lambda item: may_change(request.user_actor, item.user_id or SHARED_OWNER)
+
+
+def list_values(request: PageRequest, fields: dict[str, str]) -> dict[str, Any]:
+    """Return the non-empty values of query parameters that may be repeated, by field."""
+    lists = {
+        field: [value for value in request.query.getlist(name) if value]
+        for field, name in fields.items()
+    }
+    return {field: values for field, values in lists.items() if values}
+
+
+def _filters(request: PageRequest) -> MemoryFilter:
+    values = non_empty(request.query, *_FILTERS) | list_values(request, _LIST_FILTERS)
+    if pinned := request.query.get("pinned"):
+        values["pinned"] = pinned == "true"
+    return made(MemoryFilter, **values)
 
 
 @router.get("")
 async def list_memories(request: UserRequest, cursor: str | None = None) -> Response:
-    """List memories, by what is asked for in the address."""
-    asked = _filter(request)
-    page = await request.app.memories.list(request.user_actor, asked, limit=PAGE, cursor=cursor)
-    parts = {"results": "memories/results.html", "more": "memories/rows.html"}
-    template = parts.get(request.partial_target or "")
-    above = {} if template else await _above(request)
+    """List memories, filtered by the query parameters."""
+    filters = _filters(request)
+    page = await request.app.memories.list(
+        request.user_actor, filters, limit=PAGE_SIZE, cursor=cursor
+    )
+    part = _PARTS.get(request.partial_target or "")
     return request.render(
-        template or "memories/list.html",
+        part or "memories/list.html",
         page=page,
-        asked=asked,
-        filtered=asked != MemoryFilter(sort=asked.sort),
+        filters=filters,
+        filtered=filters != MemoryFilter(sort=filters.sort),
         more=request.next_page(page.next_cursor),
         can_change=can_change(request),
-        **above,
-        **await _choices(request),
+        **({} if part else await _header(request)),
+        **_CHOICES,
+        **await agent_and_space_names(request),
     )
 
 
-async def _above(request: PageRequest) -> dict[str, Any]:
-    """Return what stands above the list: the budget, and how much waits."""
-    waiting, budget = await asyncio.gather(
-        request.app.review.list(request.user_actor, limit=1),
+async def _header(request: PageRequest) -> dict[str, Any]:
+    """Return what stands above the list: the budget and the number of pending memories."""
+    pending, budget = await asyncio.gather(
+        request.app.review.waiting(request.user_actor, limit=1),
         request.app.memories.budget(request.user_actor),
     )
-    return {"budget": budget, "waiting": waiting.total}
-
-
-async def _choices(request: PageRequest) -> dict[str, Any]:
-    return {
-        "kinds": list(Kind),
-        "categories": list(Category),
-        "statuses": list(Status),
-        "sorts": {
-            SortBy.RECENT: "Newest",
-            SortBy.IMPORTANCE: "Most important",
-            SortBy.MOST_ACCESSED: "Most recalled",
-        },
-        **await agent_and_space_names(request),
-    }
-
-
-def can_change(request: PageRequest) -> Any:
-    """Return what says whether the visitor may change something of somebody's."""
-
-    def check(memory: Any) -> bool:
-        return may_change(request.user_actor, memory.user_id or SHARED_OWNER)
-
-    return check
+    return {"budget": budget, "pending": pending.total}
 
 
 @router.get("/new")
 async def new(request: UserRequest) -> Response:
     """Show an empty form."""
-    return await _form(request, Form([]))
+    return await _render_form(request, Form())
 
 
-async def _form(
+async def _render_form(
     request: PageRequest,
     form: Form,
     error: RemembrancerError | None = None,
@@ -119,13 +128,13 @@ async def _form(
 ) -> Response:
     return request.render(
         "memories/form.html",
-        status=error.status if error else 200,
         form=form,
         error=error,
         similar=error.extra["memory_id"] if isinstance(error, SimilarMemoryExists) else None,
         memory=memory,
-        chosen_space=request.query.get("space_id", ""),
-        **await _choices(request),
+        selected_space=request.query.get("space_id", ""),
+        **_CHOICES,
+        **await agent_and_space_names(request),
     )
 
 
@@ -143,67 +152,73 @@ def _importance(form: Form) -> dict[str, float]:
 async def remember(request: UserRequest, form: CheckedForm) -> Response:
     """Remember a statement."""
     try:
+        agent_id = agent_in(form)
         space = form.values("space_id")
         shared = {"visibility": Visibility.SHARED} if space and form.get("shared") else {}
+        scope = {"scope": Scope.AGENT} if agent_id is not None and not space else {}
         statement = made(
             MemoryCreate,
             **form.values("content", "kind", "category", "subject"),
             **_importance(form),
             **space,
             **shared,
+            **scope,
             pinned=form.get("pinned") is not None,
             allow_similar=form.get("allow_similar") is not None,
         )
-        agent_id = agent_of(form)
         actor = request.actor.acting_for(request.user.id, agent_id)
-        if agent_id is not None and not space:
-            statement = statement.model_copy(update={"scope": Scope.AGENT})
-        written = await request.app.memories.remember(actor, statement, source=SOURCE)
+        result = await request.app.memories.remember(actor, statement, source=SOURCE)
     except RemembrancerError as error:
-        return await _form(request, form, error)
-    said = "Remembered." if written.outcome is Outcome.CREATED else "That was known already."
-    if written.scope_changed:
-        said += " It is kept for every agent: the scope in effect for this agent is global."
-    if written.guard:
-        said += " Something that should not be stored was taken out."
-    request.notify(said)
-    return request.redirect(f"{request.base}/memories/{written.memory.id}")
+        return await _render_form(request, form, error)
+    text = "Remembered." if result.outcome is Outcome.CREATED else "That was known already."
+    if result.scope_changed:
+        text += " Every agent can use it, because this agent's scope is global."
+    if result.guard:
+        text += " Sensitive content was removed."
+    request.notify(text)
+    return request.redirect(f"{request.base}/memories/{result.memory.id}")
 
 
-def agent_of(form: Form) -> UUID | None:
-    """Return the agent that a form names, if any."""
-    value = form.get("agent_id")
+def agent_in(form: Form) -> UUID | None:
+    """Return the id of the agent in a form, if any."""
+    return as_agent_id(form.get("agent_id"), "agent_id")
+
+
+def as_agent_id(value: str | None, field: str) -> UUID | None:
+    """Return an agent's id from its text; null for no text."""
     try:
         return UUID(value) if value else None
     except ValueError:
-        raise InvalidInput("is not the id of an agent", field="agent_id") from None
+        raise InvalidInput("is not the id of an agent", field=field) from None
 
 
 @router.get("/{memory_id}/edit")
 async def edit(request: UserRequest, memory_id: str) -> Response:
     """Show the form that makes a new version."""
     memory = await request.app.memories.get(request.user_actor, memory_id)
-    return await _form(request, Form([]), memory=memory)
+    return await _render_form(request, Form(), memory=memory)
 
 
 @router.post("/{memory_id}")
 async def update(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
-    """Make a new version; what was there before stays in the history."""
+    """Save a new version; the history keeps the old one."""
     memory = await request.app.memories.get(request.user_actor, memory_id)
     try:
-        given = form.values("content", "kind", "category")
-        given |= _importance(form) | {"subject": form.get("subject")}
-        was = memory.model_dump(mode="json")
-        # What stays as it was would count as said anew.
-        given = {name: value for name, value in given.items() if value != was[name]}
-        if form.get("content") is None:
-            raise InvalidInput("is empty", field="content")
-        if not given:
-            request.notify("Nothing was changed.")
-            return request.redirect(f"{request.base}/memories/{memory_id}")
-        changes = made(MemoryUpdate, **given, **form.values("expected_version"))
-        await request.app.memories.update(request.user_actor, memory_id, changes, source=SOURCE)
+        changes = _changes(form, memory)
+        if changes:
+            update = made(MemoryUpdate, **changes, **form.values("expected_version"))
+            await request.app.memories.update(request.user_actor, memory_id, update, source=SOURCE)
     except RemembrancerError as error:
-        return await _form(request, form, error, memory)
-    request.notify("Saved as a new version.")
+        return await _render_form(request, form, error, memory)
+    request.notify("Saved as a new version." if changes else "Nothing changed.")
     return request.redirect(f"{request.base}/memories/{memory_id}")
+
+
+def _changes(form: Form, memory: Memory) -> dict[str, Any]:
+    """Return the fields that differ: an unchanged field would count as stated again."""
+    if form.get("content") is None:
+        raise InvalidInput("must not be empty", field="content")
+    values = form.values("content", "kind", "category")
+    values |= _importance(form) | {"subject": form.get("subject")}
+    current = memory.model_dump(mode="json")
+    return {name: value for name, value in values.items() if value != current[name]}

@@ -1,4 +1,4 @@
-"""One memory: its page with the history, and what is done to it."""
+"""The page about one memory: its history and its actions."""
 
 from uuid import UUID
 
@@ -18,7 +18,7 @@ router = APIRouter(prefix="/people/{user_id}/memories/{memory_id}")
 
 
 class SpaceId(BaseModel):
-    """The space that a form names."""
+    """The space in a form."""
 
     space_id: UUID
 
@@ -29,7 +29,7 @@ async def show(request: UserRequest, memory_id: str) -> Response:
     memory = await request.app.memories.get(request.user_actor, memory_id)
     associations: AssociationPage | None = None
     if memory.status is Status.ACTIVE:
-        associations = await request.app.associations.list(request.user_actor, memory_id, limit=20)
+        associations = await request.app.graph.associations(request.user_actor, memory_id, limit=20)
     return request.render(
         "memories/one.html",
         memory=memory,
@@ -49,7 +49,7 @@ async def forget(request: UserRequest, memory_id: str) -> Response:
 
 @router.post("/restore", dependencies=[FORM_CHECK])
 async def restore(request: UserRequest, memory_id: str) -> Response:
-    """Bring a memory back."""
+    """Restore a memory."""
     memory = await request.app.memories.restore(request.user_actor, memory_id)
     request.notify("Restored.")
     return await _changed(request, memory)
@@ -59,58 +59,56 @@ async def restore(request: UserRequest, memory_id: str) -> Response:
 async def pin(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
     """Pin a memory, or unpin it."""
     pinned = form.get("pinned") != "false"
-    memories = request.app.memories
-    memory = await (memories.pin if pinned else memories.unpin)(request.user_actor, memory_id)
-    request.notify("Pinned: no budget evicts it." if pinned else "Unpinned.")
+    memory = await request.app.memories.pin(request.user_actor, memory_id, pinned=pinned)
+    request.notify("Pinned: the budget never evicts it." if pinned else "Unpinned.")
     return await _changed(request, memory)
 
 
 @router.post("/aside", dependencies=[FORM_CHECK])
-async def set_aside(request: UserRequest, memory_id: str) -> Response:
-    """Set a memory aside; it can be taken into use again."""
+async def deactivate(request: UserRequest, memory_id: str) -> Response:
+    """Deactivate a memory; it can be activated again."""
     memory = await request.app.memories.deactivate(request.user_actor, memory_id)
-    request.notify("Set aside: it is not recalled.", f"{request.base}/memories/{memory_id}/use")
+    request.notify("Deactivated: it is not recalled.", f"{request.base}/memories/{memory_id}/use")
     return await _changed(request, memory)
 
 
 @router.post("/use", dependencies=[FORM_CHECK])
-async def take_into_use(request: UserRequest, memory_id: str) -> Response:
-    """Take a memory into use that was set aside."""
+async def activate(request: UserRequest, memory_id: str) -> Response:
+    """Activate an inactive memory."""
     memory = await request.app.memories.activate(request.user_actor, memory_id)
-    request.notify("In use again.")
+    request.notify("Activated.")
     return await _changed(request, memory)
 
 
 @router.post("/share")
 async def share(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
-    """Share a memory with the members of its space, or of another, or make it private again."""
+    """Share a memory in its space, or copy it to another space, or make it private again."""
     if form.get("space_id"):
-        return await _put(request, memory_id, form)
-    sharing = form.get("visibility") != Visibility.PRIVATE
-    visibility = Visibility.SHARED if sharing else Visibility.PRIVATE
+        return await _copy_to_space(request, memory_id, form)
+    is_private = form.get("visibility") == Visibility.PRIVATE
+    visibility = Visibility.PRIVATE if is_private else Visibility.SHARED
     memory = await request.app.facts.set_visibility(request.user_actor, memory_id, visibility)
-    request.notify("Shared with the members of its space." if sharing else "Private to you again.")
+    request.notify("Private to you again." if is_private else "Shared with the members.")
     in_space = form.get("back") == "space" and memory.space_id is not None
-    return await _changed(
-        request, memory, f"{request.base}/spaces/{memory.space_id}" if in_space else None
-    )
+    space = f"{request.base}/spaces/{memory.space_id}" if in_space else None
+    return await _changed(request, memory, space)
 
 
-async def _put(request: PageRequest, memory_id: str, form: Form) -> Response:
+async def _copy_to_space(request: PageRequest, memory_id: str, form: Form) -> Response:
     space_id = made(SpaceId, **form.values("space_id")).space_id
-    written = await request.app.facts.share(request.user_actor, memory_id, space_id, source=SOURCE)
-    if written.outcome is Outcome.CREATED:
-        undo = f"{request.base}/memories/{written.memory.id}/forget"
-        request.notify("Shared with the members of the space. The memory itself stays here.", undo)
+    result = await request.app.facts.put(request.user_actor, memory_id, space_id, source=SOURCE)
+    if result.outcome is Outcome.CREATED:
+        undo = f"{request.base}/memories/{result.memory.id}/forget"
+        request.notify("Copied to the space. Its members can see the copy.", undo)
     else:
-        request.notify("The space knew that already.")
+        request.notify("The space has this memory already.")
     return request.redirect(f"{request.base}/memories/{memory_id}")
 
 
-async def _changed(request: PageRequest, memory: Memory, to: str | None = None) -> Response:
+async def _changed(request: PageRequest, memory: Memory, address: str | None = None) -> Response:
     return request.redirect(
-        to or f"{request.base}/memories/{memory.id}",
-        "memories/changed_row.html" if request.http.headers.get("hx-target") else None,
+        address or f"{request.base}/memories/{memory.id}",
+        "memories/changed_row.html" if request.partial_target else None,
         memory=memory,
         can_change=can_change(request),
         **await agent_and_space_names(request),
@@ -119,20 +117,23 @@ async def _changed(request: PageRequest, memory: Memory, to: str | None = None) 
 
 @router.get("/erase")
 async def preview_erasure(request: UserRequest, memory_id: str) -> Response:
-    """Show what erasing one memory for good would delete."""
-    receipt = await request.app.memories.erase(request.user_actor, memory_id)
-    return request.render("memories/erase.html", memory_id=memory_id, receipt=receipt, error=None)
+    """Show what erasing the memory would delete."""
+    return await _render_erasure(request, memory_id)
+
+
+async def _render_erasure(
+    request: PageRequest, memory_id: str, error: InvalidInput | None = None
+) -> Response:
+    receipt = await request.app.erasure.erase_memory(request.user_actor, memory_id)
+    return request.render("memories/erase.html", error=error, memory_id=memory_id, receipt=receipt)
 
 
 @router.post("/erase")
 async def erase(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
-    """Erase one memory for good."""
+    """Erase the memory permanently."""
     if (form.get("confirmation") or "").strip() != memory_id:
-        receipt = await request.app.memories.erase(request.user_actor, memory_id)
-        wrong = InvalidInput("type the id of the memory", field="confirmation")
-        return request.render(
-            "memories/erase.html", 422, memory_id=memory_id, receipt=receipt, error=wrong
-        )
-    await request.app.memories.erase(request.user_actor, memory_id, dry_run=False)
-    request.notify("Erased for good.")
+        error = InvalidInput("type the id of the memory", field="confirmation")
+        return await _render_erasure(request, memory_id, error)
+    await request.app.erasure.erase_memory(request.user_actor, memory_id, dry_run=False)
+    request.notify("Erased permanently.")
     return request.redirect(f"{request.base}/memories")

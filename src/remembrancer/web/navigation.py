@@ -1,4 +1,4 @@
-"""What can be gone to: the tabs about one person. A new page of a person is one line request."""
+"""The tabs of the pages about a user. A new page is one line here."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -7,7 +7,7 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A page about a person: its name, where it is, and its icon."""
+    """A tab: name, address, icon."""
 
     name: str
     path: str
@@ -28,5 +28,5 @@ _TABS: Final = (
 
 
 def tabs(user_id: UUID) -> list[Tab]:
-    """Return the tabs about a person."""
+    """Return the tabs of a user's pages."""
     return [Tab(name, f"/people/{user_id}/{path}", icon) for name, path, icon in _TABS]

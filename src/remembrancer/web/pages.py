@@ -1,4 +1,4 @@
-"""Templates to answers: what every page carries, and what is shown when something is wrong."""
+"""Renders templates: the parts of every page, and error pages."""
 
 import re
 from collections.abc import Mapping
@@ -22,9 +22,9 @@ POLICY: Final = (
     "img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 _CONTROL: Final = [*range(9), 11, *range(14, 32), *range(127, 160), *range(0xFDD0, 0xFDF0)]
-_NO_CHARACTERS: Final = [plane * 0x10000 + last for plane in range(17) for last in (0xFFFE, 0xFFFF)]
-_INSTEAD: Final = dict.fromkeys([*_CONTROL, *_NO_CHARACTERS], "\ufffd")
-_NO_TEXT: Final = re.compile("[" + "".join(map(chr, _INSTEAD)).replace("\\", "") + "]")
+_NONCHARACTERS: Final = [plane * 0x10000 + last for plane in range(17) for last in (0xFFFE, 0xFFFF)]
+_REPLACEMENTS: Final = dict.fromkeys([*_CONTROL, *_NONCHARACTERS], "\ufffd")
+_FORBIDDEN: Final = re.compile("[" + "".join(map(chr, _REPLACEMENTS)).replace("\\", "") + "]")
 NOT_PAGES: Final = ("/api", "/openapi.json", "/health", "/guides", "/static")
 
 
@@ -34,14 +34,14 @@ def _when(value: datetime, zone: str = "UTC") -> str:
 
 
 def _printable(value: Any) -> Any:
-    """Return what is put into a page without the characters that no page may hold."""
-    if isinstance(value, str) and _NO_TEXT.search(value):
-        return value.translate(_INSTEAD)
+    """Replace characters that HTML forbids."""
+    if isinstance(value, str) and _FORBIDDEN.search(value):
+        return value.translate(_REPLACEMENTS)
     return value
 
 
 def _environment() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("remembrancer.web"),
         autoescape=True,
         trim_blocks=True,
@@ -50,31 +50,31 @@ def _environment() -> Environment:
         finalize=_printable,
         auto_reload=False,
     )
-    made.filters["when"] = _when
-    made.filters["number"] = "{:,}".format
-    made.globals |= {
+    environment.filters["when"] = _when
+    environment.filters["number"] = "{:,}".format
+    environment.globals |= {
         "asset": assets.address,
-        "word_difference": diff.words,
+        "word_changes": diff.word_changes,
         "bars": charts.bars,
         "say": labels,
         "version": version.__version__,
     }
-    # Before there is somebody who would wait for it.
-    for name in made.list_templates():
-        made.get_template(name)
-    return made
+    # Compiled at the start: the first request need not wait.
+    for name in environment.list_templates():
+        environment.get_template(name)
+    return environment
 
 
 _templates = _environment()
 
 
 def is_partial(request: Request) -> bool:
-    """Say whether a script asks for a part of a page."""
+    """Say whether a script asks for part of a page."""
     return request.headers.get("hx-request") == "true"
 
 
 def wants_page(request: Request) -> bool:
-    """Say whether an answer, an error too, is for a person's eyes."""
+    """Say whether a request expects HTML, for errors too."""
     if request.url.path.startswith(NOT_PAGES):
         return False
     return is_partial(request) or "text/html" in request.headers.get("accept", "")
@@ -92,7 +92,7 @@ def render(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
 ) -> HTMLResponse:
-    """Return a page, or a part of one, with the headers that all of them have."""
+    """Return a page, or part of one, with the headers of all pages."""
     if notices is None:
         notices = session.take_notices() if session is not None else []
     text = _templates.get_template(template).render(
@@ -119,23 +119,26 @@ def render(
 
 
 async def error_page(request: Request, status: int, title: str, detail: str) -> HTMLResponse:
-    """Return what a person is shown when something is wrong."""
+    """Return the page of an error."""
     state = request.app.state
     session = state.sessions.find(request)
     if status == 401:
-        answer = signed_out(request, "" if detail == NOT_SIGNED_IN else detail)
+        response = signed_out(request, "" if detail == NOT_SIGNED_IN else detail)
         if is_partial(request):
-            # In place of the page, not in a part of it.
-            answer.headers["HX-Refresh"] = "true"
-        return answer
+            # The whole page is replaced, not part of it.
+            response.headers["HX-Refresh"] = "true"
+        return response
     if is_partial(request):
         notice = Notice(labels.sentence(detail) or title, bad=True)
-        told = {"HX-Retarget": "#notices", "HX-Reswap": "innerHTML"}
-        alone = {"list_only": True}
         return render(
-            request, "part_notices.html", alone, session=session, notices=[notice], status=status,
-            headers=told,
-        )  # fmt: skip
+            request,
+            "part_notices.html",
+            {"list_only": True},
+            session=session,
+            notices=[notice],
+            status=status,
+            headers={"HX-Retarget": "#notices", "HX-Reswap": "innerHTML"},
+        )
     actor = await state.sessions.actor(request, state.memory)
     values: dict[str, Any] = {
         "status": status,
@@ -146,7 +149,7 @@ async def error_page(request: Request, status: int, title: str, detail: str) -> 
 
 
 def signed_out(request: Request, detail: str = "", *, status: int = 401) -> HTMLResponse:
-    """Return the page that says how to sign in."""
+    """Return the sign-in page."""
     values = {
         "detail": labels.sentence(detail) if detail else "",
         "lost": not is_local(request) and request.url.scheme != "https",

@@ -1,6 +1,4 @@
-"""A person's places: what they are called, what is to be known of them, and where they came up."""
-
-from typing import Any
+"""Pages about a user's places."""
 
 from fastapi import APIRouter
 from starlette.responses import Response
@@ -10,7 +8,7 @@ from remembrancer.memories.schemas import Memory, Outcome
 from remembrancer.places.schemas import PlaceCreate, PlaceUpdate
 from remembrancer.validation import made
 from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, Form, PageRequest, UserRequest
-from remembrancer.web.memories import SOURCE, agent_and_space_names, agent_of, can_change
+from remembrancer.web.memories import SOURCE, agent_and_space_names, agent_in, can_change
 
 router = APIRouter(prefix="/people/{user_id}/places")
 
@@ -18,10 +16,9 @@ router = APIRouter(prefix="/people/{user_id}/places")
 @router.get("")
 async def list_places(request: UserRequest, cursor: str | None = None) -> Response:
     """List places, the oldest first."""
-    page = await request.app.places.list(request.user_actor, limit=50, cursor=cursor)
     return request.render(
         "places/list.html",
-        page=page,
+        page=await request.app.places.list(request.user_actor, limit=50, cursor=cursor),
         can_change=can_change(request),
         **await agent_and_space_names(request),
     )
@@ -30,35 +27,35 @@ async def list_places(request: UserRequest, cursor: str | None = None) -> Respon
 @router.get("/new")
 async def new(request: UserRequest) -> Response:
     """Show an empty form."""
-    return await _form(request, Form([]))
+    return await _render_form(request, Form())
 
 
-async def _form(
+async def _render_form(
     request: PageRequest,
     form: Form,
     error: RemembrancerError | None = None,
     place: Memory | None = None,
 ) -> Response:
-    status = error.status if error else 200
-    known: dict[str, Any] = await agent_and_space_names(request)
-    return request.render("places/form.html", status, form=form, error=error, place=place, **known)
+    names = await agent_and_space_names(request)
+    return request.render("places/form.html", form=form, error=error, place=place, **names)
 
 
 @router.post("")
 async def add(request: UserRequest, form: CheckedForm) -> Response:
-    """Remember a place. Unless an id is given, its name tells it from the others."""
+    """Add a place. Without an id, its name identifies it."""
     try:
-        given = form.values("place_id", "place_name", "notes")
-        given.setdefault("place_id", given.get("place_name", ""))
-        actor = request.actor.acting_for(request.user.id, agent_of(form))
-        written = await request.app.places.add(actor, made(PlaceCreate, **given), source=SOURCE)
+        values = form.values("place_id", "place_name", "notes")
+        values.setdefault("place_id", values.get("place_name", ""))
+        actor = request.actor.acting_for(request.user.id, agent_in(form))
+        result = await request.app.places.add(actor, made(PlaceCreate, **values), source=SOURCE)
     except RemembrancerError as error:
-        return await _form(request, form, error)
-    if written.outcome is Outcome.CREATED:
-        said = f"{written.place.place_name} is remembered."
-    else:
-        said = f"{written.place.place_name} was known already; its notes stay as they were."
-    request.notify(said)
+        return await _render_form(request, form, error)
+    name = result.place.place_name
+    request.notify(
+        f"{name} is remembered."
+        if result.outcome is Outcome.CREATED
+        else f"{name} was known already; its notes did not change."
+    )
     return request.redirect(f"{request.base}/places")
 
 
@@ -71,29 +68,29 @@ async def _place(request: PageRequest, memory_id: str) -> Memory:
 
 @router.get("/{memory_id}/edit")
 async def edit(request: UserRequest, memory_id: str) -> Response:
-    """Show a place, to be changed."""
-    return await _form(request, Form([]), place=await _place(request, memory_id))
+    """Show the form of a place."""
+    return await _render_form(request, Form(), place=await _place(request, memory_id))
 
 
 @router.post("/{memory_id}")
-async def change(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
-    """Name a place anew, or note something else of it: a new version."""
+async def update(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
+    """Save a new name or new notes as a new version."""
     place = await _place(request, memory_id)
     try:
-        wanted = made(PlaceUpdate, **form.values("place_name", "notes", "expected_version"))
-        if (wanted.place_name, wanted.notes) == (place.subject, place.notes):
-            request.notify("Nothing was changed.")
+        changes = made(PlaceUpdate, **form.values("place_name", "notes", "expected_version"))
+        if (changes.place_name, changes.notes) == (place.subject, place.notes):
+            request.notify("Nothing changed.")
         else:
-            await request.app.places.update(request.user_actor, memory_id, wanted, source=SOURCE)
-            request.notify(f"{wanted.place_name} is saved as a new version.")
+            await request.app.places.change(request.user_actor, memory_id, changes, source=SOURCE)
+            request.notify(f"{changes.place_name} is saved as a new version.")
     except RemembrancerError as error:
-        return await _form(request, form, error, place)
+        return await _render_form(request, form, error, place)
     return request.redirect(f"{request.base}/places")
 
 
 @router.post("/{memory_id}/forget", dependencies=[FORM_CHECK])
 async def forget(request: UserRequest, memory_id: str) -> Response:
-    """Forget a place; it can be brought back."""
+    """Forget a place; it can be restored."""
     place = await _place(request, memory_id)
     await request.app.memories.forget(request.user_actor, memory_id)
     request.notify(f"{place.subject} is forgotten.", f"{request.base}/places/{memory_id}/restore")
@@ -102,7 +99,7 @@ async def forget(request: UserRequest, memory_id: str) -> Response:
 
 @router.post("/{memory_id}/restore", dependencies=[FORM_CHECK])
 async def restore(request: UserRequest, memory_id: str) -> Response:
-    """Bring a place back."""
+    """Restore a place."""
     place = await request.app.memories.restore(request.user_actor, memory_id)
-    request.notify(f"{place.subject or 'It'} is back.")
+    request.notify(f"{place.subject or 'The place'} is restored.")
     return request.redirect(f"{request.base}/places")

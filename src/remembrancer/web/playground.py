@@ -1,9 +1,8 @@
-"""Ask as a person, through an agent, at a time: what would be recalled, and why."""
+"""The playground: recall as a user, through an agent, at a time, with the reasons."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter
@@ -15,7 +14,7 @@ from remembrancer.memories.schemas import Kind
 from remembrancer.recall.schemas import Mode, RecallAnswer, RecallQuery, Sort
 from remembrancer.validation import made
 from remembrancer.web.dependencies import PageRequest, UserRequest, non_empty
-from remembrancer.web.memories import agent_and_space_names
+from remembrancer.web.memories import agent_and_space_names, as_agent_id, list_values
 
 router = APIRouter(prefix="/people/{user_id}/playground")
 
@@ -24,7 +23,7 @@ SOURCES = ("memory", "message", "chunk")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a question: what is recalled, and what the model would be handed."""
+    """The hits of a question, and the context that a model would receive."""
 
     recall: RecallAnswer
     context: Context
@@ -32,55 +31,48 @@ class Answer:
 
 @router.get("")
 async def playground(request: UserRequest) -> Response:
-    """Show the form, and the answer if something was asked."""
-    query = request.query
+    """Show the form, and the answer if there is a question."""
     answer: Answer | None = None
     error: RemembrancerError | None = None
-    if "query" in query:
+    if "query" in request.query:
         try:
-            answer = await _asked(request)
-        except RemembrancerError as failed:
-            error = failed
-    known = await agent_and_space_names(request)
+            answer = await _answer(request)
+        except RemembrancerError as caught:
+            error = caught
+    only_answer = request.partial_target == "answer"
     return request.render(
-        "playground/answer.html" if request.partial_target == "answer" else "playground/page.html",
-        status=error.status if error else 200,
+        "playground/answer.html" if only_answer else "playground/page.html",
+        error=error,
         answer=answer.recall if answer else None,
         context=answer.context if answer else None,
-        error=error,
-        query=query,
+        query=request.query,
         modes=list(Mode),
         kinds=list(Kind),
         sorts=list(Sort),
         sources=SOURCES,
-        chosen=query.getlist("source") or ["memory", "message"],
-        **known,
+        selected=request.query.getlist("source") or ["memory", "message"],
+        **await agent_and_space_names(request),
     )
 
 
-async def _asked(request: PageRequest) -> Answer:
+async def _answer(request: PageRequest) -> Answer:
     query = request.query
-    given: dict[str, Any] = dict(non_empty(query, "query", "mode", "sort", "limit"))
-    for field, name in (("kinds", "kind"), ("sources", "source")):
-        if chosen := [value for value in query.getlist(name) if value]:
-            given[field] = chosen
-    then: dict[str, Any] = {}
+    values: dict[str, Any] = {
+        **non_empty(query, "query", "mode", "sort", "limit"),
+        **list_values(request, {"kinds": "kind", "sources": "source"}),
+    }
+    as_of: dict[str, Any] = {}
     if query.get("as_of"):
-        then["as_of"] = _instant(query["as_of"], request.user.time_zone)
-    agent_id = query.get("agent") or None
-    try:
-        agent = UUID(agent_id) if agent_id else None
-    except ValueError:
-        raise InvalidInput("is not the id of an agent", field="agent") from None
-    actor = request.actor.acting_for(request.user.id, agent)
-    recall = await request.app.memories.recall(actor, made(RecallQuery, **given, **then))
-    asked = made(ContextQuery, message=given.get("query"), **then)
-    return Answer(recall, await request.app.conversations.context(actor, asked))
+        as_of["as_of"] = _local_time(query["as_of"], request.user.time_zone)
+    agent_id = as_agent_id(query.get("agent"), "agent")
+    actor = request.actor.acting_for(request.user.id, agent_id)
+    recall = await request.app.recalls.recall(actor, made(RecallQuery, **values, **as_of))
+    context_query = made(ContextQuery, message=values.get("query"), **as_of)
+    return Answer(recall, await request.app.contexts.context(actor, context_query))
 
 
-def _instant(value: str, zone: str) -> datetime:
-    """Return the time that a field for local times holds."""
+def _local_time(value: str, zone: str) -> datetime:
     try:
         return datetime.fromisoformat(value).replace(tzinfo=ZoneInfo(zone))
     except ValueError:
-        raise InvalidInput("is not a date with a time", field="as_of") from None
+        raise InvalidInput("must be a date with a time", field="as_of") from None

@@ -1,4 +1,4 @@
-"""A person's agents: whose memory each reads, the switch for it, and moving what is there."""
+"""Pages about a user's agents: the scope of each, and moving memories between scopes."""
 
 from typing import Final
 from uuid import UUID
@@ -23,31 +23,29 @@ _SCOPES: Final = {scope.value: scope for scope in Scope}
 @router.get("/agents")
 async def list_agents(request: UserRequest, cursor: str | None = None) -> Response:
     """Show a card for each agent."""
-    page = await request.app.preferences.scopes(
-        request.actor, request.user.id, limit=50, cursor=cursor
-    )
-    policy = await request.app.policies.get(request.actor)
-    toggle = await request.app.preferences.toggle(request.actor, request.user.id)
+    preferences, actor, user_id = request.app.preferences, request.actor, request.user.id
+    policy = await request.app.policies.get(actor)
     return request.render(
         "preferences/list.html",
-        page=page,
+        page=await preferences.scopes(actor, user_id, limit=50, cursor=cursor),
         allowed=policy.allow_agent_specific_memory_globally,
-        toggle=toggle,
+        toggle=await preferences.toggle(actor, user_id),
     )
 
 
 @router.post("/agents/all")
 async def set_all(request: UserRequest, form: CheckedForm) -> Response:
-    """Set the preference for all agents alike, or reset them all."""
+    """Set the same preference for all agents, or reset all preferences."""
+    preferences, actor, user_id = request.app.preferences, request.actor, request.user.id
     if form.get("scope") == "reset":
-        count = await request.app.preferences.reset_all(request.actor, request.user.id)
+        count = await preferences.reset_all(actor, user_id)
         request.notify(f"{labels.plural(count, 'preference')} reset to the agents' defaults.")
     else:
         scope = _scope(form)
         update = PreferencesUpdate(allow_agent_specific_memory=scope is Scope.AGENT, all=True)
-        done = await request.app.preferences.set_many(request.actor, request.user.id, update)
-        changed = labels.plural(done.created + done.changed, "preference")
-        request.notify(f"{changed} set to {labels.SCOPES[scope].lower()}.")
+        result = await preferences.put_many(actor, user_id, update)
+        preferences_set = labels.plural(result.created + result.changed, "preference")
+        request.notify(f"{preferences_set} set to {labels.SCOPES[scope].lower()}.")
     return request.redirect(f"{request.base}/agents")
 
 
@@ -60,29 +58,25 @@ def _scope(form: Form, field: str = "scope") -> Scope:
 
 @router.post("/agents/{agent_id}/scope")
 async def set_preference(request: UserRequest, agent_id: UUID, form: CheckedForm) -> Response:
-    """Set whether an agent keeps memories of its own."""
-    scope = _scope(form)
-    await request.app.preferences.set(
-        request.actor,
-        request.user.id,
-        agent_id,
-        PreferenceUpdate(allow_agent_specific_memory=scope is Scope.AGENT),
-    )
-    kind = "private" if scope is Scope.AGENT else "global"
-    return await _card(request, agent_id, f"{{name}} will now use {kind} memories.")
+    """Set whether an agent keeps private memories."""
+    is_private = _scope(form) is Scope.AGENT
+    preference = PreferenceUpdate(allow_agent_specific_memory=is_private)
+    await request.app.preferences.put(request.actor, request.user.id, agent_id, preference)
+    kind = "private" if is_private else "global"
+    return await _card(request, agent_id, f"will now use {kind} memories.")
 
 
 @router.post("/agents/{agent_id}/reset", dependencies=[FORM_CHECK])
 async def reset(request: UserRequest, agent_id: UUID) -> Response:
-    """Let the agent's default count again."""
+    """Reset an agent to its default."""
     await request.app.preferences.reset(request.actor, request.user.id, agent_id)
-    return await _card(request, agent_id, "{name} is back at its default.")
+    return await _card(request, agent_id, "is back at its default.")
 
 
-async def _card(request: PageRequest, agent_id: UUID, said: str) -> Response:
+async def _card(request: PageRequest, agent_id: UUID, change: str) -> Response:
     config = await request.app.preferences.scope(request.actor, request.user.id, agent_id)
     policy = await request.app.policies.get(request.actor)
-    request.notify(said.replace("{name}", config.agent.name))
+    request.notify(f"{config.agent.name} {change}")
     return request.redirect(
         f"{request.base}/agents#agent-{agent_id}",
         "preferences/changed_card.html",
@@ -93,38 +87,39 @@ async def _card(request: PageRequest, agent_id: UUID, said: str) -> Response:
 
 @router.get("/agents/{agent_id}/move")
 async def preview_move(request: UserRequest, agent_id: UUID) -> Response:
-    """Show how many memories could be moved to the other scope, both ways."""
-    config = await request.app.preferences.scope(request.actor, request.user.id, agent_id)
-    moving = request.app.moves
-    plans = {
-        scope: await moving.move(request.actor, request.user.id, agent_id, MoveRequest(to=scope))
-        for scope in Scope
-    }
-    own = await request.app.memories.list(
-        request.user_actor, MemoryFilter(kept_for=agent_id), limit=1
+    """Show how many memories a move would affect, for each direction."""
+    actor, user_id = request.actor, request.user.id
+    own = MemoryFilter(kept_for=agent_id)
+    return request.render(
+        "preferences/move.html",
+        config=await request.app.preferences.scope(actor, user_id, agent_id),
+        plans={
+            scope: await request.app.moves.move(actor, user_id, agent_id, MoveRequest(to=scope))
+            for scope in Scope
+        },
+        own=(await request.app.memories.list(request.user_actor, own, limit=1)).total,
     )
-    return request.render("preferences/move.html", config=config, plans=plans, own=own.total)
 
 
 @router.post("/agents/{agent_id}/move")
 async def move(request: UserRequest, agent_id: UUID, form: CheckedForm) -> Response:
-    """Move an agent's memories to the other scope, or copy them."""
-    copying = form.get("how") == "copy"
-    wanted = made(MoveRequest, to=_scope(form, "to"), copy=copying, dry_run=False)
-    done = await request.app.moves.move(request.actor, request.user.id, agent_id, wanted)
-    verb = "copied" if copying else "moved"
-    said = f"{labels.plural(done.moved, 'memory', 'memories')} {verb}"
-    if done.merged:
-        said += f", {done.merged:,} known there already"
-    undo = f"{request.base}/moves/{done.undo_id}/undo" if done.undo_id else None
-    request.notify(f"{said}.", undo)
+    """Move or copy an agent's memories to the other scope."""
+    is_copy = form.get("how") == "copy"
+    plan = made(MoveRequest, to=_scope(form, "to"), copy=is_copy, dry_run=False)
+    result = await request.app.moves.move(request.actor, request.user.id, agent_id, plan)
+    text = f"{labels.plural(result.moved, 'memory', 'memories')} {'copied' if is_copy else 'moved'}"
+    if result.merged:
+        text += f", {result.merged:,} known there already"
+    undo = f"{request.base}/moves/{result.undo_id}/undo" if result.undo_id else None
+    request.notify(f"{text}.", undo)
     return request.redirect(f"{request.base}/agents#agent-{agent_id}")
 
 
 @router.post("/moves/{undo_id}/undo", dependencies=[FORM_CHECK])
 async def undo_move(request: UserRequest, undo_id: UUID) -> Response:
-    """Take a move or a copy back."""
-    done = await request.app.moves.undo(request.actor, request.user.id, undo_id)
-    said = f"Taken back: {labels.plural(done.returned, 'memory', 'memories')}"
-    request.notify(said + (f"; {done.stayed:,} stay, which changed since." if done.stayed else "."))
+    """Undo a move or a copy."""
+    result = await request.app.moves.undo(request.actor, request.user.id, undo_id)
+    text = f"Undone: {labels.plural(result.returned, 'memory', 'memories')}"
+    stayed = f"; {result.stayed:,} stay because they changed since" if result.stayed else ""
+    request.notify(f"{text}{stayed}.")
     return request.redirect(f"{request.base}/agents")

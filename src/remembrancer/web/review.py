@@ -1,8 +1,8 @@
-"""What waits for a person: confirmed, edited, rejected or shared, one by one or many at once."""
+"""The review page: confirm, edit, reject or share pending memories, one or many at once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from fastapi import APIRouter
@@ -19,105 +19,106 @@ from remembrancer.web.pages import is_partial
 
 router = APIRouter(prefix="/people/{user_id}/review")
 
-PAGE = 50
-_EDIT = "edit"
+PAGE_SIZE: Final = 50
+_EDIT: Final = "edit"
+_FIELDS: Final = ("content", "kind", "category")
 
 
 @router.get("")
-async def list_waiting(
+async def list_pending(
     request: UserRequest, cursor: str | None = None, chosen: str = ""
 ) -> Response:
-    """List what waits, the newest first; with ``chosen=all`` all of it is ticked."""
-    return await _list(request, cursor, chosen)
+    """List pending memories, the newest first; ``chosen=all`` ticks all of them."""
+    return await _render_list(request, cursor, all_chosen=chosen == "all")
 
 
-async def _list(request: PageRequest, cursor: str | None = None, chosen: str = "") -> Response:
-    page = await request.app.review.list(request.user_actor, limit=PAGE, cursor=cursor)
+async def _render_list(
+    request: PageRequest, cursor: str | None = None, *, all_chosen: bool = False
+) -> Response:
     return request.render(
         "review/changed.html" if request.partial_target == "waiting" else "review/list.html",
-        page=page,
-        all_chosen=chosen == "all",
+        page=await request.app.review.waiting(request.user_actor, limit=PAGE_SIZE, cursor=cursor),
+        all_chosen=all_chosen,
         **await agent_and_space_names(request),
     )
 
 
 @router.post("")
 async def decide(request: UserRequest, form: CheckedForm) -> Response:
-    """Do to what is ticked, or to one, what the button says."""
-    what, ids = _asked(form)
-    if what == _EDIT:
-        return request.redirect(
-            f"{request.base}/review/edit?{urlencode([('memory_id', i) for i in ids])}"
-        )
-    if what not in set(Decision):
+    """Apply the decision of a button to the ticked memories, or to the memory of its row."""
+    decision, ids = _decision(form)
+    if decision == _EDIT:
+        query = urlencode([("memory_id", memory_id) for memory_id in ids])
+        return request.redirect(f"{request.base}/review/edit?{query}")
+    if decision not in set(Decision):
         raise InvalidInput("must be confirm, edit, reject, share or reopen", field="decision")
-    decisions = [made(ReviewDecision, memory_id=i, decision=what) for i in ids]
-    done = await request.app.review.decide(request.user_actor, decisions)
-    if all(one.outcome is ReviewOutcome.NOT_FOUND for one in done):
-        raise NotFound("no such memory waits", field="memory_id")
-    _tell(request, done)
-    to = _where(request, form, done)
-    if is_partial(request.http) and to == f"{request.base}/review":
-        return await _list(request)
-    return request.redirect(to)
+    decisions = [made(ReviewDecision, memory_id=id_, decision=decision) for id_ in ids]
+    results = await request.app.review.decide(request.user_actor, decisions)
+    if all(result.outcome is ReviewOutcome.NOT_FOUND for result in results):
+        raise NotFound("no pending memory with this id", field="memory_id")
+    _notify(request, results)
+    address = _address(request, form, results)
+    if is_partial(request.http) and address == f"{request.base}/review":
+        return await _render_list(request)
+    return request.redirect(address)
 
 
-def _asked(form: Form) -> tuple[str, list[str]]:
-    """Return what is to be done to which memories: those ticked, or the one of a row's button."""
-    if one := form.get("one"):
-        what, _, memory_id = one.partition(":")
-        return what, [memory_id]
+def _decision(form: Form) -> tuple[str, list[str]]:
+    """Return the decision and the ids that it is about."""
+    if button := form.get("one"):
+        decision, _, memory_id = button.partition(":")
+        return decision, [memory_id]
     ids = list(dict.fromkeys(form.all("memory_id")))
     if not ids:
-        raise InvalidInput("tick what it is about first", field="memory_id")
+        raise InvalidInput("tick at least one memory", field="memory_id")
     return form.get("decision") or "", ids
 
 
-def _where(request: PageRequest, form: Form, done: Sequence[ReviewResult]) -> str:
-    """Return where to go: to the memory, if that is where it was decided and it is there."""
-    if form.get("back") == "memory" and len(done) == 1 and done[0].now:
-        return f"{request.base}/memories/{done[0].now}"
+def _address(request: PageRequest, form: Form, results: Sequence[ReviewResult]) -> str:
+    """Return the next page: the memory if the decision was made on its page, else the list."""
+    if form.get("back") == "memory" and len(results) == 1 and results[0].now:
+        return f"{request.base}/memories/{results[0].now}"
     return f"{request.base}/review"
 
 
-def _tell(request: PageRequest, done: Sequence[ReviewResult]) -> None:
-    by_outcome: dict[ReviewOutcome, list[ReviewResult]] = {}
-    for one in done:
-        by_outcome.setdefault(one.outcome, []).append(one)
-    said = labels.reviewed({what: len(some) for what, some in by_outcome.items()})
-    reasons = {one.reason for one in by_outcome.get(ReviewOutcome.REFUSED, []) if one.reason}
-    if any(one.guard for one in done):
-        reasons.add("something that should not be stored was taken out")
-    rejected = [one.memory_id for one in by_outcome.get(ReviewOutcome.REJECTED, [])]
+def _notify(request: PageRequest, results: Sequence[ReviewResult]) -> None:
+    groups: dict[ReviewOutcome, list[ReviewResult]] = {}
+    for result in results:
+        groups.setdefault(result.outcome, []).append(result)
+    counts = labels.review_counts({outcome: len(group) for outcome, group in groups.items()})
+    reasons = {result.reason for result in groups.get(ReviewOutcome.REFUSED, []) if result.reason}
+    if any(result.guard for result in results):
+        reasons.add("sensitive content was removed")
+    rejected = [result.memory_id for result in groups.get(ReviewOutcome.REJECTED, [])]
     request.notify(
-        " ".join([said, *map(labels.sentence, sorted(reasons))]),
+        " ".join([counts, *map(labels.sentence, sorted(reasons))]),
         f"{request.base}/review" if rejected else None,
-        fields=(("decision", Decision.REOPEN), *(("memory_id", one) for one in rejected)),
+        fields=(("decision", Decision.REOPEN), *(("memory_id", id_) for id_ in rejected)),
     )
 
 
 @dataclass(slots=True)
 class Row:
-    """A memory that waits, with what was typed, and what is wrong with that."""
+    """A pending memory with the edited values, and what is wrong with them."""
 
     memory: Memory
-    typed: Mapping[str, str] = field(default_factory=dict)
+    edits: Mapping[str, str] = field(default_factory=dict)
     problem: str | None = None
 
     def value(self, name: str) -> str:
-        """Return what a field shows."""
-        return self.typed.get(name, str(getattr(self.memory, name)))
+        """Return the value of a field of the form."""
+        return self.edits.get(name, str(getattr(self.memory, name)))
 
 
 @router.get("/edit")
 async def edit(request: UserRequest) -> Response:
-    """Show forms for what waits, to be put in other words and confirmed."""
+    """Show forms to edit and confirm pending memories."""
     ids = request.query.getlist("memory_id")
-    waiting = await request.app.review.named(request.user_actor, ids)
-    return await _edit(request, [Row(one) for one in waiting])
+    pending = await request.app.review.named(request.user_actor, ids)
+    return await _render_edit(request, [Row(memory) for memory in pending])
 
 
-async def _edit(request: PageRequest, rows: Sequence[Row]) -> Response:
+async def _render_edit(request: PageRequest, rows: Sequence[Row]) -> Response:
     wrong = any(row.problem for row in rows)
     return request.render(
         "review/edit.html",
@@ -132,31 +133,35 @@ async def _edit(request: PageRequest, rows: Sequence[Row]) -> Response:
 
 @router.post("/edit")
 async def save(request: UserRequest, form: CheckedForm) -> Response:
-    """Confirm what was edited, as it reads now; what may not be stored is shown again."""
+    """Confirm the edited memories; those that were refused are shown again."""
+    pending = await request.app.review.named(request.user_actor, form.all("memory_id"))
     rows = [
-        Row(one, {name: form.get(f"{name}-{one.id}") or "" for name in _FIELDS})
-        for one in await request.app.review.named(request.user_actor, form.all("memory_id"))
+        Row(memory, {name: form.get(f"{name}-{memory.id}") or "" for name in _FIELDS})
+        for memory in pending
     ]
+    decisions = _edit_decisions(rows, form)
+    if any(row.problem for row in rows):
+        return await _render_edit(request, rows)
+    results = await request.app.review.decide(request.user_actor, decisions)
+    _notify(request, results)
+    by_id = {result.memory_id: result for result in results}
+    refused = [row for row in rows if by_id[row.memory.id].outcome is ReviewOutcome.REFUSED]
+    if not refused:
+        return request.redirect(_address(request, form, results))
+    for row in refused:
+        row.problem = by_id[row.memory.id].reason
+    return await _render_edit(request, refused)
+
+
+def _edit_decisions(rows: Sequence[Row], form: Form) -> list[ReviewDecision]:
+    """Return a decision for each row; a row that is not valid gets its problem instead."""
     decisions: list[ReviewDecision] = []
     for row in rows:
         shares = form.get(f"share-{row.memory.id}") is not None
-        given: dict[str, Any] = {n: v for n, v in row.typed.items() if v or n == "content"}
-        given["decision"] = Decision.SHARE if shares else Decision.CONFIRM
+        values: dict[str, Any] = {n: v for n, v in row.edits.items() if v or n == "content"}
+        values["decision"] = Decision.SHARE if shares else Decision.CONFIRM
         try:
-            decisions.append(made(ReviewDecision, memory_id=row.memory.id, **given))
+            decisions.append(made(ReviewDecision, memory_id=row.memory.id, **values))
         except InvalidInput as error:
             row.problem = error.reason
-    if any(row.problem for row in rows):
-        return await _edit(request, rows)
-    done = await request.app.review.decide(request.user_actor, decisions)
-    by_id = {one.memory_id: one for one in done}
-    left = [row for row in rows if by_id[row.memory.id].outcome is ReviewOutcome.REFUSED]
-    _tell(request, done)
-    if not left:
-        return request.redirect(_where(request, form, done))
-    for row in left:
-        row.problem = by_id[row.memory.id].reason
-    return await _edit(request, left)
-
-
-_FIELDS = ("content", "kind", "category")
+    return decisions

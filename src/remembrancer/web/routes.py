@@ -1,4 +1,4 @@
-"""All pages, as one router."""
+"""The router of all pages."""
 
 from fastapi import APIRouter
 

@@ -1,4 +1,4 @@
-"""Who is signed in: one-time links, sessions in this process, and the cookie that names one."""
+"""Browser sessions: one-time links, sessions in this process, and the session cookie."""
 
 import secrets
 import time
@@ -19,14 +19,14 @@ COOKIE: Final = "remembrancer_session"
 ENTRY_POINT: Final = "web"
 LINK_SECONDS: Final = 15 * 60
 SESSION_SECONDS: Final = 12 * 3600
-_MOST_NOTICES: Final = 5
+_MAX_NOTICES: Final = 5
 NOT_SIGNED_IN: Final = "sign in first"
 LOCAL: Final = {"localhost", "127.0.0.1", "::1"}
 
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """What takes a change back: where to post what to."""
+    """A form that reverts a change: its address, label and fields."""
 
     action: str
     label: str = "Undo"
@@ -35,7 +35,7 @@ class Undo:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What is said once, on the next page: what was done, and how to take it back."""
+    """A message on the next page, shown once, with a way to undo the change."""
 
     text: str
     undo: Undo | None = None
@@ -44,24 +44,24 @@ class Notice:
 
 @dataclass(slots=True)
 class Session:
-    """One signed-in browser. ``key_id`` is null for who came by the one-time link."""
+    """A signed-in browser. ``key_id`` is null after a sign-in by one-time link."""
 
     id: str
     key_id: UUID | None
     ends: float
     token: str
-    """What every form sends back, which another site cannot know."""
+    """A secret that every form carries, against forged requests from other sites."""
     theme: str = "auto"
     notices: list[Notice] = field(default_factory=list)
 
     def check(self, token: str) -> None:
-        """Raise ``Forbidden`` unless a form came from one of this session's pages."""
+        """Raise ``Forbidden`` unless a form carries this session's token."""
         if not compare_digest(token.encode(), self.token.encode()):
-            raise Forbidden("this form is not from a page of your session; load the page again")
+            raise Forbidden("this form is not from your session; reload the page and try again")
 
     def add_notice(self, notice: Notice) -> None:
         """Add a notice for the next page; only the latest few are kept."""
-        self.notices = [*self.notices[1 - _MOST_NOTICES :], notice]
+        self.notices = [*self.notices[1 - _MAX_NOTICES :], notice]
 
     def take_notices(self) -> list[Notice]:
         """Return the notices and clear them."""
@@ -70,9 +70,9 @@ class Session:
 
 
 class Sessions:
-    """Sign-in links that wait to be used, and sessions.
+    """Unused sign-in links, and sessions, in the memory of this process.
 
-    They live in this process alone: a restart signs everybody out.
+    A restart signs everybody out.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -81,7 +81,7 @@ class Sessions:
         self._sessions: dict[str, Session] = {}
 
     def new_link(self) -> str:
-        """Return the path of a link that signs one admin in, once, within 15 minutes."""
+        """Return the path of a link that signs an admin in, once, within 15 minutes."""
         token = secrets.token_urlsafe(24)
         self._links[token] = self._clock() + LINK_SECONDS
         return f"/login?token={token}"
@@ -89,13 +89,15 @@ class Sessions:
     def redeem(self, token: str) -> Session:
         """Use up a link; return a new session or raise ``Unauthenticated``."""
         if self._links.pop(token, 0.0) < self._clock():
-            raise Unauthenticated("this sign-in link was used already or is too old")
+            raise Unauthenticated("this sign-in link was used or is too old; restart the server")
         return self.start(None)
 
     def start(self, key_id: UUID | None) -> Session:
-        """Return a new session of the admin of this machine, or of who has an API key."""
+        """Start a session of this machine's admin, or of the holder of an API key."""
         now = self._clock()
-        self._sessions = {s: one for s, one in self._sessions.items() if one.ends > now}
+        self._sessions = {
+            id_: session for id_, session in self._sessions.items() if session.ends > now
+        }
         session = Session(
             secrets.token_urlsafe(32), key_id, now + SESSION_SECONDS, secrets.token_urlsafe(32)
         )
@@ -107,12 +109,12 @@ class Sessions:
         self._sessions.pop(session.id, None)
 
     def find(self, request: Request) -> Session | None:
-        """Return the session whose cookie came with a request."""
+        """Return the session of a request's cookie, null if there is none."""
         session = self._sessions.get(request.cookies.get(COOKIE, ""))
         return session if session is not None and session.ends > self._clock() else None
 
     async def actor(self, request: Request, app: Remembrancer) -> Actor | None:
-        """Return who is signed in, or nothing. A key that was revoked signs nobody in."""
+        """Return the actor of a session, null without one. A revoked key ends the session."""
         session = self.find(request)
         if session is None:
             return None
@@ -126,13 +128,13 @@ class Sessions:
 
 
 def is_local(request: Request) -> bool:
-    """Say whether the browser runs on this machine, or says so."""
+    """Say whether a request names this machine as its host."""
     host = request.url.hostname or ""
     return host in LOCAL or host.endswith(".localhost")
 
 
 def set_cookie(request: Request, response: Response, session: Session) -> None:
-    """Hand a browser its session; off this machine over HTTPS alone."""
+    """Set the session cookie; from another machine it needs HTTPS."""
     response.set_cookie(
         COOKIE,
         session.id,

@@ -1,4 +1,4 @@
-"""A person's spaces: what they are about, who is in them, and what is shared there."""
+"""Pages about a user's spaces: the list, members, and the memories in a space."""
 
 from typing import Final
 from uuid import UUID
@@ -15,46 +15,51 @@ from remembrancer.web.memories import agent_and_space_names, can_change
 
 router = APIRouter(prefix="/people/{user_id}/spaces")
 
-SHOWN: Final = 30
-_LEFT: Final = "The membership has ended. What was told there still belongs to who told it."
+MAX_FACTS: Final = 30
+"""Memories on the page of a space."""
+_LEFT: Final = "You left the space. Your memories in it are still yours."
 
 
 @router.get("")
 async def list_spaces(request: UserRequest, cursor: str | None = None) -> Response:
-    """List the spaces that the person is a member of."""
-    return await _list(request, cursor)
+    """List the spaces of the user."""
+    return await _render_list(request, cursor)
 
 
-async def _list(
+async def _render_list(
     request: PageRequest,
     cursor: str | None = None,
     form: Form | None = None,
     error: RemembrancerError | None = None,
 ) -> Response:
     page = await request.app.spaces.list(request.user_actor, limit=50, cursor=cursor)
-    status = error.status if error else 200
-    return request.render("spaces/list.html", status, page=page, form=form or Form([]), error=error)
+    return request.render("spaces/list.html", error=error, page=page, form=form or Form())
 
 
 @router.post("")
 async def create(request: UserRequest, form: CheckedForm) -> Response:
-    """Make a space; who makes it is its owner."""
+    """Create a space; the user owns it."""
     try:
-        wanted = made(SpaceCreate, **form.values("name", "description"))
-        space = await request.app.spaces.create(request.user_actor, wanted)
+        space = await request.app.spaces.create(
+            request.user_actor, made(SpaceCreate, **form.values("name", "description"))
+        )
     except RemembrancerError as error:
-        return await _list(request, None, form, error)
-    request.notify(f"{space.name} is made. Add members, so that they see what is shared in it.")
-    return request.redirect(f"{request.base}/spaces/{space.id}")
+        return await _render_list(request, None, form, error)
+    request.notify(f"{space.name} is created. Add members to share memories with them.")
+    return _to_space(request, space.id)
+
+
+def _to_space(request: PageRequest, space_id: UUID) -> Response:
+    return request.redirect(f"{request.base}/spaces/{space_id}")
 
 
 @router.get("/{space_id}")
 async def show(request: UserRequest, space_id: UUID, cursor: str | None = None) -> Response:
-    """Show a space: its members, and what is told in it."""
-    return await _show(request, space_id, cursor=cursor)
+    """Show a space: its members and its memories."""
+    return await _render(request, space_id, cursor=cursor)
 
 
-async def _show(
+async def _render(
     request: PageRequest,
     space_id: UUID,
     *,
@@ -62,129 +67,126 @@ async def _show(
     form: Form | None = None,
     error: RemembrancerError | None = None,
 ) -> Response:
-    services = request.app
-    space = await services.spaces.get(request.user_actor, space_id)
+    app, actor = request.app, request.user_actor
+    space = await app.spaces.get(actor, space_id)
     return request.render(
         "spaces/one.html",
-        error.status if error else 200,
+        error=error,
         space=space,
         manages=may_manage(space.role),
         roles=list(SpaceRole),
-        members=await services.spaces.members(
-            request.user_actor, space_id, limit=100, cursor=cursor
-        ),
-        told=await services.spaces.memories(request.user_actor, space_id, limit=SHOWN),
+        members=await app.spaces.members(actor, space_id, limit=100, cursor=cursor),
+        facts=await app.facts.list(actor, space_id, limit=MAX_FACTS),
         can_change=can_change(request),
-        form=form or Form([]),
-        error=error,
+        form=form or Form(),
         **await agent_and_space_names(request),
     )
 
 
-@router.post("/{space_id}")
-async def change(request: UserRequest, space_id: UUID, form: CheckedForm) -> Response:
-    """Change the name or description of a space."""
-    try:
-        emptied = {"name": "", "description": ""}
-        wanted = made(SpaceUpdate, **emptied | form.values("name", "description"))
-        space = await request.app.spaces.update(request.user_actor, space_id, wanted)
-    except RemembrancerError as error:
-        return await _again(request, space_id, form, error)
-    request.notify(f"{space.name} is saved.")
-    return request.redirect(f"{request.base}/spaces/{space_id}")
-
-
-async def _again(
-    request: PageRequest, space_id: UUID, form: Form, error: RemembrancerError
+async def _render_error(
+    request: PageRequest, space_id: UUID, error: RemembrancerError, form: Form | None = None
 ) -> Response:
-    """Show the space with what is wrong, unless there is no space to show."""
+    """Show the space with the error, unless the space itself is out of reach."""
     if error.status == 403 or (error.status == 404 and error.field != "user_id"):
         raise error
-    return await _show(request, space_id, form=form, error=error)
+    return await _render(request, space_id, form=form, error=error)
+
+
+@router.post("/{space_id}")
+async def update(request: UserRequest, space_id: UUID, form: CheckedForm) -> Response:
+    """Save the name and description of a space."""
+    try:
+        values = {"name": "", "description": ""} | form.values("name", "description")
+        space = await request.app.spaces.update(
+            request.user_actor, space_id, made(SpaceUpdate, **values)
+        )
+    except RemembrancerError as error:
+        return await _render_error(request, space_id, error, form)
+    request.notify(f"{space.name} is saved.")
+    return _to_space(request, space_id)
 
 
 @router.post("/{space_id}/delete", dependencies=[FORM_CHECK])
 async def delete(request: UserRequest, space_id: UUID) -> Response:
-    """Delete an empty space; it can be brought back."""
+    """Delete an empty space; it can be restored."""
     space = await request.app.spaces.get(request.user_actor, space_id)
     try:
         await request.app.spaces.delete(request.user_actor, space_id)
     except RemembrancerError as error:
         if error.status != 409:
             raise
-        return await _show(request, space_id, error=error)
+        return await _render(request, space_id, error=error)
     request.notify(f"{space.name} is deleted.", f"{request.base}/spaces/{space_id}/restore")
     return request.redirect(f"{request.base}/spaces")
 
 
 @router.post("/{space_id}/restore", dependencies=[FORM_CHECK])
 async def restore(request: UserRequest, space_id: UUID) -> Response:
-    """Bring a deleted space back, with its members."""
+    """Restore a deleted space, with its members."""
     space = await request.app.spaces.restore(request.user_actor, space_id)
-    request.notify(f"{space.name} is back.")
-    return request.redirect(f"{request.base}/spaces/{space_id}")
+    request.notify(f"{space.name} is restored.")
+    return _to_space(request, space_id)
 
 
 @router.post("/{space_id}/leave", dependencies=[FORM_CHECK])
 async def leave(request: UserRequest, space_id: UUID) -> Response:
-    """End one's own membership; who was the last one can bring the space back."""
+    """Leave a space; its last member can restore it."""
     space = await request.app.spaces.get(request.user_actor, space_id)
     try:
         await request.app.spaces.leave(request.user_actor, space_id)
     except RemembrancerError as error:
-        return await _again(request, space_id, Form([]), error)
-    alone = space.member_count == 1
-    request.notify(
-        f"{space.name} is deleted: nobody is left in it." if alone else _LEFT,
-        f"{request.base}/spaces/{space_id}/restore" if alone else None,
-    )
+        return await _render_error(request, space_id, error)
+    if space.member_count == 1:
+        text = f"{space.name} is deleted: it has no members left."
+        request.notify(text, f"{request.base}/spaces/{space_id}/restore")
+    else:
+        request.notify(_LEFT)
     return request.redirect(f"{request.base}/spaces")
 
 
 @router.post("/{space_id}/members")
 async def add_member(request: UserRequest, space_id: UUID, form: CheckedForm) -> Response:
-    """Let somebody join, by the id on their profile."""
+    """Add a member, by the id on their profile."""
     try:
-        wanted = made(MemberAdd, **form.values("user_id", "role"))
-        member = await request.app.spaces.add_member(request.user_actor, space_id, wanted)
+        member = await request.app.spaces.add_member(
+            request.user_actor, space_id, made(MemberAdd, **form.values("user_id", "role"))
+        )
     except RemembrancerError as error:
-        return await _again(request, space_id, form, error)
+        return await _render_error(request, space_id, error, form)
     request.notify(f"{member.display_name} is a member now and sees what is shared.")
-    return request.redirect(f"{request.base}/spaces/{space_id}")
+    return _to_space(request, space_id)
 
 
 @router.post("/{space_id}/members/{member_id}")
-async def change_member(
+async def update_member(
     request: UserRequest, space_id: UUID, member_id: UUID, form: CheckedForm
 ) -> Response:
-    """Give a member another role, or hand one's own over."""
+    """Change the role of a member, or hand over one's own role."""
     try:
-        handing = form.get("role") == "hand_over"
-        given = {"role": SpaceRole.OWNER, "hand_over": True} if handing else form.values("role")
-        wanted = made(MemberUpdate, **given)
-        member = await request.app.spaces.update_member(
-            request.user_actor, space_id, member_id, wanted
+        hands_over = form.get("role") == "hand_over"
+        values = {"role": SpaceRole.OWNER, "hand_over": True} if hands_over else form.values("role")
+        member = await request.app.spaces.change_member(
+            request.user_actor, space_id, member_id, made(MemberUpdate, **values)
         )
     except RemembrancerError as error:
-        return await _again(request, space_id, form, error)
-    request.notify(
-        f"{member.display_name} is {'an owner' if may_manage(member.role) else 'a member'} now."
-    )
-    return request.redirect(f"{request.base}/spaces/{space_id}")
+        return await _render_error(request, space_id, error, form)
+    role = "an owner" if may_manage(member.role) else "a member"
+    request.notify(f"{member.display_name} is {role} now.")
+    return _to_space(request, space_id)
 
 
 @router.post("/{space_id}/members/{member_id}/remove")
 async def remove_member(
     request: UserRequest, space_id: UUID, member_id: UUID, form: CheckedForm
 ) -> Response:
-    """End somebody's membership; who did it can take them in again."""
+    """Remove a member; the owner can add them again."""
     try:
         await request.app.spaces.remove_member(request.user_actor, space_id, member_id)
     except RemembrancerError as error:
-        return await _again(request, space_id, form, error)
+        return await _render_error(request, space_id, error, form)
     request.notify(
-        "They are no longer in it, and see nothing of it.",
+        "The member is removed and no longer sees the space.",
         f"{request.base}/spaces/{space_id}/members",
         fields=(("user_id", str(member_id)), ("role", form.get("role") or SpaceRole.MEMBER)),
     )
-    return request.redirect(f"{request.base}/spaces/{space_id}")
+    return _to_space(request, space_id)
