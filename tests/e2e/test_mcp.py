@@ -422,7 +422,9 @@ async def test_a_fault_is_told_without_its_words(
 
     async with Client(create_server(find), mode=mode) as client:
         for call in (client.list_tools(), client.call_tool("memory_recall", {"query": "x"})):
-            with pytest.raises(MCPError, match=r"^internal error; the server's log has the details$"):
+            with pytest.raises(
+                MCPError, match=r"^internal error; the server's log has the details$"
+            ):
                 await call
     assert "test_mcp.py" in caplog.text
     assert not re.search("hush|Lisbon", caplog.text)

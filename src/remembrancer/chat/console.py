@@ -39,12 +39,14 @@ class Console:
         actor, conversation_id = self._location.actor, self._location.conversation_id
         assert conversation_id is not None
         # The agent is the conversation's.
-        turn = await self._app.turns.begin(actor, conversation_id, MessageCreate(content=text))
+        turn = await self._app.conversations.begin_turn(
+            actor, conversation_id, MessageCreate(content=text)
+        )
         model = self._app.language_model
         if model is None:
             return f"{turn.context.stable.text}\n{turn.context.dynamic.text}".rstrip()
         answer = await model.reply(*prompt(turn))
-        await self._app.turns.finish(actor, conversation_id, answer)
+        await self._app.conversations.finish_turn(actor, conversation_id, answer)
         return answer
 
     def _save(self, file: File) -> str:

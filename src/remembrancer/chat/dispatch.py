@@ -99,7 +99,7 @@ class ChatCommands:
         actor = as_actor(user, self._agent_id, entry_point=platform)
         if not isinstance(command, Command) or command.name not in {"pause", "resume"}:
             return Location(actor)
-        conversation = await self._app.conversations.create(
+        conversation = await self._app.conversations.open(
             actor,
             made(
                 ConversationCreate,

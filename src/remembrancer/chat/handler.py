@@ -110,7 +110,7 @@ class CommandHandler:
 
     async def _search(self, location: Location, command: Command) -> Reply:
         query = made(RecallQuery, query=command.text, limit=MAX_HITS, sources=["memory"])
-        answer = await self._app.recalls.recall(location.actor, query)
+        answer = await self._app.memories.recall(location.actor, query)
         if not answer.hits:
             return plain_reply("No memory matches.")
         return Reply(
@@ -152,8 +152,8 @@ class CommandHandler:
 
     async def _delete_all(self, location: Location, command: Command) -> Reply:
         user_id = location.actor.require_user()
-        erasure = self._app.erasure
-        receipt = await erasure.erase_user(location.actor, user_id, memories_only=True)
+        users = self._app.users
+        receipt = await users.erase(location.actor, user_id, memories_only=True)
         code = confirmation(receipt)
         if not receipt.total:
             return plain_reply("Nothing is remembered, so there is nothing to erase.")
@@ -167,9 +167,7 @@ class CommandHandler:
                 f"This erases {counts}, for all your agents. It cannot be undone.",
                 f"To confirm: /memory delete all {code}",
             )
-        receipt = await erasure.erase_user(
-            location.actor, user_id, memories_only=True, dry_run=False
-        )
+        receipt = await users.erase(location.actor, user_id, memories_only=True, dry_run=False)
         return plain_reply(f"Erased: {counts}; {receipt.total} rows in total.")
 
     async def _scope(self, location: Location, command: Command) -> Reply:
@@ -181,7 +179,7 @@ class CommandHandler:
             await preferences.reset(location.actor, user_id, agent_id)
         elif command.text:
             allow = PreferenceUpdate(allow_agent_specific_memory=command.text == Scope.AGENT)
-            await preferences.put(location.actor, user_id, agent_id, allow)
+            await preferences.set(location.actor, user_id, agent_id, allow)
         config = await preferences.scope(location.actor, user_id, agent_id)
         meaning = {
             Scope.AGENT: "only this agent uses what it learns about you",
@@ -193,19 +191,18 @@ class CommandHandler:
     async def _pause(self, location: Location, command: Command) -> Reply:
         if location.conversation_id is None:
             return plain_reply("This chat has no conversation to pause.")
-        paused = command.name == "pause"
-        await self._app.conversations.pause(location.actor, location.conversation_id, paused=paused)
-        return plain_reply(
-            "Paused: this conversation is not remembered until /memory resume."
-            if paused
-            else "Resumed: this conversation is remembered again."
-        )
+        conversations = self._app.conversations
+        if command.name == "resume":
+            await conversations.resume(location.actor, location.conversation_id)
+            return plain_reply("Resumed: this conversation is remembered again.")
+        await conversations.pause(location.actor, location.conversation_id)
+        return plain_reply("Paused: this conversation is not remembered until /memory resume.")
 
     async def _export(self, location: Location, _command: Command) -> Reply:
         user_id = location.actor.require_user()
         lines = [
             json.dumps(line, ensure_ascii=False)
-            async for line in self._app.export.lines(location.actor, user_id)
+            async for line in self._app.users.export(location.actor, user_id)
         ]
         content = "".join(f"{line}\n" for line in lines).encode()
         text = [[Span(f"All your data: {len(lines)} lines.")]]

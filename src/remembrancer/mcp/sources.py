@@ -81,7 +81,7 @@ class StoreSource:
 
     async def document(self, principal: Principal) -> MemoryDocument:
         """Return the memory document."""
-        return await self._app.documents.read(self._for(principal))
+        return await self._app.documents.get(self._for(principal))
 
     async def history(self, principal: Principal, memory_id: str) -> MemoryHistory:
         """Return a memory with its history."""
@@ -89,7 +89,7 @@ class StoreSource:
 
     async def context(self, principal: Principal, query: ContextQuery) -> Context:
         """Return the context for an agent."""
-        return await self._app.contexts.context(self._for(principal), query)
+        return await self._app.conversations.context(self._for(principal), query)
 
     def _for(self, principal: Principal) -> Actor:
         return self._actor.acting_for(principal.user_id, principal.agent_id)

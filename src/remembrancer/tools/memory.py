@@ -302,7 +302,7 @@ class _UserMemory:
     async def _get_memory(
         self, actor: Actor, arguments: ManageUserMemory, _context: ToolContext
     ) -> Result:
-        page = page_of(await self._documents.read(actor), arguments.page)
+        page = page_of(await self._documents.get(actor), arguments.page)
         return page.model_dump(mode="json", exclude=None if page.next_page else {"next_page"})
 
 

@@ -59,7 +59,7 @@ async def set_policy(request: SessionRequest, form: CheckedForm) -> Response:
     if allow is None:
         raise InvalidInput("must be true or false", field="allow")
     policy = PolicyUpdate(allow_agent_specific_memory_globally=allow)
-    await request.app.policies.put(request.actor, policy)
+    await request.app.policies.set(request.actor, policy)
     request.notify(
         "Agent-specific memory is allowed again. Preferences apply as before."
         if allow
@@ -126,7 +126,7 @@ async def audit_log(request: AdminRequest, cursor: str | None = None) -> Respons
     page = None
     try:
         filters = made(AuditFilter, **non_empty(request.query, *_AUDIT_FIELDS))
-        page = await request.app.audit_log.list(request.actor, filters, limit=50, cursor=cursor)
+        page = await request.app.audit.list(request.actor, filters, limit=50, cursor=cursor)
     except RemembrancerError as caught:
         error = caught
     more = request.next_page(page.next_cursor) if page else None

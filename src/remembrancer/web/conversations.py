@@ -65,7 +65,7 @@ async def show(
     if message is not None:
         position = await conversations.position(actor, conversation_id, message)
         before = position + WINDOW // 2
-    messages = await conversations.window(actor, conversation_id, last=WINDOW, before=before)
+    messages = await conversations.messages(actor, conversation_id, last=WINDOW, before=before)
     memories = await request.app.memories.told_in(actor, conversation_id)
     shown_ids = {message.id for message in messages}
     elsewhere = [memory for memory in memories if memory.message_id not in shown_ids]
@@ -87,7 +87,7 @@ async def _chunks(request: PageRequest, conversation_id: UUID) -> list[Chunk]:
     chunks: list[Chunk] = []
     cursor: str | None = None
     while True:
-        page = await request.app.summaries.chunks(
+        page = await request.app.conversations.chunks(
             request.user_actor, conversation_id, limit=LARGEST_PAGE, cursor=cursor
         )
         chunks += page.items

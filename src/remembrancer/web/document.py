@@ -27,7 +27,7 @@ async def show(request: UserRequest) -> Response:
 async def _render(
     request: PageRequest, form: Form, error: RemembrancerError | None = None
 ) -> Response:
-    document = await request.app.documents.read(request.user_actor)
+    document = await request.app.documents.get(request.user_actor)
     return request.render(
         "document.html", error=error, document=document, most=MAX_ITEMS, form=form
     )

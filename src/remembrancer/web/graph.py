@@ -27,7 +27,7 @@ async def show(request: UserRequest, memory_id: str, depth: int = 2) -> Response
     """Draw the memories around one."""
     if depth not in {1, 2}:
         raise InvalidInput("must be 1 or 2", field="depth")
-    around = await request.app.graph.neighbours(
+    around = await request.app.associations.neighbours(
         request.user_actor, memory_id, depth=depth, limit=_MAX_MEMORIES
     )
     return request.render(

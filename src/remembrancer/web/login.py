@@ -23,7 +23,7 @@ async def login(request: Request, token: str) -> Response:
     except Unauthenticated:
         await state.memory.sign_ins.refuse(None, entry_point=ENTRY_POINT)
         raise
-    await state.memory.sign_ins.entered(Actor(Role.ADMIN, entry_point=ENTRY_POINT))
+    await state.memory.sign_ins.start(Actor(Role.ADMIN, entry_point=ENTRY_POINT))
     return _start(request, session, "/")
 
 
@@ -44,9 +44,9 @@ async def sign_in_by_key(request: Request, form: PostedForm) -> Response:
         if actor.role is Role.SERVICE:
             raise Forbidden("a service key is for programs; sign in with an admin or user key")
     except (Unauthenticated, Forbidden) as error:
-        await app.sign_ins.refused(secret, entry_point=ENTRY_POINT)
+        await app.sign_ins.refuse(secret, entry_point=ENTRY_POINT)
         return signed_out(request, error.reason, status=error.status)
-    await app.sign_ins.entered(actor)
+    await app.sign_ins.start(actor)
     session = request.app.state.sessions.start(actor.key_id)
     return _start(request, session, _own_path(form.get("next")))
 

@@ -108,7 +108,7 @@ async def list_memories(request: UserRequest, cursor: str | None = None) -> Resp
 async def _header(request: PageRequest) -> dict[str, Any]:
     """Return what stands above the list: the budget and the number of pending memories."""
     pending, budget = await asyncio.gather(
-        request.app.review.waiting(request.user_actor, limit=1),
+        request.app.review.list(request.user_actor, limit=1),
         request.app.memories.budget(request.user_actor),
     )
     return {"budget": budget, "pending": pending.total}

@@ -29,7 +29,7 @@ async def show(request: UserRequest, memory_id: str) -> Response:
     memory = await request.app.memories.get(request.user_actor, memory_id)
     associations: AssociationPage | None = None
     if memory.status is Status.ACTIVE:
-        associations = await request.app.graph.associations(request.user_actor, memory_id, limit=20)
+        associations = await request.app.associations.list(request.user_actor, memory_id, limit=20)
     return request.render(
         "memories/one.html",
         memory=memory,
@@ -59,7 +59,8 @@ async def restore(request: UserRequest, memory_id: str) -> Response:
 async def pin(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
     """Pin a memory, or unpin it."""
     pinned = form.get("pinned") != "false"
-    memory = await request.app.memories.pin(request.user_actor, memory_id, pinned=pinned)
+    memories = request.app.memories
+    memory = await (memories.pin if pinned else memories.unpin)(request.user_actor, memory_id)
     request.notify("Pinned: the budget never evicts it." if pinned else "Unpinned.")
     return await _changed(request, memory)
 
@@ -96,7 +97,7 @@ async def share(request: UserRequest, memory_id: str, form: CheckedForm) -> Resp
 
 async def _copy_to_space(request: PageRequest, memory_id: str, form: Form) -> Response:
     space_id = made(SpaceId, **form.values("space_id")).space_id
-    result = await request.app.facts.put(request.user_actor, memory_id, space_id, source=SOURCE)
+    result = await request.app.facts.share(request.user_actor, memory_id, space_id, source=SOURCE)
     if result.outcome is Outcome.CREATED:
         undo = f"{request.base}/memories/{result.memory.id}/forget"
         request.notify("Copied to the space. Its members can see the copy.", undo)
@@ -124,7 +125,7 @@ async def preview_erasure(request: UserRequest, memory_id: str) -> Response:
 async def _render_erasure(
     request: PageRequest, memory_id: str, error: InvalidInput | None = None
 ) -> Response:
-    receipt = await request.app.erasure.erase_memory(request.user_actor, memory_id)
+    receipt = await request.app.memories.erase(request.user_actor, memory_id)
     return request.render("memories/erase.html", error=error, memory_id=memory_id, receipt=receipt)
 
 
@@ -134,6 +135,6 @@ async def erase(request: UserRequest, memory_id: str, form: CheckedForm) -> Resp
     if (form.get("confirmation") or "").strip() != memory_id:
         error = InvalidInput("type the id of the memory", field="confirmation")
         return await _render_erasure(request, memory_id, error)
-    await request.app.erasure.erase_memory(request.user_actor, memory_id, dry_run=False)
+    await request.app.memories.erase(request.user_actor, memory_id, dry_run=False)
     request.notify("Erased permanently.")
     return request.redirect(f"{request.base}/memories")

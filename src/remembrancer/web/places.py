@@ -81,7 +81,7 @@ async def update(request: UserRequest, memory_id: str, form: CheckedForm) -> Res
         if (changes.place_name, changes.notes) == (place.subject, place.notes):
             request.notify("Nothing changed.")
         else:
-            await request.app.places.change(request.user_actor, memory_id, changes, source=SOURCE)
+            await request.app.places.update(request.user_actor, memory_id, changes, source=SOURCE)
             request.notify(f"{changes.place_name} is saved as a new version.")
     except RemembrancerError as error:
         return await _render_form(request, form, error, place)

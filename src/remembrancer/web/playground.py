@@ -66,9 +66,9 @@ async def _answer(request: PageRequest) -> Answer:
         as_of["as_of"] = _local_time(query["as_of"], request.user.time_zone)
     agent_id = as_agent_id(query.get("agent"), "agent")
     actor = request.actor.acting_for(request.user.id, agent_id)
-    recall = await request.app.recalls.recall(actor, made(RecallQuery, **values, **as_of))
+    recall = await request.app.memories.recall(actor, made(RecallQuery, **values, **as_of))
     context_query = made(ContextQuery, message=values.get("query"), **as_of)
-    return Answer(recall, await request.app.contexts.context(actor, context_query))
+    return Answer(recall, await request.app.conversations.context(actor, context_query))
 
 
 def _local_time(value: str, zone: str) -> datetime:

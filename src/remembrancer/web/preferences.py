@@ -43,7 +43,7 @@ async def set_all(request: UserRequest, form: CheckedForm) -> Response:
     else:
         scope = _scope(form)
         update = PreferencesUpdate(allow_agent_specific_memory=scope is Scope.AGENT, all=True)
-        result = await preferences.put_many(actor, user_id, update)
+        result = await preferences.set_many(actor, user_id, update)
         preferences_set = labels.plural(result.created + result.changed, "preference")
         request.notify(f"{preferences_set} set to {labels.SCOPES[scope].lower()}.")
     return request.redirect(f"{request.base}/agents")
@@ -61,7 +61,7 @@ async def set_preference(request: UserRequest, agent_id: UUID, form: CheckedForm
     """Set whether an agent keeps private memories."""
     is_private = _scope(form) is Scope.AGENT
     preference = PreferenceUpdate(allow_agent_specific_memory=is_private)
-    await request.app.preferences.put(request.actor, request.user.id, agent_id, preference)
+    await request.app.preferences.set(request.actor, request.user.id, agent_id, preference)
     kind = "private" if is_private else "global"
     return await _card(request, agent_id, f"will now use {kind} memories.")
 

@@ -34,12 +34,12 @@ async def profile(request: UserRequest) -> Response:
 async def _render(
     request: PageRequest, form: Form | None = None, error: RemembrancerError | None = None
 ) -> Response:
-    identity, actor, user_id = request.app.identity, request.actor, request.user.id
+    users, actor, user_id = request.app.users, request.actor, request.user.id
     return request.render(
         "profile.html",
         error=error,
-        links=await identity.links(actor, user_id),
-        merges=await identity.merges(actor, user_id) if actor.role is Role.ADMIN else [],
+        links=await users.links(actor, user_id),
+        merges=await users.merges(actor, user_id) if actor.role is Role.ADMIN else [],
         zones=zones(),
         form=form,
     )
@@ -65,7 +65,7 @@ async def link(request: UserRequest, form: CheckedForm) -> Response:
         owner_id = await _owner_id(request, link)
         if owner_id not in {None, request.user.id}:
             return request.redirect(f"{request.base}/merge?other={owner_id}")
-        await request.app.identity.link(request.actor, request.user.id, link)
+        await request.app.users.link(request.actor, request.user.id, link)
     except RemembrancerError as error:
         return await _render(request, form, error)
     request.notify(f"Linked on {link.platform}.")
@@ -84,7 +84,7 @@ async def _owner_id(request: PageRequest, link: PlatformLink) -> UUID | None:
 async def unlink(request: UserRequest, form: CheckedForm) -> Response:
     """Remove a platform id; the user keeps all memories."""
     link = made(PlatformLink, **form.values("platform", "platform_user_id"))
-    await request.app.identity.unlink(request.actor, request.user.id, link)
+    await request.app.users.unlink(request.actor, request.user.id, link)
     request.notify(f"The link on {link.platform} is removed. All memories stay here.")
     return request.redirect(f"{request.base}/profile")
 
@@ -93,7 +93,7 @@ async def unlink(request: UserRequest, form: CheckedForm) -> Response:
 async def preview_merge(request: UserRequest, other: str = "") -> Response:
     """Show what merging another user into this one would move."""
     other_id = made(MergeRequest, user_id=other.strip()).user_id
-    counts = await request.app.identity.preview_merge(request.actor, request.user.id, other_id)
+    counts = await request.app.users.preview_merge(request.actor, request.user.id, other_id)
     other_user = await request.app.users.get(request.actor, other_id)
     return request.render("merge.html", other=other_user, counts=counts.model_dump())
 
@@ -102,7 +102,7 @@ async def preview_merge(request: UserRequest, other: str = "") -> Response:
 async def merge(request: UserRequest, form: CheckedForm) -> Response:
     """Merge another user into this one."""
     other_id = made(MergeRequest, user_id=form.get("other")).user_id
-    result = await request.app.identity.merge(request.actor, request.user.id, other_id)
+    result = await request.app.users.merge(request.actor, request.user.id, other_id)
     memories = labels.plural(result.counts.memories, "memory", "memories")
     undo = f"{request.base}/merges/{result.undo_id}/undo"
     request.notify(f"The two are one person now; {memories} moved.", undo)
@@ -112,7 +112,7 @@ async def merge(request: UserRequest, form: CheckedForm) -> Response:
 @router.post("/merges/{undo_id}/undo", dependencies=[FORM_CHECK])
 async def undo_merge(request: UserRequest, undo_id: UUID) -> Response:
     """Undo a merge."""
-    merge = await request.app.identity.undo_merge(request.actor, request.user.id, undo_id)
+    merge = await request.app.users.undo_merge(request.actor, request.user.id, undo_id)
     request.notify(f"They are two people again. The other one: {merge.merged_id}")
     return request.redirect(f"{request.base}/profile")
 
@@ -124,7 +124,7 @@ async def preview_erasure(request: UserRequest) -> Response:
 
 
 async def _render_erasure(request: PageRequest, error: InvalidInput | None = None) -> Response:
-    erasure, user_id = request.app.erasure, request.user.id
+    users, user_id = request.app.users, request.user.id
     receipts = {
         what: await users.erase(request.actor, user_id, memories_only=what == "memories")
         for what in ERASABLE
@@ -141,7 +141,7 @@ async def erase(request: UserRequest, form: CheckedForm) -> Response:
     if (form.get("confirmation") or "").strip() != f"erase {what}":
         error = InvalidInput(f"type: erase {what}", field=f"confirm-{what}")
         return await _render_erasure(request, error)
-    receipt = await request.app.erasure.erase_user(
+    receipt = await request.app.users.erase(
         request.actor, request.user.id, dry_run=False, memories_only=what == "memories"
     )
     return request.render("erased.html", receipt=receipt)

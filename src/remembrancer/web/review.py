@@ -37,7 +37,7 @@ async def _render_list(
 ) -> Response:
     return request.render(
         "review/changed.html" if request.partial_target == "waiting" else "review/list.html",
-        page=await request.app.review.waiting(request.user_actor, limit=PAGE_SIZE, cursor=cursor),
+        page=await request.app.review.list(request.user_actor, limit=PAGE_SIZE, cursor=cursor),
         all_chosen=all_chosen,
         **await agent_and_space_names(request),
     )

@@ -76,7 +76,7 @@ async def _render(
         manages=may_manage(space.role),
         roles=list(SpaceRole),
         members=await app.spaces.members(actor, space_id, limit=100, cursor=cursor),
-        facts=await app.facts.list(actor, space_id, limit=MAX_FACTS),
+        facts=await app.spaces.memories(actor, space_id, limit=MAX_FACTS),
         can_change=can_change(request),
         form=form or Form(),
         **await agent_and_space_names(request),
@@ -165,7 +165,7 @@ async def update_member(
     try:
         hands_over = form.get("role") == "hand_over"
         values = {"role": SpaceRole.OWNER, "hand_over": True} if hands_over else form.values("role")
-        member = await request.app.spaces.change_member(
+        member = await request.app.spaces.update_member(
             request.user_actor, space_id, member_id, made(MemberUpdate, **values)
         )
     except RemembrancerError as error:

@@ -33,7 +33,7 @@ async def _render(
         "admin/people.html",
         error=error,
         name=name,
-        matches=await users.named(request.actor, name) if name else None,
+        matches=await users.find_by_name(request.actor, name) if name else None,
         everybody=None
         if name
         else await users.known(request.actor, limit=_PAGE_SIZE, offset=offset),
