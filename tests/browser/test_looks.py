@@ -70,11 +70,11 @@ async def test_somebody_new_is_told_what_will_be_where(site: Site, world: World)
     async with site.visited(new, color_scheme="dark") as page:
         for tab, words in [
             ("memories", "No memories yet"),
-            ("conversations", "Nothing was said yet"),
+            ("conversations", "No conversations yet"),
             ("graph", "No memories yet"),
             ("review", "No pending memories"),
-            ("places", "No place is remembered yet"),
-            ("spaces", "There is no space yet"),
+            ("places", "No places yet"),
+            ("spaces", "No spaces yet"),
             ("document", "Memory as one document"),
         ]:
             path = f"/people/{new.id}/{tab}"

@@ -250,7 +250,7 @@ async def _spaces(walk: Walk, site: Site) -> None:
     await walk.said("Ada is a member now")
     await page.get_by_text("Leave or delete").click()
     await walk.press("Delete")
-    await expect(page.get_by_role("alert")).to_contain_text("lie in the space")
+    await expect(page.get_by_role("alert")).to_contain_text("he space holds memories")
     await walk.stop("space-not-deleted")
     await walk.go(f"{base}/spaces/{walk.world.space}")
     await page.get_by_text("Leave this space").click()

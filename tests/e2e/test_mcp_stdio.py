@@ -94,7 +94,7 @@ async def test_it_shows_what_a_server_shows_to_a_key(
             await client.read_resource(f"remembrancer://memories/{theirs.id}")
         wrong = await client.call_tool("forget_memory", {"memory_id": theirs.id})
         assert wrong.is_error
-        assert "no such memory" in wrong.content[0].text
+        assert "no memory has this id" in wrong.content[0].text
         with pytest.raises(MCPError, match="no such tool"):
             await client.call_tool("explode", {})
         await every_tool(client)

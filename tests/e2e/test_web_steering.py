@@ -29,7 +29,7 @@ async def test_what_waits_is_confirmed_edited_and_rejected_in_bulk(
     assert "4 memories need your review" in await ada_there.get(f"{base(world)}/memories")
     page = await ada_there.get(where)
     assert "4 pending" in page
-    assert page.count("Where it was said") == 4
+    assert page.count("Show the message") == 4
     assert "peanuts" not in await recalled(world, "allergic to peanuts")
     page = await ada_there.post(where, decision="confirm", memory_id=[peanuts, sails])
     assert "2 confirmed." in page
@@ -193,7 +193,7 @@ async def test_people_make_a_space_and_share_in_it(
     assert "Private to you again." in page
     assert "Add a memory" in page
     assert "green tea" not in await bob_there.get(his)
-    assert "lie in the space" in await ada_there.post(f"{one}/delete", 409)
+    assert "the space holds memories" in await ada_there.post(f"{one}/delete", 409)
 
 
 async def test_owners_say_who_is_in_a_space(
