@@ -255,7 +255,9 @@ class Module:
             return self._named(node.id, self.scopes.get(node, scope), modules, seen)
         found: set[Target] = set()
         for child in ast.iter_child_nodes(node):
-            found |= self.mentions(child, self.scopes.get(child, scope), modules, seen)
+            # Only a parameter that is handed on as it stands is followed to the callers.
+            inside = self.mentions(child, self.scopes.get(child, scope), modules, seen)
+            found |= {target for target in inside if isinstance(target, str)}
         return found
 
     def _imported(
@@ -288,7 +290,19 @@ class Module:
                 break
         for value in self._values_of(name, scope):
             found |= self.mentions(value, scope, modules, seen | {(self.name, name)})
+        for function in self._functions.get(name, []):
+            # What a function returns may be any table that stands in it.
+            inside = self.mentions(function, scope, modules, seen | {(self.name, name)})
+            found |= {target for target in inside if isinstance(target, str)}
         return found
+
+    @cached_property
+    def _functions(self) -> dict[str, list[ast.AST]]:
+        functions: dict[str, list[ast.AST]] = {}
+        for node in self.tree.body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                functions.setdefault(node.name, []).append(node)
+        return functions
 
     def _parameter(self, function: ast.AST, name: str) -> Parameter:
         names = _parameters(function)
