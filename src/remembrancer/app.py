@@ -108,9 +108,7 @@ class Remembrancer:
         forget = embedder.forget if isinstance(embedder, CachedQueries) else None
         erasure = Erasure(database, afterwards=forget)
         associations = AssociationWriter(settings.recall.near_duplicate)
-        memories = Memories(
-            database, search, pipeline, budget, limits, self.reads, self.guard, associations
-        )
+        memories = Memories(backend, pipeline, budget, associations)
         recall = Recall(backend, embedder, self.access_counts)
         self.summaries = Summaries(
             database,
@@ -134,13 +132,9 @@ class Remembrancer:
         self.memories = MemoryOperations(memories, recall, self.facts, erasure)
         self.review = Reviews(database, search, budget, memories, self.guard, limits, self.reads)
         self.associations = Associations(backend, associations)
-        self.places = Places(database, memories, self.guard, self.reads)
-        self.documents = Documents(
-            database, search, pipeline, limits, self.guard, self.reads, associations
-        )
-        self.records = Records(
-            database, search, pipeline, budget, limits, self.guard, self.reads, recall
-        )
+        self.places = Places(backend, memories)
+        self.documents = Documents(backend, pipeline, associations)
+        self.records = Records(backend, pipeline, budget, recall)
         self.conversations = ConversationOperations(conversations, erasure)
         self.users = UserOperations(
             Users(backend), Identity(database), Export(database, self.reads), erasure

@@ -46,7 +46,7 @@ class MemoryOperations:
         self.remember_many = memories.remember_many
         self.recall = recall.recall
         self.list = memories.list
-        self.told_in = memories.told_in
+        self.in_conversation = memories.in_conversation
         self.get = memories.get
         self.update = memories.update
         self.forget = memories.forget

@@ -26,7 +26,7 @@ from remembrancer import (
     User,
     as_actor,
 )
-from remembrancer.memories import repository
+from remembrancer.memories import mentions, versions
 
 OWNED = (
     "memories",
@@ -142,14 +142,12 @@ async def test_versions_and_mentions_of_foreign_memories_are_hidden(
     [(foreign,)] = rows("SELECT id FROM memories WHERE owner_id = %s", bob.id)
     actor = Actor(Role.USER, user_id=ada.id)
     async with filled.database.transaction(actor) as (connection, _):
-        versions, mentions = await repository.history(connection, bob.id, foreign)
-        assert not versions
-        assert not mentions
+        assert not await versions.history(connection, bob.id, foreign)
+        assert not await mentions.latest(connection, bob.id, foreign)
     with row_security_off():
         async with filled.database.transaction(actor) as (connection, _):
-            versions, mentions = await repository.history(connection, bob.id, foreign)
-            assert versions
-            assert mentions
+            assert await versions.history(connection, bob.id, foreign)
+            assert await mentions.latest(connection, bob.id, foreign)
 
 
 async def _tables_with_an_owner() -> AsyncIterator[tuple[str, bool, bool, str]]:

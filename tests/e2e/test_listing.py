@@ -51,11 +51,11 @@ async def test_what_came_up_in_a_conversation_is_known_after_an_edit(
         )
     await memory.memories.update(actor, written.memory.id, MemoryUpdate(content="Loves tea."))
     await memory.remember("Something else.", user=ada)
-    told = await memory.memories.told_in(actor, talk)
+    told = await memory.memories.in_conversation(actor, talk)
     assert [(one.memory.content, one.message_id) for one in told] == [
         ("Loves tea.", first),
         ("Loves tea.", second),
     ]
-    assert await memory.memories.told_in(as_actor(bob), talk) == []
+    assert await memory.memories.in_conversation(as_actor(bob), talk) == []
     await memory.memories.forget(actor, written.memory.id)
-    assert await memory.memories.told_in(actor, talk) == []
+    assert await memory.memories.in_conversation(actor, talk) == []

@@ -10,16 +10,16 @@ from remembrancer import InvalidInput, Kind, MemoryCreate, NotFound, Outcome, Sc
 from remembrancer.access import EffectiveScope, Placement, Visibility
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories import rules
-from remembrancer.memories.dedup import Candidate, Known, Verdict, judge
+from remembrancer.memories.dedup import Candidate, ExistingMemories, Verdict, judge
 
 ADA, AGENT, SPACE = uuid4(), uuid4(), uuid4()
 IN_AGENT = EffectiveScope(Scope.AGENT, ScopeSource.AGENT_DEFAULT)
 IN_GLOBAL = EffectiveScope(Scope.GLOBAL, ScopeSource.ADMIN_OVERRIDE)
 
 
-def _resolve(*, user=ADA, agent=AGENT, effective=IN_AGENT, **fields):
+def _destination(*, user=ADA, agent=AGENT, effective=IN_AGENT, **fields):
     statement = MemoryCreate(content="x", **fields)
-    return rules.resolve(statement, user_id=user, agent_id=agent, effective=effective)
+    return rules.destination(statement, user_id=user, agent_id=agent, effective=effective)
 
 
 def test_every_kind_has_a_default_importance() -> None:
@@ -42,37 +42,37 @@ def test_one_s_own_memory_goes_where_the_effective_scope_says(
     wanted, effective, agent, changed
 ) -> None:
     """Agent scope that is not in effect is stored globally, and the answer says so."""
-    found = _resolve(scope=wanted, effective=effective)
-    assert found.place == Placement(ADA, agent)
-    assert (found.changed, found.source) == (changed, effective.source)
+    result = _destination(scope=wanted, effective=effective)
+    assert result.placement == Placement(ADA, agent)
+    assert (result.changed, result.source) == (changed, effective.source)
 
 
 def test_without_an_agent_a_memory_is_global() -> None:
     """Nobody asked through an agent, so no agent alone has it."""
-    found = _resolve(agent=None, effective=None)
-    assert (found.place, found.scope, found.source) == (Placement(ADA), Scope.GLOBAL, None)
+    result = _destination(agent=None, effective=None)
+    assert (result.placement, result.scope, result.source) == (Placement(ADA), Scope.GLOBAL, None)
 
 
 def test_shared_knowledge_belongs_to_nobody() -> None:
     """Whoever writes it; for every agent, unless agent scope is asked for."""
-    assert _resolve(shared=True).place == Placement(SHARED_OWNER)
-    assert _resolve(shared=True, user=None).place == Placement(SHARED_OWNER)
-    assert _resolve(shared=True, scope="agent").place == Placement(SHARED_OWNER, AGENT)
+    assert _destination(shared=True).placement == Placement(SHARED_OWNER)
+    assert _destination(shared=True, user=None).placement == Placement(SHARED_OWNER)
+    assert _destination(shared=True, scope="agent").placement == Placement(SHARED_OWNER, AGENT)
 
 
 def test_a_fact_of_a_space_is_usable_by_every_agent() -> None:
     """Its place is the space, whatever namespace its author's own memories go to."""
     for visibility in Visibility:
-        place = _resolve(space_id=SPACE, visibility=visibility).place
-        assert place == Placement(ADA, None, SPACE, visibility)
+        placement = _destination(space_id=SPACE, visibility=visibility).placement
+        assert placement == Placement(ADA, None, SPACE, visibility)
 
 
 def test_what_cannot_be_placed_is_refused_by_name() -> None:
     """Agent scope needs an agent, and a private memory a person."""
     with pytest.raises(InvalidInput, match="agent_id"):
-        _resolve(agent=None, scope="agent", effective=None)
+        _destination(agent=None, scope="agent", effective=None)
     with pytest.raises(InvalidInput, match="user_id"):
-        _resolve(user=None, effective=None)
+        _destination(user=None, effective=None)
 
 
 def test_a_statement_is_its_words_and_its_interval() -> None:
@@ -152,22 +152,22 @@ def test_only_fillers_may_differ_between_near_duplicates(one: str, other: str, s
 HERE, ELSEWHERE = Placement(ADA), Placement(ADA, AGENT)
 
 
-def _candidate(content: str, *, vector=(1.0, 0.0), place=HERE, subject=None, **fields):
+def _candidate(content: str, *, vector=(1.0, 0.0), placement=HERE, subject=None, **fields):
     return Candidate(
         content=content,
-        place=place,
+        placement=placement,
         kind=fields.get("kind", Kind.FACT),
         interval=fields.get("interval", (None, None)),
         hash=rules.statement_hash(content, None, None),
         vector=np.array(vector, dtype=np.float32),
         subject_key=subject,
-        insists=fields.get("insists", False),
+        allow_similar=fields.get("allow_similar", False),
     )
 
 
-def _judged(*candidates: Candidate, known: Known | None = None) -> list[Verdict]:
+def _judged(*candidates: Candidate, known: ExistingMemories | None = None) -> list[Verdict]:
     ids = [f"new{n}" for n in range(len(candidates))]
-    return judge(candidates, known or Known(), ids, 0.95)
+    return judge(candidates, known or ExistingMemories(), ids, 0.95)
 
 
 def test_a_batch_is_held_against_itself() -> None:
@@ -197,7 +197,7 @@ def test_near_is_only_what_lies_in_the_same_place_kind_and_interval(other) -> No
 
 def test_a_near_duplicate_is_a_mention_unless_a_telling_word_differs() -> None:
     """Similar vectors are not enough: numbers and negations must agree."""
-    known = Known(near={0: ("old", "The gate is 12"), 1: ("old", "The gate is 12")})
+    known = ExistingMemories(near={0: ("old", "The gate is 12"), 1: ("old", "The gate is 12")})
     verdicts = _judged(
         _candidate("gate is really 12", vector=(0.0, 1.0)),
         _candidate("The gate is 13", vector=(0.0, 1.0)),
@@ -208,11 +208,11 @@ def test_a_near_duplicate_is_a_mention_unless_a_telling_word_differs() -> None:
 
 def test_a_known_subject_is_suggested_unless_the_writer_insists() -> None:
     """Neither a duplicate nor new: perhaps an update of what is there."""
-    known = Known(subjects={(HERE, "ada"): "old"})
+    known = ExistingMemories(subjects={(HERE, "ada"): "old"})
     verdicts = _judged(
         _candidate("Ada is 31", subject="ada"),
-        _candidate("Ada plays chess", vector=(0.0, 1.0), subject="ada", insists=True),
-        _candidate("Ada sings", vector=(0.5, 0.5), subject="ada", place=ELSEWHERE),
+        _candidate("Ada plays chess", vector=(0.0, 1.0), subject="ada", allow_similar=True),
+        _candidate("Ada sings", vector=(0.5, 0.5), subject="ada", placement=ELSEWHERE),
         known=known,
     )
     assert verdicts == [

@@ -48,9 +48,9 @@ def test_a_refusal_names_the_field_of_the_place() -> None:
     bare = PlaceCreate(place_id="x", place_name="Home")
     noted = PlaceCreate(place_id="x", place_name="Home", notes="here")
     wrong = InvalidInput("is wrong", field="content", guard=[1])
-    assert places.in_its_words(wrong, bare).field == "place_name"
-    assert places.in_its_words(wrong, noted).field == "notes"
-    assert places.in_its_words(wrong, noted).extra == {"guard": [1]}
+    assert places.place_error(wrong, bare).field == "place_name"
+    assert places.place_error(wrong, noted).field == "notes"
+    assert places.place_error(wrong, noted).extra == {"guard": [1]}
 
 
 @pytest.mark.parametrize("place_id", ["", " ", "\x00", "\ud800", "x" * 256])

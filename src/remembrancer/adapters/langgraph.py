@@ -119,7 +119,7 @@ class RemembrancerStore(BaseStore):
             actor,
             (SHELF, *op.namespace_prefix),
             query=op.query,
-            wanted=(lambda metadata: matches(metadata["value"], wanted)) if wanted else None,
+            matches=(lambda metadata: matches(metadata["value"], wanted)) if wanted else None,
             limit=op.limit,
             offset=op.offset,
             refresh=op.refresh_ttl,

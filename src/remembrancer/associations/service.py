@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -168,7 +168,7 @@ class Associations:
 
 
 async def _active(connection: AsyncConnection, actor: Actor, memory_id: str) -> MemoryRow | None:
-    row: Any = await memories.find(connection, actor, memory_id)
+    row = await memories.find(connection, actor, memory_id)
     return row if row is not None and row.status == Status.ACTIVE else None
 
 

@@ -13,9 +13,8 @@ from remembrancer.associations import repository, rules
 from remembrancer.associations.rows import AssociationRow
 from remembrancer.associations.rules import MemoryKey
 from remembrancer.errors import InvalidInput, NotFound
-from remembrancer.memories import leaving
-from remembrancer.memories.dedup import Verdict
-from remembrancer.memories.rules import Resolved
+from remembrancer.memories import repository as memories
+from remembrancer.memories.drafts import WriteResult
 from remembrancer.memories.schemas import AssociationCreate, MemoryCreate, Outcome, Suggestion
 
 SUGGESTION_BATCH: Final = 20
@@ -52,7 +51,7 @@ class AssociationWriter:
         sources = sorted({request.owner_id for request in requests})
         for owner_id in sources:
             ids = {request.memory_id for request in requests if request.owner_id == owner_id}
-            await leaving.check_may_add(connection, owner_id, ids)
+            await memories.check_membership(connection, owner_id, ids)
         targets = {request.association.target_id for request in requests}
         rows = _rows(requests, await repository.owners(connection, actor, targets))
         written = await repository.put(connection, rows)
@@ -73,21 +72,19 @@ class AssociationWriter:
         connection: AsyncConnection,
         actor: Actor,
         statements: Sequence[MemoryCreate],
-        results: Sequence[tuple[Verdict, Resolved]],
+        results: Sequence[WriteResult],
     ) -> None:
         """Add the associations of statements, from the memories they became."""
         requests = [
             AssociationRequest(
-                resolved.place.owner_id,
-                verdict.memory_id,
+                result.owner_id,
+                result.memory_id,
                 association,
                 f"memories.{n}.associations.{m}.target_id",
             )
-            for n, (statement, (verdict, resolved)) in enumerate(
-                zip(statements, results, strict=True)
-            )
+            for n, (statement, result) in enumerate(zip(statements, results, strict=True))
             for m, association in enumerate(statement.associations)
-            if verdict.outcome is not Outcome.SIMILAR
+            if result.outcome is not Outcome.SIMILAR
         ]
         await self.add(connection, actor, requests)
 
@@ -109,14 +106,14 @@ class AssociationWriter:
         self,
         connection: AsyncConnection,
         actor: Actor,
-        results: Sequence[tuple[Verdict, Resolved]],
+        results: Sequence[WriteResult],
     ) -> list[list[Suggestion]]:
         """Return suggestions for each result: for new memories, unless there are many."""
-        keys = [(resolved.place.owner_id, verdict.memory_id) for verdict, resolved in results]
+        keys = [(result.owner_id, result.memory_id) for result in results]
         created = [
             key
-            for key, (verdict, _) in zip(keys, results, strict=True)
-            if verdict.outcome is Outcome.CREATED and len(results) <= SUGGESTION_BATCH
+            for key, result in zip(keys, results, strict=True)
+            if result.outcome is Outcome.CREATED and len(results) <= SUGGESTION_BATCH
         ]
         suggestions: dict[MemoryKey, list[Suggestion]] = {}
         for owner_id in sorted({owner_id for owner_id, _ in created}):
@@ -124,8 +121,8 @@ class AssociationWriter:
             by_id = await self.suggest(connection, actor, owner_id, ids)
             suggestions |= {(owner_id, memory_id): given for memory_id, given in by_id.items()}
         return [
-            suggestions.get(key, []) if verdict.outcome is Outcome.CREATED else []
-            for key, (verdict, _) in zip(keys, results, strict=True)
+            suggestions.get(key, []) if result.outcome is Outcome.CREATED else []
+            for key, result in zip(keys, results, strict=True)
         ]
 
 

@@ -1,44 +1,46 @@
-"""The rows of a memory document."""
+"""Memories in a document, and what a user has of a document to import."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import select, text
+from sqlalchemy import ColumnElement, TextClause, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.access import Actor, viewer_binds
+from remembrancer.access import Actor
+from remembrancer.db.rows import all_rows
 from remembrancer.db.tables import memories, memory_versions
-from remembrancer.memories.repository import VISIBLE, Rows
+from remembrancer.memories.repository import visible_to
+from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import Status
 
-_COLUMN = memories.c
-_IN_USE = (Status.ACTIVE.value, Status.INACTIVE.value)
+_COLUMN: Final = memories.c
+_SHOWN: Final = (Status.ACTIVE.value, Status.INACTIVE.value)
+"""Statuses of memories in the document."""
 
 
-async def rows(connection: AsyncConnection, actor: Actor) -> Rows:
-    """Return what is in the document of the actor's user, in the order it was added."""
-    statement = (
+async def rows(connection: AsyncConnection, actor: Actor) -> Sequence[MemoryRow]:
+    """Return the memories in the document of the actor's user, in the order they were added."""
+    query = (
         select(memories)
-        .where(*_own(actor), _COLUMN.status.in_(_IN_USE))
+        .where(*_own(actor), _COLUMN.status.in_(_SHOWN))
         .order_by(_COLUMN.created_at, _COLUMN.id)
     )
-    found: Rows = (await connection.execute(statement)).all()
-    return found
+    return await all_rows(connection, MemoryRow, query)
 
 
-async def taken(connection: AsyncConnection, owner_id: UUID, ids: Sequence[str]) -> set[str]:
-    """Return which of these ids an owner uses, for whatever."""
-    statement = select(_COLUMN.id).where(_COLUMN.owner_id == owner_id, _COLUMN.id.in_(ids))
-    return set((await connection.execute(statement)).scalars())
+async def used_ids(connection: AsyncConnection, owner_id: UUID, ids: Sequence[str]) -> set[str]:
+    """Return which of these ids memories of an owner have."""
+    query = select(_COLUMN.id).where(_COLUMN.owner_id == owner_id, _COLUMN.id.in_(ids))
+    return set((await connection.execute(query)).scalars())
 
 
-async def words(
+async def contents(
     connection: AsyncConnection, actor: Actor, ids: Sequence[str]
 ) -> dict[str, set[str]]:
-    """Return all that memories by these ids say or said, in any status, if the actor sees them."""
+    """Return the contents of all versions of visible memories, in any status, by memory id."""
     version = memory_versions.c
-    statement = (
+    query = (
         select(version.memory_id, version.content)
         .join(
             memories,
@@ -46,35 +48,34 @@ async def words(
         )
         .where(*_own(actor), _COLUMN.id.in_(ids))
     )
-    found: dict[str, set[str]] = {}
-    for row in await connection.execute(statement):
-        found.setdefault(row.memory_id, set()).add(row.content)
-    return found
+    by_id: dict[str, set[str]] = {}
+    for row in await connection.execute(query):
+        by_id.setdefault(row.memory_id, set()).add(row.content)
+    return by_id
 
 
-async def hashes(connection: AsyncConnection, actor: Actor, wanted: Sequence[bytes]) -> set[bytes]:
-    """Return which of these statements the actor's user has, in use or set aside."""
-    statement = select(_COLUMN.content_hash).where(
-        *_own(actor), _COLUMN.status.in_(_IN_USE), _COLUMN.content_hash.in_(wanted)
+async def known_hashes(
+    connection: AsyncConnection, actor: Actor, hashes: Sequence[bytes]
+) -> set[bytes]:
+    """Return which of these statement hashes memories in the document have."""
+    query = select(_COLUMN.content_hash).where(
+        *_own(actor), _COLUMN.status.in_(_SHOWN), _COLUMN.content_hash.in_(hashes)
     )
-    return {bytes(one) for one in (await connection.execute(statement)).scalars()}
+    return {bytes(value) for value in (await connection.execute(query)).scalars()}
 
 
-async def spots(connection: AsyncConnection, actor: Actor, place_ids: Sequence[str]) -> Rows:
+async def places(
+    connection: AsyncConnection, actor: Actor, place_ids: Sequence[str]
+) -> Sequence[MemoryRow]:
     """Return the user's active places by these ids, the first of several scopes first."""
-    statement = (
-        select(_COLUMN.id, _COLUMN.place_id)
+    query = (
+        select(memories)
         .where(*_own(actor), _COLUMN.status == Status.ACTIVE, _COLUMN.place_id.in_(place_ids))
         .order_by(_COLUMN.created_at, _COLUMN.id)
     )
-    found: Rows = (await connection.execute(statement)).all()
-    return found
+    return await all_rows(connection, MemoryRow, query)
 
 
-def _own(actor: Actor) -> Sequence[Any]:
-    """Return the conditions for what is the user's own, outside spaces, in scopes they read."""
-    return (
-        text(VISIBLE).bindparams(**viewer_binds(actor)),
-        _COLUMN.owner_id == actor.user_id,
-        _COLUMN.space_id.is_(None),
-    )
+def _own(actor: Actor) -> Sequence[ColumnElement[Any] | TextClause]:
+    """Return the conditions of the user's own memories, outside spaces, in scopes they read."""
+    return (visible_to(actor), _COLUMN.owner_id == actor.user_id, _COLUMN.space_id.is_(None))

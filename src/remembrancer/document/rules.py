@@ -1,10 +1,9 @@
-"""What the document is of rows, and what an import of one adds. Pure."""
+"""The document of a user's memories, and the plan of an import. Pure."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from remembrancer.document.schemas import (
@@ -14,84 +13,86 @@ from remembrancer.document.schemas import (
     MemoryMetadata,
     PlacePoi,
 )
-from remembrancer.memories.rules import Said, statement_hash
+from remembrancer.memories.rows import MemoryRow
+from remembrancer.memories.rules import MentionSource, statement_hash
 from remembrancer.memories.schemas import MemoryCreate, Status
 from remembrancer.places import rules as places
+from remembrancer.places.rows import PlaceMentionRow
 from remembrancer.places.schemas import PlaceCreate
 
 
 def document(
-    rows: Sequence[Any], mentions: Mapping[str, Sequence[Any]], since: datetime
+    rows: Sequence[MemoryRow], mentions: Mapping[str, Sequence[PlaceMentionRow]], since: datetime
 ) -> MemoryDocument:
-    """Return the document of memories (rows, in order) and the mentions of those with a place.
+    """Return the document of memories, in order, with the mentions of places by memory id.
 
-    ``since`` is when the document was last written if nothing is in it. A place that lies in
-    several scopes is one, as the first of them has it, with the mentions of all.
+    ``since`` is the time of an empty document. A place in several scopes is one, as the first of
+    them has it, with the mentions of all.
     """
     facts = [_fact(row) for row in rows if row.place_id is None]
-    spots: dict[str, list[Any]] = {}
+    by_place: dict[str, list[MemoryRow]] = {}
     for row in rows:
         if row.place_id is not None and row.status == Status.ACTIVE:
-            spots.setdefault(row.place_id, []).append(row)
-    written = [row.updated_at for row in rows]
-    written += [said.mentioned_at for some in mentions.values() for said in some]
+            by_place.setdefault(row.place_id, []).append(row)
+    times = [row.updated_at for row in rows]
+    times += [mention.mentioned_at for of_place in mentions.values() for mention in of_place]
     return MemoryDocument(
         facts=facts,
-        placer_user_datapoints=[_poi(same, mentions) for same in spots.values()],
+        placer_user_datapoints=[_poi(same, mentions) for same in by_place.values()],
         metadata=MemoryMetadata(
-            last_updated=max(written, default=since),
+            last_updated=max(times, default=since),
             total_facts=len(facts),
             total_active_facts=sum(fact.is_active for fact in facts),
-            total_pois=len(spots),
+            total_pois=len(by_place),
             token_count=sum(row.tokens for row in rows),
         ),
     )
 
 
-def _fact(row: Any) -> MemoryFact:
+def _fact(row: MemoryRow) -> MemoryFact:
     return MemoryFact(
         id=row.id,
         content=row.content,
         added_at=row.created_at,
         source_conversation_id=row.conversation_id,
         source_message_id=row.message_id,
-        is_active=row.status == Status.ACTIVE,
+        is_active=row.in_use,
     )
 
 
-def _poi(same: Sequence[Any], mentions: Mapping[str, Sequence[Any]]) -> PlacePoi:
-    said = [one for row in same for one in mentions.get(row.id, ())]
-    first = same[0]
+def _poi(rows: Sequence[MemoryRow], mentions: Mapping[str, Sequence[PlaceMentionRow]]) -> PlacePoi:
+    all_mentions = [mention for row in rows for mention in mentions.get(row.id, ())]
+    first = rows[0]
     return PlacePoi(
-        place_id=first.place_id,
-        place_name=first.subject,
+        place_id=first.place_id or "",
+        place_name=first.subject or "",
         notes=places.notes_of(first),
-        mentioned_in=places.by_conversation(sorted(said, key=lambda one: one.mentioned_at)),
+        mentioned_in=places.by_conversation(sorted(all_mentions, key=lambda m: m.mentioned_at)),
         added_at=first.created_at,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One memory of a document that is imported; ``path`` is where it stands there."""
+    """A memory of a document to import; ``path`` is its position there."""
 
     path: str
     id: str | None
     statement: MemoryCreate
     at: datetime
     status: Status
-    mentions: Sequence[Said]
+    mentions: Sequence[MentionSource]
 
     @property
     def hash(self) -> bytes:
-        """What makes it the same statement as another."""
+        """The statement hash."""
         return statement_hash(self.statement.content, None, None, self.statement.place_id)
 
 
 def items(sent: DocumentImport, now: datetime) -> list[Item]:
     """Return the memories of a document: active facts, inactive ones, then places.
 
-    Nothing was added later than ``now``, whatever other clocks say.
+    Times after ``now``, which other clocks may have, become ``now``.
     """
     facts = [
         Item(
@@ -127,7 +128,7 @@ def items(sent: DocumentImport, now: datetime) -> list[Item]:
 
 
 def own_id(foreign: str) -> str | None:
-    """Return the id that a memory keeps of one another system gave: itself, a UUID's digits."""
+    """Return the id that a memory can have of one from elsewhere: itself, or a UUID's digits."""
     if foreign.isascii() and foreign.isalnum():
         return foreign
     try:
@@ -137,70 +138,72 @@ def own_id(foreign: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What a user has already, of what a document is about.
+class ExistingMemories:
+    """What a user has of a document to import."""
 
-    ``words`` are, by id, all the contents that a memory has or had; ``taken`` all ids that are
-    in use; ``hashes`` the statements; ``spots`` the memory of each place id, and ``said`` its
-    mentions.
-    """
-
-    words: Mapping[str, Collection[str]]
-    taken: Collection[str]
+    contents: Mapping[str, Collection[str]]
+    """The contents of all versions of a memory, by id."""
+    used_ids: Collection[str]
     hashes: Collection[bytes]
-    spots: Mapping[str, str]
-    said: Mapping[str, Sequence[Said]]
+    """Statement hashes."""
+    places: Mapping[str, str]
+    """The memory of a place, by place id."""
+    mentions: Mapping[str, Sequence[MentionSource]]
+    """Mentions of a place, by place id."""
 
 
 @dataclass(slots=True)
 class Plan:
-    """What an import adds. ``adding`` names the id that each keeps, if it can."""
+    """The memories that an import adds, each with the id that it keeps, or None."""
 
     adding: list[tuple[str | None, Item]] = field(default_factory=list)
     facts_known: int = 0
     pois_known: int = 0
-    mentions: list[tuple[str, Said]] = field(default_factory=list)
+    mentions: list[tuple[str, MentionSource]] = field(default_factory=list)
 
     @property
-    def missing(self) -> set[str]:
-        """Contents that are to be stored, and so must be searchable."""
+    def contents(self) -> set[str]:
+        """Contents to store, which must be made searchable."""
         return {item.statement.content for _, item in self.adding}
 
 
-def plan(wanted: Sequence[Item], known: Known) -> Plan:
-    """Return what of a document is not there.
+def plan(items: Sequence[Item], existing: ExistingMemories) -> Plan:
+    """Return what of a document the user does not have.
 
-    A fact is there if its id says, or once said, the same, or if another memory says it now. So
-    an old document takes no update back, and what was forgotten stays so.
+    They have a fact if a version of the memory with its id says the same, or if another memory
+    says it now. So an old document undoes no update, and forgotten memories stay forgotten.
     """
-    planned = Plan()
-    taken, hashes = set(known.taken), set(known.hashes)
-    for item in wanted:
+    plan = Plan()
+    used_ids, hashes = set(existing.used_ids), set(existing.hashes)
+    for item in items:
         if item.statement.place_id is not None:
             continue
-        kept = own_id(item.id or "")
-        if item.statement.content in known.words.get(kept or "", ()) or item.hash in hashes:
-            planned.facts_known += 1
+        memory_id = own_id(item.id or "")
+        known_contents = existing.contents.get(memory_id or "", ())
+        if item.statement.content in known_contents or item.hash in hashes:
+            plan.facts_known += 1
             continue
-        kept = None if kept in taken else kept
-        planned.adding.append((kept, item))
+        if memory_id in used_ids:
+            memory_id = None
+        plan.adding.append((memory_id, item))
         hashes.add(item.hash)
-        taken |= {kept} if kept else set()
-    _plan_places(planned, [item for item in wanted if item.statement.place_id], known)
-    return planned
+        if memory_id is not None:
+            used_ids.add(memory_id)
+    _plan_places(plan, [item for item in items if item.statement.place_id], existing)
+    return plan
 
 
-def _plan_places(planned: Plan, wanted: Sequence[Item], known: Known) -> None:
-    spots: dict[str, list[Item]] = {}
-    for item in wanted:
-        spots.setdefault(item.statement.place_id or "", []).append(item)
-    for place_id, same in spots.items():
-        said = [mention for item in same for mention in item.mentions]
+def _plan_places(plan: Plan, items: Sequence[Item], existing: ExistingMemories) -> None:
+    by_place: dict[str, list[Item]] = {}
+    for item in items:
+        by_place.setdefault(item.statement.place_id or "", []).append(item)
+    for place_id, same in by_place.items():
+        mentions = [mention for item in same for mention in item.mentions]
         first = same[0]
-        if memory_id := known.spots.get(place_id):
-            planned.pois_known += 1
-            more = Counter(said) - Counter(known.said.get(place_id, ()))
-            planned.mentions += [(memory_id, mention) for mention in more.elements()]
+        if memory_id := existing.places.get(place_id):
+            plan.pois_known += 1
+            new = Counter(mentions) - Counter(existing.mentions.get(place_id, ()))
+            plan.mentions += [(memory_id, mention) for mention in new.elements()]
         else:
-            whole = Item(first.path, None, first.statement, first.at, first.status, said)
-            planned.adding.append((None, whole))
+            whole = Item(first.path, None, first.statement, first.at, first.status, mentions)
+            plan.adding.append((None, whole))

@@ -100,7 +100,7 @@ class ExtractedFactWriter:
                 [one.searchable for _, one in new],
                 SOURCE,
             )
-            kept += sum(verdict.outcome is Outcome.CREATED for verdict, _ in written)
+            kept += sum(result.outcome is Outcome.CREATED for result in written)
         return kept
 
     def _waits(self, one: Found) -> bool:
@@ -127,7 +127,7 @@ class ExtractedFactWriter:
             # Another memory says exactly this: a mention of that one is all there is to store.
             return False
         await audit.note(connection, actor, "memory.update", [row.id], owner_id=row.owner_id)
-        await self._budget.keep(connection, actor, row.owner_id, [row.id])
+        await self._budget.enforce(connection, actor, row.owner_id, [row.id])
         return True
 
 

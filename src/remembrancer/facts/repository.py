@@ -5,14 +5,16 @@ from typing import Any
 from uuid import UUID
 
 from pydantic import TypeAdapter
-from sqlalchemy import Row, select, text, tuple_
+from sqlalchemy import select, text, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor, viewer_binds
+from remembrancer.db.rows import all_rows
 from remembrancer.db.tables import memories
 from remembrancer.errors import InvalidInput
 from remembrancer.facts.schemas import Fact
 from remembrancer.memories import repository, views
+from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import (
     Memory,
     Status,
@@ -54,14 +56,14 @@ async def in_order(
     )
     if cursor is not None:
         statement = statement.where(tuple_(*order) > tuple_(*_position(cursor)))
-    rows = (await connection.execute(statement)).all()
+    rows = await all_rows(connection, MemoryRow, statement)
     return Page(
         items=[as_fact(views.memory(row), actor.user_id) for row in rows[:limit]],
         next_cursor=_cursor(rows[limit - 1]) if len(rows) > limit else None,
     )
 
 
-def _cursor(row: Row[Any]) -> str:
+def _cursor(row: MemoryRow) -> str:
     return to_cursor("facts", row.created_at.isoformat(), str(row.owner_id), row.id)
 
 

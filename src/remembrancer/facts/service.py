@@ -1,10 +1,9 @@
 """Memories in a space: private to their author until they share them."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-from sqlalchemy import Row, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
@@ -12,11 +11,11 @@ from remembrancer.access import Actor, Visibility, may_change
 from remembrancer.associations import repository as associations
 from remembrancer.audit.reads import Reads
 from remembrancer.db.engine import Database
-from remembrancer.db.tables import memories, postings, recall_items
 from remembrancer.errors import Conflict, InvalidInput, NotFound, PreconditionFailed
 from remembrancer.facts.repository import in_order
 from remembrancer.facts.schemas import Fact, FactCreate
 from remembrancer.memories import repository, screening, views
+from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.rules import check_id
 from remembrancer.memories.schemas import (
     Memory,
@@ -143,7 +142,9 @@ class Facts:
                 if row.visibility == visibility:
                     return views.memory(row)
                 if not sharing or await _among_members(connection, row):
-                    await show(connection, row.owner_id, [row.id], row.space_id, visibility)
+                    await set_visibility(
+                        connection, row.owner_id, [row.id], row.space_id, visibility
+                    )
                     changed = await repository.by_ids(connection, row.owner_id, [row.id])
                     action = ACTION if sharing else "memory.unshare"
                     await audit.note(connection, actor, action, [row.id], owner_id=row.owner_id)
@@ -177,7 +178,7 @@ class Facts:
 
 async def _authors(
     connection: AsyncConnection, actor: Actor, memory_id: str, *, active: bool
-) -> Row[Any] | None:
+) -> MemoryRow | None:
     """Return a memory that is the actor's to share, locked; what is forgotten unless ``active``."""
     row = await repository.find(connection, actor, memory_id)
     if row is None or not may_change(actor, row.owner_id):
@@ -189,11 +190,13 @@ async def _authors(
     return row if row is not None and (row.status == Status.ACTIVE or not active) else None
 
 
-async def _among_members(connection: AsyncConnection, row: Row[Any]) -> bool:
-    return await spaces.is_member(connection, row.space_id, row.owner_id)
+async def _among_members(connection: AsyncConnection, row: MemoryRow) -> bool:
+    return row.space_id is not None and await spaces.is_member(
+        connection, row.space_id, row.owner_id
+    )
 
 
-def _check(row: Row[Any], visibility: Visibility, if_version: int | None) -> None:
+def _check(row: MemoryRow, visibility: Visibility, if_version: int | None) -> None:
     if if_version not in {None, row.version}:
         raise PreconditionFailed(
             f"the memory is at version {row.version} now", current_version=row.version
@@ -204,27 +207,14 @@ def _check(row: Row[Any], visibility: Visibility, if_version: int | None) -> Non
         screening.check_sharing(row)
 
 
-async def show(
+async def set_visibility(
     connection: AsyncConnection,
     owner_id: UUID,
     ids: Sequence[str],
-    space_id: UUID,
+    space_id: UUID | None,
     visibility: Visibility,
 ) -> None:
-    """Set who sees an owner's memories in a space, with all that recall and the graph know."""
-    memory, item = memories.c, recall_items.c
-    with_whom = space_id if visibility is Visibility.SHARED else None
-    await connection.execute(
-        update(memories)
-        .where(memory.owner_id == owner_id, memory.id.in_(ids))
-        .values(visibility=visibility.value, updated_at=func.now())
-    )
-    theirs = (item.owner_id == owner_id) & item.memory_id.in_(ids)
-    await connection.execute(update(recall_items).where(theirs).values(visibility=visibility.value))
-    await connection.execute(
-        update(postings)
-        .where(postings.c.owner_id == owner_id)
-        .where(postings.c.item_id.in_(select(item.id).where(theirs)))
-        .values(shared_space_id=with_whom)
-    )
-    await associations.share(connection, owner_id, ids, with_whom)
+    """Set the visibility of an owner's memories in a space, and of their associations."""
+    await repository.set_visibility(connection, owner_id, ids, visibility)
+    shared_with = space_id if visibility is Visibility.SHARED else None
+    await associations.share(connection, owner_id, ids, shared_with)

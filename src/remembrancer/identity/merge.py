@@ -47,7 +47,7 @@ async def merge(connection: AsyncConnection, survivor: UUID, merged: UUID) -> Me
     )
     taken = {row.id for row in staying}
     clashes = [row.id for row in moving if row.id in taken]
-    fresh = await memories.fresh_ids(connection, survivor, len(clashes))
+    fresh = await memories.new_ids(connection, survivor, len(clashes))
     renamed = dict(zip(clashes, fresh, strict=True))
     parts = await conversations.transfer(connection, merged, survivor)
     parts |= await summaries.transfer(connection, merged, survivor)

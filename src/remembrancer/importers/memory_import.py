@@ -37,7 +37,7 @@ class MemoryImporter:
             if not items:
                 continue
             actor = replace(self._actor, user_id=user_id)
-            restored = await self._app.documents.bring(actor, items)
+            restored = await self._app.documents.add(actor, items)
             result.memories_added += restored.facts_added
             result.memories_skipped += restored.facts_known
             result.memories_evicted += len(restored.evicted)

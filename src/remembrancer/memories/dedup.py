@@ -1,8 +1,9 @@
-"""Is a statement new? The decision, apart from the queries that feed it."""
+"""Which statements are new, and which repeat a memory. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,43 +15,42 @@ from remembrancer.memories.schemas import Kind, Outcome
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What of a statement decides whether it is new."""
+    """A statement that may be new."""
 
     content: str
-    place: Placement
+    placement: Placement
     kind: Kind
     interval: tuple[object, object]
     hash: bytes
     vector: NDArray[np.float32]
     subject_key: str | None
-    insists: bool
+    allow_similar: bool
     place_id: str | None = None
-    waits: bool = False
-    """It waits for its owner, and until then is nothing that others could be a mention of."""
+    pending: bool = False
+    """A pending memory is nothing that an active one could be a mention of."""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """Memories that a batch of statements may be about.
-
-    ``same`` maps place and hash to a memory id; ``near`` a statement's index to the id and
-    content of the nearest like memory; ``subjects`` place and subject to a memory id;
-    ``spots`` place and place id to a memory id.
-    """
+class ExistingMemories:
+    """Ids of the memories that a batch of statements may repeat."""
 
     same: dict[tuple[Placement, bytes], str] = field(default_factory=dict)
-    waiting: dict[tuple[Placement, bytes], str] = field(default_factory=dict)
-    """Like ``same``, of memories that wait: only what waits as well repeats them."""
+    """By placement and statement hash."""
+    pending: dict[tuple[Placement, bytes], str] = field(default_factory=dict)
+    """Pending ones, like ``same``: only a pending statement repeats them."""
     near: dict[int, tuple[str, str]] = field(default_factory=dict)
+    """Id and content of the nearest memory, by the index of the statement."""
     subjects: dict[tuple[Placement, str], str] = field(default_factory=dict)
-    spots: dict[tuple[Placement, str], str] = field(default_factory=dict)
+    """By placement and subject."""
+    places: dict[tuple[Placement, str], str] = field(default_factory=dict)
+    """By placement and place id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What to do with a statement: create it under a new id, or look at ``memory_id``.
+    """The outcome of a statement, and the memory: a new id, or that of an existing one.
 
-    ``memory_id`` of a mention within one batch is that of a statement created before it.
+    A mention within one batch may name a statement that was created before it.
     """
 
     outcome: Outcome
@@ -58,40 +58,42 @@ class Verdict:
 
 
 def judge(
-    candidates: Sequence[Candidate], known: Known, new_ids: Sequence[str], threshold: float
+    candidates: Sequence[Candidate],
+    existing: ExistingMemories,
+    new_ids: Sequence[str],
+    threshold: float,
 ) -> list[Verdict]:
     """Return a verdict for each statement of one owner, in order.
 
-    The same words in the same place are a mention; so is a nearest neighbour of cosine
+    The same words in the same placement are a mention; so is a nearest neighbour of cosine
     similarity ``threshold`` or more whose numbers, names and negations agree. A memory on
-    the same subject is suggested instead, unless the writer insists. A place is known by its
-    place id alone. Statements of the batch are held against those before them too.
+    the same subject makes it ``SIMILAR``, unless the writer allows similar ones. A place is
+    identified by its place id alone. Statements are compared with those before them too.
     """
-    spare = iter(new_ids)
-    spots = dict(known.spots)
-    same, subjects, waiting = dict(known.same), dict(known.subjects), dict(known.waiting)
+    ids = iter(new_ids)
+    places, same = dict(existing.places), dict(existing.same)
+    subjects, pending = dict(existing.subjects), dict(existing.pending)
     created: list[tuple[str, Candidate]] = []
     verdicts = []
     for index, candidate in enumerate(candidates):
         if candidate.place_id is not None:
-            spot = (candidate.place, candidate.place_id)
-            there = spots.get(spot)
-            spots[spot] = there or next(spare)
-            outcome = Outcome.MENTIONED if there else Outcome.CREATED
-            verdicts.append(Verdict(outcome, spots[spot]))
+            place = (candidate.placement, candidate.place_id)
+            outcome = Outcome.MENTIONED if place in places else Outcome.CREATED
+            verdicts.append(Verdict(outcome, places.get(place) or next(ids)))
+            places[place] = verdicts[-1].memory_id
             continue
-        key = (candidate.place, candidate.hash)
-        found = same.get(key) or (candidate.waits and waiting.get(key))
-        found = found or _near(candidate, known.near.get(index), created, threshold)
-        subject = (candidate.place, candidate.subject_key or "")
-        if found:
-            verdicts.append(Verdict(Outcome.MENTIONED, found))
-        elif candidate.subject_key and not candidate.insists and subject in subjects:
+        key = (candidate.placement, candidate.hash)
+        repeated = same.get(key) or (pending.get(key) if candidate.pending else None)
+        repeated = repeated or _near(candidate, existing.near.get(index), created, threshold)
+        subject = (candidate.placement, candidate.subject_key or "")
+        if repeated:
+            verdicts.append(Verdict(Outcome.MENTIONED, repeated))
+        elif candidate.subject_key and not candidate.allow_similar and subject in subjects:
             verdicts.append(Verdict(Outcome.SIMILAR, subjects[subject]))
         else:
-            new_id = next(spare)
-            if candidate.waits:
-                waiting[key] = new_id
+            new_id = next(ids)
+            if candidate.pending:
+                pending[key] = new_id
             else:
                 same[key] = new_id
                 subjects.setdefault(subject, new_id)
@@ -111,8 +113,8 @@ def _near(
     alike = (
         (new_id, other)
         for new_id, other in created
-        if (other.place, other.kind, other.interval, other.waits)
-        == (candidate.place, candidate.kind, candidate.interval, candidate.waits)
+        if (other.placement, other.kind, other.interval, other.pending)
+        == (candidate.placement, candidate.kind, candidate.interval, candidate.pending)
     )
     for new_id, other in alike:
         if float(candidate.vector @ other.vector) >= threshold and says_the_same(
@@ -122,23 +124,43 @@ def _near(
     return None
 
 
-def repeats(moving: Sequence[Any], there: Sequence[Any]) -> dict[str, str]:
-    """Return which of the memories that move says what one that is there says, by id.
+class _Comparable(Protocol):
+    """The columns of a memory that decide whether it repeats another one."""
 
-    The statement hash is that of the database's constraint; else the same kind, interval and
-    words. A place is known by its place id alone, a record by its address. Both are rows of
-    ``memories``.
+    @property
+    def id(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def content(self) -> str: ...
+    @property
+    def content_hash(self) -> bytes: ...
+    @property
+    def place_id(self) -> str | None: ...
+    @property
+    def address(self) -> Sequence[str] | None: ...
+    @property
+    def valid_from(self) -> datetime | None: ...
+    @property
+    def valid_to(self) -> datetime | None: ...
+
+
+def repeats(moving: Iterable[_Comparable], staying: Sequence[_Comparable]) -> dict[str, str]:
+    """Return which moving memories repeat a staying one: its id, by the id of the moving one.
+
+    They have the same statement hash, as the database's constraint has it, or the same kind,
+    interval and telling words. A place is compared by its place id alone, a record by its address.
     """
-    known = {key: memory.id for memory in reversed(there) for key in _says(memory)}
-    found = {}
+    ids = {key: memory.id for memory in reversed(staying) for key in _keys(memory)}
+    result = {}
     for memory in moving:
-        same = next((known[key] for key in _says(memory) if key in known), None)
-        if same is not None:
-            found[memory.id] = same
-    return found
+        original = next((ids[key] for key in _keys(memory) if key in ids), None)
+        if original is not None:
+            result[memory.id] = original
+    return result
 
 
-def _says(memory: Any) -> list[tuple[object, ...]]:
+def _keys(memory: _Comparable) -> list[tuple[object, ...]]:
     if memory.place_id is not None:
         return [("place", memory.place_id)]
     if memory.address is not None:

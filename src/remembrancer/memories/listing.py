@@ -1,71 +1,74 @@
 """Pages of memories."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
-from uuid import UUID
+from typing import Any, Final
 
-from pydantic import Field, TypeAdapter
-from sqlalchemy import Row
+from sqlalchemy import ColumnElement, Select, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.access import Actor
-from remembrancer.agents import repository as agents
-from remembrancer.errors import InvalidInput, NotFound
+from remembrancer.access import Actor, Scope
+from remembrancer.db.keyset import Keyset
+from remembrancer.db.tables import memories
 from remembrancer.memories import repository, views
-from remembrancer.memories.schemas import Importance, MemoryFilter, MemoryPage, SortBy
-from remembrancer.text import Instant, from_cursor, to_cursor
-from remembrancer.users import repository as users
+from remembrancer.memories.rows import MemoryRow
+from remembrancer.memories.rules import subject_key
+from remembrancer.memories.schemas import MemoryFilter, MemoryPage, SortBy, Status
 
-_SORT_VALUE: dict[SortBy, TypeAdapter[Any]] = {
-    SortBy.RECENT: TypeAdapter(Instant),
-    SortBy.IMPORTANCE: TypeAdapter(Importance),
-    SortBy.MOST_ACCESSED: TypeAdapter(Annotated[int, Field(ge=0, le=2_147_483_647)]),
+_COLUMN: Final = memories.c
+_ORDERS: Final = {
+    sort: Keyset(f"memories {sort}", key, _COLUMN.owner_id, _COLUMN.id, descending=True)
+    for sort, key in (
+        (SortBy.RECENT, _COLUMN.created_at),
+        (SortBy.IMPORTANCE, _COLUMN.importance),
+        (SortBy.MOST_ACCESSED, _COLUMN.access_count),
+    )
 }
-"""What the sorted column may hold."""
 
 
 async def page(
     connection: AsyncConnection,
     actor: Actor,
-    wanted: MemoryFilter,
+    query: MemoryFilter,
     *,
     limit: int,
     cursor: str | None,
 ) -> MemoryPage:
-    """Return one page, how many match in all, and where the next page starts."""
-    after = _position(wanted.sort, cursor) if cursor is not None else None
-    await _check_known(connection, actor)
-    rows = await repository.page(connection, actor, wanted, limit, after)
-    shown = rows[:limit]
+    """Return one page, the total, and where the next page starts."""
+    statement = _matching(actor, query, select(memories))
+    page = await _ORDERS[query.sort].page(connection, MemoryRow, statement, limit, cursor)
+    total = _matching(actor, query, select(func.count()).select_from(memories))
     return MemoryPage(
-        memories=[views.memory(row) for row in shown],
-        total=await repository.count(connection, actor, wanted),
-        next_cursor=_cursor(wanted.sort, shown[-1]) if len(rows) > limit else None,
+        memories=[views.memory(row) for row in page.items],
+        total=(await connection.execute(total)).scalar_one(),
+        next_cursor=page.next_cursor,
     )
 
 
-async def _check_known(connection: AsyncConnection, actor: Actor) -> None:
-    """Raise ``NotFound`` for a user or an agent that is none, whose list would look empty."""
-    if actor.user_id is not None and await users.find(connection, actor.user_id) is None:
-        raise NotFound("no such user", field="user_id")
-    if actor.agent_id is not None and await agents.find(connection, actor.agent_id) is None:
-        raise NotFound("no such agent", field="agent_id")
-
-
-def _cursor(sort: SortBy, row: Row[Any]) -> str:
-    key = {
-        SortBy.RECENT: row.created_at.isoformat(),
-        SortBy.IMPORTANCE: repr(row.importance),
-        SortBy.MOST_ACCESSED: str(row.access_count),
-    }[sort]
-    return to_cursor(sort, key, str(row.owner_id), row.id)
-
-
-def _position(sort: SortBy, cursor: str) -> Sequence[Any]:
-    named, key, owner_id, memory_id = from_cursor(cursor, 4)
-    try:
-        if named != sort:
-            raise ValueError(named)
-        return [_SORT_VALUE[sort].validate_strings(key), UUID(owner_id), memory_id]
-    except ValueError:
-        raise InvalidInput("is not a cursor from this list", field="cursor") from None
+def _matching(actor: Actor, query: MemoryFilter, statement: Select[Any]) -> Select[Any]:
+    choices: list[tuple[Any, Sequence[str]]] = [
+        (_COLUMN.status, query.statuses),
+        (_COLUMN.kind, query.kinds),
+        (_COLUMN.category, query.categories),
+        (_COLUMN.review, query.reviews),
+    ]
+    equal: list[tuple[Any, Any]] = [
+        (_COLUMN.space_id, query.space_id),
+        (_COLUMN.pinned, query.pinned),
+        (_COLUMN.agent_id, query.kept_for),
+        (_COLUMN.source, query.source),
+    ]
+    conditions: list[ColumnElement[bool]] = [
+        *(column.in_(values) for column, values in choices if values),
+        *(column == value for column, value in equal if value is not None),
+    ]
+    if set(query.statuses) != {Status.ACTIVE}:
+        # Other readers see only active memories; the rest is for their owner.
+        conditions.append(or_(_COLUMN.owner_id == actor.user_id, _COLUMN.status == Status.ACTIVE))
+    if query.scope is not None:
+        of_agent = _COLUMN.agent_id.is_not(None)
+        conditions.append(of_agent if query.scope is Scope.AGENT else ~of_agent)
+    if query.subject is not None:
+        conditions.append(_COLUMN.subject_key == subject_key(query.subject))
+    if query.text is not None:
+        conditions.append(_COLUMN.content.icontains(query.text, autoescape=True))
+    return statement.where(repository.visible_to(actor), *conditions)

@@ -1,4 +1,4 @@
-"""Decisions about statements: what they weigh, when two are one, where they go."""
+"""Decisions about statements: default importance, sameness, destination, limits. Pure."""
 
 import json
 import re
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any
 from uuid import UUID
 
 from remembrancer.access import EffectiveScope, Placement, Scope, ScopeSource, Visibility
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.ids import SHARED_OWNER
+from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import Kind, MemoryCreate, MemoryUpdate, Status
 from remembrancer.text import normalised
 
@@ -26,13 +26,13 @@ DEFAULT_IMPORTANCE = {
     Kind.EVENT: 0.4,
     Kind.OBSERVATION: 0.3,
 }
-"""How much a memory of each kind matters, 0 to 1, unless the writer says otherwise."""
+"""Importance of each kind of memory, from 0 to 1, unless the writer sets another."""
 
-Said = tuple[UUID | None, UUID | None, datetime]
+MentionSource = tuple[UUID | None, UUID | None, datetime]
 """Conversation, message and time of a mention."""
 
 LONGEST_ID = 64
-"""Characters of the longest id that is looked for."""
+"""Characters of the longest id."""
 
 _WORD = re.compile(r"\d[\d.,:/-]*\d|[^\W_]+(?:'[^\W_]+)?")
 _SHORT_FORMS = {
@@ -47,7 +47,7 @@ _SHORT_FORMS = {
 _FILLERS = frozenset(
     "a an the that really very quite just also too actually please well oh so".split()  # noqa: SIM905
 )
-"""Words that may come or go without changing what a statement says."""
+"""Words that do not change the meaning of a statement."""
 
 
 def is_in_use(status: str, recalled: bool) -> bool:
@@ -72,10 +72,10 @@ def statement_hash(
     place_id: str | None = None,
     address: Sequence[str] | None = None,
 ) -> bytes:
-    """Return what makes a statement the same statement: its words and when it holds.
+    """Return the hash that equal statements share: of the words and the interval.
 
     "Works on Payments" from January to February and again in June are two statements. So are
-    two places of the same name. A record is known by its address alone, whatever it says.
+    two places of the same name. A record is hashed by its address alone, whatever it says.
     """
     if address is not None:
         return blake2b(json.dumps(list(address)).encode(), digest_size=16).digest()
@@ -88,17 +88,17 @@ def statement_hash(
 
 
 def place_content(name: str, notes: str | None) -> str:
-    """Return what a place says of itself, to be embedded and recalled."""
+    """Return the content of a place, to be embedded and recalled."""
     return f"{name}: {notes}" if notes else name
 
 
 def notes_in(name: str, content: str) -> str | None:
-    """Return the notes of a place: its content but the name, if it begins with that."""
+    """Return the notes of a place: its content without the name at its start."""
     return None if content == name else content.removeprefix(f"{name}: ")
 
 
-def check_place_change(memory: Any, changes: MemoryUpdate) -> None:
-    """Raise ``InvalidInput`` if changes would leave a place (its row) without name or kind."""
+def check_place_change(memory: MemoryRow, changes: MemoryUpdate) -> None:
+    """Raise ``InvalidInput`` if changes would leave a place without name or kind."""
     if memory.place_id is None:
         return
     if changes.kind not in {None, Kind.PLACE}:
@@ -110,17 +110,19 @@ def check_place_change(memory: Any, changes: MemoryUpdate) -> None:
             raise InvalidInput("is needed to rename a place, which is found by it", field="content")
 
 
-def check_record_change(memory: Any, changes: MemoryUpdate) -> None:
-    """Raise ``InvalidInput`` if changes would part the words of a record (its row) from its value.
+def check_record_change(memory: MemoryRow, changes: MemoryUpdate) -> None:
+    """Raise ``InvalidInput`` if changes would separate the text of a record from its value.
 
-    A record that has a value besides its words is changed where it is kept, or forgotten.
+    Only the program that wrote a value can change its text.
     """
     if memory.address is None or "value" not in memory.metadata:
         return
     for field in ("content", "metadata"):
         if getattr(changes, field) is not None:
             raise InvalidInput(
-                "belongs to the value that a program keeps here; change it there", field=field
+                "this text comes from a stored value; "
+                "update the record through the program that wrote it",
+                field=field,
             )
 
 
@@ -129,7 +131,7 @@ def subject_key(subject: str | None) -> str | None:
     return normalised(subject) or None if subject else None
 
 
-def says_the_same(one: str, other: str) -> bool:
+def says_the_same(statement: str, other: str) -> bool:
     """Say whether two statements that embed alike are one statement.
 
     Embeddings put "gate 12" beside "gate 13", "on the left" beside "on the right" and "I lent
@@ -137,7 +139,7 @@ def says_the_same(one: str, other: str) -> bool:
     So the words must be the same in the same order, but for case, punctuation, short forms
     and fillers. What differs in more is two memories: a duplicate costs less than a fact.
     """
-    return telling_words(one) == telling_words(other)
+    return telling_words(statement) == telling_words(other)
 
 
 def telling_words(statement: str) -> Sequence[str]:
@@ -149,50 +151,53 @@ def telling_words(statement: str) -> Sequence[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
-    """Where a statement goes, and why there."""
+class Destination:
+    """The placement of a new memory, its scope, and the source of that scope.
 
-    place: Placement
+    ``changed`` says that agent scope was requested and global scope is in effect.
+    """
+
+    placement: Placement
     scope: Scope
     source: ScopeSource | None
     changed: bool
 
 
-def resolve(
+def destination(
     statement: MemoryCreate,
     *,
     user_id: UUID | None,
     agent_id: UUID | None,
     effective: EffectiveScope | None,
-) -> Resolved:
-    """Return where a new memory goes.
+) -> Destination:
+    """Return the destination of a new memory.
 
     Shared knowledge and facts of a space are usable by every agent unless agent scope is
-    asked for. One's own memories go where the effective scope says; asking for agent scope
-    where it resolves to global stores globally, and the answer says so.
+    requested. A user's own memories follow the effective scope. Where that is global, a
+    request for agent scope stores globally, and the result says so.
     """
-    wanted = statement.scope
-    if wanted is Scope.AGENT and agent_id is None:
+    requested = statement.scope
+    if requested is Scope.AGENT and agent_id is None:
         raise InvalidInput("agent scope needs an agent", field="agent_id")
     if not statement.shared and user_id is None:
         raise InvalidInput("a user is needed, or shared=true", field="user_id")
-    owner = SHARED_OWNER if statement.shared or user_id is None else user_id
+    owner_id = SHARED_OWNER if statement.shared or user_id is None else user_id
     if statement.shared or statement.space_id is not None:
-        scope = wanted or Scope.GLOBAL
-        place = Placement(
-            owner,
+        scope = requested or Scope.GLOBAL
+        placement = Placement(
+            owner_id,
             agent_id if scope is Scope.AGENT else None,
             statement.space_id,
             statement.visibility if statement.space_id else Visibility.PRIVATE,
         )
-        return Resolved(place, scope, None, changed=False)
+        return Destination(placement, scope, None, changed=False)
     in_effect = effective.scope if effective else Scope.GLOBAL
-    scope = Scope.GLOBAL if Scope.GLOBAL in {wanted, in_effect} else Scope.AGENT
-    return Resolved(
-        Placement(owner, agent_id if scope is Scope.AGENT else None),
+    scope = Scope.GLOBAL if Scope.GLOBAL in {requested, in_effect} else Scope.AGENT
+    return Destination(
+        Placement(owner_id, agent_id if scope is Scope.AGENT else None),
         scope,
         effective.source if effective else None,
-        changed=wanted is Scope.AGENT and scope is Scope.GLOBAL,
+        changed=requested is Scope.AGENT and scope is Scope.GLOBAL,
     )
 
 

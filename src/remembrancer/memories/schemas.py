@@ -341,8 +341,8 @@ class RememberRefusal(BaseModel):
     guard: list[GuardFinding]
 
 
-class Told(BaseModel):
-    """A memory that came up in a conversation, and the message it came up in, if that is known."""
+class SourcedMemory(BaseModel):
+    """A memory that came up in a conversation, and the message it came up in, if known."""
 
     memory: Memory
     message_id: UUID | None

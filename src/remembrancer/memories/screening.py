@@ -1,7 +1,7 @@
-"""The guard on statements: what of them may be stored, and what may be shared."""
+"""Screens statements: redacts or refuses sensitive text, and keeps instructions from others."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from remembrancer.access import Visibility
 from remembrancer.errors import InvalidInput, NotFound
@@ -9,17 +9,21 @@ from remembrancer.guard.guard import Guard, ScreenResult
 from remembrancer.guard.instructions import is_instruction
 from remembrancer.guard.schemas import Action, GuardFinding, SensitiveKind
 from remembrancer.ids import SHARED_OWNER
+from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import (
     MemoryCreate,
     MemoryUpdate,
     RememberRefusal,
     RememberResult,
+    Review,
 )
 
 _TEXTS = ("content", "subject", "metadata")
 
 
-class _Said(Protocol):
+class _Quotable(Protocol):
+    """A statement, changes or a row: all that have content and a subject."""
+
     @property
     def content(self) -> str | None: ...
     @property
@@ -29,18 +33,18 @@ class _Said(Protocol):
 def statement(guard: Guard, sent: MemoryCreate) -> ScreenResult[MemoryCreate]:
     """Return a statement as it may be stored.
 
-    One that reads like an instruction to an agent is refused where others would read it.
+    An instruction to an agent is refused where other users would read it.
     """
     screened = guard.screen(sent, (*_TEXTS, "place_id"))
     if screened.model.place_id != sent.place_id:
-        # With a mark in it, two places would be one.
-        stopping = [
+        # Redacted, two places would have the same id.
+        blocking = [
             finding.model_copy(update={"action": Action.BLOCK})
             if finding.field == "place_id"
             else finding
             for finding in screened.findings
         ]
-        screened = ScreenResult(screened.model, stopping)
+        screened = ScreenResult(screened.model, blocking)
     if (sent.shared or sent.visibility is Visibility.SHARED) and is_quoted(sent):
         return ScreenResult(screened.model, [*screened.findings, _instruction()])
     return screened
@@ -54,23 +58,24 @@ def changes(guard: Guard, sent: MemoryUpdate) -> ScreenResult[MemoryUpdate]:
     return screened
 
 
-def is_quoted(said: _Said) -> bool:
-    """Say whether words read like an instruction, so that they are but what somebody said."""
-    return any(is_instruction(words) for words in (said.content, said.subject) if words)
+def is_quoted(statement: _Quotable) -> bool:
+    """Say whether a statement reads like an instruction, so that prompts must quote it."""
+    return any(is_instruction(words) for words in (statement.content, statement.subject) if words)
 
 
-def check_sharing(memory: Any) -> None:
-    """Raise ``InvalidInput`` if a memory (its row) may not be shared as it is.
+def check_sharing(memory: MemoryRow) -> None:
+    """Raise ``InvalidInput`` if a memory may not be shared.
 
-    An instruction sets the review to pending, and an update does not undo that: whoever sees
-    a memory sees its history.
+    An instruction sets the review to pending, and an update does not undo that: readers of a
+    memory see its history.
     """
-    if memory.review == "pending" or (memory.review == "none" and is_quoted(memory)):
-        raise InvalidInput("waits for review; it is shared only once confirmed", field="visibility")
+    unreviewed = memory.review == Review.NONE and is_quoted(memory)
+    if memory.review == Review.PENDING or unreviewed:
+        raise InvalidInput("is pending; review it before you share it", field="visibility")
 
 
-def check_update(memory: Any, sent: MemoryUpdate) -> None:
-    """Raise ``InvalidInput`` if the new words may not be where the memory (its row) is."""
+def check_update(memory: MemoryRow, sent: MemoryUpdate) -> None:
+    """Raise ``InvalidInput`` if other users would read an instruction in the new content."""
     shared = memory.owner_id == SHARED_OWNER or memory.visibility == Visibility.SHARED
     if shared and is_quoted(sent):
         refusal = ScreenResult(sent, [_instruction()]).refusal
@@ -79,29 +84,30 @@ def check_update(memory: Any, sent: MemoryUpdate) -> None:
 
 
 def answers(
-    screened: Sequence[ScreenResult[MemoryCreate]], written: Sequence[RememberResult]
+    screened: Sequence[ScreenResult[MemoryCreate]], results: Sequence[RememberResult]
 ) -> list[RememberResult | RememberRefusal]:
-    """Return what became of each statement: ``written`` are those that were not refused."""
-    stored = iter(written)
-    told: list[RememberResult | RememberRefusal] = []
-    for one in screened:
-        if refusal := one.refusal:
+    """Return the results of all statements in order, from those of the accepted ones."""
+    stored = iter(results)
+    answers: list[RememberResult | RememberRefusal] = []
+    for statement in screened:
+        findings = statement.findings
+        if refusal := statement.refusal:
             reason, field = refusal.reason, refusal.field or "content"
-            told.append(RememberRefusal(reason=reason, field=field, guard=one.findings))
+            answers.append(RememberRefusal(reason=reason, field=field, guard=findings))
         else:
-            told.append(next(stored).model_copy(update={"guard": one.findings}))
-    return told
+            answers.append(next(stored).model_copy(update={"guard": findings}))
+    return answers
 
 
 def as_sent(
     error: InvalidInput | NotFound, screened: Sequence[ScreenResult[MemoryCreate]]
 ) -> InvalidInput | NotFound:
-    """Return ``error`` with the place of the statement among all that were sent."""
+    """Return an error about an accepted statement with its index in the request."""
     parts = (error.field or "").split(".")
     if len(parts) < 2 or parts[0] != "memories" or not parts[1].isdecimal():
         return error
-    kept = [n for n, one in enumerate(screened) if one.refusal is None]
-    field = ".".join(["memories", str(kept[int(parts[1])]), *parts[2:]])
+    accepted = [n for n, statement in enumerate(screened) if statement.refusal is None]
+    field = ".".join(["memories", str(accepted[int(parts[1])]), *parts[2:]])
     return type(error)(error.reason, field=field, **error.extra)
 
 

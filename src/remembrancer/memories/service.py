@@ -1,18 +1,16 @@
 """Remember, read, change and forget memories."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Collection, Sequence
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import Final, NoReturn, Protocol, TypeVar
 from uuid import UUID
 
-from sqlalchemy import Row, func
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer import audit
+from remembrancer import audit, checks
 from remembrancer.access import Actor, may_change
-from remembrancer.audit.reads import Reads
-from remembrancer.db.engine import Database
+from remembrancer.backend import Backend
 from remembrancer.errors import (
     Conflict,
     InvalidInput,
@@ -21,14 +19,13 @@ from remembrancer.errors import (
     SimilarMemoryExists,
     VersionConflict,
 )
-from remembrancer.guard.guard import Guard
 from remembrancer.idempotency import once
-from remembrancer.memories import leaving, listing, repository, rules, screening, views
+from remembrancer.ids import public_owner
+from remembrancer.memories import listing, mentions, repository, rules, screening, versions, views
 from remembrancer.memories.budget import Budget
-from remembrancer.memories.dedup import Verdict
-from remembrancer.memories.pausing import check_not_paused
+from remembrancer.memories.drafts import WriteResult
 from remembrancer.memories.pipeline import WritePipeline
-from remembrancer.memories.rules import Resolved
+from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import (
     BudgetPreview,
     Memory,
@@ -44,21 +41,21 @@ from remembrancer.memories.schemas import (
     RememberRefusal,
     RememberResult,
     Review,
+    SourcedMemory,
     Status,
     Suggestion,
-    Told,
 )
 from remembrancer.memories.versions import new_version
 from remembrancer.paging import LARGEST_PAGE
-from remembrancer.search.index import SearchDocument, SearchIndex
-from remembrancer.settings import LimitSettings
 from remembrancer.text import check_range
 from remembrancer.users import repository as users
 
-_IN_HAND: Final = frozenset({Status.ACTIVE, Status.PENDING})
-"""What its owner changes and forgets."""
+T = TypeVar("T")
+
+_CHANGEABLE: Final = frozenset({Status.ACTIVE, Status.PENDING})
+"""Statuses in which a memory can be updated, forgotten and pinned."""
 _SWITCHED: Final = frozenset({Status.ACTIVE, Status.INACTIVE})
-"""What is activated and deactivated."""
+"""Statuses between which activate and deactivate switch."""
 
 
 class NewMemoryAssociations(Protocol):
@@ -69,17 +66,17 @@ class NewMemoryAssociations(Protocol):
         connection: AsyncConnection,
         actor: Actor,
         statements: Sequence[MemoryCreate],
-        results: Sequence[tuple[Verdict, Resolved]],
+        results: Sequence[WriteResult],
     ) -> None:
-        """Add the associations of statements, from the memories they became."""
+        """Make the associations of statements, whose results these are.
+
+        Raises ``NotFound`` with ``target_id`` for a target that the actor does not see.
+        """
 
     async def suggest_new(
-        self,
-        connection: AsyncConnection,
-        actor: Actor,
-        results: Sequence[tuple[Verdict, Resolved]],
+        self, connection: AsyncConnection, actor: Actor, results: Sequence[WriteResult]
     ) -> Sequence[Sequence[Suggestion]]:
-        """Return suggestions for each result."""
+        """Return suggestions for each result; none for memories that are not new."""
 
 
 class Memories:
@@ -91,23 +88,15 @@ class Memories:
 
     def __init__(
         self,
-        database: Database,
-        indexer: SearchIndex,
-        writing: WritePipeline,
+        backend: Backend,
+        pipeline: WritePipeline,
         budget: Budget,
-        limits: LimitSettings,
-        reads: Reads,
-        guard: Guard,
         associations: NewMemoryAssociations,
     ) -> None:
-        self._database = database
-        self._indexer = indexer
-        self._writing = writing
+        self._backend = backend
+        self._pipeline = pipeline
         self._budget = budget
-        self._limits = limits
-        self._guard = guard
         self._associations = associations
-        self._reads = reads
 
     async def remember(
         self,
@@ -121,23 +110,23 @@ class Memories:
 
         Raises ``SimilarMemoryExists`` where a memory on its subject exists.
         """
-        rules.check_length(statement.content, characters=self._limits.memory_characters)
-        screened = screening.statement(self._guard, statement)
+        rules.check_length(statement.content, characters=self._backend.limits.memory_characters)
+        screened = screening.statement(self._backend.guard, statement)
         if screened.refusal:
             raise screened.refusal
         try:
-            [written] = await self._write(actor, [screened.model], source, idempotency_key)
+            [result] = await self._write(actor, [screened.model], source, idempotency_key)
         except (InvalidInput, NotFound) as error:
-            raise _of_the_only_one(error) from error
-        written.guard = screened.findings
-        if written.outcome is Outcome.SIMILAR:
+            raise _without_index(error) from error
+        result.guard = screened.findings
+        if result.outcome is Outcome.SIMILAR:
             raise SimilarMemoryExists(
                 "a memory on this subject exists; update it, or insist with allow_similar",
                 field="subject",
-                memory_id=written.memory.id,
-                version=written.memory.version,
+                memory_id=result.memory.id,
+                version=result.memory.version,
             )
-        return written
+        return result
 
     async def remember_many(
         self,
@@ -151,15 +140,17 @@ class Memories:
 
         One that the guard refuses is not stored; the others are.
         """
-        limits = self._limits
+        limits = self._backend.limits
         rules.check_batch(statements, batch=limits.batch, characters=limits.memory_characters)
-        screened = [screening.statement(self._guard, statement) for statement in statements]
-        kept = [one.model for one in screened if one.refusal is None]
+        screened = [screening.statement(self._backend.guard, statement) for statement in statements]
+        accepted = [result.model for result in screened if result.refusal is None]
         try:
-            written = await self._write(actor, kept, source, idempotency_key) if kept else []
+            results = (
+                await self._write(actor, accepted, source, idempotency_key) if accepted else []
+            )
         except (InvalidInput, NotFound) as error:
             raise screening.as_sent(error, screened) from error
-        return screening.answers(screened, written)
+        return screening.answers(screened, results)
 
     async def _write(
         self,
@@ -168,67 +159,65 @@ class Memories:
         source: str,
         idempotency_key: str | None,
     ) -> list[RememberResult]:
-        texts = await self._indexer.prepare([s.content for s in statements])
+        backend = self._backend
+        texts = await backend.search.prepare([s.content for s in statements])
+        request = (actor.agent_id, statements)
         try:
-            return await self._store(actor, statements, texts, source, idempotency_key)
+            async with (
+                backend.database.transaction(actor) as (connection, actor),
+                once(connection, actor, "memories.remember", idempotency_key, request) as answer,
+            ):
+                if answer.earlier is None:
+                    await repository.check_not_paused(
+                        connection, [s.conversation_id for s in statements]
+                    )
+                    results = await self._pipeline.write(
+                        connection, actor, statements, texts, source
+                    )
+                    await self._associations.add_new(connection, actor, statements, results)
+                    suggestions = await self._associations.suggest_new(connection, actor, results)
+                    answer.new = views.answer(results, suggestions)
+                return await views.remembered(connection, answer.earlier or answer.new)
         except NotFound as error:
             if target_id := error.extra.get("target_id"):
-                await self._refused(actor, "association.set", target_id)
+                await backend.refuse(actor, "association.set", [target_id], error)
             raise
-
-    async def _store(
-        self,
-        actor: Actor,
-        statements: Sequence[MemoryCreate],
-        texts: Sequence[SearchDocument],
-        source: str,
-        idempotency_key: str | None,
-    ) -> list[RememberResult]:
-        request = (actor.agent_id, statements)
-        async with (
-            self._database.transaction(actor) as (connection, actor),
-            once(connection, actor, "memories.remember", idempotency_key, request) as answer,
-        ):
-            if answer.earlier is not None:
-                return await views.again(connection, answer.earlier)
-            await check_not_paused(connection, [s.conversation_id for s in statements])
-            results = await self._writing.write(connection, actor, statements, texts, source)
-            await self._associations.add_new(connection, actor, statements, results)
-            suggestions = await self._associations.suggest_new(connection, actor, results)
-            answer.new = views.kept(results, suggestions)
-            return await views.again(connection, answer.new)
 
     async def list(
         self,
         actor: Actor,
-        wanted: MemoryFilter | None = None,
+        filters: MemoryFilter | None = None,
         *,
         limit: int = 50,
         cursor: str | None = None,
     ) -> MemoryPage:
         """Return a page of the memories the actor sees, the newest first unless sorted."""
-        check_range(limit, 1, LARGEST_PAGE, field="limit")
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._backend.database.transaction(actor) as (connection, actor):
+            await _check_exist(connection, actor)
             page = await listing.page(
-                connection, actor, wanted or MemoryFilter(), limit=limit, cursor=cursor
+                connection, actor, filters or MemoryFilter(), limit=limit, cursor=cursor
             )
-        await self._reads.note(actor, "memory.list", ((m.user_id, m.id) for m in page.memories))
+        await self._backend.reads.note(
+            actor, "memory.list", ((m.user_id, m.id) for m in page.memories)
+        )
         return page
 
-    async def told_in(
+    async def in_conversation(
         self, actor: Actor, conversation_id: UUID, *, limit: int = LARGEST_PAGE
-    ) -> Sequence[Told]:
+    ) -> Sequence[SourcedMemory]:
         """Return the memories that came up in a conversation, in the order they did.
 
-        Those the actor sees; whether they may read the conversation is not asked here.
+        Only those that the actor sees. The caller checks access to the conversation.
         """
         check_range(limit, 1, LARGEST_PAGE, field="limit")
-        async with self._database.transaction(actor) as (connection, actor):
-            rows = await repository.told_in(connection, actor, conversation_id, limit)
-        found = [Told(memory=views.memory(row), message_id=row.told_by) for row in rows]
-        mine = {(one.memory.user_id, one.memory.id) for one in found}
-        await self._reads.note(actor, "memory.list", sorted(mine, key=str))
-        return found
+        async with self._backend.database.transaction(actor) as (connection, actor):
+            rows = await repository.in_conversation(connection, actor, conversation_id, limit)
+        keys = {(public_owner(row.memory.owner_id), row.memory.id) for row in rows}
+        await self._backend.reads.note(actor, "memory.list", sorted(keys, key=str))
+        return [
+            SourcedMemory(memory=views.memory(row.memory), message_id=row.message_id)
+            for row in rows
+        ]
 
     async def get(self, actor: Actor, memory_id: str) -> MemoryHistory:
         """Return a memory with its versions and mentions.
@@ -237,19 +226,20 @@ class Memories:
         forgotten for nobody.
         """
         rules.check_id(memory_id)
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._backend.database.transaction(actor) as (connection, actor):
             row = await repository.find(connection, actor, memory_id)
-            if row is not None and not _is_there(actor, row):
+            if row is not None and not _is_readable(actor, row):
                 row = None
             if row is not None:
-                versions, mentions = await repository.history(connection, row.owner_id, row.id)
+                history = await versions.history(connection, row.owner_id, row.id)
+                latest = await mentions.latest(connection, row.owner_id, row.id)
         if row is None:
-            raise await self._refused(actor, "memory.read", memory_id)
-        await self._reads.note(actor, "memory.read", [(row.owner_id, row.id)])
+            await self._refuse(actor, "memory.read", memory_id)
+        await self._backend.reads.note(actor, "memory.read", [(row.owner_id, row.id)])
         return MemoryHistory(
-            **views.memory(row).model_dump(),
-            versions=[MemoryVersion.model_validate(v) for v in versions],
-            mentions=[Mention.model_validate(m) for m in mentions],
+            **views.fields(row),
+            versions=[MemoryVersion.model_validate(version) for version in history],
+            mentions=[Mention.model_validate(mention) for mention in latest],
         )
 
     async def update(
@@ -270,50 +260,55 @@ class Memories:
         rules.check_id(memory_id)
         text = None
         if changes.content is not None:
-            rules.check_length(changes.content, characters=self._limits.memory_characters)
-        screened = screening.changes(self._guard, changes)
+            rules.check_length(changes.content, characters=self._backend.limits.memory_characters)
+        screened = screening.changes(self._backend.guard, changes)
         changes = screened.model
         if changes.content is not None:
-            [text] = await self._indexer.prepare([changes.content])
-        async with self._database.transaction(actor) as (connection, actor):
-            row = await self._changeable(connection, actor, memory_id)
+            [text] = await self._backend.search.prepare([changes.content])
+        async with self._backend.database.transaction(actor) as (connection, actor):
+            row = await _lock(connection, actor, memory_id)
             if row is not None:
                 _check_version(row, changes.expected_version, if_version)
                 screening.check_update(row, changes)
                 rules.check_place_change(row, changes)
                 rules.check_record_change(row, changes)
-                await leaving.check_may_add(connection, row.owner_id, [row.id])
+                await repository.check_membership(connection, row.owner_id, [row.id])
                 changed = await _unless_same(
-                    new_version(connection, self._indexer, row, changes, text=text, source=source)
+                    new_version(
+                        connection, self._backend.search, row, changes, text=text, source=source
+                    )
                 )
                 await _note(connection, actor, "memory.update", row)
                 if text is not None:
                     changed = await self._within_budget(connection, actor, changed)
-                return views.updated(changed, screened.findings)
-        raise await self._refused(actor, "memory.update", memory_id)
+                return MemoryUpdateResult(**views.fields(changed), guard=screened.findings)
+        await self._refuse(actor, "memory.update", memory_id)
 
     async def forget(
         self, actor: Actor, memory_id: str, *, if_version: int | None = None
     ) -> Memory:
         """Forget a memory: it leaves every list and recall, and can be restored."""
-        values = {"status": Status.FORGOTTEN, "forgotten_at": func.now()}
-        return await self._set(actor, "memory.forget", memory_id, values, if_version=if_version)
+        return await self._set_status(
+            actor, "memory.forget", memory_id, Status.FORGOTTEN, _CHANGEABLE, if_version=if_version
+        )
 
     async def restore(self, actor: Actor, memory_id: str) -> Memory:
         """Bring a forgotten, inactive or evicted memory back.
 
         Raises ``Conflict`` if the same statement has been remembered anew since.
         """
-        values = {"status": Status.ACTIVE, "forgotten_at": None}
-        return await self._set(actor, "memory.restore", memory_id, values, among=frozenset(Status))
+        return await self._set_status(
+            actor, "memory.restore", memory_id, Status.ACTIVE, frozenset(Status)
+        )
 
     async def deactivate(self, actor: Actor, memory_id: str) -> Memory:
         """Set a memory aside: it leaves recall and context, and stays in the document.
 
-        Over the budget, what is inactive goes first. Done again, it does nothing.
+        Over the budget, inactive memories are evicted first. Done again, it does nothing.
         """
-        values = {"status": Status.INACTIVE, "updated_at": func.now()}
-        return await self._set(actor, "memory.deactivate", memory_id, values, among=_SWITCHED)
+        return await self._set_status(
+            actor, "memory.deactivate", memory_id, Status.INACTIVE, _SWITCHED
+        )
 
     async def activate(self, actor: Actor, memory_id: str) -> Memory:
         """Take an inactive memory into use again. Done again, it does nothing.
@@ -321,16 +316,26 @@ class Memories:
         Raises ``Conflict`` if the same statement has been remembered anew since, ``NotFound``
         for one that is forgotten or evicted: see :meth:`restore`.
         """
-        values = {"status": Status.ACTIVE, "updated_at": func.now()}
-        return await self._set(actor, "memory.activate", memory_id, values, among=_SWITCHED)
+        return await self._set_status(actor, "memory.activate", memory_id, Status.ACTIVE, _SWITCHED)
 
     async def pin(self, actor: Actor, memory_id: str) -> Memory:
         """Pin a memory: the token budget never evicts it."""
-        return await self._set(actor, "memory.pin", memory_id, {"pinned": True})
+        return await self._set_pinned(actor, memory_id, pinned=True)
 
     async def unpin(self, actor: Actor, memory_id: str) -> Memory:
         """Unpin a memory: the token budget may evict it again."""
-        return await self._set(actor, "memory.pin", memory_id, {"pinned": False})
+        return await self._set_pinned(actor, memory_id, pinned=False)
+
+    async def _set_pinned(self, actor: Actor, memory_id: str, *, pinned: bool) -> Memory:
+        rules.check_id(memory_id)
+        async with self._backend.database.transaction(actor) as (connection, actor):
+            row = await _lock(connection, actor, memory_id)
+            if row is not None:
+                values = {"pinned": pinned}
+                changed = await repository.change(connection, row.owner_id, row.id, values)
+                await _note(connection, actor, "memory.pin", row)
+                return views.memory(changed)
+        await self._refuse(actor, "memory.pin", memory_id)
 
     async def budget(self, actor: Actor, *, adding: int = 0) -> BudgetPreview:
         """Return what would be evicted if the actor's user wrote ``adding`` more tokens.
@@ -339,98 +344,105 @@ class Memories:
         """
         check_range(adding, 0, 1_000_000, field="adding")
         actor = replace(actor, agent_id=None)
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._backend.database.transaction(actor) as (connection, actor):
             owner_id = actor.require_user()
             if await users.find(connection, owner_id) is None:
                 raise NotFound("no such user", field="user_id")
             preview = await self._budget.preview(connection, owner_id, adding)
         going = [(owner_id, one) for one in (str(owner_id), *(m.id for m in preview.would_go))]
-        await self._reads.note(actor, "memory.budget", going)
+        await self._backend.reads.note(actor, "memory.budget", going)
         return preview
 
-    async def _set(
+    async def _set_status(
         self,
         actor: Actor,
         action: str,
         memory_id: str,
-        values: dict[str, Any],
+        status: Status,
+        among: Collection[Status],
         *,
-        among: Collection[Status] = _IN_HAND,
         if_version: int | None = None,
     ) -> Memory:
         rules.check_id(memory_id)
-        async with self._database.transaction(actor) as (connection, actor):
-            row = await self._changeable(connection, actor, memory_id, among=among)
+        switches = among is _SWITCHED
+        async with self._backend.database.transaction(actor) as (connection, actor):
+            row = await _lock(connection, actor, memory_id, among)
             if row is not None:
                 _check_version(row, None, if_version)
-                if among is _SWITCHED and row.status == values["status"]:
+                if switches and row.status == status:
                     return views.memory(row)
-                if values.get("status") is Status.ACTIVE:
-                    values |= {"review": _review_of_restored(row)}
-                    await leaving.check_may_add(connection, row.owner_id, [row.id])
-                changed = await _unless_same(
-                    repository.change(connection, row.owner_id, row.id, values)
+                review = None
+                if status is Status.ACTIVE:
+                    review = _review_of_restored(row)
+                    await repository.check_membership(connection, row.owner_id, [row.id])
+                [changed] = await _unless_same(
+                    repository.set_status(
+                        connection, row.owner_id, [row.id], status, review=review, touch=switches
+                    )
                 )
-                if "status" in values:
-                    status = Status(values["status"])
-                    await repository.mark_items(connection, row.owner_id, row.id, status)
                 await _note(connection, actor, action, row)
-                if values.get("status") is Status.ACTIVE:
+                if status is Status.ACTIVE:
                     changed = await self._within_budget(connection, actor, changed)
                 return views.memory(changed)
-        raise await self._refused(actor, action, memory_id)
-
-    @staticmethod
-    async def _changeable(
-        connection: AsyncConnection,
-        actor: Actor,
-        memory_id: str,
-        *,
-        among: Collection[Status] = _IN_HAND,
-    ) -> Row[Any] | None:
-        row = await repository.find(connection, actor, memory_id)
-        if row is None or not may_change(actor, row.owner_id):
-            return None
-        # The owner's lock first, the row's second, as every write does.
-        await repository.lock_owner(connection, row.owner_id)
-        row = await repository.find(connection, actor, memory_id, lock=True)
-        return row if row is not None and row.status in among else None
+        await self._refuse(actor, action, memory_id)
 
     async def _within_budget(
-        self, connection: AsyncConnection, actor: Actor, row: Row[Any]
-    ) -> Row[Any]:
-        """Evict what is over the budget now; return the memory that was written as it is then."""
-        gone = await self._budget.keep(connection, actor, row.owner_id, [row.id])
-        if row.id not in gone:
+        self, connection: AsyncConnection, actor: Actor, row: MemoryRow
+    ) -> MemoryRow:
+        """Evict memories over the budget; return the written memory as it is then."""
+        evicted = await self._budget.enforce(connection, actor, row.owner_id, [row.id])
+        if row.id not in evicted:
             return row
         return (await repository.by_ids(connection, row.owner_id, [row.id]))[row.id]
 
-    async def _refused(self, actor: Actor, action: str, memory_id: str) -> NotFound:
-        async with self._database.transaction(actor) as (connection, actor):
-            await audit.note(connection, actor, action, [memory_id], outcome="refused")
-        return NotFound("no such memory", field="memory_id")
+    async def _refuse(self, actor: Actor, action: str, memory_id: str) -> NoReturn:
+        error = NotFound("no such memory", field="memory_id")
+        await self._backend.refuse(actor, action, [memory_id], error)
 
 
-def _is_there(actor: Actor, row: Row[Any]) -> bool:
-    """Say whether somebody who may see a memory may read it in the status it is in."""
-    aside = row.status in {Status.INACTIVE, Status.EVICTED, Status.PENDING}
-    return row.status == Status.ACTIVE or (aside and may_change(actor, row.owner_id))
+async def _check_exist(connection: AsyncConnection, actor: Actor) -> None:
+    """Raise ``NotFound`` for an unknown user or agent, whose list would look empty."""
+    if actor.user_id is not None and await users.find(connection, actor.user_id) is None:
+        raise NotFound("no such user", field="user_id")
+    await checks.check_agent(connection, actor.agent_id)
 
 
-def _review_of_restored(row: Row[Any]) -> Review:
+async def _lock(
+    connection: AsyncConnection,
+    actor: Actor,
+    memory_id: str,
+    among: Collection[Status] = _CHANGEABLE,
+) -> MemoryRow | None:
+    """Lock a memory that the actor may change, if its status is one of ``among``."""
+    row = await repository.find(connection, actor, memory_id)
+    if row is None or not may_change(actor, row.owner_id):
+        return None
+    # The owner's lock first, the row's second, as every write does.
+    await repository.lock_owner(connection, row.owner_id)
+    row = await repository.find(connection, actor, memory_id, lock=True)
+    return row if row is not None and row.status in among else None
+
+
+def _is_readable(actor: Actor, row: MemoryRow) -> bool:
+    """Say whether the status of a visible memory lets the actor read it."""
+    for_owner = row.status in {Status.INACTIVE, Status.EVICTED, Status.PENDING}
+    return row.status == Status.ACTIVE or (for_owner and may_change(actor, row.owner_id))
+
+
+def _review_of_restored(row: MemoryRow) -> Review:
     if row.status == Status.PENDING:
         raise Conflict("waits for review; confirm it", field="memory_id")
     review = Review(row.review)
     return Review.CONFIRMED if review is Review.REJECTED else review
 
 
-def _of_the_only_one(error: InvalidInput | NotFound) -> InvalidInput | NotFound:
-    """Return what is wrong with a batch of one as what is wrong with the one."""
+def _without_index(error: InvalidInput | NotFound) -> InvalidInput | NotFound:
+    """Return an error of a batch of one as an error of its statement."""
     field = error.field and error.field.removeprefix("memories.0.")
     return type(error)(error.reason, field=field, **error.extra)
 
 
-def _check_version(row: Row[Any], expected: int | None, if_version: int | None) -> None:
+def _check_version(row: MemoryRow, expected: int | None, if_version: int | None) -> None:
     if expected not in {None, row.version}:
         raise VersionConflict(
             f"the memory is at version {row.version} now",
@@ -443,13 +455,13 @@ def _check_version(row: Row[Any], expected: int | None, if_version: int | None) 
         )
 
 
-async def _unless_same(change: Any) -> Row[Any]:
+async def _unless_same(change: Awaitable[T]) -> T:
+    """Return the result of a change; raise ``Conflict`` if it makes two memories the same."""
     try:
-        row: Row[Any] = await change
+        return await change
     except IntegrityError as error:
         raise Conflict("another memory says exactly this already", field="content") from error
-    return row
 
 
-async def _note(connection: AsyncConnection, actor: Actor, action: str, row: Row[Any]) -> None:
+async def _note(connection: AsyncConnection, actor: Actor, action: str, row: MemoryRow) -> None:
     await audit.note(connection, actor, action, [row.id], owner_id=row.owner_id)

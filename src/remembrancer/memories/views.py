@@ -1,85 +1,82 @@
-"""Answers about memories, from rows and from what is kept of an earlier answer."""
+"""API models of memories, made from rows and from stored answers."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.errors import NotFound
-from remembrancer.guard.schemas import GuardFinding
 from remembrancer.ids import public_owner
 from remembrancer.memories import repository, rules, screening
-from remembrancer.memories.dedup import Verdict
-from remembrancer.memories.rules import Resolved
-from remembrancer.memories.schemas import (
-    Memory,
-    MemoryUpdateResult,
-    RememberResult,
-    Status,
-    Suggestion,
-)
+from remembrancer.memories.drafts import WriteResult
+from remembrancer.memories.rows import MemoryRow
+from remembrancer.memories.schemas import Memory, RememberResult, Status, Suggestion
+from remembrancer.search.repository import MemoryKey
 
 
-def memory(row: Row[Any]) -> Memory:
+def memory(row: MemoryRow) -> Memory:
     """Return a memory as the API shows it."""
-    notes = None if row.place_id is None else rules.notes_in(row.subject, row.content)
-    words = {"user_id": public_owner(row.owner_id), "quoted": screening.is_quoted(row)}
-    return Memory.model_validate({**row._mapping, **words, "notes": notes})
+    return Memory.model_validate(fields(row))
 
 
-def updated(row: Row[Any], findings: Sequence[GuardFinding]) -> MemoryUpdateResult:
-    """Return a memory as an update of it is answered."""
-    return MemoryUpdateResult(**memory(row).model_dump(), guard=list(findings))
+def fields(row: MemoryRow) -> dict[str, Any]:
+    """Return the fields of a memory as the API shows it."""
+    is_place = row.place_id is not None and row.subject is not None
+    return {
+        **asdict(row),
+        "user_id": public_owner(row.owner_id),
+        "quoted": screening.is_quoted(row),
+        "notes": rules.notes_in(row.subject or "", row.content) if is_place else None,
+    }
 
 
-def kept(
-    results: Sequence[tuple[Verdict, Resolved]], suggestions: Sequence[Sequence[Suggestion]]
+def answer(
+    results: Sequence[WriteResult], suggestions: Sequence[Sequence[Suggestion]]
 ) -> list[dict[str, Any]]:
-    """Return what is kept of an answer: ids and outcomes, no content."""
+    """Return what is stored of an answer: ids and outcomes, no content."""
     return [
         {
-            "owner_id": str(goes.place.owner_id),
-            "memory_id": verdict.memory_id,
-            "outcome": verdict.outcome,
-            "scope": goes.scope,
-            "scope_source": goes.source,
-            "scope_changed": goes.changed,
-            "suggestions": [one.model_dump(mode="json", exclude={"content"}) for one in some],
+            "owner_id": str(result.owner_id),
+            "memory_id": result.memory_id,
+            "outcome": result.outcome,
+            "scope": result.destination.scope,
+            "scope_source": result.destination.source,
+            "scope_changed": result.destination.changed,
+            "suggestions": [s.model_dump(mode="json", exclude={"content"}) for s in suggested],
         }
-        for (verdict, goes), some in zip(results, suggestions, strict=True)
+        for result, suggested in zip(results, suggestions, strict=True)
     ]
 
 
-async def again(
-    connection: AsyncConnection, answer: Sequence[dict[str, Any]]
+async def remembered(
+    connection: AsyncConnection, stored: Sequence[dict[str, Any]]
 ) -> list[RememberResult]:
-    """Tell an answer from what was kept of it; ``NotFound`` if that was erased since."""
-    found: dict[tuple[str, str], Row[Any]] = {}
-    for owner_id in {part["owner_id"] for part in answer}:
-        mine = [part for part in answer if part["owner_id"] == owner_id]
-        ids = [memory_id for part in mine for memory_id in _ids(part)]
-        rows = await repository.by_ids(connection, UUID(owner_id), ids)
-        found.update({(owner_id, memory_id): row for memory_id, row in rows.items()})
-    if not all((part["owner_id"], part["memory_id"]) in found for part in answer):
+    """Return an answer from what is stored of it; ``NotFound`` if a memory was erased since."""
+    ids: dict[UUID, set[str]] = {}
+    for part in stored:
+        targets = (suggestion["target_id"] for suggestion in part.get("suggestions", ()))
+        ids.setdefault(UUID(part["owner_id"]), set()).update((part["memory_id"], *targets))
+    rows: dict[MemoryKey, MemoryRow] = {
+        (owner_id, memory_id): row
+        for owner_id, memory_ids in ids.items()
+        for memory_id, row in (await repository.by_ids(connection, owner_id, memory_ids)).items()
+    }
+    return [_result(part, rows) for part in stored]
+
+
+def _result(part: dict[str, Any], rows: dict[MemoryKey, MemoryRow]) -> RememberResult:
+    owner_id = UUID(part["owner_id"])
+    row = rows.get((owner_id, part["memory_id"]))
+    if row is None:
         raise NotFound("what this request remembered has been erased", field="memory_id")
-    return [
-        RememberResult.model_validate(
-            {
-                **part,
-                "memory": memory(found[part["owner_id"], part["memory_id"]]),
-                "suggestions": [
-                    {**one, "content": target.content}
-                    for one in part.get("suggestions", ())
-                    if (target := found.get((part["owner_id"], one["target_id"])))
-                    and target.status == Status.ACTIVE
-                ],
-            }
-        )
-        for part in answer
+    suggestions = [
+        {**suggestion, "content": target.content}
+        for suggestion in part.get("suggestions", ())
+        if (target := rows.get((owner_id, suggestion["target_id"])))
+        and target.status == Status.ACTIVE
     ]
-
-
-def _ids(part: dict[str, Any]) -> list[str]:
-    return [part["memory_id"], *(one["target_id"] for one in part.get("suggestions", ()))]
+    return RememberResult.model_validate(
+        {**part, "memory": memory(row), "suggestions": suggestions}
+    )

@@ -17,7 +17,7 @@ from remembrancer.agents import repository as agents
 from remembrancer.db.engine import Database
 from remembrancer.errors import Conflict, NotFound
 from remembrancer.idempotency import once
-from remembrancer.memories import mentions
+from remembrancer.memories import mentions, transfers
 from remembrancer.memories import repository as memories
 from remembrancer.memories.budget import Budget
 from remembrancer.memories.dedup import repeats
@@ -89,7 +89,7 @@ class Moves:
                 action = "memory.copy" if wanted.copy_them else ACTION
                 await audit.note(connection, actor, action, plan.ids, owner_id=owner_id)
                 if wanted.copy_them:
-                    await self._budget.keep(connection, actor, owner_id, list(record["copies"]))
+                    await self._budget.enforce(connection, actor, owner_id, list(record["copies"]))
             effective = (await scopes(connection, agent_id, [owner_id])).get(owner_id)
             moved = MoveResult(
                 to=wanted.to,
@@ -157,14 +157,14 @@ async def _carry_out(
     added = await mentions.repeat(connection, owner_id, plan.merging)
     copies: dict[str, list[int]] = {}
     if wanted.copy_them:
-        fresh = await memories.fresh_ids(connection, owner_id, len(plan.moving))
+        fresh = await memories.new_ids(connection, owner_id, len(plan.moving))
         new_ids = dict(zip(plan.moving, fresh, strict=True))
-        await repository.copy(connection, owner_id, new_ids, there)
+        await transfers.copy(connection, owner_id, new_ids, there)
         copied = await repository.by_ids(connection, owner_id, fresh)
         copies = {row.id: [row.version, row.mention_count] for row in copied}
     else:
-        await repository.move(connection, owner_id, plan.moving, there)
-        await repository.set_status(connection, owner_id, list(plan.merging), Status.INACTIVE)
+        await memories.set_namespace(connection, owner_id, plan.moving, there)
+        await memories.set_status(connection, owner_id, list(plan.merging), Status.INACTIVE)
     return {
         "agent_id": str(agent_id),
         "to": wanted.to.value,
@@ -189,10 +189,8 @@ async def _unmove(
         await repository.in_namespace(connection, owner_id, home),
     )
     back = [row.id for row in coming if row.id not in anew]
-    await repository.move(connection, owner_id, [i for i in back if i not in merged], home)
-    await repository.set_status(
-        connection, owner_id, [i for i in back if i in merged], Status.ACTIVE
-    )
+    await memories.set_namespace(connection, owner_id, [i for i in back if i not in merged], home)
+    await memories.set_status(connection, owner_id, [i for i in back if i in merged], Status.ACTIVE)
     return MoveUndoResult(returned=len(back), stayed=len(rows) - len(back))
 
 
@@ -203,5 +201,6 @@ async def _uncopy(
     as_copied = [
         row.id for row in rows if [row.version, row.mention_count] == record["copies"][row.id]
     ]
-    await repository.remove(connection, owner_id, as_copied)
+    await repository.remove_associations(connection, owner_id, as_copied)
+    await transfers.erase(connection, [(owner_id, memory_id) for memory_id in as_copied])
     return MoveUndoResult(returned=len(as_copied), stayed=len(rows) - len(as_copied))

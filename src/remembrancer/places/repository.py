@@ -1,84 +1,63 @@
-"""Places and their mentions in the database."""
+"""Places and their mentions in the database: memories with a place id."""
 
 from collections.abc import Sequence
-from typing import Any
-from uuid import UUID
+from typing import Final
 
-from sqlalchemy import Row, Uuid, bindparam, select, text, tuple_
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlalchemy.types import Text
 
-from remembrancer.access import Actor, viewer_binds
+from remembrancer.access import Actor
+from remembrancer.db.keyset import Keyset
+from remembrancer.db.rows import all_rows, first_row
+from remembrancer.db.sql import statement
 from remembrancer.db.tables import memories
-from remembrancer.memories.repository import VISIBLE, Rows
+from remembrancer.memories.repository import visible_to
+from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import Status
+from remembrancer.paging import Page
+from remembrancer.places.rows import PlaceMentionRow
+from remembrancer.search.repository import MemoryKey
 
-ORDER = (memories.c.created_at, memories.c.owner_id, memories.c.id)
-
-# Mentions are numbered by time, since their id is drawn before the lock that orders writers.
-_MENTIONS = text("""
-    SELECT s.owner_id, s.id AS place, m.conversation_id, m.message_id, m.mentioned_at
-      FROM unnest(:owners, :ids) AS s (owner_id, id)
-     CROSS JOIN LATERAL (
-           SELECT *
-             FROM mentions
-            WHERE owner_id = s.owner_id AND memory_id = s.id
-            ORDER BY mentioned_at DESC, mentions.id DESC
-            LIMIT :most
-     ) AS m
-     ORDER BY s.owner_id, s.id, m.mentioned_at, m.id
-""").bindparams(
-    bindparam("owners", type_=ARRAY(Uuid)),
-    bindparam("ids", type_=ARRAY(Text)),
-)
+_COLUMN: Final = memories.c
+_ORDER: Final = Keyset("places", _COLUMN.created_at, _COLUMN.owner_id, _COLUMN.id)
+_MENTIONS: Final = statement("remembrancer.places", "places", "mentions")
 
 
 async def find(
     connection: AsyncConnection, actor: Actor, place_id: str, *, lock: bool = False
-) -> Row[Any] | None:
-    """Return the active place by this id that the actor sees; their own, outside spaces, first."""
-    column = memories.c
-    statement = (
+) -> MemoryRow | None:
+    """Return a visible active place; first the actor's own, and those outside of spaces."""
+    query = (
         _visible(actor)
-        .where(column.place_id == place_id)
+        .where(_COLUMN.place_id == place_id)
         .order_by(
-            (column.owner_id == actor.user_id).desc(),
-            column.space_id.is_not(None),
-            column.created_at,
-            column.id,
+            (_COLUMN.owner_id == actor.user_id).desc(),
+            _COLUMN.space_id.is_not(None),
+            _COLUMN.created_at,
+            _COLUMN.id,
         )
         .limit(1)
     )
-    if lock:
-        statement = statement.with_for_update()
-    return (await connection.execute(statement)).first()
+    return await first_row(connection, MemoryRow, query.with_for_update() if lock else query)
 
 
 async def page(
-    connection: AsyncConnection, actor: Actor, limit: int, after: Sequence[Any] | None
-) -> Rows:
-    """Return active places that the actor sees, oldest first, one more than ``limit``."""
-    statement = _visible(actor).order_by(*ORDER).limit(limit + 1)
-    if after is not None:
-        statement = statement.where(tuple_(*ORDER) > tuple_(*after))
-    rows: Rows = (await connection.execute(statement)).all()
-    return rows
+    connection: AsyncConnection, actor: Actor, limit: int, cursor: str | None
+) -> Page[MemoryRow]:
+    """Return a page of the visible active places, the oldest first."""
+    return await _ORDER.page(connection, MemoryRow, _visible(actor), limit, cursor)
 
 
 async def mentions(
-    connection: AsyncConnection, places: Sequence[tuple[UUID, str]], most: int | None
-) -> Rows:
-    """Return the latest ``most`` mentions of each memory, by owner and id, oldest first."""
+    connection: AsyncConnection, places: Sequence[MemoryKey], most: int | None
+) -> Sequence[PlaceMentionRow]:
+    """Return the latest ``most`` mentions of each place, by owner and id, oldest first."""
     owners, ids = [owner for owner, _ in places], [memory_id for _, memory_id in places]
     binds = {"owners": owners, "ids": ids, "most": most}
-    rows: Rows = (await connection.execute(_MENTIONS, binds)).all()
-    return rows
+    return await all_rows(connection, PlaceMentionRow, _MENTIONS, binds)
 
 
-def _visible(actor: Actor) -> Any:
-    return (
-        select(memories)
-        .where(memories.c.status == Status.ACTIVE, memories.c.place_id.is_not(None))
-        .where(text(VISIBLE).bindparams(**viewer_binds(actor)))
+def _visible(actor: Actor) -> Select[tuple[object, ...]]:
+    return select(memories).where(
+        _COLUMN.status == Status.ACTIVE, _COLUMN.place_id.is_not(None), visible_to(actor)
     )

@@ -1,14 +1,15 @@
-"""What a place is as a memory, and what its mentions are as a client sees them. Pure."""
+"""Places as memories, and mentions as a client sees them. Pure."""
 
 from collections.abc import Iterable
-from typing import Any
 from uuid import UUID
 
 from pydantic import TypeAdapter, ValidationError
 
 from remembrancer.errors import InvalidInput, NotFound
+from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.rules import notes_in, place_content
 from remembrancer.memories.schemas import Kind, MemoryCreate, MemoryUpdate
+from remembrancer.places.rows import PlaceMentionRow
 from remembrancer.places.schemas import Mentions, PlaceCreate, PlaceUpdate
 from remembrancer.text import Key
 from remembrancer.validation import made
@@ -17,7 +18,7 @@ _PLACE_ID: TypeAdapter[str] = TypeAdapter(Key)
 
 
 def as_memory(place: PlaceCreate, *, pinned: bool = False) -> MemoryCreate:
-    """Return the memory that a place is: its name and notes are found by recall."""
+    """Return a place as a memory; recall finds its name and notes."""
     return made(
         MemoryCreate,
         content=place_content(place.place_name, place.notes),
@@ -32,7 +33,7 @@ def as_memory(place: PlaceCreate, *, pinned: bool = False) -> MemoryCreate:
 
 
 def as_changes(place: PlaceUpdate) -> MemoryUpdate:
-    """Return what a new name and notes make of the memory that the place is."""
+    """Return a new name and notes as changes of the memory of a place."""
     version = {"expected_version": place.expected_version} if place.expected_version else {}
     return made(
         MemoryUpdate,
@@ -43,29 +44,29 @@ def as_changes(place: PlaceUpdate) -> MemoryUpdate:
 
 
 def check_place_id(place_id: str) -> None:
-    """Raise ``NotFound`` for what cannot be the id of any place."""
+    """Raise ``NotFound`` for a string that no place can have as its id."""
     try:
         _PLACE_ID.validate_python(place_id)
     except ValidationError:
         raise NotFound("no such place", field="place_id") from None
 
 
-def by_conversation(mentions: Iterable[Any]) -> Mentions:
-    """Return rows of mentions as message and time by conversation, in the order they come."""
-    found: Mentions = {}
-    for row in mentions:
-        said = (_text(row.message_id), row.mentioned_at)
-        found.setdefault(_text(row.conversation_id), []).append(said)
-    return found
+def by_conversation(mentions: Iterable[PlaceMentionRow]) -> Mentions:
+    """Return message and time of mentions by conversation, in their order."""
+    result: Mentions = {}
+    for mention in mentions:
+        times = result.setdefault(_text(mention.conversation_id), [])
+        times.append((_text(mention.message_id), mention.mentioned_at))
+    return result
 
 
-def notes_of(memory: Any) -> str | None:
-    """Return the notes of a place (its row)."""
-    return notes_in(memory.subject, memory.content)
+def notes_of(memory: MemoryRow) -> str | None:
+    """Return the notes of a place."""
+    return notes_in(memory.subject or "", memory.content)
 
 
-def in_its_words(error: InvalidInput, place: PlaceCreate | PlaceUpdate) -> InvalidInput:
-    """Return a refusal of the memory with the field of the place that it is about."""
+def place_error(error: InvalidInput, place: PlaceCreate | PlaceUpdate) -> InvalidInput:
+    """Return an error about a field of the memory as one about the field of the place."""
     names = {"content": "notes" if place.notes else "place_name", "subject": "place_name"}
     field = names.get(error.field or "", error.field)
     return InvalidInput(error.reason, field=field, **error.extra)

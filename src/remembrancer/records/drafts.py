@@ -1,4 +1,4 @@
-"""From records as they are written to what can be stored: checked, screened, made searchable."""
+"""Record writes as they can be stored: checked, screened and searchable."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -6,25 +6,25 @@ from datetime import UTC, datetime, timedelta
 
 from pydantic import BaseModel
 
+from remembrancer.backend import Backend
 from remembrancer.errors import InvalidInput
-from remembrancer.guard.guard import Guard
 from remembrancer.memories import screening
-from remembrancer.memories.pipeline import ImportedMemory
+from remembrancer.memories.drafts import ImportedMemory
 from remembrancer.memories.rules import check_length
 from remembrancer.memories.schemas import MemoryCreate, Status
 from remembrancer.records import rules
 from remembrancer.records.schemas import RecordWrite
-from remembrancer.search.index import SearchDocument, SearchIndex
+from remembrancer.search.index import SearchDocument
 from remembrancer.validation import made
 
 
-class _Named(BaseModel):
+class _Address(BaseModel):
     address: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A write on its way in."""
+    """A write with its statement, made searchable."""
 
     write: RecordWrite
     statement: MemoryCreate
@@ -34,43 +34,45 @@ class Draft:
 class RecordDrafts:
     """Prepares writes, before a transaction is open."""
 
-    def __init__(self, indexer: SearchIndex, guard: Guard, longest: int) -> None:
-        self._indexer = indexer
-        self._guard = guard
-        self._longest = longest
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
-    async def drafts(self, writes: Collection[RecordWrite]) -> Sequence[Draft]:
-        """Return each write as it may be stored; raise ``InvalidInput`` if one may not be."""
-        screened = [(write, self._screened(write)) for write in writes]
-        if not screened:
+    async def prepare(self, writes: Collection[RecordWrite]) -> Sequence[Draft]:
+        """Return drafts of writes; raise ``InvalidInput`` for one that may not be stored."""
+        if not writes:
             return []
-        texts = await self._indexer.prepare([one.content for _, one in screened])
-        return [Draft(*pair, text) for pair, text in zip(screened, texts, strict=True)]
+        statements = [self._statement(write) for write in writes]
+        texts = await self._backend.search.prepare([s.content for s in statements])
+        return [Draft(*parts) for parts in zip(writes, statements, texts, strict=True)]
 
-    def _screened(self, write: RecordWrite) -> MemoryCreate:
+    def _statement(self, write: RecordWrite) -> MemoryCreate:
+        """Return the statement of a write as the guard lets it be stored."""
         rules.check_address(write.address)
         rules.check_ttl(write.ttl)
-        check_length(write.content, characters=self._longest)
-        if self._guard.screen(_Named(address=list(write.address)), ("address",)).findings:
+        check_length(write.content, characters=self._backend.limits.memory_characters)
+        address = _Address(address=list(write.address))
+        if self._backend.guard.screen(address, ("address",)).findings:
             # With a mark in them, two addresses would be one.
             raise InvalidInput("holds what may not be stored", field="address")
-        times = {} if write.ttl is None else {"ttl": write.ttl}
+        metadata = (
+            dict(write.metadata) if write.ttl is None else {**write.metadata, "ttl": write.ttl}
+        )
         statement = made(
             MemoryCreate,
             content=write.content,
             kind=write.kind,
             category=write.category,
-            metadata={**write.metadata, **times},
-            valid_to=_ends(write.ttl),
+            metadata=metadata,
+            valid_to=_end(write.ttl),
         )
-        screened = screening.statement(self._guard, statement)
+        screened = screening.statement(self._backend.guard, statement)
         if screened.refusal:
             raise screened.refusal
         return screened.model
 
 
-def brought(draft: Draft, memory_id: str) -> ImportedMemory:
-    """Return the memory that a new record is."""
+def imported(draft: Draft, memory_id: str) -> ImportedMemory:
+    """Return the memory of a new record."""
     now = datetime.now(UTC)
     return ImportedMemory(
         memory_id=memory_id,
@@ -80,10 +82,11 @@ def brought(draft: Draft, memory_id: str) -> ImportedMemory:
         status=Status.ACTIVE,
         mentions=[(None, None, now)],
         address=draft.write.address,
+        recalled=draft.write.recalled,
     )
 
 
-def _ends(ttl: float | None) -> datetime | None:
+def _end(ttl: float | None) -> datetime | None:
     if ttl is None:
         return None
     return datetime.now(UTC) + timedelta(minutes=ttl)

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sqlalchemy import Row
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -12,6 +11,7 @@ from remembrancer.errors import InvalidInput
 from remembrancer.guard.guard import Guard
 from remembrancer.guard.schemas import GuardFinding
 from remembrancer.memories import rules, screening
+from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import MemoryUpdate
 from remembrancer.memories.versions import new_version
 from remembrancer.search.index import SearchDocument, SearchIndex
@@ -35,7 +35,7 @@ class Rewordings:
 async def prepare(
     guard: Guard,
     indexer: SearchIndex,
-    rows: Mapping[str, Row[Any]],
+    rows: Mapping[str, MemoryRow],
     asked: Mapping[str, Mapping[str, Any]],
     *,
     characters: int,
@@ -66,7 +66,7 @@ async def prepare(
 async def apply(
     connection: AsyncConnection,
     indexer: SearchIndex,
-    rows: dict[str, Row[Any]],
+    rows: dict[str, MemoryRow],
     ids: Sequence[str],
     wanted: Rewordings,
 ) -> None:

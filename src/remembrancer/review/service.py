@@ -9,19 +9,21 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, and_, func, or_, select, text, update
+from sqlalchemy import and_, or_, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
 from remembrancer.access import Actor, Visibility, viewer_binds
 from remembrancer.audit.reads import Reads
 from remembrancer.db.engine import Database
-from remembrancer.db.tables import memories, recall_items
+from remembrancer.db.rows import all_rows
+from remembrancer.db.tables import memories
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.facts import service
 from remembrancer.guard.guard import Guard
 from remembrancer.memories import mentions, repository, views
 from remembrancer.memories.budget import Budget
+from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import Memory, MemoryFilter, MemoryPage, Review, Status
 from remembrancer.memories.service import Memories
 from remembrancer.memories.versions import as_changes, new_version
@@ -50,7 +52,7 @@ class _Plan:
     settled: list[str] = field(default_factory=list)
     """Those that live on in another memory."""
     repeats: dict[str, str] = field(default_factory=dict)
-    changes: list[tuple[Row[Any], str]] = field(default_factory=list)
+    changes: list[tuple[MemoryRow, str]] = field(default_factory=list)
     """Pending changes and the memories they are of."""
     shared: dict[UUID, list[str]] = field(default_factory=dict)
 
@@ -153,7 +155,7 @@ class Reviews:
             await _note(connection, actor, owner_id, plan)
             written = [*plan.confirmed, *(target_id for _, target_id in plan.changes)]
             if written:
-                await self._budget.keep(connection, actor, owner_id, written)
+                await self._budget.enforce(connection, actor, owner_id, written)
         return [plan.outcomes[one.memory_id] for one in decisions]
 
     async def _carry_out(
@@ -180,12 +182,20 @@ class Reviews:
             plan.settled.append(row.id)
         if plan.repeats:
             await mentions.repeat(connection, owner_id, plan.repeats)
-        await _set(connection, owner_id, plan.confirmed, Status.ACTIVE, Review.CONFIRMED)
-        await _set(connection, owner_id, plan.settled, Status.FORGOTTEN, Review.CONFIRMED)
-        await _set(connection, owner_id, plan.rejected, Status.FORGOTTEN, Review.REJECTED)
-        await _set(connection, owner_id, plan.reopened, Status.PENDING, Review.PENDING)
+        await repository.set_status(
+            connection, owner_id, plan.confirmed, Status.ACTIVE, review=Review.CONFIRMED
+        )
+        await repository.set_status(
+            connection, owner_id, plan.settled, Status.FORGOTTEN, review=Review.CONFIRMED
+        )
+        await repository.set_status(
+            connection, owner_id, plan.rejected, Status.FORGOTTEN, review=Review.REJECTED
+        )
+        await repository.set_status(
+            connection, owner_id, plan.reopened, Status.PENDING, review=Review.PENDING
+        )
         for space_id, ids in plan.shared.items():
-            await service.show(connection, owner_id, ids, space_id, Visibility.SHARED)
+            await service.set_visibility(connection, owner_id, ids, space_id, Visibility.SHARED)
 
 
 def _by_id(decisions: Sequence[ReviewDecision]) -> dict[str, Decision]:
@@ -199,7 +209,7 @@ def _by_id(decisions: Sequence[ReviewDecision]) -> dict[str, Decision]:
 
 async def _rows(
     connection: AsyncConnection, actor: Actor, ids: Collection[str], *, lock: bool = False
-) -> dict[str, Row[Any]]:
+) -> dict[str, MemoryRow]:
     """Return those of the actor's own memories that can be reviewed, or were rejected, by id."""
     column = memories.c
     rejected = and_(column.status == Status.FORGOTTEN, column.review == Review.REJECTED)
@@ -210,7 +220,7 @@ async def _rows(
         .where(text(repository.VISIBLE).bindparams(**viewer_binds(actor)))
         .order_by(column.id)
     )
-    rows = await connection.execute(statement.with_for_update() if lock else statement)
+    rows = await all_rows(connection, MemoryRow, statement.with_for_update() if lock else statement)
     return {row.id: row for row in rows}
 
 
@@ -218,7 +228,7 @@ async def _plan(
     connection: AsyncConnection,
     owner_id: UUID,
     wanted: dict[str, Decision],
-    rows: dict[str, Row[Any]],
+    rows: dict[str, MemoryRow],
     member_of: Collection[UUID],
     edited: edits.Rewordings,
 ) -> _Plan:
@@ -250,12 +260,12 @@ async def _plan(
     return plan
 
 
-def _waits(row: Row[Any]) -> bool:
+def _waits(row: MemoryRow) -> bool:
     """Say whether a memory is there to be decided about, or was rejected."""
     return bool(row.status != Status.FORGOTTEN)
 
 
-def _obstacle(row: Row[Any], decision: Decision, member_of: Collection[UUID]) -> str | None:
+def _obstacle(row: MemoryRow, decision: Decision, member_of: Collection[UUID]) -> str | None:
     shares = decision is Decision.SHARE
     if shares and row.space_id is None:
         return "only a memory in a space can be shared"
@@ -266,10 +276,10 @@ def _obstacle(row: Row[Any], decision: Decision, member_of: Collection[UUID]) ->
 
 def _confirm(
     plan: _Plan,
-    row: Row[Any],
+    row: MemoryRow,
     decision: Decision,
     same: dict[tuple[Any, ...], str],
-    targets: dict[str, Row[Any]],
+    targets: dict[str, MemoryRow],
 ) -> None:
     other = same.get(_what(row), row.id)
     target = targets.get(row.revises) if row.revises else None
@@ -287,40 +297,18 @@ def _confirm(
         plan.note(row.id, ReviewOutcome.UPDATED, target.id)
         return
     plan.confirmed.append(row.id)
-    if decision is Decision.SHARE and row.visibility != Visibility.SHARED:
+    if (
+        decision is Decision.SHARE
+        and row.visibility != Visibility.SHARED
+        and row.space_id is not None
+    ):
         plan.shared.setdefault(row.space_id, []).append(row.id)
     outcome = ReviewOutcome.SHARED if decision is Decision.SHARE else ReviewOutcome.CONFIRMED
     plan.note(row.id, outcome, row.id)
 
 
-def _what(row: Row[Any]) -> tuple[Any, ...]:
+def _what(row: MemoryRow) -> tuple[Any, ...]:
     return row.agent_id, row.space_id, bytes(row.content_hash)
-
-
-async def _set(
-    connection: AsyncConnection,
-    owner_id: UUID,
-    ids: Sequence[str],
-    status: Status,
-    review: Review,
-) -> None:
-    if not ids:
-        return
-    column, item = memories.c, recall_items.c
-    await connection.execute(
-        update(memories)
-        .where(column.owner_id == owner_id, column.id.in_(ids))
-        .values(
-            status=status.value,
-            review=review.value,
-            forgotten_at=func.now() if status is Status.FORGOTTEN else None,
-        )
-    )
-    await connection.execute(
-        update(recall_items)
-        .where(item.owner_id == owner_id, item.memory_id.in_(ids))
-        .values(active=status is Status.ACTIVE)
-    )
 
 
 async def _note(connection: AsyncConnection, actor: Actor, owner_id: UUID, plan: _Plan) -> None:

@@ -1,4 +1,4 @@
-"""Put texts where recall finds them: their vectors and their postings."""
+"""Make texts searchable: compute their vectors and terms, and store them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -9,16 +9,13 @@ from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import bindparam, insert, text
-from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlalchemy.types import BigInteger, SmallInteger, Text, Uuid
 
 from remembrancer.access import Placement, Visibility
 from remembrancer.analysis import analyse
-from remembrancer.db.tables import recall_items
 from remembrancer.embeddings import Embedder
 from remembrancer.errors import EmbeddingUnavailable
+from remembrancer.search import repository
 from remembrancer.text import normalised
 
 
@@ -29,7 +26,7 @@ def content_hash(content: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class SearchDocument:
-    """A text made ready for search: its vector, terms with counts, length and hash."""
+    """A searchable text: its vector, its terms with counts, its length and hash."""
 
     vector: NDArray[np.float32]
     terms: dict[str, int]
@@ -39,7 +36,7 @@ class SearchDocument:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a searchable text is the text of. Field names are those of ``recall_items``."""
+    """The source of a searchable text. Fields are named as columns of ``recall_items``."""
 
     source_type: Literal["memory", "message", "chunk"]
     at: datetime
@@ -58,7 +55,7 @@ class Source:
 
 
 def voiced(contents: Sequence[str], speakers: Sequence[str]) -> list[str]:
-    """Return texts as they are embedded: with who said them, where somebody did."""
+    """Return texts as they are embedded: after the name of the speaker, if there is one."""
     return [f"{s}: {c}" if s else c for s, c in zip(speakers, contents, strict=True)]
 
 
@@ -71,7 +68,7 @@ class SearchIndex:
     async def prepare(
         self, contents: Sequence[str], speakers: Sequence[str] | None = None
     ) -> list[SearchDocument]:
-        """Return each text ready for search; ``speakers`` are who said them.
+        """Return each text as a search document; ``speakers`` are their names, empty for none.
 
         Slow (the model runs), so call it before opening a transaction.
         """
@@ -87,45 +84,21 @@ class SearchIndex:
         connection: AsyncConnection,
         entries: Sequence[tuple[Placement, Source, SearchDocument]],
     ) -> None:
-        """Insert the texts and their postings. Fails if the store's model is another one now."""
+        """Store texts. Raises ``EmbeddingUnavailable`` if the store has another model now."""
         if not entries:
             return
-        await self._check_model(connection)
-        ids = (await connection.execute(_NEW_IDS, {"count": len(entries)})).scalars().all()
-        rows = [_item_row(i, *entry) for i, entry in zip(ids, entries, strict=True)]
-        await connection.execute(insert(recall_items), rows)
-        await connection.execute(_ADD_POSTINGS, _posting_columns(ids, entries))
-
-    async def _check_model(self, connection: AsyncConnection) -> None:
-        # The share lock holds off `reembed` until this transaction is over, so that no
-        # vector of the old model can slip in behind its back.
-        stored = (await connection.execute(_MODEL)).scalar_one_or_none()
+        stored = await repository.lock_model(connection)
         if stored != self._embedder.name:
             raise EmbeddingUnavailable(
                 f"the store now holds vectors of {stored}; restart with that model"
             )
+        ids = await repository.new_ids(connection, len(entries))
+        items = [_item_row(i, *entry) for i, entry in zip(ids, entries, strict=True)]
+        await repository.add(connection, items, _posting_columns(ids, entries))
 
-
-_MODEL = text("SELECT name FROM embedding_model FOR SHARE")
-
-_NEW_IDS = text("""
-    SELECT nextval(pg_get_serial_sequence('recall_items', 'id'))
-      FROM generate_series(1, :count)
-""")
-
-_ADD_POSTINGS = text("""
-    INSERT INTO postings (owner_id, term, item_id, frequency, shared_space_id)
-    SELECT * FROM unnest(:owner_ids, :terms, :item_ids, :frequencies, :shared_space_ids)
-""").bindparams(
-    bindparam("owner_ids", type_=ARRAY(Uuid)),
-    bindparam("terms", type_=ARRAY(Text)),
-    bindparam("item_ids", type_=ARRAY(BigInteger)),
-    bindparam("frequencies", type_=ARRAY(SmallInteger)),
-    bindparam("shared_space_ids", type_=ARRAY(Uuid)),
-)
 
 _SOURCE_COLUMNS = [field.name for field in fields(Source)]
-_PLACE_COLUMNS = [field.name for field in fields(Placement)]
+_PLACEMENT_COLUMNS = [field.name for field in fields(Placement)]
 _MOST_FREQUENT = 32_767
 
 
@@ -139,10 +112,10 @@ def _searchable(content: str, terms: dict[str, int], vector: NDArray[np.float32]
 
 
 def _item_row(
-    item_id: int, place: Placement, source: Source, text: SearchDocument
+    item_id: int, placement: Placement, source: Source, text: SearchDocument
 ) -> dict[str, Any]:
     row = {name: getattr(source, name) for name in _SOURCE_COLUMNS}
-    row |= {name: getattr(place, name) for name in _PLACE_COLUMNS}
+    row |= {name: getattr(placement, name) for name in _PLACEMENT_COLUMNS}
     row["recorded_at"] = source.recorded_at or source.at
     return row | {
         "id": item_id,
@@ -156,8 +129,8 @@ def _posting_columns(
     ids: Sequence[int], entries: Sequence[tuple[Placement, Source, SearchDocument]]
 ) -> dict[str, list[Any]]:
     rows = [
-        (place.owner_id, term, item_id, min(count, _MOST_FREQUENT), _shared_space(place))
-        for item_id, (place, _, text) in zip(ids, entries, strict=True)
+        (placement.owner_id, term, item_id, min(count, _MOST_FREQUENT), _shared_space(placement))
+        for item_id, (placement, _, text) in zip(ids, entries, strict=True)
         for term, count in text.terms.items()
     ]
     names = ("owner_ids", "terms", "item_ids", "frequencies", "shared_space_ids")
@@ -165,5 +138,5 @@ def _posting_columns(
     return {name: list(column) for name, column in zip(names, columns, strict=True)}
 
 
-def _shared_space(place: Placement) -> UUID | None:
-    return place.space_id if place.visibility is Visibility.SHARED else None
+def _shared_space(placement: Placement) -> UUID | None:
+    return placement.space_id if placement.visibility is Visibility.SHARED else None

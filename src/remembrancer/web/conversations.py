@@ -11,7 +11,7 @@ from starlette.responses import Response
 from remembrancer.conversations.schemas import Message
 from remembrancer.errors import InvalidInput
 from remembrancer.extraction.schemas import Chunk
-from remembrancer.memories.schemas import Memory, Told
+from remembrancer.memories.schemas import Memory, SourcedMemory
 from remembrancer.paging import LARGEST_PAGE
 from remembrancer.web.dependencies import PageRequest, UserRequest
 from remembrancer.web.memories import agent_and_space_names
@@ -66,7 +66,7 @@ async def show(
         position = await conversations.position(actor, conversation_id, message)
         before = position + WINDOW // 2
     messages = await conversations.messages(actor, conversation_id, last=WINDOW, before=before)
-    memories = await request.app.memories.told_in(actor, conversation_id)
+    memories = await request.app.memories.in_conversation(actor, conversation_id)
     shown_ids = {message.id for message in messages}
     elsewhere = [memory for memory in memories if memory.message_id not in shown_ids]
     return request.render(
@@ -96,9 +96,9 @@ async def _chunks(request: PageRequest, conversation_id: UUID) -> list[Chunk]:
             return chunks
 
 
-def _by_message(memories: Sequence[Told]) -> dict[UUID, list[Memory]]:
+def _by_message(memories: Sequence[SourcedMemory]) -> dict[UUID, list[Memory]]:
     groups: dict[UUID, list[Memory]] = {}
-    for told in memories:
-        if told.message_id is not None:
-            groups.setdefault(told.message_id, []).append(told.memory)
+    for mention in memories:
+        if mention.message_id is not None:
+            groups.setdefault(mention.message_id, []).append(mention.memory)
     return groups

@@ -27,7 +27,7 @@ SELECT m.id AS memory_id, m.kind, m.category, m.subject, m.content,
        m.mention_count AS mentions, 0 AS mentioned_in, m.updated_at AS created_at
   FROM memories AS m
  WHERE /*[visible m*/ true /*]*/
-   AND m.status = 'active'
+   AND m.in_use
    AND (m.owner_id = '00000000-0000-0000-0000-000000000000' OR NOT (SELECT is_group FROM talk))
    AND (m.created_at > (SELECT frozen_at FROM frozen)
         OR (m.owner_id, m.id) IN (

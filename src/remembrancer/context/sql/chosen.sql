@@ -22,7 +22,7 @@ best AS MATERIALIZED (
            /*[weight*/ m.importance /*]*/ AS weight, count(*) OVER () AS total
       FROM memories AS m
      WHERE /*[visible m*/ true /*]*/
-       AND m.status = 'active'
+       AND m.in_use
        AND (m.owner_id = '00000000-0000-0000-0000-000000000000' OR NOT (SELECT is_group FROM talk))
        AND NOT EXISTS (
            SELECT FROM talk AS t

@@ -18,7 +18,7 @@ WITH best AS MATERIALIZED (
                                AND (v.valid_from IS NULL OR v.valid_from <= :as_of)
                                AND (v.valid_to IS NULL OR v.valid_to > :as_of)
      WHERE /*[visible m*/ true /*]*/
-       AND m.status = 'active'
+       AND m.in_use
      ORDER BY m.pinned DESC, weight DESC, m.created_at, m.id
      LIMIT :count
 )

@@ -27,7 +27,7 @@ SELECT c.frozen_at, c.time_zone, c.budget, c.left_out, c.tokens, c.digest,
                              AND l.agent_id = c.agent_id
   LEFT JOIN memories AS m ON m.owner_id = l.memory_owner_id
                          AND m.id = l.memory_id
-                         AND m.status = 'active'
+                         AND m.in_use
                          AND /*[visible m*/ true /*]*/
   LEFT JOIN memory_versions AS v ON v.owner_id = l.memory_owner_id
                                 AND v.memory_id = l.memory_id

@@ -13,7 +13,7 @@ SELECT m.id AS memory_id, m.kind, m.category, m.subject, m.content,
   FROM memories AS m
  WHERE m.owner_id = :user_id
    AND /*[visible m*/ true /*]*/
-   AND m.status = 'active'
+   AND m.in_use
    AND (SELECT is_group OR :joined FROM talk)
    AND (m.pinned OR :joined OR /*[weight*/ m.importance /*]*/ >= :least)
  ORDER BY m.pinned DESC, /*[weight*/ m.importance /*]*/ DESC, m.created_at, m.id

@@ -1,0 +1,171 @@
+"""Memories before they are stored: drafts, imports, and the rows they become."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from remembrancer import tokens
+from remembrancer.access import Actor
+from remembrancer.ids import new_uuid
+from remembrancer.memories import rules, screening
+from remembrancer.memories.rules import Destination, MentionSource
+from remembrancer.memories.schemas import MemoryCreate, Outcome, Review, Status
+from remembrancer.search.index import SearchDocument, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A statement to store: searchable, with its destination."""
+
+    statement: MemoryCreate
+    text: SearchDocument
+    destination: Destination
+    address: Sequence[str] | None = None
+    """Address of a record."""
+    recalled: bool = True
+    """Whether recall and prompts may have it."""
+
+    @property
+    def hash(self) -> bytes:
+        """The statement hash."""
+        statement = self.statement
+        return rules.statement_hash(
+            statement.content,
+            statement.valid_from,
+            statement.valid_to,
+            statement.place_id,
+            self.address,
+        )
+
+    @property
+    def subject_key(self) -> str | None:
+        """The subject as compared with others."""
+        return rules.subject_key(self.statement.subject)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedMemory:
+    """A memory from elsewhere, with its id, time, status and mentions there."""
+
+    memory_id: str
+    statement: MemoryCreate
+    text: SearchDocument
+    at: datetime
+    status: Status
+    mentions: Sequence[MentionSource]
+    address: Sequence[str] | None = None
+    """Address of a record."""
+    recalled: bool = True
+    """Whether recall and prompts may have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """The outcome of one statement. ``memory_id`` is the new, mentioned or similar memory."""
+
+    outcome: Outcome
+    memory_id: str
+    destination: Destination
+
+    @property
+    def owner_id(self) -> UUID:
+        """The owner of the memory."""
+        return self.destination.placement.owner_id
+
+
+def memory_row(
+    memory_id: str,
+    draft: Draft,
+    source: str,
+    at: datetime,
+    *,
+    status: Status | None = None,
+    mention_count: int = 1,
+) -> dict[str, Any]:
+    """Return the row of a new memory."""
+    statement, placement = draft.statement, draft.destination.placement
+    importance = statement.importance
+    if importance is None:
+        importance = rules.DEFAULT_IMPORTANCE[statement.kind]
+    quoted = statement.pending or screening.is_quoted(statement)
+    default_status = Status.PENDING if statement.pending else Status.ACTIVE
+    return {
+        "owner_id": placement.owner_id,
+        "id": memory_id,
+        "agent_id": placement.agent_id,
+        "space_id": placement.space_id,
+        "visibility": placement.visibility.value,
+        "kind": statement.kind.value,
+        "category": statement.category.value,
+        "subject": statement.subject,
+        "subject_key": draft.subject_key,
+        "content": statement.content,
+        "content_hash": draft.hash,
+        "tokens": tokens.count(statement.content),
+        "place_id": statement.place_id,
+        "address": None if draft.address is None else list(draft.address),
+        "status": (status or default_status).value,
+        "recalled": draft.recalled,
+        "review": (Review.PENDING if quoted else Review.NONE).value,
+        "revises": statement.revises,
+        "version": 1,
+        "importance": importance,
+        "pinned": statement.pinned,
+        "metadata": statement.metadata,
+        "valid_from": statement.valid_from,
+        "valid_to": statement.valid_to,
+        "source": source,
+        "platform": statement.platform,
+        "conversation_id": statement.conversation_id,
+        "message_id": statement.message_id,
+        "mention_count": mention_count,
+        "access_count": 0,
+        "created_at": at,
+        "updated_at": at,
+    }
+
+
+def item_source(row: dict[str, Any]) -> Source:
+    """Return the source of the item of a new memory, given its row."""
+    return Source(
+        source_type="memory",
+        at=row["created_at"],
+        memory_id=row["id"],
+        memory_version=row["version"],
+        conversation_id=row["conversation_id"],
+        recorded_at=row["created_at"],
+        valid_from=row["valid_from"],
+        valid_to=row["valid_to"],
+        kind=row["kind"],
+        category=row["category"],
+        importance=row["importance"],
+        active=rules.is_in_use(row["status"], row["recalled"]),
+    )
+
+
+def mention_row(
+    actor: Actor,
+    owner_id: UUID,
+    memory_id: str,
+    source: str,
+    mention: MentionSource,
+    *,
+    wording: str | None = None,
+    platform: str | None = None,
+) -> dict[str, Any]:
+    """Return the row of a mention; without ``wording``, in the memory's own words."""
+    conversation_id, message_id, at = mention
+    return {
+        "owner_id": owner_id,
+        "memory_id": memory_id,
+        "id": new_uuid(),
+        "wording": wording,
+        "agent_id": actor.agent_id,
+        "source": source,
+        "platform": platform,
+        "conversation_id": conversation_id,
+        "message_id": message_id,
+        "mentioned_at": at,
+    }

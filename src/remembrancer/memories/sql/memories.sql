@@ -1,0 +1,127 @@
+-- Memories in the database.
+
+-- name: lock_owner
+SELECT pg_advisory_xact_lock(hashtextextended(CAST(:owner_id AS text), 0));
+
+-- name: count_accesses
+-- Not updated_at: a read does not change a memory. Rows are locked in order, so that two
+-- processes, or an erasure, cannot wait for each other.
+WITH accessed AS MATERIALIZED (
+    SELECT m.owner_id, m.id, a.times
+      FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[]), CAST(:times AS int[]))
+           AS a (owner_id, id, times)
+      JOIN memories AS m ON m.owner_id = a.owner_id AND m.id = a.id
+     ORDER BY m.owner_id, m.id
+       FOR NO KEY UPDATE OF m
+)
+UPDATE memories AS m
+   SET access_count = m.access_count + a.times,
+       last_accessed_at = greatest(m.last_accessed_at, CAST(:at AS timestamptz))
+  FROM accessed AS a
+ WHERE m.owner_id = a.owner_id AND m.id = a.id;
+
+-- name: related
+-- Memories of an owner that new statements may repeat, by reason: `same` has the same statement
+-- hash, `subject` the same subject, `place` the same place id. `near` is the nearest memory of the
+-- same namespace, kind and interval to the vector of statement n.
+WITH query AS MATERIALIZED (
+    SELECT n, CAST(vector AS halfvec) AS vector, agent_id, space_id, kind, valid_from, valid_to
+      FROM unnest(
+               CAST(:vectors AS text[]), CAST(:agent_ids AS uuid[]),
+               CAST(:space_ids AS uuid[]), CAST(:kinds AS text[]),
+               CAST(:valid_froms AS timestamptz[]), CAST(:valid_tos AS timestamptz[])
+           ) WITH ORDINALITY
+           AS q (vector, agent_id, space_id, kind, valid_from, valid_to, n)
+),
+found AS (
+    SELECT 'same' AS reason, CAST(NULL AS bigint) AS n, m.*
+      FROM memories AS m
+     WHERE m.owner_id = :owner_id AND m.status IN ('active', 'pending')
+       AND m.content_hash = ANY (CAST(:hashes AS bytea[]))
+     UNION ALL
+    SELECT 'subject', NULL, m.*
+      FROM memories AS m
+     WHERE m.owner_id = :owner_id AND m.status = 'active'
+       AND m.subject_key = ANY (CAST(:subject_keys AS text[]))
+     UNION ALL
+    SELECT 'place', NULL, m.*
+      FROM memories AS m
+     WHERE m.owner_id = :owner_id AND m.status = 'active'
+       AND m.place_id = ANY (CAST(:place_ids AS text[]))
+     UNION ALL
+    SELECT 'near', query.n - 1, m.*
+      FROM query
+     CROSS JOIN LATERAL (
+           SELECT i.memory_id, 1 - (i.embedding <=> query.vector) AS similarity
+             FROM recall_items AS i
+            WHERE i.owner_id = :owner_id
+              AND i.source_type = 'memory'
+              AND i.active
+              AND i.superseded_at IS NULL
+              AND i.kind = query.kind
+              AND i.agent_id IS NOT DISTINCT FROM query.agent_id
+              AND i.space_id IS NOT DISTINCT FROM query.space_id
+              AND i.valid_from IS NOT DISTINCT FROM query.valid_from
+              AND i.valid_to IS NOT DISTINCT FROM query.valid_to
+            ORDER BY i.embedding <=> query.vector, i.id
+            LIMIT 1
+     ) AS nearest
+      JOIN memories AS m ON m.owner_id = :owner_id AND m.id = nearest.memory_id
+     WHERE nearest.similarity >= :threshold
+       -- Programs may drop their records: nobody's words are a mention of one.
+       AND m.address IS NULL
+)
+SELECT reason, n, id, agent_id, space_id, status, content, content_hash, subject_key, place_id
+  FROM found
+ ORDER BY reason, updated_at DESC, id;
+
+-- name: add
+-- Versions and mentions go in with their memories. A statement that is there already is left out.
+WITH new AS (
+    SELECT * FROM jsonb_populate_recordset(CAST(NULL AS memories), CAST(:memories AS jsonb))
+),
+added AS (
+    INSERT INTO memories (/*[memory_columns*/ owner_id, id, kind, category, content, content_hash, tokens, importance /*]*/)
+    SELECT /*[memory_columns*/ owner_id, id, kind, category, content, content_hash, tokens, importance /*]*/
+      FROM new
+        ON CONFLICT (owner_id, agent_id, space_id, content_hash) WHERE status = 'active' DO NOTHING
+    RETURNING owner_id, id
+),
+versions AS (
+    INSERT INTO memory_versions (owner_id, memory_id, version, content, recorded_at, valid_from,
+                                 valid_to, source, platform, conversation_id, message_id)
+    SELECT n.owner_id, n.id, n.version, n.content, n.created_at, n.valid_from,
+           n.valid_to, n.source, n.platform, n.conversation_id, n.message_id
+      FROM new AS n JOIN added USING (owner_id, id)
+),
+mentioned AS (
+    INSERT INTO mentions (owner_id, memory_id, id, wording, agent_id, source, platform,
+                          conversation_id, message_id, mentioned_at)
+    SELECT n.owner_id, n.memory_id, n.id, n.wording, n.agent_id, n.source, n.platform,
+           n.conversation_id, n.message_id, n.mentioned_at
+      FROM jsonb_populate_recordset(CAST(NULL AS mentions), CAST(:mentions AS jsonb)) AS n
+      JOIN added ON added.owner_id = n.owner_id AND added.id = n.memory_id
+)
+SELECT count(*) FROM added;
+
+-- name: set_addresses
+UPDATE memories AS m
+   SET address = new.address, content_hash = new.hash, updated_at = now()
+  FROM (SELECT CAST(r ->> 'id' AS text) AS id,
+               ARRAY(SELECT jsonb_array_elements_text(r -> 'address')) AS address,
+               decode(r ->> 'hash', 'hex') AS hash
+          FROM jsonb_array_elements(CAST(:records AS jsonb)) AS r) AS new
+ WHERE m.owner_id = :owner_id AND m.id = new.id;
+
+-- name: restart_ttl
+-- `metadata.ttl` is in minutes.
+WITH restarted AS (
+    UPDATE memories AS m
+       SET valid_to = now() + make_interval(mins => 1) * CAST(m.metadata ->> 'ttl' AS float8)
+     WHERE m.owner_id = :owner_id AND m.id = ANY (CAST(:ids AS text[])) AND m.metadata ? 'ttl'
+    RETURNING m.id, m.version, m.valid_to
+)
+UPDATE memory_versions AS v
+   SET valid_to = r.valid_to
+  FROM restarted AS r
+ WHERE v.owner_id = :owner_id AND v.memory_id = r.id AND v.version = r.version;

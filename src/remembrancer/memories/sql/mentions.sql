@@ -1,0 +1,59 @@
+-- Mentions of memories. Each statement keeps memories.mention_count in step.
+
+-- name: count
+UPDATE memories AS m
+   SET mention_count = m.mention_count + r.times
+  FROM (SELECT id, count(*) AS times FROM unnest(CAST(:repeated AS text[])) AS id GROUP BY id)
+       AS r
+ WHERE m.owner_id = :owner_id AND m.id = r.id;
+
+-- name: drop_same_wording
+UPDATE mentions AS n
+   SET wording = NULL
+  FROM memories AS m
+ WHERE n.owner_id = :owner_id AND n.id = ANY (CAST(:ids AS uuid[]))
+   AND m.owner_id = n.owner_id AND m.id = n.memory_id AND m.content = n.wording;
+
+-- name: repeat
+-- A mention of the same moment through the same agent is the same mention: copying twice adds
+-- nothing. The wording is set where the two memories are worded differently.
+WITH pairs AS (
+    SELECT *
+      FROM unnest(CAST(:repeats AS text[]), CAST(:originals AS text[])) AS p (repeat, original)
+),
+added AS (
+    INSERT INTO mentions (owner_id, memory_id, id, wording, agent_id, source, platform,
+                          conversation_id, message_id, mentioned_at)
+    SELECT n.owner_id, p.original, gen_random_uuid(),
+           nullif(coalesce(n.wording, twin.content), original.content),
+           n.agent_id, n.source, n.platform, n.conversation_id, n.message_id, n.mentioned_at
+      FROM pairs AS p
+      JOIN mentions AS n ON n.owner_id = :owner_id AND n.memory_id = p.repeat
+      JOIN memories AS twin ON twin.owner_id = :owner_id AND twin.id = p.repeat
+      JOIN memories AS original ON original.owner_id = :owner_id AND original.id = p.original
+     WHERE NOT EXISTS (
+           SELECT FROM mentions AS same
+            WHERE same.owner_id = :owner_id AND same.memory_id = p.original
+              AND same.mentioned_at = n.mentioned_at
+              AND same.agent_id IS NOT DISTINCT FROM n.agent_id
+              AND same.message_id IS NOT DISTINCT FROM n.message_id)
+    RETURNING memory_id, id
+),
+counted AS (
+    UPDATE memories AS m
+       SET mention_count = m.mention_count + a.times
+      FROM (SELECT memory_id, count(*) AS times FROM added GROUP BY memory_id) AS a
+     WHERE m.owner_id = :owner_id AND m.id = a.memory_id
+)
+SELECT id FROM added;
+
+-- name: take_back
+WITH removed AS (
+    DELETE FROM mentions
+     WHERE owner_id = :owner_id AND id = ANY (CAST(:ids AS uuid[]))
+    RETURNING memory_id
+)
+UPDATE memories AS m
+   SET mention_count = m.mention_count - r.times
+  FROM (SELECT memory_id, count(*) AS times FROM removed GROUP BY memory_id) AS r
+ WHERE m.owner_id = :owner_id AND m.id = r.memory_id;

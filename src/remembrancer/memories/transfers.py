@@ -1,0 +1,95 @@
+"""Memories with their versions and mentions: copied, handed to another owner, deleted for good."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Text, Uuid, and_, any_, case, cast, delete, func, literal
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from remembrancer.db.copies import copy_rows, values_table
+from remembrancer.db.tables import memories, memory_versions, mentions
+from remembrancer.memories.schemas import Status
+from remembrancer.search import repository as search
+from remembrancer.search.repository import Counts, MemoryKey
+
+_PARTS = (mentions, memory_versions)
+"""What hangs on a memory."""
+
+
+async def copy(
+    connection: AsyncConnection, owner_id: UUID, new_ids: Mapping[str, str], agent_id: UUID | None
+) -> None:
+    """Copy an owner's memories, by old and new id, into the namespace of an agent or of all."""
+    if not new_ids:
+        return
+    ids = values_table({"old": (list(new_ids), Text()), "new": (list(new_ids.values()), Text())})
+    same = and_(memories.c.owner_id == owner_id, memories.c.id == ids.c.old)
+    changes: dict[str, Any] = {"id": ids.c.new, "agent_id": literal(agent_id, Uuid)}
+    await copy_rows(connection, memories, same, changes, joined=ids)
+    for table in _PARTS:
+        same = and_(table.c.owner_id == owner_id, table.c.memory_id == ids.c.old)
+        changes = {"memory_id": ids.c.new}
+        if table is mentions:
+            changes["id"] = func.gen_random_uuid()
+        await copy_rows(connection, table, same, changes, joined=ids)
+    await search.copy_memories(connection, owner_id, new_ids)
+    await search.refresh(connection, [(owner_id, new_id) for new_id in new_ids.values()])
+
+
+async def copy_to_owner(
+    connection: AsyncConnection,
+    giver: UUID,
+    taker: UUID,
+    ids: Sequence[str],
+    *,
+    renamed: Mapping[str, str],
+    statuses: Mapping[str, Status],
+) -> None:
+    """Copy memories of the giver to the taker; items are moved by ``search.transfer``.
+
+    ``renamed`` has the new ids and ``statuses`` the new statuses of some, both by old id. When
+    all that refers to the memories has followed, :func:`erase` the giver's.
+    """
+    owner_id = literal(taker, Uuid)
+    column = memories.c
+    changes: dict[str, Any] = {"owner_id": owner_id, "id": _renamed(column.id, renamed)}
+    if statuses:
+        values = {memory_id: status.value for memory_id, status in statuses.items()}
+        changes["status"] = case(values, value=column.id, else_=column.status)
+    same = and_(column.owner_id == giver, column.id == any_(cast(list(ids), ARRAY(Text))))
+    await copy_rows(connection, memories, same, changes)
+    for table in _PARTS:
+        memory_id = table.c.memory_id
+        same = and_(table.c.owner_id == giver, memory_id == any_(cast(list(ids), ARRAY(Text))))
+        changes = {"owner_id": owner_id, "memory_id": _renamed(memory_id, renamed)}
+        await copy_rows(connection, table, same, changes)
+
+
+async def erase(connection: AsyncConnection, keys: Collection[MemoryKey]) -> Counts:
+    """Delete memories with their versions, mentions and items. Delete associations first."""
+    counts = await search.erase_memories(connection, keys)
+    for owner_id in sorted({owner_id for owner_id, _ in keys}):
+        ids = [memory_id for owner, memory_id in keys if owner == owner_id]
+        for table in (*_PARTS, memories):
+            column = memories.c.id if table is memories else table.c.memory_id
+            deletion = delete(table).where(
+                table.c.owner_id == owner_id, column == any_(cast(ids, ARRAY(Text)))
+            )
+            counts[table.name] += (await connection.execute(deletion)).rowcount
+    return counts
+
+
+async def erase_owner(connection: AsyncConnection, owner_id: UUID) -> Counts:
+    """Delete all memories of an owner with their versions and mentions; items stay."""
+    counts: Counts = Counter()
+    for table in (*_PARTS, memories):
+        deletion = delete(table).where(table.c.owner_id == owner_id)
+        counts[table.name] = (await connection.execute(deletion)).rowcount
+    return counts
+
+
+def _renamed(column: Any, renamed: Mapping[str, str]) -> Any:
+    return case(dict(renamed), value=column, else_=column) if renamed else column

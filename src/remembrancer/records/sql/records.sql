@@ -1,0 +1,58 @@
+-- Records of a user in the namespace in effect. Binds: user_id, agent_id and what the access rule
+-- needs; addresses, as JSON, since Postgres has no arrays of arrays of different lengths.
+--
+-- The rule, and more narrowly: a program has one record at an address, wherever else its user or
+-- agent may look. An evicted record has left recall, not the program that stored it.
+
+-- name: at
+-- Of two at one address, which a merge can bring about, the active one comes first.
+SELECT m.*
+  FROM memories AS m
+ WHERE /*[visible m*/ true /*]*/ AND /*[stored*/ m.address IS NOT NULL /*]*/
+   AND m.address IN (SELECT ARRAY(SELECT jsonb_array_elements_text(a)) AS address
+                       FROM jsonb_array_elements(CAST(:addresses AS jsonb)) AS a)
+ ORDER BY m.address, m.status, m.updated_at DESC, m.id;
+
+-- name: under
+SELECT m.id, m.address
+  FROM memories AS m
+ WHERE /*[visible m*/ true /*]*/ AND /*[stored*/ m.address IS NOT NULL /*]*/
+   AND m.address[1:cardinality(CAST(:prefix AS text[]))] = CAST(:prefix AS text[])
+ ORDER BY m.id;
+
+-- name: page
+SELECT *
+  FROM (SELECT DISTINCT ON (m.address) m.*
+          FROM memories AS m
+         WHERE /*[visible m*/ true /*]*/ AND /*[stored*/ m.address IS NOT NULL /*]*/
+           AND m.address[1:cardinality(CAST(:prefix AS text[]))] = CAST(:prefix AS text[])
+           AND cardinality(m.address) > cardinality(CAST(:prefix AS text[]))
+         ORDER BY m.address, m.status, m.updated_at DESC, m.id) AS record
+ ORDER BY updated_at DESC, address
+ LIMIT :limit OFFSET :offset;
+
+-- name: sizes
+SELECT DISTINCT ON (m.address) m.address, octet_length(m.content) AS bytes
+  FROM memories AS m
+ WHERE /*[visible m*/ true /*]*/ AND /*[stored*/ m.address IS NOT NULL /*]*/
+   AND m.address[1:cardinality(CAST(:prefix AS text[]))] = CAST(:prefix AS text[])
+ ORDER BY m.address, m.status, m.updated_at DESC, m.id;
+
+-- name: obstacle
+-- A record at the address of a directory of another one, or the other way round.
+SELECT m.address
+  FROM memories AS m
+  JOIN (SELECT ARRAY(SELECT jsonb_array_elements_text(a)) AS address
+          FROM jsonb_array_elements(CAST(:addresses AS jsonb)) AS a) AS new
+    ON new.address <> m.address
+   AND (new.address[1:cardinality(m.address)] = m.address
+        OR m.address[1:cardinality(new.address)] = new.address)
+ WHERE /*[visible m*/ true /*]*/ AND /*[stored*/ m.address IS NOT NULL /*]*/
+ LIMIT 1;
+
+-- name: expired
+SELECT id
+  FROM memories
+ WHERE owner_id = :owner_id AND address IS NOT NULL AND valid_to <= now()
+   AND metadata ? 'ttl' AND status IN ('active', 'evicted')
+ ORDER BY id;

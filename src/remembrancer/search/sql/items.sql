@@ -1,0 +1,107 @@
+-- What search stores of texts. Items of memories copy what recall filters by from `memories`.
+
+-- name: new_ids
+SELECT nextval(pg_get_serial_sequence('recall_items', 'id'))
+  FROM generate_series(1, :count);
+
+-- name: add_postings
+INSERT INTO postings (owner_id, term, item_id, frequency, shared_space_id)
+SELECT *
+  FROM unnest(CAST(:owner_ids AS uuid[]), CAST(:terms AS text[]), CAST(:item_ids AS bigint[]),
+              CAST(:frequencies AS smallint[]), CAST(:shared_space_ids AS uuid[]));
+
+-- name: refresh_memories
+-- An update without new words keeps the item of the version before, under the new number.
+UPDATE recall_items AS i
+   SET active = m.in_use,
+       agent_id = m.agent_id,
+       space_id = m.space_id,
+       visibility = m.visibility,
+       superseded_at = new.superseded_at,
+       memory_version = new.memory_version,
+       kind = CASE WHEN new.current THEN m.kind ELSE i.kind END,
+       category = CASE WHEN new.current THEN m.category ELSE i.category END,
+       importance = CASE WHEN new.current THEN m.importance ELSE i.importance END,
+       valid_from = CASE WHEN new.current THEN m.valid_from ELSE i.valid_from END,
+       valid_to = CASE WHEN new.current THEN m.valid_to ELSE i.valid_to END
+  FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[])) AS k (owner_id, id)
+  JOIN memories AS m ON m.owner_id = k.owner_id AND m.id = k.id
+  JOIN recall_items AS old ON old.owner_id = m.owner_id AND old.memory_id = m.id
+  JOIN memory_versions AS v ON v.owner_id = m.owner_id AND v.memory_id = m.id
+                           AND v.version = old.memory_version
+ CROSS JOIN LATERAL (
+       SELECT NOT EXISTS (
+              SELECT FROM recall_items AS later
+               WHERE later.owner_id = old.owner_id AND later.memory_id = old.memory_id
+                 AND later.memory_version > old.memory_version) AS current
+       ) AS latest
+ CROSS JOIN LATERAL (
+       SELECT latest.current,
+              CASE WHEN latest.current THEN m.version ELSE old.memory_version END
+              AS memory_version,
+              CASE WHEN NOT latest.current THEN coalesce(old.superseded_at, v.superseded_at) END
+              AS superseded_at
+       ) AS new
+ WHERE i.owner_id = old.owner_id AND i.id = old.id
+   AND ((i.active, i.agent_id, i.space_id, i.visibility, i.superseded_at, i.memory_version)
+        IS DISTINCT FROM
+        (m.in_use, m.agent_id, m.space_id, m.visibility, new.superseded_at, new.memory_version)
+        OR (new.current
+            AND (i.kind, i.category, i.importance, i.valid_from, i.valid_to)
+                IS DISTINCT FROM (m.kind, m.category, m.importance, m.valid_from, m.valid_to)));
+
+-- name: reshare_memories
+-- Only where visibility changes: it reads all postings of the owner.
+UPDATE postings AS p
+   SET shared_space_id = CASE WHEN i.visibility = 'shared' THEN i.space_id END
+  FROM recall_items AS i
+ WHERE i.owner_id = :owner_id AND i.memory_id = ANY (CAST(:ids AS text[]))
+   AND p.owner_id = :owner_id AND p.item_id = i.id;
+
+-- name: return_items
+-- The item of a version that was deleted goes back to the version before, if that has the same
+-- words.
+UPDATE recall_items AS i
+   SET memory_version = before.version,
+       valid_from = before.valid_from,
+       valid_to = before.valid_to
+  FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[]), CAST(:versions AS int[]))
+       AS k (owner_id, id, version)
+  JOIN memory_versions AS v ON v.owner_id = k.owner_id AND v.memory_id = k.id
+                           AND v.version = k.version
+ CROSS JOIN LATERAL (
+       SELECT *
+         FROM memory_versions AS b
+        WHERE b.owner_id = k.owner_id AND b.memory_id = k.id AND b.version < k.version
+          AND b.version NOT IN (
+              SELECT o.version
+                FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[]), CAST(:versions AS int[]))
+                     AS o (owner_id, id, version)
+               WHERE o.owner_id = k.owner_id AND o.id = k.id)
+        ORDER BY b.version DESC
+        LIMIT 1
+       ) AS before
+ WHERE i.owner_id = k.owner_id AND i.memory_id = k.id AND i.memory_version = k.version
+   AND before.content = v.content
+   AND NOT EXISTS (
+       SELECT FROM recall_items AS o
+        WHERE o.owner_id = k.owner_id AND o.memory_id = k.id
+          AND o.memory_version = before.version);
+
+-- name: of_memories
+SELECT i.owner_id, i.id
+  FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[])) AS k (owner_id, id)
+  JOIN recall_items AS i ON i.owner_id = k.owner_id AND i.memory_id = k.id;
+
+-- name: of_versions
+SELECT i.owner_id, i.id
+  FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[]), CAST(:versions AS int[]))
+       AS k (owner_id, id, version)
+  JOIN recall_items AS i ON i.owner_id = k.owner_id AND i.memory_id = k.id
+                        AND i.memory_version = k.version;
+
+-- name: number_memories
+SELECT i.id AS old, p.new AS memory_id,
+       nextval(pg_get_serial_sequence('recall_items', 'id')) AS new
+  FROM unnest(CAST(:olds AS text[]), CAST(:news AS text[])) AS p (old, new)
+  JOIN recall_items AS i ON i.owner_id = :owner_id AND i.memory_id = p.old;
