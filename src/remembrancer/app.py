@@ -137,7 +137,7 @@ class Remembrancer:
         self.records = Records(backend, pipeline, budget, recall)
         self.conversations = ConversationOperations(conversations, erasure)
         self.users = UserOperations(
-            Users(backend), Identity(database), Export(database, self.reads), erasure
+            Users(backend), Identity(backend), Export(database, self.reads), erasure
         )
         self.agents = AgentOperations(Agents(backend, on_create=add_for_agent), bulletins)
         self.preferences = Preferences(backend)

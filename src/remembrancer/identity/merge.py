@@ -1,4 +1,4 @@
-"""Two users who are one person: everything of one moves to the other, and can move back."""
+"""Merge a user into another, and undo it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,35 +7,41 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer import undo
+from remembrancer import idempotency, undo
 from remembrancer.context import repository as contexts
 from remembrancer.conversations import transfers as conversations
+from remembrancer.db.tables import undo_records
 from remembrancer.errors import Conflict
 from remembrancer.extraction import transfers as summaries
-from remembrancer.identity import repository, transfers
+from remembrancer.identity import repository
 from remembrancer.identity.repository import Handover
 from remembrancer.identity.rules import duplicates
 from remembrancer.identity.schemas import MergeCounts
 from remembrancer.memories import mentions
 from remembrancer.memories import repository as memories
 from remembrancer.memories.schemas import Status
+from remembrancer.preferences import repository as preferences
+from remembrancer.spaces import repository as spaces
+from remembrancer.users import repository as users
 
 ACTION: Final = "user.merge"
+_OWNERS: Final = (preferences, spaces, users, undo)
+"""Owners of what moves last, each with ``transfer`` and ``transfer_back``."""
 
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """A merge that was done, and the id of the record that takes it back."""
+    """What a merge moved, and the id of the record that undoes it."""
 
     undo_id: UUID
     record: dict[str, Any]
 
 
 async def merge(connection: AsyncConnection, survivor: UUID, merged: UUID) -> MergeResult:
-    """Move everything of ``merged`` to ``survivor``; both are locked and are two people.
+    """Move everything of ``merged`` to ``survivor``; both are locked and different.
 
-    What both know becomes one memory with the mentions of both. Its other version stays,
-    inactive, so that the merge can be taken back.
+    A memory that both have becomes one with the mentions of both. The copy stays, inactive, so
+    that the merge can be undone.
     """
     for owner_id in sorted((survivor, merged)):
         await memories.lock_owner(connection, owner_id)
@@ -70,22 +76,23 @@ async def merge(connection: AsyncConnection, survivor: UUID, merged: UUID) -> Me
         "duplicates": list(repeated),
         "mentions": [str(i) for i in await mentions.repeat(connection, survivor, repeated)],
         **parts,
-        **await transfers.hand_over(connection, merged, survivor),
     }
+    await idempotency.transfer(connection, merged, survivor)
+    for owner in _OWNERS:
+        record |= await owner.transfer(connection, merged, survivor)
     return MergeResult(await undo.add(connection, survivor, ACTION, record), record)
 
 
-async def take_back(connection: AsyncConnection, survivor: UUID, undo_id: UUID) -> dict[str, Any]:
-    """Give everything back that a merge moved; what came since stays with the survivor.
+async def undo_merge(connection: AsyncConnection, survivor: UUID, undo_id: UUID) -> dict[str, Any]:
+    """Move everything back that a merge moved; later data stays with the survivor.
 
-    Merges are taken back the latest first: two that brought the same preference or membership
-    could not be told apart otherwise.
+    The latest merge is undone first, since two may have moved the same preference or membership.
     """
     record = await undo.take(connection, survivor, undo_id, ACTION)
-    if later := await repository.later_merge(connection, survivor, undo_id, ACTION):
+    if later := await undo.latest(connection, survivor, ACTION, undo_records.c.id > undo_id):
         raise Conflict("a later merge must be undone first", field="undo_id", undo_id=str(later))
     merged = UUID(record["merged"])
-    await repository.lock_people(connection, [survivor, merged])
+    await users.lock(connection, [survivor, merged])
     for owner_id in sorted((survivor, merged)):
         await memories.lock_owner(connection, owner_id)
     mention_ids = [UUID(i) for i in record["mentions"]]
@@ -107,7 +114,8 @@ async def take_back(connection: AsyncConnection, survivor: UUID, undo_id: UUID) 
     await summaries.transfer_back(connection, survivor, merged, record)
     await contexts.transfer(connection, survivor, merged)
     await conversations.leave_again(connection, survivor, record["joined"])
-    await transfers.hand_back(connection, merged, survivor, record)
+    for owner in _OWNERS:
+        await owner.transfer_back(connection, merged, survivor, record)
     return record
 
 

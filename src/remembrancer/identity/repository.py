@@ -37,8 +37,6 @@ from remembrancer.db.tables import (
     postings,
     recall_items,
     reembeddings,
-    undo_records,
-    users,
 )
 from remembrancer.db.tables.base import written_columns
 from remembrancer.memories.schemas import Status
@@ -155,20 +153,6 @@ async def _follow(connection: AsyncConnection, what: Handover) -> None:
     )
 
 
-async def lock_people(connection: AsyncConnection, user_ids: Sequence[UUID]) -> dict[UUID, UUID]:
-    """Lock users against every other writer; return who each known one is now."""
-    column = users.c
-    locked: set[UUID] = set()
-    while True:
-        known = select(column.id, column.merged_into).where(column.id.in_(user_ids))
-        now = {row.id: row.merged_into or row.id for row in await connection.execute(known)}
-        if locked >= set(now.values()):
-            return now
-        # A merge that is waited for may move them on: then whoever they are now is locked too.
-        people = select(column.id).where(column.id.in_(now.values())).order_by(column.id)
-        locked |= set((await connection.execute(people.with_for_update())).scalars())
-
-
 async def memories_of(connection: AsyncConnection, owner_id: UUID) -> Rows:
     """Return what is compared of all memories of an owner, oldest first."""
     column = memories.c
@@ -189,18 +173,3 @@ async def memories_of(connection: AsyncConnection, owner_id: UUID) -> Rows:
         select(*wanted).where(column.owner_id == owner_id).order_by(column.created_at, column.id)
     )
     return (await connection.execute(statement)).all()
-
-
-async def later_merge(
-    connection: AsyncConnection, owner_id: UUID, undo_id: UUID, action: str
-) -> UUID | None:
-    """Return the latest merge into an owner that came after another and stands."""
-    column = undo_records.c
-    later = (
-        select(column.id)
-        .where(column.owner_id == owner_id, column.action == action, column.id > undo_id)
-        .where(column.undone_at.is_(None))
-        .order_by(column.id.desc())
-    )
-    found: UUID | None = (await connection.execute(later.limit(1))).scalar()
-    return found

@@ -1,58 +1,55 @@
-"""Say who is who: link platform ids to people, merge people who are one, take it back."""
+"""Link platform ids to users, merge users, and undo merges."""
 
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer import audit
-from remembrancer.access import Actor, Role
-from remembrancer.db.engine import Database
-from remembrancer.db.tables import platform_links, undo_records
+from remembrancer import audit, undo
+from remembrancer.access import STAFF, Actor
+from remembrancer.backend import Backend
+from remembrancer.db.tables import undo_records
 from remembrancer.errors import InvalidInput, NotFound
-from remembrancer.identity import merge, repository
+from remembrancer.identity import merge
 from remembrancer.identity.schemas import LinkResult, Merge, MergeCounts, PlatformLinkDetail
 from remembrancer.users import repository as users
 from remembrancer.users.schemas import PlatformLink
 from remembrancer.users.service import with_links
 
-STAFF = (Role.ADMIN, Role.SERVICE)
 
-
-class _TakenBackError(Exception):
+class _RollbackError(Exception):
     """Ends the transaction of a preview."""
 
 
 class Identity:
-    """Who speaks behind which platform id. For admins and services, never for users:
-    whoever links somebody else's id to themselves would read what that person said.
+    """Platform links and merges. For admins and services, never for users: a user who links
+    another user's platform id to themselves would read that user's messages.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, backend: Backend) -> None:
+        self._database = backend.database
 
     async def links(self, actor: Actor, user_id: UUID) -> Sequence[PlatformLinkDetail]:
-        """Return the platform ids of a user, in a fixed order."""
+        """Return the platform links of a user, in a fixed order."""
         actor = actor.acting_for(user_id)
         async with self._database.transaction(actor) as (connection, actor):
-            person = await _found(connection, actor.require_user())
-            await audit.note_look(connection, actor, "user.read", {person: [str(person)]})
+            current_id = await _hold(connection, actor.require_user())
+            await _note_look(connection, actor, current_id)
             return [
                 PlatformLinkDetail(
                     platform=row.platform,
                     platform_user_id=row.platform_user_id,
                     created_at=row.created_at,
                 )
-                for row in await users.links_of(connection, [person])
+                for row in await users.links_of(connection, [current_id])
             ]
 
     async def link(self, actor: Actor, user_id: UUID, link: PlatformLink) -> LinkResult:
-        """Say that a platform id is this user.
+        """Link a platform id to a user.
 
-        If it is somebody else's, that person and this user are one: they are merged into
-        this user in the same transaction, and the answer says how to take it back.
+        If it is linked to another user, that user is merged into this one in the same
+        transaction, and the answer has the id to undo it.
         """
         actor.require(*STAFF)
         async with self._database.system_for(actor) as (connection, actor):
@@ -65,110 +62,95 @@ class Identity:
                 )
             except IntegrityError as error:
                 raise NotFound("the user was erased at the same moment", field="user_id") from error
-            done = None
+            result = None
             if owner == row.id:
                 await audit.note(connection, actor, "user.link", [link.platform], owner_id=row.id)
             else:
-                done = await _merge(connection, actor, row.id, owner)
-            person = await with_links(connection, row)
-            return LinkResult(**person.model_dump(), merge=done)
+                result = await _merge(connection, actor, row.id, owner)
+            user = await with_links(connection, row)
+            return LinkResult(**user.model_dump(), merge=result)
 
     async def unlink(self, actor: Actor, user_id: UUID, link: PlatformLink) -> None:
-        """Take a platform id from a user; who speaks from it next is somebody new.
+        """Remove a platform id from a user. The next speaker with this id is a new user.
 
-        What was remembered stays with the user.
+        All memories stay with the user.
         """
         actor.require(*STAFF)
         async with self._database.system_for(actor) as (connection, actor):
-            asked = await _found(connection, user_id)
-            gone = await connection.execute(
-                delete(platform_links)
-                .filter_by(user_id=asked, **link.model_dump())
-                .returning(platform_links.c.user_id)
-            )
-            if gone.first() is None:
+            current_id = await _hold(connection, user_id)
+            if not await users.remove_link(connection, current_id, **link.model_dump()):
                 raise NotFound("the user has no such link", field="platform_user_id")
-            await audit.note(connection, actor, "user.unlink", [link.platform], owner_id=asked)
+            await audit.note(connection, actor, "user.unlink", [link.platform], owner_id=current_id)
 
     async def merge(self, actor: Actor, user_id: UUID, other_id: UUID) -> Merge:
         """Merge ``other_id`` into ``user_id``: both are one person.
 
         Memories with versions and mentions, conversations, spaces and links move; where both
         have a preference for an agent, the survivor's counts. The other id resolves to the
-        survivor from now on. Raises ``InvalidInput`` if they are one already.
+        survivor from now on. Raises ``InvalidInput`` if both are the same user already.
         """
         actor.require(*STAFF)
         async with self._database.system_for(actor) as (connection, actor):
             return await _merge(connection, actor, user_id, other_id)
 
     async def preview_merge(self, actor: Actor, user_id: UUID, other_id: UUID) -> MergeCounts:
-        """Return what :meth:`merge` would move, which is done and taken back to know it."""
+        """Return what :meth:`merge` would move; the merge is made and rolled back."""
         actor.require(*STAFF)
         counts = None
         try:
             async with self._database.system_for(actor) as (connection, actor):
                 counts = (await _merge(connection, actor, user_id, other_id)).counts
-                raise _TakenBackError
-        except _TakenBackError:
+                raise _RollbackError
+        except _RollbackError:
             assert counts is not None
             return counts
 
     async def undo_merge(self, actor: Actor, user_id: UUID, undo_id: UUID) -> Merge:
-        """Make two people of one again, as they were; what came since stays with ``user_id``.
+        """Separate two merged users again; later data stays with ``user_id``.
 
         Raises ``NotFound`` for a merge that this user does not have, ``Conflict`` for one
-        that was undone before or has a later one on top of it.
+        that is undone already or has a later one on top of it.
         """
         actor.require(*STAFF)
         async with self._database.system_for(actor) as (connection, actor):
-            known = await repository.lock_people(connection, [user_id])
-            if user_id not in known:
+            current_ids = await users.lock(connection, [user_id])
+            if user_id not in current_ids:
                 raise NotFound("no such user", field="user_id")
-            survivor = known[user_id]
-            record = await merge.take_back(connection, survivor, undo_id)
-            for owner_id in (survivor, UUID(record["merged"])):
-                await audit.note(
-                    connection, actor, "user.unmerge", [str(undo_id)], owner_id=owner_id
-                )
-            [done] = await _merges(connection, survivor, undo_id)
-            return done
+            survivor = current_ids[user_id]
+            record = await merge.undo_merge(connection, survivor, undo_id)
+            by_owner = {owner_id: [str(undo_id)] for owner_id in (survivor, UUID(record["merged"]))}
+            await audit.note_each(connection, actor, "user.unmerge", by_owner)
+            [result] = await _merges(connection, survivor, undo_id)
+            return result
 
     async def merges(self, actor: Actor, user_id: UUID) -> Sequence[Merge]:
         """Return the merges into a user, the latest first."""
         actor.require(*STAFF)
         async with self._database.system_for(actor) as (connection, actor):
-            person = await _found(connection, user_id)
-            await audit.note_look(connection, actor, "user.read", {person: [str(person)]})
-            return await _merges(connection, person)
+            current_id = await _hold(connection, user_id)
+            await _note_look(connection, actor, current_id)
+            return await _merges(connection, current_id)
 
 
-async def _merge(connection: AsyncConnection, actor: Actor, user_id: UUID, other: UUID) -> Merge:
-    known = await repository.lock_people(connection, [user_id, other])
-    for asked, field in ((user_id, "user_id in the path"), (other, "user_id")):
-        if asked not in known:
+async def _merge(connection: AsyncConnection, actor: Actor, user_id: UUID, other_id: UUID) -> Merge:
+    current_ids = await users.lock(connection, [user_id, other_id])
+    for given_id, field in ((user_id, "user_id in the path"), (other_id, "user_id")):
+        if given_id not in current_ids:
             raise NotFound("no such user", field=field)
-    survivor, merged = known[user_id], known[other]
+    survivor, merged = current_ids[user_id], current_ids[other_id]
     if survivor == merged:
         raise InvalidInput("is this user already", field="user_id")
-    merged_now = await merge.merge(connection, survivor, merged)
-    for owner_id in (survivor, merged):
-        await audit.note(
-            connection, actor, merge.ACTION, [str(survivor), str(merged)], owner_id=owner_id
-        )
-    [done] = await _merges(connection, survivor, merged_now.undo_id)
-    return done
+    merge_result = await merge.merge(connection, survivor, merged)
+    both = [str(survivor), str(merged)]
+    await audit.note_each(connection, actor, merge.ACTION, {survivor: both, merged: both})
+    [result] = await _merges(connection, survivor, merge_result.undo_id)
+    return result
 
 
 async def _merges(
     connection: AsyncConnection, survivor: UUID, undo_id: UUID | None = None
 ) -> list[Merge]:
-    wanted = (
-        select(undo_records)
-        .filter_by(owner_id=survivor, action=merge.ACTION)
-        .order_by(undo_records.c.id.desc())
-    )
-    if undo_id is not None:
-        wanted = wanted.filter_by(id=undo_id)
+    conditions = [] if undo_id is None else [undo_records.c.id == undo_id]
     return [
         Merge(
             undo_id=row.id,
@@ -178,13 +160,17 @@ async def _merges(
             merged_at=row.created_at,
             undone_at=row.undone_at,
         )
-        for row in await connection.execute(wanted)
+        for row in await undo.list_records(connection, survivor, merge.ACTION, *conditions)
     ]
 
 
-async def _found(connection: AsyncConnection, user_id: UUID) -> UUID:
-    """Return who a user is now, held until the transaction ends."""
-    now = (await users.hold(connection, [user_id])).get(user_id)
-    if now is None:
+async def _note_look(connection: AsyncConnection, actor: Actor, user_id: UUID) -> None:
+    await audit.note_look(connection, actor, "user.read", {user_id: [str(user_id)]})
+
+
+async def _hold(connection: AsyncConnection, user_id: UUID) -> UUID:
+    """Return a user's current id, held until the transaction ends."""
+    current_id = (await users.hold(connection, [user_id])).get(user_id)
+    if current_id is None:
         raise NotFound("no such user", field="user_id")
-    return now
+    return current_id
