@@ -69,7 +69,7 @@ async def hand_over(connection: AsyncConnection, what: Handover) -> None:
     """Move memories with all that hangs on them, and the search items of messages and chunks."""
     moves = _moves(what)
     for table, which, changes in moves:
-        await _copy(connection, table, which, {"owner_id": literal(what.taker, Uuid), **changes})
+        await _copy_to_taker(connection, table, which, {"owner_id": literal(what.taker, Uuid), **changes})
     await _follow(connection, what)
     for table, which, _ in reversed(moves):
         await connection.execute(delete(table).where(which))
@@ -135,7 +135,7 @@ def _by_status(what: Handover, memory_id: Any, value: Any, otherwise: Any) -> An
     return case(*cases, else_=otherwise) if cases else otherwise
 
 
-async def _copy(
+async def _copy_to_taker(
     connection: AsyncConnection, table: Table, which: Any, changes: Mapping[str, Any]
 ) -> None:
     columns = written_columns(table)

@@ -15,7 +15,7 @@ from remembrancer.users import repository as users
 ACTION: Final = "space.delete"
 
 
-async def delete(connection: AsyncConnection, space: SpaceRow, user_id: UUID) -> None:
+async def delete_space(connection: AsyncConnection, space: SpaceRow, user_id: UUID) -> None:
     """Delete a locked space; the user can restore it.
 
     Without members nobody sees the shared facts, and every author keeps their own.

@@ -106,7 +106,7 @@ class Spaces:
         """
         async with self._entered(actor, space_id, deletion.ACTION, manages=True) as space:
             # Memberships first: this waits for members who write into the space and hold theirs.
-            await deletion.delete(space.connection, space.row, space.user_id)
+            await deletion.delete_space(space.connection, space.row, space.user_id)
             if await repository.is_in_use(space.connection, space_id):
                 raise Conflict(
                     "the space holds memories or conversations; their owners must forget them "
@@ -214,7 +214,7 @@ class Spaces:
     async def _end_membership(space: SpaceAccess, user_id: UUID) -> None:
         check_owned(space, {user_id: None})
         if space.roles.keys() == {user_id}:
-            await deletion.delete(space.connection, space.row, user_id)
+            await deletion.delete_space(space.connection, space.row, user_id)
         else:
             await repository.leave(space.connection, space.row.id, user_id)
         own = user_id == space.user_id
