@@ -69,7 +69,9 @@ async def hand_over(connection: AsyncConnection, what: Handover) -> None:
     """Move memories with all that hangs on them, and the search items of messages and chunks."""
     moves = _moves(what)
     for table, which, changes in moves:
-        await _copy_to_taker(connection, table, which, {"owner_id": literal(what.taker, Uuid), **changes})
+        await _copy_to_taker(
+            connection, table, which, {"owner_id": literal(what.taker, Uuid), **changes}
+        )
     await _follow(connection, what)
     for table, which, _ in reversed(moves):
         await connection.execute(delete(table).where(which))
