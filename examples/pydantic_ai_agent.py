@@ -36,7 +36,7 @@ def build(memory: Remembrancer, client: AsyncOpenAI) -> Agent[Talk, str]:
     """Return the agent: one for everybody, each run with the memory of its user."""
     remembering = MemoryCapability(
         memory,
-        who=lambda ctx: ctx.deps.actor,
+        actor=lambda ctx: ctx.deps.actor,
         conversation=lambda ctx: ctx.deps.conversation_id,
     )
     return Agent(

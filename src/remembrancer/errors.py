@@ -1,27 +1,27 @@
-"""Every error this package raises on purpose.
+"""The errors of this package.
 
 RemembrancerError
-├── InvalidInput                 422  a field of the request is wrong; names field and reason
-├── Unauthenticated              401  no key, or one that is not known
+├── InvalidInput                 422  a field of the request is wrong; carries field and reason
+├── Unauthenticated              401  no key, or an unknown one
 ├── Forbidden                    403  the actor's role may not do this
-├── NotFound                     404  no such thing, or not for this actor
+├── NotFound                     404  does not exist, or not for this actor
 ├── Conflict                     409
-│   ├── VersionConflict          409  somebody else updated first; carries the current version
+│   ├── VersionConflict          409  another update came first; carries the current version
 │   ├── SimilarMemoryExists      409  a memory on that subject exists; carries its id
-│   └── IdempotencyMismatch      409  the same key was used for a different request
+│   └── IdempotencyMismatch      409  the key was used for a different request
 ├── PreconditionFailed           412  If-Match does not name the current version
-├── TooManyRequests              429  a key sends more than its share; carries retry_after
-└── Unavailable                  503  something this service needs is not there
+├── TooManyRequests              429  the key exceeds its rate limit; carries retry_after
+└── Unavailable                  503  a service that this one needs does not answer
     ├── DatabaseUnavailable      503
     ├── EmbeddingUnavailable     503
     └── LanguageModelUnavailable 503
-        ├── AnswerCutShort       503  the question or the answer is too long for it
-        └── UnusableAnswer       503  it answers, but not with what was asked for
+        ├── AnswerCutShort       503  the question or the answer is too long
+        └── UnusableAnswer       503  its answer does not fit the schema
 ConfigurationError                    the service cannot start as configured
 ├── DatabaseSetupError                the database cannot be started, reached or migrated
-└── EmbeddingModelMismatch            the store was filled by another embedding model
+└── EmbeddingModelMismatch            the store has vectors of another embedding model
 
-Errors carry ids, field names and reasons, never what a user wrote.
+Errors carry ids, field names and reasons, never the text of a memory or message.
 """
 
 from typing import Any, ClassVar
@@ -29,10 +29,10 @@ from uuid import UUID
 
 
 class RemembrancerError(Exception):
-    """Base of all errors a caller may meet; ``status`` is its HTTP status.
+    """Base of all errors for callers; ``status`` is the HTTP status.
 
-    ``field`` names the offending input where there is one, and ``extra`` holds
-    machine-readable facts (an id, a version) that go into the problem document.
+    ``field`` names the wrong field, if there is one. ``extra`` has machine-readable facts (an id,
+    a version) for the problem document.
     """
 
     status: ClassVar[int] = 500
@@ -46,86 +46,86 @@ class RemembrancerError(Exception):
 
     @property
     def slug(self) -> str:
-        """Stable identifier of the error's kind, e.g. ``version-conflict``."""
+        """Stable name of the kind of error, such as ``version-conflict``."""
         name = type(self).__name__
         return "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")
 
 
 class InvalidInput(RemembrancerError):
-    """A field is missing, malformed, too long or contradicts another."""
+    """A field is missing, malformed, too long or contradicts another field."""
 
     status = 422
     title = "Invalid input"
 
 
 class Unauthenticated(RemembrancerError):
-    """No API key was sent, or one that is unknown, expired or revoked."""
+    """The API key is missing, unknown, expired or revoked."""
 
     status = 401
     title = "Not authenticated"
 
 
 class Forbidden(RemembrancerError):
-    """The actor is known, but its role does not allow this."""
+    """The role of the actor does not allow the request."""
 
     status = 403
     title = "Not allowed"
 
 
 class NotFound(RemembrancerError):
-    """The thing does not exist, or exists for somebody else; the two look the same."""
+    """It does not exist, or this actor may not see it; the answer is the same."""
 
     status = 404
     title = "Not found"
 
 
 class Conflict(RemembrancerError):
-    """The request is well formed but clashes with what is stored."""
+    """The request is valid but conflicts with stored data."""
 
     status = 409
     title = "Conflict"
 
 
 class VersionConflict(Conflict):
-    """The memory has moved on from the version the caller read.
+    """The memory has a newer version than the one that the caller read.
 
-    ``extra["current_version"]`` names the version to read before trying again.
+    ``extra["current_version"]`` is the version to read before the next try.
     """
 
     title = "Version conflict"
 
 
 class SimilarMemoryExists(Conflict):
-    """A memory about the same subject exists and may be the one to update.
+    """A memory on the same subject exists; update it, if it is the same fact.
 
-    ``extra["memory_id"]`` names it; ask again with ``allow_similar`` to insist.
+    ``extra["memory_id"]`` is its id. Repeat with ``allow_similar`` to store a second one.
     """
 
     title = "Similar memory exists"
 
 
 class IdempotencyMismatch(Conflict):
-    """An idempotency key came again with a different request."""
+    """The idempotency key was used for a different request; use a new key."""
 
     title = "Idempotency key reused"
 
 
 class PreconditionFailed(RemembrancerError):
-    """``If-Match`` names a version that is no longer current."""
+    """``If-Match`` names an old version; read the current one first."""
 
     status = 412
     title = "Precondition failed"
 
 
 class TooManyRequests(RemembrancerError):
-    """The key has used its share of this minute; ``extra["retry_after"]`` counts seconds."""
+    """The key has reached its limit of this minute; ``extra["retry_after"]`` is in seconds."""
 
     status = 429
     title = "Too many requests"
 
 
 class Unavailable(RemembrancerError):
-    """Something this service depends on does not answer; the request may be tried again."""
+    """A service that this one needs does not answer; try again later."""
 
     status = 503
     title = "Temporarily unavailable"
@@ -144,15 +144,15 @@ class LanguageModelUnavailable(Unavailable):
 
 
 class AnswerCutShort(LanguageModelUnavailable):
-    """What was asked, or its answer, is longer than the language model can take."""
+    """The question or the answer is too long for the language model."""
 
 
 class UnusableAnswer(LanguageModelUnavailable):
-    """The language model answers, but not with what was asked for."""
+    """The answer of the language model does not fit the schema."""
 
 
 class ConfigurationError(Exception):
-    """The service cannot start as configured; the message says what to change."""
+    """The service cannot start with these settings; the message says what to change."""
 
 
 class DatabaseSetupError(ConfigurationError):
@@ -160,11 +160,11 @@ class DatabaseSetupError(ConfigurationError):
 
 
 class EmbeddingModelMismatch(ConfigurationError):
-    """The store was filled by another embedding model; the message names the command to run."""
+    """The store has vectors of another model; the message names the command to run."""
 
 
 class UserMerged(Exception):
-    """The user is ``survivor`` now; not an error of the caller, but a reason to ask again."""
+    """The user was merged into ``survivor``; repeat the request for that user."""
 
     def __init__(self, survivor: UUID | None) -> None:
         super().__init__("the user was merged into another")

@@ -1,4 +1,4 @@
-"""Imports without a look for garbage in what stays: a fifth of the time of a start."""
+"""Import modules without garbage collection, which saves a fifth of the start time."""
 
 import gc
 import sys
@@ -8,15 +8,12 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Do something with the collector off; what it has made is never looked through again.
-
-    Nothing is different where nothing was imported meanwhile.
-    """
-    known = len(sys.modules)
+    """Pause the garbage collector, and exempt new modules from later collections."""
+    modules_before = len(sys.modules)
     gc.disable()
     try:
         yield
     finally:
-        if len(sys.modules) > known:
+        if len(sys.modules) > modules_before:
             gc.freeze()
         gc.enable()

@@ -1,6 +1,6 @@
-"""All settings, with their defaults. No logic; only ``app.py`` reads them.
+"""All settings with their defaults. Only ``app.py`` reads them.
 
-Each is an environment variable: ``REMEMBRANCER_`` and the names joined by two
+Each is an environment variable: ``REMEMBRANCER_`` and the names, joined by two
 underscores, such as ``REMEMBRANCER_EMBEDDING__PROVIDER``.
 """
 
@@ -12,7 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class DatabaseSettings(BaseModel):
-    """How the database is reached and driven."""
+    """Database connections and the embedded server."""
 
     pool_size: int = Field(10, ge=1, le=500)
     """Connections kept open for requests."""
@@ -23,10 +23,10 @@ class DatabaseSettings(BaseModel):
 
 
 class EmbeddingSettings(BaseModel):
-    """Which model turns text into vectors."""
+    """The embedding model."""
 
     provider: Literal["minilm", "openai"] = "minilm"
-    """``minilm`` is bundled; ``openai`` is any endpoint that speaks that API."""
+    """``minilm`` is bundled; ``openai`` is any endpoint with that API."""
     model: str = "text-embedding-3-small"
     """Model name at the ``openai`` endpoint."""
     dimensions: int = Field(1536, ge=8, le=4000)
@@ -34,179 +34,179 @@ class EmbeddingSettings(BaseModel):
     base_url: str = "https://api.openai.com/v1"
     """Base address of the ``openai`` endpoint."""
     api_key: SecretStr | None = None
-    """Key for the ``openai`` endpoint, where it wants one."""
+    """Key for the ``openai`` endpoint, if it needs one."""
     batch_size: int = Field(64, ge=1, le=2048)
     """Texts per call to the model."""
     timeout: float = Field(30.0, gt=0)
     """Seconds to wait for one call to the endpoint."""
     threads: int = Field(0, ge=0, le=256)
-    """Texts the bundled model embeds side by side; 0 means one per core."""
+    """Texts that the bundled model embeds in parallel; 0 means one per core."""
     query_cache: int = Field(2048, ge=0)
-    """Query vectors kept in memory."""
+    """Query vectors in the memory cache."""
 
 
 class LimitSettings(BaseModel):
-    """The limits every way in shares."""
+    """Limits of all entry points."""
 
     memory_characters: int = Field(2000, ge=1, le=100_000)
-    """Longest content of a memory."""
+    """Maximum characters of a memory."""
     message_characters: int = Field(32_000, ge=1, le=1_000_000)
-    """Longest content of a message."""
+    """Maximum characters of a message."""
     batch: int = Field(1000, ge=1, le=10_000)
-    """Most memories or messages in one request."""
+    """Maximum memories or messages in one request."""
     body_bytes: int = Field(16 * 1024 * 1024, ge=1024)
-    """Largest HTTP request body."""
+    """Maximum bytes of an HTTP request body."""
     requests_per_minute: int = Field(0, ge=0)
-    """Requests a key may make each minute; 0 means no limit."""
+    """Requests per key and minute; 0 means no limit."""
 
 
 class BudgetSettings(BaseModel):
-    """How much is kept of a user before the least of it is evicted."""
+    """Token budget per user; over it, the least important memories are evicted."""
 
     tokens: int = Field(10_000, ge=0, le=100_000_000)
-    """Tokens (cl100k_base) that a user's memories may have; 0 means no limit."""
+    """Maximum tokens (cl100k_base) of a user's memories; 0 means no limit."""
 
 
 class RecallSettings(BaseModel):
-    """Recall, where a deployment may reasonably differ."""
+    """Recall and duplicates."""
 
     near_duplicate: float = Field(0.95, ge=0.5, le=1.0)
-    """Cosine similarity from which a new memory is a mention of an old one."""
+    """Minimum cosine similarity at which a new memory counts as a mention of an old one."""
 
 
 class ToolSettings(BaseModel):
-    """What models may do with the memory tools."""
+    """Permissions of models that use the memory tools."""
 
     shared: bool = False
-    """Whether ``memory_save`` may store what every user is told."""
+    """Whether ``memory_save`` may store memories for all users."""
     confirm: bool = False
-    """Whether facts that the user has not confirmed to the model wait in review; places do not."""
+    """Whether facts without the user's confirmation are pending in review; places never are."""
 
 
 GuardAction = Literal["allow", "redact", "block"]
 
 
 class GuardSettings(BaseModel):
-    """What is done about what should not be stored; in a message, ``block`` redacts."""
+    """Action of the guard for each kind of sensitive text; in a message, ``block`` redacts."""
 
     secrets: GuardAction = "block"
     """Passwords, API keys, tokens and private keys."""
     cards: GuardAction = "block"
     """Numbers of payment cards."""
     national_ids: GuardAction = "redact"
-    """Numbers that states give people."""
+    """National ids of persons."""
     iban: GuardAction = "redact"
     """Numbers of bank accounts."""
 
 
 class AuditSettings(BaseModel):
-    """What the audit log holds beside changes and refusals, and how long."""
+    """Reads in the audit log, and its retention."""
 
     reads: Literal["all", "admin"] = "all"
-    """Whose reads are noted: everybody's, or those of admins alone."""
+    """Logged reads: those of everybody, or only those of admins."""
     keep_days: int = Field(365, ge=0)
-    """Days after which a line is removed; 0 keeps them for ever."""
+    """Days until a line is deleted; 0 means never."""
 
 
 class JobSettings(BaseModel):
-    """Work that is done later."""
+    """Background jobs."""
 
     in_server: bool = True
-    """Whether ``serve`` works on jobs too; else ``remembrancer worker`` must run."""
+    """Whether ``serve`` also runs jobs; without it, run ``remembrancer worker``."""
     concurrency: int = Field(1, ge=1, le=64)
-    """Jobs that one worker does at a time."""
+    """Parallel jobs per worker."""
     tries: int = Field(8, ge=1, le=50)
-    """Tries until a job counts as failed."""
+    """Tries before a job fails."""
     first_wait: float = Field(2.0, ge=0, le=600)
-    """Seconds until the second try; doubled for each one after it, up to 600."""
+    """Seconds before the second try; doubled for each further try, up to 600."""
     heartbeat: float = Field(5.0, gt=0, le=300)
-    """Seconds between a worker's signs of life; one that misses four is taken for dead."""
+    """Seconds between the heartbeats of a worker; after four missed ones it counts as dead."""
     sweep: float = Field(60.0, gt=0, le=86_400)
-    """Seconds between looks for work that is not in the queue and should be."""
+    """Seconds between checks for work that is missing from the queue."""
 
 
 class SummarySettings(BaseModel):
-    """When messages that leave the window are summarised, and how many at a time."""
+    """Summaries of the messages before the window."""
 
     automatic: bool = True
-    """Whether appending messages queues it; else only when asked to."""
+    """Whether new messages queue a summary; without it, only a request does."""
     messages: int = Field(30, ge=20, le=10_000)
-    """Most messages of a conversation that are left without a summary, the window included."""
+    """Maximum messages of a conversation without a summary, including the window."""
     tokens: int = Field(3000, ge=100, le=1_000_000)
-    """Most tokens, at 4 bytes each, of them before the window, and in one summary."""
+    """Maximum tokens, at 4 bytes each, of messages before the window and of one summary's input."""
     batch: int = Field(20, ge=1, le=1000)
-    """Most messages in one summary."""
+    """Maximum messages in one summary."""
 
 
 class LanguageModelSettings(BaseModel):
-    """Which language model writes summaries and finds facts; without one, nobody does."""
+    """Language model for summaries and facts; empty disables both."""
 
     model: str = ""
-    """Provider and model, such as ``openai:gpt-5-mini`` or ``ollama:qwen3``; empty for none."""
+    """Provider and model, such as ``openai:gpt-5-mini`` or ``ollama:qwen3``."""
     base_url: str | None = None
-    """Address of the provider, where it is not the usual one."""
+    """Address of the provider, if it is not the default one."""
     api_key: SecretStr | None = None
-    """Key for the provider, where it wants one and its own environment variable is not set."""
+    """Key for the provider; by default, the provider's own environment variable."""
     max_tokens: int = Field(2000, ge=100, le=100_000)
-    """Most tokens of one answer; one that is cut off is asked for with fewer messages."""
+    """Maximum tokens of an answer; a longer one is requested again with fewer messages."""
     timeout: float = Field(120.0, gt=0, le=3600)
     """Seconds to wait for one answer."""
     retries: int = Field(2, ge=0, le=10)
-    """Times a request is made again, be it that no answer came or that it did not fit."""
+    """Retries after a failed request or an answer that does not fit."""
 
 
 class ExtractionSettings(BaseModel):
-    """What becomes of facts that a language model finds."""
+    """Facts extracted by the language model."""
 
     facts: bool = True
-    """Whether facts are kept; else there are only summaries."""
+    """Whether to store facts; without it, there are only summaries."""
     review: Literal["automatic", "confirm"] = "automatic"
-    """``confirm``: a fact is recalled only once its user has confirmed it."""
+    """``confirm``: a fact is pending until its user confirms it."""
     known: int = Field(12, ge=0, le=100)
-    """Memories per person shown to the model, so that a change is an update of one."""
+    """Memories per person shown to the model, so that it can update them."""
 
 
 class ContextSettings(BaseModel):
-    """What an agent is told, in tokens of ``cl100k_base``."""
+    """Context blocks, in tokens of ``cl100k_base``."""
 
     stable_tokens: int = Field(2000, ge=0, le=100_000)
-    """Budget of the block that is frozen when a conversation starts."""
+    """Budget of the stable block, frozen when a conversation starts."""
     dynamic_tokens: int = Field(1500, ge=0, le=100_000)
-    """Budget of the block that is made anew for each message."""
+    """Budget of the dynamic block, new for each message."""
     bulletin_tokens: int = Field(800, ge=0, le=100_000)
-    """Budget of the bulletin of an agent."""
+    """Budget of an agent's bulletin."""
     recalled: int = Field(12, ge=0, le=50)
-    """Most memories and messages recalled for a message."""
+    """Maximum memories and messages recalled for a message."""
     summaries: int = Field(3, ge=0, le=20)
-    """Most summaries recalled for a message."""
+    """Maximum summaries recalled for a message."""
     high_importance: float = Field(0.7, ge=0, le=1)
-    """Decayed importance from which a memory of the current speaker is told in a group."""
+    """Minimum decayed importance of the current speaker's memories in a group's context."""
     templates: Path | None = None
-    """Directory of templates that are used instead of the built-in ones of the same name."""
+    """Directory of templates that replace the built-in ones of the same name."""
 
 
 class McpSettings(BaseModel):
-    """Whose memory ``remembrancer mcp`` shows, and where it lies."""
+    """Server, user and agent of ``remembrancer mcp``."""
 
     url: str | None = None
-    """A running server; without it, the database is opened."""
+    """URL of a running server; without it, the command opens the database."""
     key: SecretStr | None = None
     """API key for that server."""
     user: str | None = None
-    """A user: id, ``platform:platform_user_id``, or a name that only one has."""
+    """A user: id, ``platform:platform_user_id``, or a unique name."""
     agent: str | None = None
-    """An agent: id, or a name that only one has."""
+    """An agent: id or a unique name."""
 
 
 class ServerSettings(BaseModel):
-    """Where ``serve`` listens."""
+    """Address of ``serve``."""
 
     host: str = "127.0.0.1"
-    """Address to bind; stays on this machine unless changed."""
+    """Address to bind; by default, only this machine can connect."""
     port: int = Field(8420, ge=0, le=65535)
     """Port to bind; 0 picks a free one."""
     public_url: str | None = None
-    """Address people reach the server at, when behind a proxy."""
+    """Public address of the server behind a proxy."""
 
 
 class Settings(BaseSettings):
@@ -219,9 +219,9 @@ class Settings(BaseSettings):
     )
 
     data_dir: Path = Path("~/.local/share/remembrancer")
-    """Embedded database, admin key and other state of this machine."""
+    """Directory of the embedded database, the admin key and other local state."""
     database_url: SecretStr | None = None
-    """A Postgres 16+ with pgvector to use instead of the embedded one."""
+    """Postgres 16 or newer with pgvector, to use instead of the embedded one."""
     database: DatabaseSettings = DatabaseSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     limits: LimitSettings = LimitSettings()
@@ -238,4 +238,4 @@ class Settings(BaseSettings):
     mcp: McpSettings = McpSettings()
     audit: AuditSettings = AuditSettings()
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """Least severe log line printed; content is never logged."""
+    """Minimum level of log lines; content is never logged."""

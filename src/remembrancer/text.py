@@ -21,55 +21,55 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def storable(value: str) -> str:
-    """Return ``value`` if Postgres can hold it; raise ``ValueError`` naming what it cannot."""
+    """Return ``value`` if Postgres can store it; else raise ``ValueError`` with the reason."""
     if "\x00" in value:
-        raise ValueError("holds a NUL character")
+        raise ValueError("has a NUL character; remove it")
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
-        raise ValueError("holds a lone surrogate, which is not text") from None
+        raise ValueError("has a lone surrogate, which is not text; remove it") from None
     return value
 
 
 def storable_json(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a JSON object if Postgres can hold it, up to 8 kB; raise ``ValueError`` if not."""
+    """Return a JSON object of up to 8 kB if Postgres can store it; else raise ``ValueError``."""
     try:
-        # The escapes and constants that Python writes and Postgres refuses show here.
+        # Finds escapes and constants that Python writes and Postgres refuses.
         encoded = json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except (ValueError, TypeError, RecursionError):
-        raise ValueError("holds something that is not JSON text") from None
+        raise ValueError("must hold only JSON values") from None
     if len(encoded) > 8192:
-        raise ValueError("is larger than 8,192 bytes")
+        raise ValueError("must have at most 8,192 bytes as JSON")
     if _deeper_than(value, _DEEPEST_JSON):
-        raise ValueError(f"is nested more than {_DEEPEST_JSON} levels deep")
+        raise ValueError(f"must be nested at most {_DEEPEST_JSON} levels deep")
     if _ESCAPED_NUL.search(encoded.decode()):
-        raise ValueError("holds a NUL character")
+        raise ValueError("has a NUL character; remove it")
     return value
 
 
 def _deeper_than(value: Any, levels: int) -> bool:
-    inside = value.values() if isinstance(value, dict) else value
+    items = value.values() if isinstance(value, dict) else value
     return isinstance(value, dict | list | tuple) and (
-        levels == 0 or any(_deeper_than(one, levels - 1) for one in inside)
+        levels == 0 or any(_deeper_than(item, levels - 1) for item in items)
     )
 
 
 def one_line(value: str) -> str:
-    """Return ``value`` trimmed; raise ``ValueError`` if it has control characters."""
+    """Return ``value`` trimmed; raise ``ValueError`` for control characters."""
     if _CONTROL.search(storable(value)):
-        raise ValueError("holds a control character or line break")
+        raise ValueError("must have no control character or line break")
     return value.strip()
 
 
 def not_blank(value: str) -> str:
-    """Return ``value`` if it has something to read; raise ``ValueError`` if not."""
+    """Return ``value`` if it has a visible character; else raise ``ValueError``."""
     if not any(c.isprintable() and not c.isspace() for c in value):
-        raise ValueError("is empty")
+        raise ValueError("must not be empty")
     return value
 
 
 def normalised(value: str) -> str:
-    """Return ``value`` as compared for sameness: case, width, spacing and final stop aside."""
+    """Return ``value`` for comparison: without case, width, extra spaces and a final stop."""
     folded = unicodedata.normalize("NFKC", value).casefold()
     return " ".join(folded.split()).rstrip(".!").rstrip()
 
@@ -78,7 +78,7 @@ Text = Annotated[str, AfterValidator(storable)]
 """Any text; its length is checked against the settings by the service."""
 
 Statement = Annotated[str, AfterValidator(storable), AfterValidator(not_blank)]
-"""Text that must say something."""
+"""Text with at least one visible character."""
 
 Label = Annotated[
     str, StringConstraints(max_length=200), AfterValidator(one_line), AfterValidator(not_blank)
@@ -92,7 +92,7 @@ def _exact_line(value: str) -> str:
 
 
 Key = Annotated[str, StringConstraints(max_length=255), AfterValidator(_exact_line)]
-"""A name another system gave something: kept to the letter, 1 to 255 characters."""
+"""A name from another system, unchanged, 1 to 255 characters."""
 
 OptionalLabel = Annotated[str, StringConstraints(max_length=200), AfterValidator(one_line)]
 """A name on one line that may be empty."""
@@ -103,7 +103,7 @@ Prose = Annotated[str, StringConstraints(max_length=20_000), AfterValidator(stor
 
 def _in_range(value: datetime) -> datetime:
     if not 1 < value.year < 9999:
-        raise ValueError("lies outside the years 2 to 9998")
+        raise ValueError("must lie in the years 2 to 9998")
     return value
 
 

@@ -308,8 +308,8 @@ async def test_sizes_and_contents_have_bounds(tool: RemembrancerMemoryTool) -> N
     assert await said(
         tool, "insert", path="/memories/a.md", insert_line=0, insert_text="y" * 20
     ) == (
-        "Error: Nothing was saved: the file would have 2,012 characters, and a memory file holds "
-        "at most 2,000. Split it into several files."
+        "Error: Nothing was saved: the file would have 2,012 characters, and the maximum is "
+        "2,000. Split it into several files."
     )
     answers = [
         await said(tool, "create", path="/memories/b.md", file_text="z" * 2001),
@@ -327,7 +327,7 @@ async def test_sizes_and_contents_have_bounds(tool: RemembrancerMemoryTool) -> N
 
 async def test_any_text_comes_back_as_it_was(tool: RemembrancerMemoryTool) -> None:
     """Blank ones, spaces at the ends, and what stands for a blank one too."""
-    texts = ["", " \n\t", "  a \n\n", "(a file with nothing to read in it)", "a\rb\r\n", "日本語🙂"]
+    texts = ["", " \n\t", "  a \n\n", "(a file without visible text)", "a\rb\r\n", "日本語🙂"]
     for number, text in enumerate(texts):
         path = f"/memories/{number}.md"
         await said(tool, "create", path=path, file_text=text)

@@ -238,7 +238,7 @@ async def test_a_backup_is_of_one_moment(source: Source, tmp_path: Path) -> None
         with psycopg.connect(source.url, autocommit=True) as connection:
             connection.execute("UPDATE users SET display_name = display_name || '!'")
 
-    back_up(source.url, tmp_path / "b", begun=meanwhile)
+    back_up(source.url, tmp_path / "b", on_start=meanwhile)
     with psycopg.connect(source.url, autocommit=True) as connection:
         connection.execute("UPDATE users SET display_name = rtrim(display_name, '!')")
     with Archive(tmp_path / "b") as archive:
@@ -263,7 +263,7 @@ def target(source: Source, fresh: Callable[[str], str]) -> str:
 def test_a_store_is_only_replaced_if_that_is_said(source: Source, target: str) -> None:
     """A database with something in it is refused; with ``replace`` nothing of it is left."""
     before = content(target)
-    with pytest.raises(Conflict, match="holds a store; replace it with --replace"):
+    with pytest.raises(Conflict, match="has a store already; replace it with --replace"):
         restore(target, source.file)
     assert content(target) == before
     restore(target, source.file, replace=True)
@@ -274,7 +274,7 @@ def test_a_store_in_use_is_not_replaced(source: Source, target: str) -> None:
     """Somebody who is connected would go on with what they have read."""
     with (
         psycopg.connect(target),
-        pytest.raises(Conflict, match="1 others are connected; stop serve"),
+        pytest.raises(Conflict, match="1 other processes use the database; stop servers"),
     ):
         restore(target, source.file, replace=True)
 
@@ -365,7 +365,7 @@ def test_a_file_that_is_there_stays(source: Source, tmp_path: Path) -> None:
     """It is overwritten only if that is said, and then at the very end."""
     file = tmp_path / "b"
     file.write_text("dear")
-    with pytest.raises(InvalidInput, match="is there already"):
+    with pytest.raises(InvalidInput, match="exists already"):
         back_up(source.url, file)
 
     def fails(_: int) -> None:
@@ -397,19 +397,19 @@ def damaged(file: Path, target: Path, change: Callable[[dict[str, bytes]], None]
             "damaged",
         ),
         (lambda p: p.pop("public.users"), "is damaged: public.users cannot be read"),
-        (lambda p: p.pop("manifest.json"), "is no backup, or was cut off"),
-        (lambda p: p.update({"manifest.json": b"{}"}), "is no backup, or was cut off"),
+        (lambda p: p.pop("manifest.json"), "is not a complete backup"),
+        (lambda p: p.update({"manifest.json": b"{}"}), "is not a complete backup"),
         (
             lambda p: p.update(
                 {"manifest.json": p["manifest.json"].replace(b'"format": 1', b'"format": 2')}
             ),
-            "was made by a newer version",
+            "comes from a newer version",
         ),
         (
             lambda p: p.update(
                 {"manifest.json": p["manifest.json"].replace(b'"revision": "0', b'"revision": "9')}
             ),
-            "was made by a newer version",
+            "comes from a newer version",
         ),
     ],
 )
@@ -431,7 +431,7 @@ def test_a_file_that_was_cut_off_is_no_backup(source: Source, tmp_path: Path) ->
     """As a full disk or a lost connection leaves one."""
     file = tmp_path / "cut"
     file.write_bytes(source.file.read_bytes()[:-1000])
-    with pytest.raises(InvalidInput, match="is no backup, or was cut off"):
+    with pytest.raises(InvalidInput, match="is not a complete backup"):
         Archive(file)
 
 
@@ -439,7 +439,7 @@ def test_a_database_without_a_store_has_no_backup(
     fresh: Callable[[str], str], tmp_path: Path
 ) -> None:
     """It is said, and no file is left."""
-    with pytest.raises(DatabaseSetupError, match="no store in this database"):
+    with pytest.raises(DatabaseSetupError, match="database has no store"):
         back_up(fresh("bare"), tmp_path / "b")
     assert not list(tmp_path.iterdir())
 
@@ -497,7 +497,7 @@ def test_from_an_embedded_database_to_another(
         code, said = command("restore", source.file)
         assert (code, said) == (
             2,
-            "error: the database holds a store; replace it with --replace\n",
+            "error: the database has a store already; replace it with --replace\n",
         )
         code, said = command("backup", file)
         assert (code, " rows written to " in said) == (0, True)

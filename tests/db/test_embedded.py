@@ -353,7 +353,7 @@ def test_an_interrupted_first_start_leaves_nothing(
     def interrupted(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    (tmp_path / f"{cluster.HALF_MADE}killed").mkdir()
+    (tmp_path / f"{cluster.TEMPORARY_PREFIX}killed").mkdir()
     with monkeypatch.context() as patch:
         patch.setattr(cluster, "run", interrupted)
         with pytest.raises(KeyboardInterrupt):
@@ -378,10 +378,10 @@ def test_a_cluster_of_another_version_is_named(tmp_path: Path) -> None:
     (tmp_path / "postgres").mkdir()
     if AS_ROOT:
         shutil.chown(tmp_path / "postgres", account._unprivileged()[0].uid)
-    with pytest.raises(DatabaseSetupError, match="holds no database"):
+    with pytest.raises(DatabaseSetupError, match="has no database"):
         make(tmp_path).start()
     (tmp_path / "postgres" / "PG_VERSION").write_text("17\n")
-    with pytest.raises(DatabaseSetupError, match=r"made by Postgres 17, and Postgres 18"):
+    with pytest.raises(DatabaseSetupError, match=r"of Postgres 17, and Postgres 18"):
         make(tmp_path).start()
 
 
@@ -416,7 +416,7 @@ def test_root_works_beneath_closed_directories(
     assert [(p.stat().st_mode, p.stat().st_uid, p.stat().st_gid) for p in parents] == before
     [copy] = (open_dir / "cache").iterdir()
     (copy / binaries.HOME / "bin" / "postgres").chmod(0o777)
-    with pytest.raises(DatabaseSetupError, match="can be changed by others"):
+    with pytest.raises(DatabaseSetupError, match="other users than root can change"):
         make(data_dir).start()
 
 

@@ -294,7 +294,7 @@ def test_spaces_and_who_sees_what_is_kept_there(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["recall", ""], "query: is empty"),
+        (["recall", ""], "query: must not be empty"),
         (["recall", "x", "--limit", "0"], "--limit"),
         (["recall", "x", "--mode", "typed"], "kinds: at least one"),
         (["keys", "create", "x", "--role", "user"], "user: is needed for the role user"),

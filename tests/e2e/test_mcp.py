@@ -263,7 +263,7 @@ async def test_a_service_says_for_whom_and_a_pinned_one_does_not(
 
 BAD_ARGUMENTS: list[tuple[str, Json, str, str]] = [
     ("add_to_memory", {"content": "x"}, "category", "required"),
-    ("add_to_memory", {"content": " ", "category": "other"}, "content", "is empty"),
+    ("add_to_memory", {"content": " ", "category": "other"}, "content", "must not be empty"),
     ("add_to_memory", {"content": "x" * 30_000, "category": "other"}, "content", "at most"),
     ("add_to_memory", {"content": "x", "category": "zzz"}, "category", "should be"),
     ("add_to_memory", {"content": 3, "category": "other"}, "content", "string"),

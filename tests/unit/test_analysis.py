@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remembrancer.analysis import analyse, named, query_terms
+from remembrancer.analysis import analyse, named_senders, query_terms
 from remembrancer.analysis.analyser import MAX_QUERY_WORDS, MAX_TERM, MAX_TERMS
 
 ANY_TEXT = st.text(st.characters(codec=None), max_size=200)
@@ -141,7 +141,7 @@ def test_a_text_finds_itself(text: str) -> None:
 )
 def test_hostile_text(text: str) -> None:
     """Nothing crashes, and nothing unstorable comes out."""
-    for term in [*analyse(text), *query_terms(text), *named(text, [text])]:
+    for term in [*analyse(text), *query_terms(text), *named_senders(text, [text])]:
         assert term.isprintable() or term == text
 
 
@@ -180,8 +180,8 @@ def test_threads() -> None:
 def test_named_senders() -> None:
     """A sender is named by a word of the name, in any case and script, but not by grammar."""
     senders = ["Caroline Smith", "José", "Will", "太郎", "민수", "user 7", "X", ""]
-    assert named("What did caroline's friend say?", senders) == {"Caroline Smith"}
-    assert named("will JOSE come at 7?", senders) == {"José"}
-    assert named("太郎は何が好きですか", senders) == {"太郎"}
-    assert named("민수는 어디에 살아?", senders) == {"민수"}
-    assert named("", senders) == frozenset()
+    assert named_senders("What did caroline's friend say?", senders) == {"Caroline Smith"}
+    assert named_senders("will JOSE come at 7?", senders) == {"José"}
+    assert named_senders("太郎は何が好きですか", senders) == {"太郎"}
+    assert named_senders("민수는 어디에 살아?", senders) == {"민수"}
+    assert named_senders("", senders) == frozenset()

@@ -102,12 +102,12 @@ def test_ids_follow_what_was_said_not_where(tmp_path: Path) -> None:
     ("line", "reason"),
     [
         ({"sender": "Ada"}, "line 2, content: Field required"),
-        ({"content": " "}, "line 2, content: is empty"),
+        ({"content": " "}, "line 2, content: must not be empty"),
         ({"content": "secret", "role": "boss"}, "line 2, role: Input should be"),
         ({"content": "secret", "sent_at": "yesterday"}, "line 2, sent_at: is not a time"),
         ({"content": "secret", "sent_at": 5}, "line 2, sent_at: is not a time"),
         ({"content": "secret", "text": "?"}, "line 2, text: Extra inputs"),
-        ({"content": "secret\x00"}, "line 2, content: holds a NUL"),
+        ({"content": "secret\x00"}, "line 2, content: has a NUL"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, line: dict[str, Any], reason: str) -> None:

@@ -54,7 +54,7 @@ def test_a_label_is_trimmed_and_a_key_is_kept_to_the_letter() -> None:
 @pytest.mark.parametrize("value", ["", " ", "\u3000\t", "\u200b", "\u202e", "\ufeff"])
 def test_what_cannot_be_read_says_nothing(value: str) -> None:
     """Blank and invisible text is refused where something must be said."""
-    with pytest.raises(ValidationError, match="is empty"):
+    with pytest.raises(ValidationError, match="must not be empty"):
         STATEMENT.validate_python(value)
 
 

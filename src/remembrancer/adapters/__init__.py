@@ -1,1 +1,1 @@
-"""Memory for agents of other frameworks: one module each, none of which loads another's."""
+"""Memory for agents of other frameworks, one independent module each."""

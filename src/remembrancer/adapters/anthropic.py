@@ -1,6 +1,7 @@
-"""Claude's memory tool, on memories: ``pip install 'remembrancer[anthropic]'``."""
+"""Claude's memory tool, backed by memories: ``pip install 'remembrancer[anthropic]'``."""
 
 from collections.abc import Callable, Coroutine
+from functools import wraps
 from typing import Any, Final
 
 from remembrancer.access import Actor
@@ -23,22 +24,21 @@ except ImportError as error:
     raise missing("anthropic") from error
 
 SHELF: Final = "files"
-"""The first name in the address of every file: what keeps it."""
-_BLANK: Final = "(a file with nothing to read in it)"
+"""The first name in the address of every file."""
+_BLANK: Final = "(a file without visible text)"
 _TRIES: Final = 5
-"""How often an edit begins anew because somebody else changed the file meanwhile."""
+"""Maximum tries of an edit while others change the file."""
 
 Edit = Callable[[str], tuple[str, str]]
-"""From the text of a file to its new text, and to what the model is told."""
+"""Returns the new text of a file and the answer for the model."""
 
 
 class MemoryFiles:
-    """The memory files of one user, through one agent, each of them a memory with versions.
+    """The memory files of one user and agent, each a memory with versions.
 
-    The commands of the tool ``memory_20250818``, answered as Anthropic's own backend does.
-    Whatever a path says, it stays among these files: they lie in no file system. Raises
-    :class:`FileRefused` with what the model is to be told. A file is as long as a memory at
-    most; a directory is there as long as it holds a file.
+    Answers the commands of the tool ``memory_20250818`` like Anthropic's own backend. There is no
+    file system, so no path leads out. Raises :class:`FileRefused` with a message for the model. A
+    file is at most as long as a memory. A directory exists while it has a file.
     """
 
     def __init__(self, memory: Remembrancer, actor: Actor) -> None:
@@ -46,7 +46,7 @@ class MemoryFiles:
         self._actor = actor
 
     async def view(self, command: Any) -> str:
-        """Show a file with line numbers, or what lies in a directory."""
+        """Show a file with line numbers, or list a directory."""
         path = _text(command, "path")
         at = names(path)
         record = await self._find(at)
@@ -55,10 +55,10 @@ class MemoryFiles:
         sizes = await self._records.sizes(self._actor, _address(at))
         if not sizes and at:
             raise FileRefused(f"The path {path} does not exist. Please provide a valid path.")
-        return listing(path, at, {one[1:]: size for one, size in sizes.items()})
+        return listing(path, at, {address[1:]: size for address, size in sizes.items()})
 
     async def create(self, command: Any) -> str:
-        """Make a new file."""
+        """Create a new file."""
         path = _text(command, "path")
         at = names(path)
         exists = FileRefused(f"File {path} already exists")
@@ -71,7 +71,7 @@ class MemoryFiles:
         return f"File created successfully at: {path}"
 
     async def str_replace(self, command: Any) -> str:
-        """Replace the one place where a text stands in a file."""
+        """Replace the only occurrence of a text in a file."""
         path, old = _text(command, "path"), _text(command, "old_str")
         new = _text(command, "new_str", "")
         return await self._edit(path, lambda text: text_edits.replaced(path, text, old, new))
@@ -80,11 +80,11 @@ class MemoryFiles:
         """Insert lines into a file."""
         path, new = _text(command, "path"), _text(command, "insert_text")
         line = _number(command.insert_line)
-        told = f"The file {path} has been edited."
-        return await self._edit(path, lambda text: (text_edits.inserted(text, line, new), told))
+        answer = f"The file {path} has been edited."
+        return await self._edit(path, lambda text: (text_edits.inserted(text, line, new), answer))
 
     async def delete(self, command: Any) -> str:
-        """Forget a file, or all that lies in a directory; people can restore it."""
+        """Forget a file or all files of a directory; the user can restore them."""
         path = _text(command, "path")
         at = names(path)
         if not at:
@@ -94,7 +94,7 @@ class MemoryFiles:
         return f"Successfully deleted {path}"
 
     async def rename(self, command: Any) -> str:
-        """Give a file or a directory another path."""
+        """Move a file or a directory to another path."""
         old, new = _text(command, "old_path"), _text(command, "new_path")
         source, target = names(old), names(new)
         if not source:
@@ -123,33 +123,33 @@ class MemoryFiles:
 
     async def _edit(self, path: str, edit: Edit) -> str:
         at = names(path)
-        for left in reversed(range(_TRIES)):
+        for tries_left in reversed(range(_TRIES)):
             record = await self._find(at)
             if record is None:
-                there = not at or await self._records.addresses(self._actor, _address(at))
+                is_directory = not at or await self._records.addresses(self._actor, _address(at))
                 raise FileRefused(
                     f"The path {path} is not a file."
-                    if there
+                    if is_directory
                     else f"The path {path} does not exist. Please provide a valid path."
                 )
-            text, told = edit(_text_of(record))
+            text, answer = edit(_text_of(record))
             try:
                 await self._write(at, text, expected=record.version)
             except VersionConflict:
-                if not left:
+                if not tries_left:
                     raise
             else:
-                return told
+                return answer
         raise AssertionError("unreachable")
 
     async def _write(self, at: Names, text: str, *, expected: int) -> None:
         longest = self._records.longest
         if len(text) > longest:
             raise FileRefused(
-                f"Nothing was saved: the file would have {len(text):,} characters, and a memory "
-                f"file holds at most {longest:,}. Split it into several files."
+                f"Nothing was saved: the file would have {len(text):,} characters, and the maximum "
+                f"is {longest:,}. Split it into several files."
             )
-        blank = not any(one.isprintable() and not one.isspace() for one in text)
+        blank = not any(c.isprintable() and not c.isspace() for c in text)
         write = RecordWrite(
             _address(at),
             _BLANK if blank else text,
@@ -166,6 +166,25 @@ class MemoryFiles:
             raise FileRefused(f"Nothing was saved: the {where} {error.reason}") from error
 
 
+Command = Callable[..., Coroutine[Any, Any, str]]
+AsyncMethod = Callable[..., Coroutine[Any, Any, BetaFunctionToolResultType]]
+SyncMethod = Callable[..., BetaFunctionToolResultType]
+
+
+def _async_method(command: Command) -> AsyncMethod:
+    async def method(self: "RemembrancerMemoryTool", *arguments: Any) -> BetaFunctionToolResultType:
+        return await _answer(command(self._files, *arguments))
+
+    return wraps(command)(method)
+
+
+def _sync_method(command: Command) -> SyncMethod:
+    def method(self: "RemembrancerSyncMemoryTool", *arguments: Any) -> BetaFunctionToolResultType:
+        return self._bridge.wait(_answer(command(self._files, *arguments)))
+
+    return wraps(command)(method)
+
+
 class RemembrancerMemoryTool(BetaAsyncAbstractMemoryTool):
     """The memory tool for ``AsyncAnthropic().beta.messages.tool_runner(tools=[...])``."""
 
@@ -173,39 +192,19 @@ class RemembrancerMemoryTool(BetaAsyncAbstractMemoryTool):
         super().__init__(**settings)
         self._files = MemoryFiles(memory, actor)
 
-    async def view(self, command: Any) -> BetaFunctionToolResultType:
-        """See :meth:`MemoryFiles.view`."""
-        return await _answered(self._files.view(command))
-
-    async def create(self, command: Any) -> BetaFunctionToolResultType:
-        """See :meth:`MemoryFiles.create`."""
-        return await _answered(self._files.create(command))
-
-    async def str_replace(self, command: Any) -> BetaFunctionToolResultType:
-        """See :meth:`MemoryFiles.str_replace`."""
-        return await _answered(self._files.str_replace(command))
-
-    async def insert(self, command: Any) -> BetaFunctionToolResultType:
-        """See :meth:`MemoryFiles.insert`."""
-        return await _answered(self._files.insert(command))
-
-    async def delete(self, command: Any) -> BetaFunctionToolResultType:
-        """See :meth:`MemoryFiles.delete`."""
-        return await _answered(self._files.delete(command))
-
-    async def rename(self, command: Any) -> BetaFunctionToolResultType:
-        """See :meth:`MemoryFiles.rename`."""
-        return await _answered(self._files.rename(command))
-
-    async def clear_all_memory(self) -> BetaFunctionToolResultType:
-        """See :meth:`MemoryFiles.clear`."""
-        return await _answered(self._files.clear())
+    view = _async_method(MemoryFiles.view)
+    create = _async_method(MemoryFiles.create)
+    str_replace = _async_method(MemoryFiles.str_replace)
+    insert = _async_method(MemoryFiles.insert)
+    delete = _async_method(MemoryFiles.delete)
+    rename = _async_method(MemoryFiles.rename)
+    clear_all_memory = _async_method(MemoryFiles.clear)
 
 
 class RemembrancerSyncMemoryTool(BetaAbstractMemoryTool):
     """The memory tool for ``Anthropic()``, in a thread beside the event loop of the store.
 
-    Make it on that loop.
+    Construct it on that event loop.
     """
 
     def __init__(self, memory: Remembrancer, actor: Actor, **settings: Any) -> None:
@@ -213,40 +212,20 @@ class RemembrancerSyncMemoryTool(BetaAbstractMemoryTool):
         self._files = MemoryFiles(memory, actor)
         self._bridge = Bridge()
 
-    def view(self, command: Any) -> BetaFunctionToolResultType:
-        """See :meth:`MemoryFiles.view`."""
-        return self._bridge.wait(_answered(self._files.view(command)))
-
-    def create(self, command: Any) -> BetaFunctionToolResultType:
-        """See :meth:`MemoryFiles.create`."""
-        return self._bridge.wait(_answered(self._files.create(command)))
-
-    def str_replace(self, command: Any) -> BetaFunctionToolResultType:
-        """See :meth:`MemoryFiles.str_replace`."""
-        return self._bridge.wait(_answered(self._files.str_replace(command)))
-
-    def insert(self, command: Any) -> BetaFunctionToolResultType:
-        """See :meth:`MemoryFiles.insert`."""
-        return self._bridge.wait(_answered(self._files.insert(command)))
-
-    def delete(self, command: Any) -> BetaFunctionToolResultType:
-        """See :meth:`MemoryFiles.delete`."""
-        return self._bridge.wait(_answered(self._files.delete(command)))
-
-    def rename(self, command: Any) -> BetaFunctionToolResultType:
-        """See :meth:`MemoryFiles.rename`."""
-        return self._bridge.wait(_answered(self._files.rename(command)))
-
-    def clear_all_memory(self) -> BetaFunctionToolResultType:
-        """See :meth:`MemoryFiles.clear`."""
-        return self._bridge.wait(_answered(self._files.clear()))
+    view = _sync_method(MemoryFiles.view)
+    create = _sync_method(MemoryFiles.create)
+    str_replace = _sync_method(MemoryFiles.str_replace)
+    insert = _sync_method(MemoryFiles.insert)
+    delete = _sync_method(MemoryFiles.delete)
+    rename = _sync_method(MemoryFiles.rename)
+    clear_all_memory = _sync_method(MemoryFiles.clear)
 
 
-async def _answered(work: Coroutine[Any, Any, str]) -> str:
+async def _answer(work: Coroutine[Any, Any, str]) -> str:
     try:
         return await work
     except FileRefused as error:
-        # It may quote half a character, which nothing could send.
+        # It may quote a lone surrogate, which cannot be sent.
         raise ToolError(str(error).encode("utf-8", "replace").decode()) from error
 
 
@@ -255,31 +234,29 @@ def _address(at: Names) -> Address:
 
 
 def _text_of(record: Record) -> str:
-    """Return the text of a file; one that nothing can be read in keeps it beside the memory."""
-    kept = record.metadata.get("text")
-    return kept if record.content == _BLANK and isinstance(kept, str) else record.content
+    """Return the text of a file; the metadata has that of a blank one."""
+    blank = record.metadata.get("text")
+    return blank if record.content == _BLANK and isinstance(blank, str) else record.content
 
 
 def _text(command: Any, name: str, default: str | None = None) -> str:
-    """Return a text of a command, which comes from a model as it is."""
+    """Return a text argument, which may be missing or of another type."""
     value = getattr(command, name, default)
     if not isinstance(value, str):
         raise FileRefused(f"`{name}` must be given, as text")
     return value
 
 
-def _number(value: Any) -> int:
+def _number(value: Any, reason: str = "`insert_line` must be given, as a number") -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise FileRefused("`insert_line` must be given, as a number")
+        raise FileRefused(reason)
     return value
 
 
 def _range(command: Any) -> list[int] | None:
     value = getattr(command, "view_range", None)
-    return None if value is None else [_number_in(one) for one in value]
-
-
-def _number_in(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise FileRefused("`view_range` must be two numbers")
-    return value
+    return (
+        None
+        if value is None
+        else [_number(number, "`view_range` must be two numbers") for number in value]
+    )

@@ -1,4 +1,4 @@
-"""What adapters share: whom they act for, and how code that does not await gets an answer."""
+"""Helpers of all adapters: missing packages, and calls across event loops."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -8,34 +8,38 @@ Answer = TypeVar("Answer")
 
 
 def missing(extra: str) -> ImportError:
-    """Return what to raise where the framework of an extra is not installed."""
-    return ImportError(f"this needs another package: pip install 'remembrancer[{extra}]'")
+    """Return the error for a framework that is not installed."""
+    return ImportError(
+        f"this module needs another package; run: pip install 'remembrancer[{extra}]'"
+    )
 
 
 class Bridge:
-    """Runs coroutines on the event loop that a store was opened on, whoever asks.
+    """Runs coroutines on the event loop of a store, from any thread or loop.
 
-    Make one on that loop: its connections belong to it.
+    Construct it on that event loop, which owns the connections.
     """
 
     def __init__(self) -> None:
         try:
             self._loop = asyncio.get_running_loop()
         except RuntimeError:
-            raise RuntimeError("make this where the store is open: inside a coroutine") from None
+            raise RuntimeError(
+                "no event loop is running; construct this inside a coroutine"
+            ) from None
 
     def wait(self, answer: Coroutine[Any, Any, Answer]) -> Answer:
-        """Return an answer to code in another thread; raise ``RuntimeError`` in the loop's own.
+        """Return an answer to code in another thread.
 
-        There it would wait for itself.
+        Raises ``RuntimeError`` in the event loop's own thread, where it would wait for itself.
         """
         if _running() is self._loop:
             answer.close()
-            raise RuntimeError("this would stop the event loop; use the method that is awaited")
+            raise RuntimeError("this would block the event loop; use the async method")
         return asyncio.run_coroutine_threadsafe(answer, self._loop).result()
 
     async def run(self, answer: Coroutine[Any, Any, Answer]) -> Answer:
-        """Return an answer to a coroutine, on whichever loop that runs."""
+        """Return an answer to a coroutine on any event loop."""
         if _running() is self._loop:
             return await answer
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(answer, self._loop))

@@ -1,11 +1,11 @@
-"""A store for LangGraph, kept as memories: ``pip install 'remembrancer[langgraph]'``."""
+"""A LangGraph store, backed by memories: ``pip install 'remembrancer[langgraph]'``."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from remembrancer.access import Actor
 from remembrancer.adapters.common import Bridge, missing
-from remembrancer.adapters.filters import cut, ends_with, matches, shown, starts_with
+from remembrancer.adapters.filters import as_text, cut, ends_with, matches, starts_with
 from remembrancer.app import Remembrancer
 from remembrancer.errors import InvalidInput
 from remembrancer.records.schemas import Address, Changes, Record, RecordWrite
@@ -30,23 +30,23 @@ except ImportError as error:
     raise missing("langgraph") from error
 
 SHELF: Final = "langgraph"
-"""The first name in the address of every item: what keeps it."""
+"""The first name in the address of every item."""
 _WHOLE: Final = "$"
 
-Who = Actor | Callable[[], Actor]
-"""Whom a store acts for, or what says so at each call."""
+ActorSource = Actor | Callable[[], Actor]
+"""The actor, or a function that returns it at each call."""
 
 
 class RemembrancerStore(BaseStore):
-    """Items of a LangGraph store as one user's memories, through one agent.
+    """Items of a LangGraph store as memories of one user and agent.
 
-    ``who`` is the actor, or a function that returns it at each call, so that one compiled graph
-    can serve many users. Whatever the namespaces are called, nothing of another user is reached.
+    ``actor`` may be a function that returns the actor at each call, so that one compiled graph
+    can serve many users. No namespace reaches the items of another user.
 
-    ``fields`` are what is recalled of a value, as paths of LangGraph; the whole value unless
-    given. A value may have 8,192 bytes as JSON; what recall has of it is cut at the length of a
-    memory. Make the store on the event loop that ``memory`` was opened on. Threads may use the
-    methods that are not awaited.
+    ``fields`` are the parts of a value for recall, as LangGraph paths; by default the whole
+    value. A value may have 8,192 bytes as JSON; its text for recall is cut at the length of a
+    memory. Construct the store on the event loop of ``memory``. Threads may use the synchronous
+    methods.
     """
 
     supports_ttl = True
@@ -54,38 +54,38 @@ class RemembrancerStore(BaseStore):
     def __init__(
         self,
         memory: Remembrancer,
-        who: Who,
+        actor: ActorSource,
         *,
         fields: Sequence[str] = (_WHOLE,),
         ttl: TTLConfig | None = None,
     ) -> None:
         self._records = memory.records
-        self._who = who
+        self._actor_source = actor
         self._fields = tuple(fields)
         self._bridge = Bridge()
         self.ttl_config = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do what :meth:`abatch` does, for code in a thread beside the event loop."""
-        return self._bridge.wait(self._done(self._actor(), list(ops)))
+        """Run :meth:`abatch` for code in a thread beside the event loop."""
+        return self._bridge.wait(self._run(self._actor(), list(ops)))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Carry out operations: what they read is as it was before what they write.
+        """Run operations: all reads first, then all writes in one transaction.
 
-        All that is written is written, or nothing. Raises ``InvalidInput`` for what may not be
-        stored.
+        Raises ``InvalidInput``, and writes nothing, if a value may not be stored.
         """
-        return await self._bridge.run(self._done(self._actor(), list(ops)))
+        return await self._bridge.run(self._run(self._actor(), list(ops)))
 
     def _actor(self) -> Actor:
-        return self._who() if callable(self._who) else self._who
+        source = self._actor_source
+        return source() if callable(source) else source
 
-    async def _done(self, actor: Actor, ops: Sequence[Op]) -> list[Result]:
+    async def _run(self, actor: Actor, ops: Sequence[Op]) -> list[Result]:
         for op in ops:
             validate_op_namespace(op)
         gets = [op for op in ops if isinstance(op, GetOp)]
-        found = await self._got(actor, gets) if gets else {}
-        results = [await self._read(actor, op, found) for op in ops]
+        records = await self._get(actor, gets) if gets else {}
+        results = [await self._read(actor, op, records) for op in ops]
         puts = {_address(op): op for op in ops if isinstance(op, PutOp)}
         if puts:
             await self._records.write(
@@ -98,13 +98,13 @@ class RemembrancerStore(BaseStore):
             )
         return results
 
-    async def _got(self, actor: Actor, gets: Sequence[GetOp]) -> dict[Address, Record]:
+    async def _get(self, actor: Actor, gets: Sequence[GetOp]) -> dict[Address, Record]:
         refreshed = {_address(op) for op in gets if op.refresh_ttl}
         return await self._records.get(actor, {_address(op) for op in gets}, refresh=refreshed)
 
-    async def _read(self, actor: Actor, op: Op, found: dict[Address, Record]) -> Result:
+    async def _read(self, actor: Actor, op: Op, records: dict[Address, Record]) -> Result:
         if isinstance(op, GetOp):
-            record = found.get(_address(op))
+            record = records.get(_address(op))
             return None if record is None else _item(record)
         if isinstance(op, SearchOp):
             return await self._search(actor, op)
@@ -114,12 +114,12 @@ class RemembrancerStore(BaseStore):
 
     async def _search(self, actor: Actor, op: SearchOp) -> list[SearchItem]:
         _check_page(op.limit, op.offset)
-        wanted = op.filter
+        condition = op.filter
         records = await self._records.search(
             actor,
             (SHELF, *op.namespace_prefix),
             query=op.query,
-            matches=(lambda metadata: matches(metadata["value"], wanted)) if wanted else None,
+            matches=(lambda metadata: matches(metadata["value"], condition)) if condition else None,
             limit=op.limit,
             offset=op.offset,
             refresh=op.refresh_ttl,
@@ -128,17 +128,21 @@ class RemembrancerStore(BaseStore):
 
     async def _namespaces(self, actor: Actor, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         _check_page(op.limit, op.offset)
-        kept = {at[1:-1] for at in await self._records.addresses(actor, (SHELF,))}
+        addresses = await self._records.addresses(actor, (SHELF,))
         conditions = op.match_conditions or ()
-        found = [one for one in kept if all(_meets(one, each) for each in conditions)]
-        return sorted({one[: op.max_depth] for one in found})[op.offset : op.offset + op.limit]
+        namespaces = {
+            namespace[: op.max_depth]
+            for namespace in {address[1:-1] for address in addresses}
+            if all(_meets(namespace, condition) for condition in conditions)
+        }
+        return sorted(namespaces)[op.offset : op.offset + op.limit]
 
     def _write(self, address: Address, op: PutOp) -> RecordWrite:
         value = dict(op.value or {})
         paths = op.index or self._fields
         return RecordWrite(
             address,
-            cut(_words(value, paths), self._records.longest),
+            cut(_recall_text(value, paths), self._records.longest),
             {"value": value},
             ttl=op.ttl,
             recalled=op.index is not False,
@@ -149,11 +153,11 @@ def _address(op: GetOp | PutOp) -> Address:
     return (SHELF, *op.namespace, op.key)
 
 
-def _words(value: dict[str, Any], paths: Sequence[str]) -> str:
+def _recall_text(value: dict[str, Any], paths: Sequence[str]) -> str:
     texts = [
         text
         for path in paths
-        for text in ([shown(value)] if path == _WHOLE else get_text_at_path(value, path))
+        for text in ([as_text(value)] if path == _WHOLE else get_text_at_path(value, path))
     ]
     return "; ".join(texts)
 
@@ -163,7 +167,7 @@ def _meets(namespace: tuple[str, ...], condition: MatchCondition) -> bool:
         return starts_with(namespace, condition.path)
     if condition.match_type == "suffix":
         return ends_with(namespace, condition.path)
-    raise ValueError(f"Unsupported match type: {condition.match_type}")
+    raise ValueError(f"unknown match type {condition.match_type}; use prefix or suffix")
 
 
 def _check_page(limit: int, offset: int) -> None:

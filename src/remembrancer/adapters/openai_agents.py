@@ -1,7 +1,7 @@
 """Memory for OpenAI's Agents SDK: ``pip install 'remembrancer[openai-agents]'``.
 
-Sessions, tools, and context in the instructions. The SDK reports every run to OpenAI unless it is
-told not to: ``set_tracing_disabled(True)``, or ``OPENAI_AGENTS_DISABLE_TRACING=1``.
+Sessions, tools, and context in the instructions. The SDK reports every run to OpenAI. To disable
+that, call ``set_tracing_disabled(True)`` or set ``OPENAI_AGENTS_DISABLE_TRACING=1``.
 """
 
 import json
@@ -27,20 +27,19 @@ except ImportError as error:
     raise missing("openai-agents") from error
 
 _ITEM: Final = "openai_item"
-"""The metadata that holds an item, but for the text that is the message's content."""
+"""The metadata key of an item without the text, which is the message's content."""
 _TEXT: Final = ("input_text", "output_text", "text")
 _WHOLE: Final = "content"
-"""What it says where all of the item is the content, as JSON."""
+"""The metadata value if the content is the whole item as JSON."""
 Item = dict[str, Any]
 
 
 class RemembrancerSession:
-    """A session whose items are the messages of a conversation the actor takes part in.
+    """A session whose items are the messages of one of the actor's conversations.
 
-    What people and the agent say is recalled, summarised and learnt from; calls of tools, their
-    results and the model's thoughts are kept with it for the next run, and are not. Whatever
-    else was said in the conversation is there as well. ``limit`` is how many items a run is
-    given, all unless set.
+    Messages of people and the agent are recalled, summarised and used for facts. Tool calls,
+    their results and the model's thoughts are only stored for the next run. Other messages of the
+    conversation are items too. ``limit`` is the number of items for a run, by default all.
     """
 
     def __init__(
@@ -59,25 +58,25 @@ class RemembrancerSession:
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return the items, oldest first; the latest ``limit`` if given."""
-        wanted = limit if limit is not None else self._limit()
-        messages = await self._messages(wanted)
-        found = [item for message in messages if (item := _item(message)) is not None]
-        return found if wanted is None else found[max(0, len(found) - wanted) :]
+        limit = limit if limit is not None else self._limit()
+        messages = await self._messages(limit)
+        items = [item for message in messages if (item := _item(message)) is not None]
+        return items if limit is None else items[max(0, len(items) - limit) :]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Add items at the end, all or none of as many as a request may have (1,000).
+        """Add items at the end, in whole batches of the request limit (1,000).
 
-        Raises ``InvalidInput`` for one that is longer than a message may be.
+        Raises ``InvalidInput`` for an item over the length of a message.
         """
-        said = [_message(dict(item)) for item in items]
+        messages = [_message(dict(item)) for item in items]
         batch = self._memory.settings.limits.batch
-        for start in range(0, len(said), batch):
+        for start in range(0, len(messages), batch):
             await self._memory.conversations.append(
-                self._actor, self._conversation_id, said[start : start + batch]
+                self._actor, self._conversation_id, messages[start : start + batch]
             )
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Erase the last item and return it, with what rests on it alone; none if none is left."""
+        """Erase the last item with everything based only on it; return it, or null without one."""
         for message in await self._memory.conversations.messages(
             self._actor, self._conversation_id, last=1
         ):
@@ -87,16 +86,16 @@ class RemembrancerSession:
         return None
 
     async def clear_session(self) -> None:
-        """Erase all items, with what rests on them alone; what others said in it stays."""
-        # Who they are now: they may have been merged into another.
+        """Erase the actor's items with everything based only on them; items of others stay."""
+        # The user may have been merged into another.
         person = await self._memory.users.get(self._actor, self._actor.require_user())
-        mine = [one for one in await self._messages(None) if one.user_id == person.id]
-        if mine:
-            await self._erase(mine)
+        own = [m for m in await self._messages(None) if m.user_id == person.id]
+        if own:
+            await self._erase(own)
 
     async def _erase(self, messages: Sequence[Message]) -> None:
         await self._memory.conversations.erase_messages(
-            self._actor, self._conversation_id, [one.id for one in messages], dry_run=False
+            self._actor, self._conversation_id, [message.id for message in messages], dry_run=False
         )
 
     async def _messages(self, limit: int | None) -> Sequence[Message]:
@@ -125,9 +124,9 @@ def memory_tools(
     conversation_id: UUID | None = None,
     names: Collection[str] | None = None,
 ) -> list[FunctionTool]:
-    """Return the tools of the memory's registry for an agent that serves the actor's user.
+    """Return the memory tools for an agent that serves the actor's user.
 
-    Whom they remember for is the actor's business and never the model's.
+    The actor sets the user; the model cannot change it.
     """
     context = ToolContext(conversation_id=conversation_id)
     return [_function(memory, actor, tool, context) for tool in memory.tools.select(names)]
@@ -136,17 +135,17 @@ def memory_tools(
 def with_memory(
     memory: Remembrancer, actor: Actor, instructions: str, *, conversation_id: UUID | None = None
 ) -> Callable[[RunContextWrapper[Any], Agent[Any]], Awaitable[str]]:
-    """Return an agent's ``instructions``: these, and what is known of the actor's user.
+    """Return an agent's ``instructions`` with the stable context of the actor's user.
 
-    The same for the whole conversation, so that a provider that caches prompts reads it once.
+    They stay the same during a conversation, so providers can cache them.
     """
 
-    async def told(_context: RunContextWrapper[Any], _agent: Agent[Any]) -> str:
-        wanted = ContextQuery(conversation_id=conversation_id)
-        context = await memory.conversations.context(actor, wanted)
+    async def with_context(_context: RunContextWrapper[Any], _agent: Agent[Any]) -> str:
+        query = ContextQuery(conversation_id=conversation_id)
+        context = await memory.conversations.context(actor, query)
         return f"{instructions}\n\n{context.stable.text}"
 
-    return told
+    return with_context
 
 
 def _function(
@@ -160,16 +159,16 @@ def _function(
         description=tool.description,
         params_json_schema=parameters(tool.arguments),
         on_invoke_tool=invoke,
-        # Optional arguments are optional; the registry says what is wrong with others.
+        # Arguments may be optional; the registry checks them.
         strict_json_schema=False,
     )
 
 
 def _message(item: Item) -> MessageCreate:
-    """Return an item as a message: what was said as its content, or all of it as a tool's."""
+    """Return an item as a message: its text as the content, or all of it as a tool message."""
     role = item.get("role")
-    if role in {MessageRole.USER, MessageRole.ASSISTANT} and (said := _said(item)):
-        content, rest = said
+    if role in {MessageRole.USER, MessageRole.ASSISTANT} and (parts := _split(item)):
+        content, rest = parts
         return made(MessageCreate, role=role, content=content, metadata={_ITEM: rest})
     return made(
         MessageCreate,
@@ -179,8 +178,8 @@ def _message(item: Item) -> MessageCreate:
     )
 
 
-def _said(item: Item) -> tuple[str, Item] | None:
-    """Return the text of an item and the rest of it, or null if it is too much for metadata."""
+def _split(item: Item) -> tuple[str, Item] | None:
+    """Return the text of an item and the rest; null if the rest is too large for metadata."""
     content = item.get("content")
     if isinstance(content, str):
         return content, {**item, "content": None}
@@ -202,10 +201,10 @@ def _is_text(part: Any) -> bool:
 
 
 def _item(message: Message) -> Any:
-    """Return a message as an item; null for what a model is not to be told as one."""
+    """Return a message as an item; null for messages that are not for the model."""
     rest = message.metadata.get(_ITEM)
     if isinstance(rest, dict):
-        return _whole(rest, message.content)
+        return _joined(rest, message.content)
     if rest == _WHOLE:
         return _parsed(message.content)
     if message.role in {MessageRole.USER, MessageRole.ASSISTANT}:
@@ -214,7 +213,7 @@ def _item(message: Message) -> Any:
 
 
 def _parsed(content: str) -> Item | None:
-    """Return an item, unless what was redacted in it left no JSON."""
+    """Return an item; null if redaction broke its JSON."""
     try:
         item = json.loads(content)
     except ValueError:
@@ -222,7 +221,7 @@ def _parsed(content: str) -> Item | None:
     return item if isinstance(item, dict) else None
 
 
-def _whole(rest: Item, text: str) -> Item:
+def _joined(rest: Item, text: str) -> Item:
     content = rest.get("content")
     if content is None:
         return {**rest, "content": text}

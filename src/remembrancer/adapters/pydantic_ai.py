@@ -1,4 +1,4 @@
-"""Memory for pydantic-ai: a toolset, and a capability that remembers every run."""
+"""Memory for pydantic-ai: a toolset, and a capability that stores every run."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -27,12 +27,12 @@ from remembrancer.conversations.schemas import Message, MessageCreate, MessageRo
 from remembrancer.tools.registry import ToolContext
 from remembrancer.tools.schema import parameters
 
-Who = Actor | Callable[[RunContext[Any]], Actor]
-"""Whom an agent remembers for, or what says so of each run, from its ``deps`` for instance."""
-Where = UUID | Callable[[RunContext[Any]], UUID]
-"""The conversation, or what says which it is of each run."""
+ActorSource = Actor | Callable[[RunContext[Any]], Actor]
+"""The actor, or a function that returns it for a run, for example from its ``deps``."""
+ConversationSource = UUID | Callable[[RunContext[Any]], UUID]
+"""The conversation id, or a function that returns it for a run."""
 
-# The registry validates, and says in words what a model can mend.
+# The registry validates the arguments, with messages for the model.
 _ANYTHING: Final = SchemaValidator(core_schema.any_schema())
 
 
@@ -41,31 +41,31 @@ def _no_context() -> ToolContext:
 
 
 class MemoryToolset(AbstractToolset[Any]):
-    """The tools of the memory's registry, all of them unless ``names`` are given.
+    """The memory tools, all of them or those in ``names``.
 
-    Whom they remember for is the actor's business and never the model's.
+    The actor sets the user; the model cannot change it.
     """
 
     def __init__(
         self,
         memory: Remembrancer,
-        who: Who,
+        actor: ActorSource,
         *,
         names: Collection[str] | None = None,
         context: Callable[[], ToolContext] = _no_context,
     ) -> None:
         self._memory = memory
-        self._who = who
+        self._actor = actor
         self._names = names
         self._context = context
 
     @property
     def id(self) -> str:
-        """What the toolset is called among those of an agent."""
+        """The id of the toolset."""
         return "remembrancer"
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
-        """Return the tools as pydantic-ai takes them."""
+        """Return the tools in pydantic-ai's form."""
         return {
             tool.name: ToolsetTool(
                 toolset=self,
@@ -83,51 +83,53 @@ class MemoryToolset(AbstractToolset[Any]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> str:
-        """Call a tool of the registry; return what the model is told."""
-        actor = _actor(self._who, ctx)
+        """Call a tool and return its answer for the model."""
+        actor = _actor(self._actor, ctx)
         return (await self._memory.tools.call(actor, name, tool_args, self._context())).text
 
 
 @dataclass
 class MemoryCapability(AbstractCapability[Any]):
-    """Tells an agent what is known before it answers, and stores the turn after.
+    """Adds context before an agent answers, and stores the turn.
 
-    What the user said is stored as the run begins; the stable context goes into the
-    instructions, the dynamic one before what was said, and the output is stored at the end.
-    A run without ``message_history`` is given the last messages of the conversation as well.
-    With ``tools`` the agent may also look up and remember by itself.
+    A run first stores the user's message. The stable context goes into the instructions, the
+    dynamic context before the user's message. The end of the run stores the output. A run without
+    ``message_history`` also gets the last messages of the conversation. With ``tools`` the agent
+    can recall and remember by itself.
     """
 
     memory: Remembrancer
-    who: Who
-    conversation: Where
+    actor: ActorSource
+    conversation: ConversationSource
     tools: bool = True
     _: KW_ONLY
     id: str | None = "remembrancer"
     _context: Context | None = field(default=None, init=False, repr=False)
     _window: Sequence[Message] = field(default=(), init=False, repr=False)
-    _said: UUID | None = field(default=None, init=False, repr=False)
-    _talk: UUID | None = field(default=None, init=False, repr=False)
+    _message_id: UUID | None = field(default=None, init=False, repr=False)
+    _conversation_id: UUID | None = field(default=None, init=False, repr=False)
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
-        """Return null: a store that is open cannot be written into a file."""
+        """Return null: an open store cannot be serialised."""
         return None
 
     async def for_run(self, ctx: RunContext[Any]) -> "MemoryCapability":
-        """Return a capability with a state of its own."""
+        """Return a copy for one run."""
         run = replace(self)
-        run._talk = self.conversation(ctx) if callable(self.conversation) else self.conversation
+        run._conversation_id = (
+            self.conversation(ctx) if callable(self.conversation) else self.conversation
+        )
         return run
 
     def get_toolset(self) -> MemoryToolset | None:
-        """Return the tools, which know where they are called."""
+        """Return the tools, with the conversation and message of the run."""
         if not self.tools:
             return None
-        return MemoryToolset(self.memory, self.who, context=self._called)
+        return MemoryToolset(self.memory, self.actor, context=self._tool_context)
 
     def get_instructions(self) -> Callable[[], InstructionPart | None]:
-        """Return what tells the stable context once a run has begun."""
+        """Return a function for the stable context of a run."""
 
         def stable() -> InstructionPart | None:
             text = self._context.stable.text if self._context is not None else ""
@@ -136,73 +138,78 @@ class MemoryCapability(AbstractCapability[Any]):
         return stable
 
     async def before_run(self, ctx: RunContext[Any]) -> None:
-        """Store what the user said, and look up what helps with it."""
-        assert self._talk is not None
-        actor, text = _actor(self.who, ctx), _text(ctx.prompt)
+        """Store the user's message and load its context."""
+        assert self._conversation_id is not None
+        actor, text = _actor(self.actor, ctx), _text(ctx.prompt)
         if not text.strip():
-            wanted = ContextQuery(conversation_id=self._talk)
-            self._context = await self.memory.conversations.context(actor, wanted)
+            query = ContextQuery(conversation_id=self._conversation_id)
+            self._context = await self.memory.conversations.context(actor, query)
             return
         turn = await self.memory.conversations.begin_turn(
-            actor, self._talk, MessageCreate(content=text), idempotency_key=_key(ctx, "asked")
+            actor,
+            self._conversation_id,
+            MessageCreate(content=text),
+            idempotency_key=_key(ctx, "asked"),
         )
         self._context = turn.context
-        self._said = turn.stored.messages[-1].id
+        self._message_id = turn.stored.messages[-1].id
         if not ctx.messages:
-            self._window = [one for one in turn.messages if one.id != self._said]
+            self._window = [m for m in turn.messages if m.id != self._message_id]
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Put the last messages and the dynamic context where the model reads them.
+        """Add the last messages and the dynamic context to a request.
 
-        They are of this request, and do not get into the run's own history.
+        They are not added to the run's own history.
         """
         if self._context is None:
             return request_context
-        messages = request_context.messages
-        asked = max((n for n, one in enumerate(messages) if _asks(one)), default=None)
-        told = list(messages)
-        if asked is not None and self._context.dynamic.text:
-            told[asked] = _with_context(told[asked], self._context.dynamic.text)
-        earlier = [_earlier(one, named=self._context.group) for one in self._window]
+        messages = list(request_context.messages)
+        prompt = max((n for n, m in enumerate(messages) if _has_prompt(m)), default=None)
+        if prompt is not None and self._context.dynamic.text:
+            messages[prompt] = _with_context(messages[prompt], self._context.dynamic.text)
+        earlier = [_earlier(message, named=self._context.group) for message in self._window]
         return replace(
-            request_context, messages=[*(one for one in earlier if one is not None), *told]
+            request_context, messages=[*(m for m in earlier if m is not None), *messages]
         )
 
     async def after_run(
         self, ctx: RunContext[Any], *, result: AgentRunResult[Any]
     ) -> AgentRunResult[Any]:
-        """Store what the agent answered; JSON, if it is not text."""
+        """Store the agent's answer, as JSON if it is not text."""
         output = result.output
         answer = output if isinstance(output, str) else to_json(output).decode()
-        if self._talk is not None and self._said is not None and answer.strip():
+        if self._conversation_id is not None and self._message_id is not None and answer.strip():
             await self.memory.conversations.finish_turn(
-                _actor(self.who, ctx), self._talk, answer, idempotency_key=_key(ctx, "answered")
+                _actor(self.actor, ctx),
+                self._conversation_id,
+                answer,
+                idempotency_key=_key(ctx, "answered"),
             )
         return result
 
-    def _called(self) -> ToolContext:
-        return ToolContext(conversation_id=self._talk, message_id=self._said)
+    def _tool_context(self) -> ToolContext:
+        return ToolContext(conversation_id=self._conversation_id, message_id=self._message_id)
 
 
-def _actor(who: Who, ctx: RunContext[Any]) -> Actor:
-    return who(ctx) if callable(who) else who
+def _actor(source: ActorSource, ctx: RunContext[Any]) -> Actor:
+    return source(ctx) if callable(source) else source
 
 
 def _key(ctx: RunContext[Any], what: str) -> str | None:
-    """Return what makes a run that is carried out again store nothing twice."""
+    """Return an idempotency key, so that a repeated run stores nothing twice."""
     return f"{ctx.run_id}:{what}" if ctx.run_id else None
 
 
 def _text(prompt: Any) -> str:
-    """Return what of a prompt is text."""
+    """Return the text of a prompt."""
     if prompt is None or isinstance(prompt, str):
         return prompt or ""
-    return "\n".join(one for one in prompt if isinstance(one, str))
+    return "\n".join(part for part in prompt if isinstance(part, str))
 
 
-def _asks(message: ModelMessage) -> bool:
+def _has_prompt(message: ModelMessage) -> bool:
     return isinstance(message, ModelRequest) and any(
         isinstance(part, UserPromptPart) for part in message.parts
     )

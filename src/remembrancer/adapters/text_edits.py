@@ -1,4 +1,4 @@
-"""What a model does to the text of a file, in the words it is used to. Pure."""
+"""Edits on the text of a file, with the answers that Claude is trained on. Pure."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -12,20 +12,20 @@ _AROUND: Final = 2
 
 
 def numbered(path: str, text: str, view_range: Sequence[int] | None) -> str:
-    """Return a file with line numbers; a range counts from 1, and ends at the last line if -1."""
+    """Return a file with line numbers; a range counts from 1, and -1 is the last line."""
     lines = text.split("\n")
     first, last = 1, len(lines)
     if view_range and len(view_range) == 2:
         first, last = max(1, view_range[0]), view_range[1]
         last = len(lines) if last == -1 else last
-    shown = "\n".join(_lines(lines[first - 1 : last], first))
-    return f"Here's the content of {path} with line numbers:\n{shown}"
+    numbered_lines = "\n".join(_lines(lines[first - 1 : last], first))
+    return f"Here's the content of {path} with line numbers:\n{numbered_lines}"
 
 
 def replaced(path: str, text: str, old: str, new: str) -> tuple[str, str]:
-    """Return a text with its one ``old`` replaced, and what the model is told.
+    """Return a text with ``old`` replaced, and the answer for the model.
 
-    Raises :class:`FileRefused` unless ``old`` is there exactly once.
+    Raises :class:`FileRefused` unless ``old`` occurs exactly once.
     """
     count = text.count(old) if old else 0
     if count == 0:
@@ -33,24 +33,24 @@ def replaced(path: str, text: str, old: str, new: str) -> tuple[str, str]:
             f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
         )
     if count > 1:
-        found = ", ".join(str(text.count("\n", 0, at) + 1) for at in _positions(text, old))
+        numbers = ", ".join(str(text.count("\n", 0, at) + 1) for at in _positions(text, old))
         raise FileRefused(
             f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
-            f"{found}. Please ensure it is unique"
+            f"{numbers}. Please ensure it is unique"
         )
     changed = text.replace(old, new)
     at = text.count("\n", 0, text.index(old))
     first = max(0, at - _AROUND)
-    shown = _lines(changed.split("\n")[first : at + _AROUND + 1], first + 1)
+    snippet = _lines(changed.split("\n")[first : at + _AROUND + 1], first + 1)
     head = (
         "The memory file has been edited. Here is the snippet showing the change "
         "(with line numbers):"
     )
-    return changed, "\n".join([head, *shown])
+    return changed, "\n".join([head, *snippet])
 
 
 def inserted(text: str, line: int, new: str) -> str:
-    """Return a text with ``new`` after a line, 0 for the beginning."""
+    """Return a text with ``new`` after a line; 0 is the beginning."""
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
@@ -68,10 +68,10 @@ def _lines(lines: Sequence[str], first: int) -> list[str]:
 
 
 def _positions(text: str, part: str) -> list[int]:
-    """Return where a part begins in a text, overlapping ones too."""
-    found = []
+    """Return the offsets of a part in a text, also overlapping ones."""
+    offsets = []
     at = text.find(part)
     while at != -1:
-        found.append(at)
+        offsets.append(at)
         at = text.find(part, at + 1)
-    return found
+    return offsets

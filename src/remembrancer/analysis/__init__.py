@@ -1,6 +1,6 @@
-"""Text analysis for the keyword arm: text in, search terms out."""
+"""Text analysis for keyword search: text in, search terms out."""
 
 from remembrancer.analysis.analyser import analyse, query_terms
-from remembrancer.analysis.names import named
+from remembrancer.analysis.names import named_senders
 
-__all__ = ["analyse", "named", "query_terms"]
+__all__ = ["analyse", "named_senders", "query_terms"]

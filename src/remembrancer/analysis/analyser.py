@@ -1,10 +1,9 @@
-"""Terms of a text, and terms of a question.
+"""Search terms of a text and of a query.
 
-Both go through the same cutting and folding, and differ in two points. A text is stemmed in
-the one language it is taken for, a question in every language a text may have been taken for:
-a wrong guess about either never hides a word from itself, the index stays small, and the
-further terms cost nothing where no text has them. And a question leaves out the words that
-carry only grammar, which on LoCoMo finds two to three more answers in a hundred.
+Both are split and folded in the same way, with two differences. A text is stemmed in its detected
+language, a query in every language that a text can have: so a wrong detection never hides a word,
+the index stays small, and extra terms cost nothing if no text has them. A query omits function
+words, which finds two to three more answers in a hundred on LoCoMo.
 """
 
 from collections import Counter
@@ -16,50 +15,50 @@ from remembrancer.analysis import languages
 from remembrancer.analysis.segments import Kind, Run, fold, is_han, parts, runs
 
 MAX_TERM = 64
-"""Longest term in characters; a longer token becomes its beginning and a digest."""
+"""Maximum characters of a term; a longer token becomes its beginning and a digest."""
 MAX_TERMS = 8192
-"""Most distinct terms kept of one text, the first ones; few books have more stems."""
+"""Maximum distinct terms of a text, the first ones; few books have more stems."""
 MAX_QUERY_WORDS = 64
-"""Most words of a question that are looked up; the rest of a pasted page is for the vectors."""
+"""Maximum words of a query; vectors cover the rest of a pasted page."""
 
 
 def analyse(text: str) -> dict[str, int]:
-    """Return the search terms of a text and how often each occurs.
+    """Return the search terms of a text and their counts.
 
-    Words are folded (case, accents, compatibility forms) and stemmed; scripts written without
-    spaces yield overlapping pairs of characters; emoji are terms. Any string is accepted, of
-    any length; the same string always gives the same terms in the same order. Terms are 1 to
-    ``MAX_TERM`` characters without NUL or surrogates, at most ``MAX_TERMS`` of them.
+    Words are folded (case, accents, compatibility forms) and stemmed. Scripts without spaces
+    give overlapping pairs of characters. Emoji are terms. Accepts any string of any length; the
+    same string always gives the same terms in the same order. There are up to ``MAX_TERMS``
+    terms, of 1 to ``MAX_TERM`` characters without NUL or surrogates.
     """
-    found = list(runs(fold(text)))
-    words = _words(found)
+    segments = list(runs(fold(text)))
+    words = _words(segments)
     counts = Counter(_stems(words, languages.detect(words)))
-    counts.update(piece for run in found for piece in _pieces(*run, asking=False))
+    counts.update(piece for run in segments for piece in _pieces(*run, in_query=False))
     return {_bounded(term): count for term, count in islice(counts.items(), MAX_TERMS)}
 
 
 def query_terms(text: str) -> dict[str, int]:
-    """Return the terms to look up for a question, each with the number of its word, from 0.
+    """Return the search terms of a query, each with the number of its word, from 0.
 
-    A word has one term for each language a text may have been stemmed in; score a text by the
-    best of them, once a word. Holds every term ``analyse`` gives the same words in any text,
-    except function words, which stay only where the question has no others, and what lies
-    beyond the first ``MAX_QUERY_WORDS`` words.
+    A word has a term for each language in which a text may be stemmed; score a text by the best
+    of them, once per word. The result includes every term that ``analyse`` gives the same words,
+    except function words (unless the query has only those) and words after the first
+    ``MAX_QUERY_WORDS``.
     """
-    found = list(runs(fold(text)))
-    words = _words(found)
+    segments = list(runs(fold(text)))
+    words = _words(segments)
     language = languages.detect(words)
-    telling = [word for word in words if not languages.is_function_word(word, language)]
-    pieces = [piece for run in found for piece in _pieces(*run, asking=True)]
-    if not telling and not pieces:
-        telling = words
-    telling = list(dict.fromkeys(telling))[:MAX_QUERY_WORDS]
-    pieces = list(dict.fromkeys(pieces))[: MAX_QUERY_WORDS - len(telling)]
-    return _numbered([*_forms(telling, language), *((piece,) for piece in pieces)])
+    content_words = [word for word in words if not languages.is_function_word(word, language)]
+    pieces = [piece for run in segments for piece in _pieces(*run, in_query=True)]
+    if not content_words and not pieces:
+        content_words = words
+    content_words = list(dict.fromkeys(content_words))[:MAX_QUERY_WORDS]
+    pieces = list(dict.fromkeys(pieces))[: MAX_QUERY_WORDS - len(content_words)]
+    return _numbered([*_forms(content_words, language), *((piece,) for piece in pieces)])
 
 
 def _numbered(words: Iterable[tuple[str, ...]]) -> dict[str, int]:
-    """Number words by their forms; words whose first form was met before share its number."""
+    """Number words by their forms; words with the same first form share a number."""
     numbers: dict[str, int] = {}
     count = 0
     for forms in words:
@@ -70,8 +69,8 @@ def _numbered(words: Iterable[tuple[str, ...]]) -> dict[str, int]:
     return numbers
 
 
-def _words(found: Iterable[Run]) -> list[str]:
-    return [_bounded(part) for kind, run in found if kind == "word" for part in parts(run)]
+def _words(segments: Iterable[Run]) -> list[str]:
+    return [_bounded(part) for kind, run in segments if kind == "word" for part in parts(run)]
 
 
 def _stems(words: list[str], latin: str) -> list[str]:
@@ -83,14 +82,14 @@ def _stems(words: list[str], latin: str) -> list[str]:
 
 
 def _forms(words: list[str], language: str) -> list[tuple[str, ...]]:
-    """Return each word's stem in every language it may be in, the likeliest first."""
+    """Return each word's stem in every possible language, ``language`` first."""
     others = (other for other in languages.LATIN if other != language)
     columns = [_stems(words, latin) for latin in (language, *others)]
     return [tuple(dict.fromkeys(forms)) for forms in zip(*columns, strict=True)]
 
 
-def _pieces(kind: Kind, run: str, *, asking: bool) -> Iterator[str]:
-    """Return the terms of a run that is not a word: emoji, or pairs of characters."""
+def _pieces(kind: Kind, run: str, *, in_query: bool) -> Iterator[str]:
+    """Yield the terms of a run that is not a word: an emoji, or pairs of characters."""
     if kind == "word":
         return
     if len(run) == 1 or kind == "emoji":
@@ -98,10 +97,10 @@ def _pieces(kind: Kind, run: str, *, asking: bool) -> Iterator[str]:
         return
     yield from (first + second for first, second in pairwise(run))
     if kind == "hangul":
-        # Particles follow the noun without a space, so a noun of one syllable needs this.
+        # Particles follow a noun without a space, so a noun of one syllable needs this.
         yield run[0]
-    elif not asking and is_han(run):
-        # A question may name one character of a longer run; asked pairs are telling enough.
+    elif not in_query and is_han(run):
+        # A query may have one character of a longer run; its own pairs need no such term.
         yield from run
 
 

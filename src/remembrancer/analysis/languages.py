@@ -1,11 +1,10 @@
 # ruff: noqa: RUF001 - words of other scripts look like Latin ones
-"""Which language a text is in, as far as stemming needs to know, and the stemmers.
+"""Detect the language of a text for stemming, and stem words.
 
-The script decides where it can. Latin letters serve many languages, so there the words
-every sentence needs are counted, and English is taken unless another language has more.
-A library such as py3langid was weighed and left out: it is no better on a line of chat, it
-costs more than the rest of the analysis, and a wrong guess does no harm here: a query carries
-the stems of every candidate, so a word finds itself whatever its text was taken for.
+The script decides if it can. Texts in Latin letters are decided by a count of function words,
+with English as the default. A library such as py3langid is no better on a line of chat and costs
+more than the rest of the analysis. A wrong language does no harm: a query has the stems of every
+language, so it finds a word in a text of any detected language.
 """
 
 import threading
@@ -18,10 +17,9 @@ import Stemmer
 
 DEFAULT = "english"
 _SAMPLE = 400
-"""Words looked at to choose the language; more would not change the choice."""
+"""Words counted to detect the language; more would not change the result."""
 
-# The words that carry grammar rather than matter, question words included. Folded as
-# ``segments.fold`` leaves them, so without accents.
+# Words of grammar, including question words, as folded by ``segments.fold``: without accents.
 _FUNCTION_WORDS = {
     "english": "a an the and or but if of to in on at by for with from as into about than then is"
     " are was were be been being am do does did has have had having it its this that these those i"
@@ -84,7 +82,7 @@ _OTHER_SCRIPTS = {
     " ماذا متى اين كيف لماذا و او ان",
 }
 LATIN = tuple(_FUNCTION_WORDS)
-"""Languages a text in Latin letters may be taken for."""
+"""Languages that a text in Latin letters may have."""
 
 _BY_SCRIPT = (
     (0x0370, 0x0400, "greek"),
@@ -98,32 +96,32 @@ _local = threading.local()
 
 
 def of_script(word: str) -> str | None:
-    """Return the stemmer for a word's script, or None where the script leaves it open."""
+    """Return the language of a word's script; null for a script of several languages."""
     point = ord(word[0])
     return next((name for low, high, name in _BY_SCRIPT if low <= point < high), None)
 
 
 def is_function_word(word: str, latin: str) -> bool:
-    """Tell whether a folded word only carries grammar, ``latin`` being its text's language."""
+    """Return whether a folded word is a function word of its language, by default ``latin``."""
     language = of_script(word) or latin
     return word in _stop_words().get(language, ())
 
 
 def detect(words: Iterable[str]) -> str:
-    """Choose the language of folded words in Latin letters; ``english`` when in doubt.
+    """Detect the language of folded words in Latin letters; ``english`` if unclear.
 
-    A function word that several languages share counts as a part of a vote for each. One such
-    word alone decides nothing: "care" is a word of Romanian too.
+    A function word of several languages gives each of them a part of a vote. One such word alone
+    decides nothing: "care" is Romanian too.
     """
     votes: Counter[str] = Counter()
-    heard: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
     shares = _shares()
     for word in dict.fromkeys(islice(words, _SAMPLE)):
         for language, share in shares.get(word, ()):
             votes[language] += share
-            heard[language] += 1
+            seen[language] += 1
     best = max(LATIN, key=lambda language: votes[language])
-    return best if heard[best] > 1 and votes[best] > votes[DEFAULT] else DEFAULT
+    return best if seen[best] > 1 and votes[best] > votes[DEFAULT] else DEFAULT
 
 
 @cache
@@ -138,7 +136,7 @@ def _shares() -> dict[str, list[tuple[str, int]]]:
     for language, words in _FUNCTION_WORDS.items():
         for word in dict.fromkeys(words.split()):
             owners.setdefault(word, []).append(language)
-    # Whole numbers, so that the sum does not depend on the order of the words.
+    # Integers, so that the sum does not depend on the order of the words.
     return {
         word: [(name, 720_720 // len(names)) for name in names] for word, names in owners.items()
     }
@@ -148,7 +146,7 @@ def stem(words: Sequence[str], language: str) -> list[str]:
     """Stem folded words; safe to call from any thread."""
     stemmers: dict[str, Stemmer.Stemmer] = _local.__dict__.setdefault("stemmers", {})
     if language not in stemmers:
-        # A PyStemmer object holds buffers that two threads must not share.
+        # Two threads must not share a PyStemmer object.
         stemmers[language] = Stemmer.Stemmer(language)
     stems: list[str] = stemmers[language].stemWords(words)
     return stems

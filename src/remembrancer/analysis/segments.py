@@ -1,4 +1,4 @@
-"""Folding text and cutting it into runs of one kind. Knows scripts, not languages."""
+"""Fold a text and split it into runs of one kind, by script and not by language."""
 
 import re
 import unicodedata
@@ -26,7 +26,7 @@ _EMOJI = (
     "\u2b50\u2b55\U0001f004\U0001f0cf\U0001f300-\U0001f3fa\U0001f400-\U0001faff"
 )
 _FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
-# Marks that belong inside words of Indic, Hebrew and other scripts; Python's \w leaves them out.
+# Marks inside words of Indic, Hebrew and other scripts, which Python's \w excludes.
 _MARK_BLOCKS = ((0x0300, 0x0370), (0x0483, 0x1E00), (0xA66F, 0xAC00), (0xFE20, 0xFE30))
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _DIACRITICS = re.compile("[\u0300-\u036f]")
@@ -35,11 +35,10 @@ _NOT_SPELLING = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0e
 
 
 def fold(text: str) -> str:
-    """Give spellings that a reader takes for the same the same characters.
+    """Give equivalent spellings the same characters.
 
-    Compatibility forms (NFKC), case and Latin, Greek and Hebrew diacritics are folded away,
-    and invisible controls are dropped. Length is not kept. Lone surrogates and NUL, which no
-    database stores, become spaces.
+    Removes compatibility forms (NFKC), case, Latin, Greek and Hebrew diacritics and invisible
+    controls. The length may change. Lone surrogates and NUL become spaces.
     """
     if text.isascii():
         return text.replace("\x00", " ").lower()
@@ -49,10 +48,10 @@ def fold(text: str) -> str:
 
 
 def _strip_marks(decomposed: str) -> str:
-    # Without its breve the Cyrillic letter for "short i" would turn into another letter.
-    kept = decomposed.replace("и\u0306", "\x00")
-    kept = _HEBREW_POINTS.sub("", _DIACRITICS.sub("", kept)).replace("\u0131", "i")
-    return kept.replace("\x00", "и\u0306")
+    # Without its breve, the Cyrillic "short i" would become another letter.
+    stripped = decomposed.replace("и\u0306", "\x00")
+    stripped = _HEBREW_POINTS.sub("", _DIACRITICS.sub("", stripped)).replace("\u0131", "i")
+    return stripped.replace("\x00", "и\u0306")
 
 
 def runs(folded: str) -> Iterator[Run]:
@@ -64,7 +63,7 @@ def runs(folded: str) -> Iterator[Run]:
 
 
 def parts(word: str) -> Iterator[str]:
-    """Split a word at apostrophes and drop what they cut short: "Ann's", "l'eau"."""
+    """Split a word at apostrophes and drop short parts: "Ann's", "l'eau"."""
     if "'" not in word and "\u2019" not in word:
         yield word
         return
@@ -72,7 +71,7 @@ def parts(word: str) -> Iterator[str]:
 
 
 def is_han(run: str) -> bool:
-    """Tell whether an unspaced run is Han, where one character is often a whole word."""
+    """Return whether an unspaced run is Han, where one character is often a word."""
     return bool(_han().match(run))
 
 

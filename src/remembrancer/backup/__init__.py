@@ -1,4 +1,4 @@
-"""The whole store in one file, and back, whichever Postgres it lies in."""
+"""Back up a store to one file, and restore it into any Postgres."""
 
 from remembrancer.backup.archive import Archive, Manifest
 from remembrancer.backup.dump import back_up

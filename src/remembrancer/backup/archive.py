@@ -1,7 +1,7 @@
-"""The file of a backup: a zip archive of the rows of each table, and a manifest of them.
+"""The backup file: a zip archive with the rows of each table and a manifest.
 
-Rows are in the text format of Postgres' COPY, which any version reads. The manifest comes last,
-so a file that was cut off has none.
+Rows are in the text format of Postgres' COPY, which any version reads. The manifest is last, so
+an incomplete file has none.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ _BLOCK = 1 << 18
 
 
 class TableEntry(BaseModel):
-    """The rows of one table as they are in the archive."""
+    """The rows of one table in an archive."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -38,70 +38,70 @@ class TableEntry(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What is in an archive, and which shape the tables had."""
+    """The content of an archive, and the revision of its tables."""
 
     model_config = ConfigDict(extra="forbid")
 
     format: int
     revision: str
-    """The migration that the store was at."""
+    """The revision of the store's migrations."""
     version: str
-    """Of Remembrancer."""
+    """The version of Remembrancer."""
     created_at: datetime
     tables: list[TableEntry]
     sequences: dict[str, int]
-    """The last value of each sequence that has given one."""
+    """The last value of each used sequence."""
 
     @property
     def rows(self) -> int:
-        """All rows of all tables."""
+        """The number of rows of all tables."""
         return sum(table.rows for table in self.tables)
 
 
-class Rows:
-    """Takes the rows of one table on their way into an archive."""
+class TableWriter:
+    """Writes the rows of one table into an archive, and counts and hashes them."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._hash = hashlib.sha256()
-        self._held: list[bytes] = []
+        self._buffer: list[bytes] = []
         self._size = 0
         self.count = 0
-        """Rows that were written; each ends with the only line break that is in it."""
+        """Written rows; each has one line break, at its end."""
 
     def write(self, part: bytes) -> None:
         """Add a part of the table's text."""
-        self._held.append(part)
+        self._buffer.append(part)
         self._size += len(part)
         if self._size >= _BLOCK:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is held."""
-        block = b"".join(self._held)
+        """Write the buffer."""
+        block = b"".join(self._buffer)
         self.count += block.count(b"\n")
         self._hash.update(block)
         self._file.write(block)
-        self._held, self._size = [], 0
+        self._buffer, self._size = [], 0
 
     @property
     def sha256(self) -> str:
-        """The hash of all of it."""
+        """The hash of the whole text."""
         return self._hash.hexdigest()
 
 
 @contextmanager
 def new_archive(path: Path, *, replace: bool) -> Iterator[zipfile.ZipFile]:
-    """Yield an archive that is at ``path``, with mode 0600, once all of it is on disk.
+    """Yield an archive; move it to ``path``, with mode 0600, once it is complete on disk.
 
-    Raises ``InvalidInput`` if there is a file already, or none can be written.
+    Raises ``InvalidInput`` if the file exists or cannot be written.
     """
     if path.exists() and not replace:
-        raise InvalidInput("is there already; replace it with --replace", field=str(path))
+        raise InvalidInput("exists already; replace it with --replace", field=str(path))
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     except OSError as error:
-        raise _cannot(path, error) from None
+        raise _file_error(path, error) from None
     fresh = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -112,7 +112,7 @@ def new_archive(path: Path, *, replace: bool) -> Iterator[zipfile.ZipFile]:
         fresh.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
-        raise _cannot(path, error) from None
+        raise _file_error(path, error) from None
     finally:
         fresh.unlink(missing_ok=True)
 
@@ -126,29 +126,29 @@ def _sync_folder(folder: Path) -> None:
             os.close(opened)
 
 
-def _cannot(path: Path, error: OSError) -> InvalidInput:
+def _file_error(path: Path, error: OSError) -> InvalidInput:
     return InvalidInput((error.strerror or "cannot be written").lower(), field=str(path))
 
 
 class Archive:
-    """A backup that was opened to be read. Raises ``InvalidInput`` for what is none."""
+    """A backup, open for reading. Raises ``InvalidInput`` for any other file."""
 
     def __init__(self, path: Path) -> None:
         self._name = path.name
         try:
             self._zip = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, NotImplementedError):
-            raise self._wrong("is no backup, or was cut off") from None
+            raise self._invalid("is not a complete backup; use another file") from None
         except OSError as error:
-            raise _cannot(path, error) from None
+            raise _file_error(path, error) from None
         try:
             self.manifest = Manifest.model_validate_json(self._zip.read(MANIFEST))
         except (KeyError, ValidationError, zipfile.BadZipFile, zlib.error, OSError):
             self._zip.close()
-            raise self._wrong("is no backup, or was cut off") from None
+            raise self._invalid("is not a complete backup; use another file") from None
         if self.manifest.format > FORMAT:
             self._zip.close()
-            raise self._wrong("was made by a newer version; upgrade first")
+            raise self._invalid("comes from a newer version; upgrade Remembrancer first")
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -164,7 +164,7 @@ class Archive:
         self._zip.close()
 
     def parts(self, table: TableEntry) -> Iterator[bytes]:
-        """Yield the text of a table; raise ``InvalidInput`` at its end if it is damaged."""
+        """Yield the text of a table; raise ``InvalidInput`` if it is damaged."""
         hashed, rows = hashlib.sha256(), 0
         try:
             with self._zip.open(table.name) as file:
@@ -173,15 +173,19 @@ class Archive:
                     rows += part.count(b"\n")
                     yield part
         except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, OSError):
-            raise self._wrong(f"is damaged: {table.name} cannot be read") from None
+            raise self._invalid(
+                f"is damaged: {table.name} cannot be read; use another backup"
+            ) from None
         if (hashed.hexdigest(), rows) != (table.sha256, table.rows):
-            raise self._wrong(f"is damaged: {table.name} is not what the manifest says")
+            raise self._invalid(
+                f"is damaged: {table.name} differs from the manifest; use another backup"
+            )
 
     def check(self, progress: Callable[[int], None]) -> None:
-        """Read all of it; raise ``InvalidInput`` if anything is damaged."""
+        """Read the whole archive; raise ``InvalidInput`` if any part is damaged."""
         for table in self.manifest.tables:
             for part in self.parts(table):
                 progress(part.count(b"\n"))
 
-    def _wrong(self, reason: str) -> InvalidInput:
+    def _invalid(self, reason: str) -> InvalidInput:
         return InvalidInput(reason, field=self._name)

@@ -1,4 +1,4 @@
-"""What of a database is ours, as its catalogue has it."""
+"""Find the tables, sequences and functions of a store in the database's catalogue."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _TABLES = """
       JOIN pg_namespace AS n ON n.oid = c.relnamespace
      WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname IN ('public', 'jobs')
        AND (n.nspname, c.relname) <> ('public', 'alembic_version')
-       -- Ours are those that the service may read; there may be others beside them.
+       -- The service may read its own tables; the database may have others.
        AND has_table_privilege(%s, c.oid, 'SELECT')
        AND NOT EXISTS (SELECT FROM pg_depend AS d
                         WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid
@@ -58,7 +58,7 @@ _FUNCTIONS = """
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of ours. ``forced``: its rules hold for its owner too."""
+    """A table of the store. ``forced``: row-level security also applies to its owner."""
 
     schema: str
     table: str
@@ -67,62 +67,61 @@ class Table:
 
     @property
     def name(self) -> str:
-        """With its schema, as an archive calls it."""
+        """The name with its schema, as in an archive."""
         return f"{self.schema}.{self.table}"
 
     @property
     def identifier(self) -> Identifier:
-        """As a statement names it."""
+        """The name for statements."""
         return Identifier(self.schema, self.table)
 
 
 def revision(connection: Connection) -> str | None:
-    """Return the migration that a database is at; null if no store is in it."""
-    found = connection.execute("SELECT to_regclass('public.alembic_version')").fetchone()
-    if found is None or found[0] is None:
+    """Return the revision of a database; null without a store."""
+    version_table = connection.execute("SELECT to_regclass('public.alembic_version')").fetchone()
+    if version_table is None or version_table[0] is None:
         return None
     row = connection.execute(_REVISION).fetchone()
     return str(row[0]) if row else None
 
 
 def tables(connection: Connection) -> list[Table]:
-    """Return our tables, those that others refer to before them."""
-    found = {
+    """Return the tables of the store, each after the tables that it refers to."""
+    by_name = {
         table.name: table
         for table in (Table(*row) for row in connection.execute(_TABLES, [APP_ROLE]))
     }
-    needs: dict[str, set[str]] = {name: set() for name in found}
+    needs: dict[str, set[str]] = {name: set() for name in by_name}
     for referring, referred in connection.execute(_REFERENCES):
-        if referring in needs and referred in found:
+        if referring in needs and referred in by_name:
             needs[referring].add(referred)
-    return [found[name] for name in TopologicalSorter(needs).static_order()]
+    return [by_name[name] for name in TopologicalSorter(needs).static_order()]
 
 
 def sequences(connection: Connection) -> dict[str, int]:
-    """Return the last value of each of our sequences that has given one."""
+    """Return the last value of each used sequence of the store."""
     rows = connection.execute(_SEQUENCES, [APP_ROLE])
     return {name: value for name, value in rows if value is not None}
 
 
-def holds_rows(connection: Connection, found: Sequence[Table]) -> bool:
-    """Say whether there is more in a store than its first start writes."""
-    first = {"public.memory_policy", "public.embedding_model"}
-    for table in found:
+def has_rows(connection: Connection, tables: Sequence[Table]) -> bool:
+    """Return whether a store has more rows than its first start writes."""
+    initial = {"public.memory_policy", "public.embedding_model"}
+    for table in tables:
         statement = SQL("SELECT EXISTS (SELECT FROM {})").format(table.identifier)
         row = connection.execute(statement).fetchone()
-        if table.name not in first and row is not None and row[0]:
+        if table.name not in initial and row is not None and row[0]:
             return True
     return False
 
 
-def drop(connection: Connection, found: Sequence[Table]) -> None:
-    """Remove a store, in the open transaction."""
+def drop(connection: Connection, tables: Sequence[Table]) -> None:
+    """Drop a store, in the open transaction."""
     functions = [row[0] for row in connection.execute(_FUNCTIONS)]
     connection.execute("DROP SCHEMA IF EXISTS jobs CASCADE")
-    ours = [table.identifier for table in found if table.schema != "jobs"]
-    gone = [*ours, Identifier("public", "alembic_version")]
-    connection.execute(SQL("DROP TABLE IF EXISTS {} CASCADE").format(SQL(", ").join(gone)))
+    names = [table.identifier for table in tables if table.schema != "jobs"]
+    names.append(Identifier("public", "alembic_version"))
+    connection.execute(SQL("DROP TABLE IF EXISTS {} CASCADE").format(SQL(", ").join(names)))
     for signature in functions:
-        # Printed by the database itself, quoted where that is needed. Some went with a table.
-        gone_too = SQL("DROP FUNCTION IF EXISTS {} CASCADE").format(SQL(signature))
-        connection.execute(gone_too)
+        # The database quotes the signature. Some functions are dropped with a table.
+        connection.execute(SQL("DROP FUNCTION IF EXISTS {} CASCADE").format(SQL(signature)))

@@ -1,4 +1,4 @@
-"""A store into an archive, as it was at one moment."""
+"""Write a store into an archive, as of one moment."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -10,7 +10,14 @@ from psycopg.sql import SQL, Identifier
 
 from remembrancer import version
 from remembrancer.backup import catalogue
-from remembrancer.backup.archive import FORMAT, MANIFEST, Manifest, Rows, TableEntry, new_archive
+from remembrancer.backup.archive import (
+    FORMAT,
+    MANIFEST,
+    Manifest,
+    TableEntry,
+    TableWriter,
+    new_archive,
+)
 from remembrancer.backup.catalogue import Connection, Table
 from remembrancer.db.engine import libpq_url
 from remembrancer.errors import DatabaseSetupError
@@ -24,7 +31,7 @@ SESSION = (
     "SET LOCAL statement_timeout = 0",
     "SET LOCAL idle_in_transaction_session_timeout = 0",
 )
-"""What values look like as text does not depend on where they are written and read."""
+"""Settings that make the text of values the same on every server."""
 
 
 def back_up(
@@ -32,15 +39,14 @@ def back_up(
     path: Path,
     *,
     replace: bool = False,
-    begun: Callable[[int], None] = lambda _: None,
+    on_start: Callable[[int], None] = lambda _: None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Manifest:
-    """Write the store at ``url`` to a file; return what is in it.
+    """Write the store at ``url`` to a file, as of one moment; return its manifest.
 
-    All of it is as it was at one moment, whatever is written meanwhile. ``begun`` is told how
-    many rows there are, ``progress`` of some at a time. The file is there whole or not at
-    all, for its owner alone to read. Raises ``DatabaseSetupError`` if there is no store, and
-    ``InvalidInput`` if the file cannot be written.
+    ``on_start`` receives the total number of rows, ``progress`` the number of rows of each part.
+    The file appears only when complete, and only its owner can read it. Raises
+    ``DatabaseSetupError`` without a store, and ``InvalidInput`` if the file cannot be written.
     """
     try:
         with (
@@ -49,30 +55,32 @@ def back_up(
         ):
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             connection.read_only = True
-            return _written(connection, archive, begun, progress)
+            return _write(connection, archive, on_start, progress)
     except psycopg.Error as error:
-        # Its text may quote a row.
+        # The text of the error may quote a row.
         kind = type(error).__name__
-        raise DatabaseSetupError(f"the store cannot be read ({kind} {error.sqlstate})") from None
+        raise DatabaseSetupError(
+            f"the store cannot be read ({kind} {error.sqlstate}); check the database"
+        ) from None
 
 
-def _written(
+def _write(
     connection: Connection,
     archive: ZipFile,
-    begun: Callable[[int], None],
+    on_start: Callable[[int], None],
     progress: Callable[[int], None],
 ) -> Manifest:
     for statement in SESSION:
         connection.execute(statement)
-    # Row-level security is forced on the owner too; the service's bookkeeping sees all rows.
+    # Row-level security also applies to the owner; the system role sees all rows.
     connection.execute("SELECT set_config('app.role', 'system', true)")
     revision = catalogue.revision(connection)
     if revision is None:
-        raise DatabaseSetupError("there is no store in this database")
+        raise DatabaseSetupError("this database has no store; check its URL")
     tables = catalogue.tables(connection)
     names = SQL(", ").join(table.identifier for table in tables)
     connection.execute(SQL("LOCK TABLE {} IN ACCESS SHARE MODE").format(names))
-    begun(sum(_count(connection, table) for table in tables))
+    on_start(sum(_count(connection, table) for table in tables))
     entries = [_dump(connection, archive, table, progress) for table in tables]
     manifest = Manifest(
         format=FORMAT,
@@ -80,7 +88,7 @@ def _written(
         version=version.__version__,
         created_at=datetime.now(UTC),
         tables=entries,
-        # After the rows, and outside of the moment: never behind what the rows use.
+        # After the rows and outside the snapshot, so never behind the rows.
         sequences=catalogue.sequences(connection),
     )
     archive.writestr(MANIFEST, manifest.model_dump_json(indent=1))
@@ -97,20 +105,20 @@ def _dump(
 ) -> TableEntry:
     columns = SQL(", ").join(Identifier(column) for column in table.columns)
     statement = SQL("COPY {} ({}) TO STDOUT").format(table.identifier, columns)
-    told = 0
+    reported = 0
     with archive.open(table.name, "w", force_zip64=True) as file, connection.cursor() as cursor:
-        rows = Rows(file)
+        writer = TableWriter(file)
         with cursor.copy(statement) as copy:
             for part in copy:
-                rows.write(bytes(part))
-                if rows.count > told:
-                    progress(rows.count - told)
-                    told = rows.count
-        rows.flush()
-        progress(rows.count - told)
+                writer.write(bytes(part))
+                if writer.count > reported:
+                    progress(writer.count - reported)
+                    reported = writer.count
+        writer.flush()
+        progress(writer.count - reported)
     return TableEntry(
         name=table.name,
         columns=list(table.columns),
-        rows=rows.count,
-        sha256=rows.sha256,
+        rows=writer.count,
+        sha256=writer.sha256,
     )

@@ -1,4 +1,4 @@
-"""An archive into a database, all of it or nothing."""
+"""Restore an archive into a database, in one transaction."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -30,37 +30,41 @@ def restore(
     path: Path,
     *,
     replace: bool = False,
-    begun: Callable[[int], None] = lambda _: None,
+    on_start: Callable[[int], None] = lambda _: None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Manifest:
-    """Put a backup into the database at ``url``; return what it held.
+    """Restore a backup into the database at ``url``; return its manifest.
 
-    In one transaction: whatever ends it early, even ``kill -9``, leaves the database as it was.
-    A backup of an older version is migrated. Raises ``Conflict`` for a database that is in use,
-    or that holds something and ``replace`` is not said; ``InvalidInput`` for a file that is
-    damaged or of a newer version; ``DatabaseSetupError`` if the database refuses.
+    Uses one transaction, so an interruption, even ``kill -9``, changes nothing. A backup of an
+    older version is migrated. Raises ``Conflict`` for a database in use, or with data unless
+    ``replace`` is set; ``InvalidInput`` for a damaged file or one of a newer version;
+    ``DatabaseSetupError`` if the database refuses.
     """
     with Archive(path) as archive:
         manifest = archive.manifest
         if not migrate.is_known(manifest.revision):
-            raise InvalidInput("was made by a newer version; upgrade first", field=path.name)
-        begun(manifest.rows)
+            raise InvalidInput(
+                "comes from a newer version; upgrade Remembrancer first", field=path.name
+            )
+        on_start(manifest.rows)
         engine = create_engine(driver_url(url), connect_args={"client_encoding": "utf8"})
         try:
             with engine.begin() as connection:
-                _replaced(connection, archive, replace, progress)
+                _replace_store(connection, archive, replace, progress)
         except (DBAPIError, psycopg.Error) as error:
-            # Its text may quote a row.
+            # The text of the error may quote a row.
             cause = error.orig if isinstance(error, DBAPIError) else error
             state = getattr(cause, "sqlstate", None)
             kind = type(cause).__name__
-            raise DatabaseSetupError(f"the backup cannot be restored ({kind} {state})") from None
+            raise DatabaseSetupError(
+                f"the backup cannot be restored ({kind} {state}); nothing was changed"
+            ) from None
         finally:
             engine.dispose()
         return manifest
 
 
-def _replaced(
+def _replace_store(
     connection: AlembicConnection,
     archive: Archive,
     replace: bool,
@@ -71,14 +75,14 @@ def _replaced(
     for statement in SESSION:
         driver.execute(statement)
     driver.execute("SELECT set_config('app.role', 'system', true)")
-    # Who opens the store meanwhile waits, as for a migration.
+    # Processes that open the store wait, as for a migration.
     migrate.lock(connection)
     _check_unused(driver)
     if catalogue.revision(driver) is not None:
-        held = catalogue.tables(driver)
-        if not replace and catalogue.holds_rows(driver, held):
-            raise Conflict("the database holds a store; replace it with --replace")
-        catalogue.drop(driver, held)
+        old_tables = catalogue.tables(driver)
+        if not replace and catalogue.has_rows(driver, old_tables):
+            raise Conflict("the database has a store already; replace it with --replace")
+        catalogue.drop(driver, old_tables)
     migrate.upgrade(connection, archive.manifest.revision)
     _load(driver, archive, progress)
     migrate.upgrade(connection)
@@ -87,14 +91,16 @@ def _replaced(
 def _check_unused(connection: Connection) -> None:
     row = connection.execute(_OTHERS).fetchone()
     if others := row[0] if row else 0:
-        raise Conflict(f"{others} others are connected; stop serve, workers and what else is")
+        raise Conflict(
+            f"{others} other processes use the database; stop servers, workers and other clients"
+        )
 
 
 def _load(connection: Connection, archive: Archive, progress: Callable[[int], None]) -> None:
     tables = catalogue.tables(connection)
     entries = {entry.name: entry for entry in archive.manifest.tables}
     if entries.keys() != {table.name for table in tables}:
-        raise InvalidInput("has other tables than its version makes", field="backup")
+        raise InvalidInput("has other tables than its version; use another backup", field="backup")
     names = SQL(", ").join(table.identifier for table in tables)
     connection.execute(SQL("TRUNCATE {}").format(names))
     for table in tables:
@@ -111,7 +117,7 @@ def _fill(
     entry: TableEntry,
     progress: Callable[[int], None],
 ) -> None:
-    """Copy the rows of a table as they were: its rules and triggers have seen them before."""
+    """Copy the rows of a table without its triggers, which ran before."""
     _alter(connection, table, ["DISABLE TRIGGER USER"])
     if table.forced:
         _alter(connection, table, ["NO FORCE ROW LEVEL SECURITY"])
@@ -123,7 +129,10 @@ def _fill(
                 copy.write(part)
                 progress(part.count(b"\n"))
         if max(cursor.rowcount, 0) != entry.rows:
-            raise InvalidInput(f"has other rows than it says in {table.name}", field="backup")
+            raise InvalidInput(
+                f"has other rows in {table.name} than in its manifest; use another backup",
+                field="backup",
+            )
     _alter(connection, table, ["ENABLE TRIGGER USER"])
     if table.forced:
         _alter(connection, table, ["FORCE ROW LEVEL SECURITY"])
@@ -136,5 +145,7 @@ def _alter(connection: Connection, table: Table, actions: Sequence[str]) -> None
 
 def _set(connection: Connection, name: str, value: int) -> None:
     schema, _, sequence = name.partition(".")
-    whole = Identifier(schema, sequence).as_string(connection)
-    connection.execute(SQL("SELECT setval({}, {}, true)").format(Literal(whole), Literal(value)))
+    quoted_name = Identifier(schema, sequence).as_string(connection)
+    connection.execute(
+        SQL("SELECT setval({}, {}, true)").format(Literal(quoted_name), Literal(value))
+    )

@@ -9,7 +9,7 @@ from remembrancer.chat.handler import CommandHandler, Location
 from remembrancer.chat.replies import File, Span, split_messages
 from remembrancer.context.schemas import Turn
 from remembrancer.conversations.schemas import MessageCreate, MessageRole
-from remembrancer.llm.json_output import Said
+from remembrancer.llm import ChatTurn
 
 
 class Console:
@@ -58,7 +58,7 @@ class Console:
         return f"Written to {path}"
 
 
-def prompt(turn: Turn) -> tuple[str, list[Said], str]:
+def prompt(turn: Turn) -> tuple[str, list[ChatTurn], str]:
     """Return the instructions, the earlier messages and the question for a model.
 
     The stable block comes first, so that providers can cache it; the dynamic block comes with the

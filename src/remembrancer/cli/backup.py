@@ -28,8 +28,8 @@ def backup(
     It holds all that people said, and is not encrypted; its mode is 0600.
     """
     with _database(settings_of(context), must_exist=True) as url, progress() as bar:
-        begun, advanced = _shown(bar, "Rows")
-        manifest = write(url, file, replace=replace, begun=begun, progress=advanced)
+        on_start, on_progress = _shown(bar, "Rows")
+        manifest = write(url, file, replace=replace, on_start=on_start, progress=on_progress)
     console().print(f"{manifest.rows:,} rows written to {file}, {file.stat().st_size:,} bytes.")
 
 
@@ -47,16 +47,16 @@ def restore(
     """Put a backup into an empty database, all of it or nothing. Stop servers and workers first."""
     if check:
         with Archive(file) as archive, progress() as bar:
-            begun, advanced = _shown(bar, "Rows")
-            begun(archive.manifest.rows)
-            archive.check(advanced)
+            on_start, on_progress = _shown(bar, "Rows")
+            on_start(archive.manifest.rows)
+            archive.check(on_progress)
             console().print(f"{file} is whole. {_what(archive.manifest)}")
         return
     if replace and not yes:
         typer.confirm("Everything in the database is lost. Replace it?", abort=True, err=True)
     with _database(settings_of(context), must_exist=False) as url, progress() as bar:
-        begun, advanced = _shown(bar, "Rows")
-        manifest = put_back(url, file, replace=replace, begun=begun, progress=advanced)
+        on_start, on_progress = _shown(bar, "Rows")
+        manifest = put_back(url, file, replace=replace, on_start=on_start, progress=on_progress)
     console().print(f"{file} is restored. {_what(manifest)}")
 
 

@@ -1,4 +1,4 @@
-"""Connections that know for whom they work."""
+"""Database connections with row-level security for an actor."""
 
 import asyncio
 import logging
@@ -32,8 +32,8 @@ _SESSION = {
     "role": APP_ROLE,
     "timezone": "UTC",
     "jit": "off",
-    # How many rows a user has decides every plan here. Planning for the values at hand costs
-    # two milliseconds; a generic plan cost two hundred.
+    # The best plan depends on the user's number of rows. Planning for the actual values costs
+    # two milliseconds; a generic plan costs two hundred.
     "plan_cache_mode": "force_custom_plan",
 }
 
@@ -43,22 +43,22 @@ _SET = "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[])
 
 
 def driver_url(url: str) -> str:
-    """Return ``url`` with the driver this project uses, whichever way it was written."""
+    """Return ``url`` with this project's driver."""
     return make_url(url).set(drivername="postgresql+psycopg").render_as_string(False)
 
 
 def libpq_url(url: str) -> str:
-    """Return ``url`` as libpq and its tools take it, whichever way it was written."""
+    """Return ``url`` in libpq's form."""
     return make_url(url).set(drivername="postgresql").render_as_string(False)
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """SQL, its values, settings of the database, and the type of its rows.
+    """SQL with its values, database settings and row type.
 
-    The settings hold for this statement and those after it in the same trip. The row type is a
-    dataclass or named tuple with a field for each column, in the same order; without one, rows
-    are plain named tuples.
+    The settings apply to this statement and the later ones of the same round trip. The row type
+    is a dataclass or named tuple with a field for each column, in order; without one, rows are
+    named tuples.
     """
 
     sql: NumberedSql
@@ -68,10 +68,9 @@ class Statement:
 
 
 class Database:
-    """The pool of connections, all in a role that owns nothing.
+    """The connection pool, in a role that owns no table.
 
-    Every transaction begins by telling row-level security whose it is, so no statement
-    can run before that is known.
+    Every transaction first sets the actor for row-level security.
     """
 
     def __init__(self, url: str, *, pool_size: int = 10) -> None:
@@ -83,8 +82,8 @@ class Database:
     async def transaction(self, actor: Actor) -> AsyncIterator[tuple[AsyncConnection, Actor]]:
         """Open a transaction for ``actor``: commits at the end, rolls back on any error.
 
-        Yields the connection and who the actor is now: one whose user was merged into
-        another acts for the survivor from here on.
+        Yields the connection and the current actor: if its user was merged, it acts for the
+        surviving user from here on.
         """
         async with self._begin(actor.user_id, actor.role) as (connection, user_id):
             yield connection, actor.now(user_id)
@@ -93,18 +92,18 @@ class Database:
     async def system(self) -> AsyncIterator[AsyncConnection]:
         """Open a transaction for the service's own bookkeeping, across all owners.
 
-        For what must be looked up before an owner is known (keys, platform links) and for
-        maintenance; never for an answer that was not checked by the access rule.
+        For look-ups before the owner is known (keys, platform links) and for maintenance. The
+        caller checks the access rule before it returns any row.
         """
         async with self._begin(None, "system") as (connection, _):
             yield connection
 
     @asynccontextmanager
     async def system_for(self, actor: Actor) -> AsyncIterator[tuple[AsyncConnection, Actor]]:
-        """Open a transaction across all owners in which something is done for ``actor``.
+        """Open a transaction for ``actor`` across all owners.
 
-        For conversations of several people, and for merging them. Yields what
-        :meth:`transaction` does; the caller checks the access rule.
+        For conversations of several people and for merges. Yields the same as
+        :meth:`transaction`; the caller checks the access rule.
         """
         async with self._begin(actor.user_id, "system") as (connection, user_id):
             yield connection, actor.now(user_id)
@@ -116,27 +115,27 @@ class Database:
         try:
             async with self._engine.begin() as connection:
                 binds = {"user_id": user_id, "role": role}
-                async with _whole_or_gone(connection):
+                async with _discard_if_interrupted(connection):
                     now: UUID | None = (await connection.execute(_ACT_AS, binds)).scalar_one()
                     yield connection, now
         except (DBAPIError, PoolTimeout) as error:
-            raise _translated(error) from error
+            raise _translate(error) from error
 
     async def one_round_trip(self, actor: Actor, *statements: Statement) -> list[Sequence[Any]]:
-        """Run reading statements for ``actor``; return the rows of each.
+        """Run read-only statements for ``actor`` in one round trip; return the rows of each.
 
-        What row-level security must know, the statements and their settings go out together,
-        in one implicit transaction, and come back together. Raises ``UserMerged`` if the
-        actor's user is somebody else now: the statements asked for the wrong person.
+        The actor, the settings and the statements are sent together, as one implicit
+        transaction. Raises ``UserMerged`` if the actor's user was merged into another: the
+        statements were for the wrong user.
         """
         try:
             async with self._autocommit.connect() as connection:
                 raw = await connection.get_raw_connection()
                 driver = cast("psycopg.AsyncConnection[Any]", raw.driver_connection)
-                async with _whole_or_gone(connection):
+                async with _discard_if_interrupted(connection):
                     user_id, answers = await _pipelined(driver, actor, statements)
         except (psycopg.Error, DBAPIError, PoolTimeout) as error:
-            raise _translated(error) from error
+            raise _translate(error) from error
         if user_id != actor.user_id:
             raise UserMerged(user_id)
         return answers
@@ -152,22 +151,21 @@ class Database:
 
 
 @asynccontextmanager
-async def _whole_or_gone(connection: AsyncConnection) -> AsyncIterator[None]:
-    """Give up a connection that was stopped in the middle of its work or lost.
+async def _discard_if_interrupted(connection: AsyncConnection) -> AsyncIterator[None]:
+    """Discard a connection that was interrupted or lost.
 
-    Whoever waited may have been cancelled between a question and its answers, and the next
-    to take the connection from the pool would be handed what is left of them.
+    A cancelled task may leave unread answers, which the next user of the connection would get.
     """
     try:
         yield
     except (RemembrancerError, DBAPIError):
-        # Said on purpose, between two questions; or already looked after by SQLAlchemy.
+        # Raised between two statements, or handled by SQLAlchemy already.
         raise
     except BaseException as error:
         await connection.invalidate()
         task = asyncio.current_task()
         if isinstance(error, AssertionError) and task is not None and task.cancelling():
-            # What psycopg 3.3 makes of being cancelled as it begins with many rows.
+            # psycopg 3.3 raises this when it is cancelled at the start of many rows.
             raise asyncio.CancelledError from error
         raise
 
@@ -175,11 +173,9 @@ async def _whole_or_gone(connection: AsyncConnection) -> AsyncIterator[None]:
 async def _pipelined(
     driver: "psycopg.AsyncConnection[Any]", actor: Actor, statements: Sequence[Statement]
 ) -> tuple[UUID | None, list[Sequence[Any]]]:
-    """Return who the actor's user is now, and the rows of each statement."""
-    # In a pipeline all statements up to its end are one transaction, so the settings
-    # hold for the statements and are gone after them, with no BEGIN or COMMIT to wait for.
-    # Fetching only after the end keeps it at one trip: the end of the pipeline travels
-    # with the statements.
+    """Return the id of the actor's current user, and the rows of each statement."""
+    # A pipeline is one transaction, so the settings end with it, without BEGIN or COMMIT. The
+    # end of the pipeline is sent with the statements: fetching after it makes one round trip.
     async with AsyncExitStack() as stack:
         answers = [
             await stack.enter_async_context(
@@ -187,15 +183,15 @@ async def _pipelined(
             )
             for statement in statements
         ]
-        who = await stack.enter_async_context(driver.cursor())
+        current_user = await stack.enter_async_context(driver.cursor())
         async with driver.pipeline(), driver.cursor() as settings:
-            await who.execute(_ACT_AS_RAW, (actor.user_id, str(actor.role)))
+            await current_user.execute(_ACT_AS_RAW, (actor.user_id, str(actor.role)))
             for statement, answer in zip(statements, answers, strict=True):
                 if changes := statement.settings:
                     await settings.execute(_SET, (list(changes), list(changes.values())))
                 values = [statement.binds[name] for name in statement.sql.names]
                 await answer.execute(statement.sql.text, values, binary=True)
-        [(user_id,)] = await who.fetchall()
+        [(user_id,)] = await current_user.fetchall()
         return user_id, [await answer.fetchall() for answer in answers]
 
 
@@ -206,7 +202,7 @@ def _create_engine(url: str, pool_size: int) -> AsyncEngine:
         max_overflow=0,
         pool_timeout=30,
         pool_pre_ping=False,
-        # Errors and logs name no values: they are what people said.
+        # Errors and logs must not have values, which are texts of users.
         hide_parameters=True,
         connect_args={
             "options": " ".join(f"-c {name}={value}" for name, value in _SESSION.items())
@@ -220,21 +216,23 @@ def _create_engine(url: str, pool_size: int) -> AsyncEngine:
     return engine
 
 
-def _translated(error: Exception) -> Exception:
-    """Return what the caller should see instead of a driver's error."""
+def _translate(error: Exception) -> Exception:
+    """Return the error for the caller of a driver's error."""
     if isinstance(error, PoolTimeout):
-        return DatabaseUnavailable("all connections are busy")
+        return DatabaseUnavailable(
+            "all connections are busy; try again later or raise the pool size"
+        )
     cause = error.orig if isinstance(error, DBAPIError) else error
     lost = isinstance(error, DBAPIError) and error.connection_invalidated
     if lost or isinstance(cause, psycopg.OperationalError):
-        return DatabaseUnavailable("the database does not answer")
+        return DatabaseUnavailable("the database does not answer; try again later")
     return _other_model(cause) or error
 
 
 def _other_model(error: BaseException | None) -> EmbeddingUnavailable | None:
-    """Return what to raise where `reembed` has put vectors of another size in place."""
+    """Return the error for vectors of another size, after `reembed` changed the model."""
     if isinstance(error, psycopg.DataError) and "different halfvec dimensions" in str(error):
         return EmbeddingUnavailable(
-            "the store now holds vectors of another model; restart with that model"
+            "the store has vectors of another model; restart with that model"
         )
     return None

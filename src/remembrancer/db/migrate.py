@@ -1,4 +1,4 @@
-"""Bring a database to the current schema."""
+"""Migrate a database to the current schema."""
 
 import logging
 from importlib.resources import as_file, files
@@ -13,15 +13,15 @@ log = logging.getLogger(__name__)
 
 MIGRATIONS: Traversable = files("remembrancer.db") / "migrations"
 
-# Two processes may start on an empty database; one migrates, the other waits.
+# Two processes may start on an empty database: one migrates, the other waits.
 MIGRATION_LOCK = 6_148_914_691
 
 
 def migrate(url: str) -> None:
     """Apply all pending migrations to the database at ``url``, as its owner.
 
-    Safe to call from several processes at once. Raises ``DatabaseSetupError`` when the
-    server cannot be reached, is older than Postgres 16, or lacks pgvector.
+    Safe to call from several processes at once. Raises ``DatabaseSetupError`` if the
+    server does not answer, is older than Postgres 16, or lacks pgvector.
     """
     engine = create_engine(url)
     try:
@@ -39,18 +39,18 @@ def check_server(connection: Connection) -> None:
     """Raise ``DatabaseSetupError`` for a server older than Postgres 16 or without pgvector."""
     version = connection.scalar(text("SELECT current_setting('server_version_num')::int"))
     if version < 160000:
-        raise DatabaseSetupError(f"Postgres 16 or newer is needed, this is {version // 10000}")
+        raise DatabaseSetupError(f"this is Postgres {version // 10000}; upgrade to 16 or newer")
     available = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
     if connection.scalar(text(available)) is None:
-        raise DatabaseSetupError("the pgvector extension is not installed on this Postgres server")
+        raise DatabaseSetupError("this Postgres server lacks the pgvector extension; install it")
 
 
 def upgrade(connection: Connection, revision: str = "head") -> None:
-    """Apply the migrations up to ``revision`` that are pending, in the open transaction."""
+    """Apply the pending migrations up to ``revision``, in the open transaction."""
     target = newest() if revision == "head" else revision
     if _revision(connection) == target:
         return
-    # Alembic takes a third of a second to import, and there is rarely something to do.
+    # The import of Alembic takes a third of a second, and migrations are rare.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
 
@@ -63,17 +63,17 @@ def upgrade(connection: Connection, revision: str = "head") -> None:
 
 
 def lock(connection: Connection) -> None:
-    """Keep other processes from migrating until the open transaction ends."""
+    """Block migrations of other processes until the open transaction ends."""
     connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"))
 
 
 def is_known(revision: str) -> bool:
-    """Say whether a migration is one of this version's."""
+    """Return whether this version has a migration."""
     return revision in _revisions()
 
 
 def newest() -> str:
-    """Return the newest revision: file names of migrations begin with theirs, in order."""
+    """Return the newest revision; the file names of migrations begin with theirs, in order."""
     return max(_revisions())
 
 

@@ -1,4 +1,4 @@
-"""Embeddings: text in, vectors out, from a bundled model or an endpoint."""
+"""Embeddings of texts, by a bundled model or an endpoint."""
 
 from remembrancer.embeddings.base import Embedder
 from remembrancer.embeddings.cache import CachedQueries
@@ -8,17 +8,16 @@ __all__ = ["CachedQueries", "Embedder", "create_embedder"]
 
 
 def create_embedder(settings: EmbeddingSettings) -> Embedder:
-    """Make the embedder that ``settings`` name, with its cache of questions.
+    """Return the configured embedder with its query cache.
 
-    Raises ``ConfigurationError`` where the bundled model's files are missing or altered. An
-    endpoint is not called before the first text is embedded.
+    Raises ``ConfigurationError`` if files of the bundled model are missing or altered. The first
+    text makes the first call to an endpoint.
     """
     return CachedQueries(_provider(settings), settings.query_cache)
 
 
 def _provider(settings: EmbeddingSettings) -> Embedder:
-    # Only the provider in use is imported: the runtime of the bundled model takes a third of
-    # a second to load, which no `--help` should wait for.
+    # The runtime of the bundled model takes a third of a second to import, too long for `--help`.
     if settings.provider == "minilm":
         from remembrancer.embeddings.minilm import MiniLM  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""What every embedder offers."""
+"""The interface of embedders."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,14 +10,14 @@ Vectors = NDArray[np.float32]
 
 
 class Embedder(Protocol):
-    """Turns text into vectors whose dot product is their cosine similarity.
+    """Turns texts into vectors whose dot product is the cosine similarity.
 
-    Any text is accepted, the empty one included. Raises ``EmbeddingUnavailable`` where the
-    model or its endpoint does not answer; the error never holds the text.
+    Accepts any text, also an empty one. Raises ``EmbeddingUnavailable``, without the text, if the
+    model or its endpoint does not answer.
     """
 
     name: str
-    """Identifies the model; stored beside the data, since vectors of two models do not mix."""
+    """The model, stored with the data: vectors of two models cannot be compared."""
     dimensions: int
     """Numbers in a vector."""
 
@@ -26,16 +26,16 @@ class Embedder(Protocol):
         ...
 
     async def embed_query(self, text: str) -> Vectors:
-        """Return the vector of a question: shape (dimensions,), of length 1."""
+        """Return the vector of a query: shape (dimensions,), of length 1."""
         ...
 
     async def close(self) -> None:
-        """Release connections and memory; the embedder is not used afterwards."""
+        """Release connections and memory."""
         ...
 
 
 def normalised(rows: Vectors) -> Vectors:
-    """Scale each row to length 1; a row of zeros, which points nowhere, becomes the first axis."""
+    """Scale each row to length 1; a row of zeros becomes the first axis."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     unit: Vectors = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
     unit[lengths[:, 0] == 0, 0] = 1.0

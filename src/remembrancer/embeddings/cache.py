@@ -1,4 +1,4 @@
-"""Remember the vectors of recent questions."""
+"""A cache of query vectors."""
 
 import asyncio
 from collections import OrderedDict
@@ -8,17 +8,16 @@ from remembrancer.embeddings.base import Embedder, Vectors
 
 
 class CachedQueries:
-    """An embedder that keeps the vectors of its last ``size`` questions.
+    """An embedder that caches the vectors of its last ``size`` queries.
 
-    The same question asked while it is being embedded is not embedded again. Documents pass
-    through: they are embedded once anyway. Vectors handed out are read-only, for they are
-    shared. For use from one event loop.
+    Concurrent calls with the same query embed it once. Documents are not cached. The vectors are
+    shared, so they are read-only. For use from one event loop.
     """
 
     def __init__(self, inner: Embedder, size: int) -> None:
         self._inner = inner
         self._size = size
-        self._known: OrderedDict[str, Vectors] = OrderedDict()
+        self._vectors: OrderedDict[str, Vectors] = OrderedDict()
         self._pending: dict[str, asyncio.Task[Vectors]] = {}
         self.name = inner.name
         self.dimensions = inner.dimensions
@@ -28,40 +27,40 @@ class CachedQueries:
         return await self._inner.embed_documents(texts)
 
     async def embed_query(self, text: str) -> Vectors:
-        """Return the vector of a question, of length 1: shape (dimensions,)."""
-        if (vector := self._known.get(text)) is not None:
-            self._known.move_to_end(text)
+        """Return the vector of a query, of length 1: shape (dimensions,)."""
+        if (vector := self._vectors.get(text)) is not None:
+            self._vectors.move_to_end(text)
             return vector
-        # A task of its own, so that one impatient caller does not cancel it for the others.
+        # A separate task: a caller that gives up must not cancel it for the others.
         task = self._pending.get(text) or self._start(text)
         return await asyncio.shield(task)
 
     async def close(self) -> None:
-        """Forget everything and close the embedder within."""
+        """Empty the cache and close the inner embedder."""
         tasks = list(self._pending.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._known.clear()
+        self._vectors.clear()
         await self._inner.close()
 
     def forget(self) -> None:
-        """Drop all cached questions, as after an erasure."""
-        self._known.clear()
+        """Empty the cache, for example after an erasure."""
+        self._vectors.clear()
 
     def _start(self, text: str) -> asyncio.Task[Vectors]:
         task = asyncio.create_task(self._inner.embed_query(text))
         self._pending[text] = task
-        task.add_done_callback(lambda done: self._keep(text, done))
+        task.add_done_callback(lambda task: self._store(text, task))
         return task
 
-    def _keep(self, text: str, done: asyncio.Task[Vectors]) -> None:
+    def _store(self, text: str, task: asyncio.Task[Vectors]) -> None:
         self._pending.pop(text, None)
-        # Asking for the exception also marks it as seen when every caller has left.
-        if done.cancelled() or done.exception() is not None:
+        # Reading the exception also marks it as retrieved if every caller has left.
+        if task.cancelled() or task.exception() is not None:
             return
-        vector = done.result()
+        vector = task.result()
         vector.flags.writeable = False
-        self._known[text] = vector
-        while len(self._known) > self._size:
-            self._known.popitem(last=False)
+        self._vectors[text] = vector
+        while len(self._vectors) > self._size:
+            self._vectors.popitem(last=False)

@@ -1,4 +1,4 @@
-"""Any endpoint that speaks the OpenAI embeddings API, local ones included."""
+"""Embeddings of any endpoint with OpenAI's API, also a local one."""
 
 import asyncio
 import math
@@ -15,21 +15,20 @@ from remembrancer.embeddings.base import Vectors, normalised
 from remembrancer.errors import EmbeddingUnavailable
 
 ATTEMPTS = 4
-"""Times a call is made before giving up."""
+"""Tries per call."""
 LONGEST_PAUSE = 30.0
-"""Seconds waited at most before the next attempt, whatever the endpoint asks for."""
+"""Maximum seconds before the next try, whatever the endpoint asks for."""
 MAX_BYTES = 16_000
-"""UTF-8 bytes of a text that are sent, safely below the 8,191 tokens these models read."""
+"""Maximum UTF-8 bytes of a text, safely below the models' limit of 8,191 tokens."""
 
 
 class OpenAIEmbedder:
     """Embedder behind ``POST {base_url}/embeddings``.
 
-    Calls hold up to ``batch_size`` texts and take up to ``timeout`` seconds. Answers 429 and
-    5xx and broken connections are tried again, after the pause the endpoint names in
-    ``Retry-After`` or else after ``pause`` seconds, doubled each time. The wanted size is sent
-    along to ``text-embedding-3`` models, which can shorten their vectors; other models must
-    give ``dimensions`` numbers by themselves.
+    A call has up to ``batch_size`` texts and takes up to ``timeout`` seconds. Broken connections
+    and answers 429 and 5xx are retried, after the pause in ``Retry-After`` or else after ``pause``
+    seconds, doubled each time. ``text-embedding-3`` models can shorten their vectors, so they get
+    the size in the request; other models must return ``dimensions`` numbers by default.
     """
 
     def __init__(
@@ -60,7 +59,7 @@ class OpenAIEmbedder:
         return vectors
 
     async def embed_query(self, text: str) -> Vectors:
-        """Return the vector of a question, of length 1: shape (dimensions,)."""
+        """Return the vector of a query, of length 1: shape (dimensions,)."""
         vector: Vectors = (await self._embed([text]))[0]
         return vector
 
@@ -76,11 +75,13 @@ class OpenAIEmbedder:
         try:
             rows = _rows(response.json())
         except (AttributeError, KeyError, TypeError, ValueError):
-            raise EmbeddingUnavailable("the embedding endpoint's answer is malformed") from None
-        if rows.shape != (len(texts), self.dimensions):
-            wanted = f"{len(texts)} vectors of {self.dimensions}"
             raise EmbeddingUnavailable(
-                f"the embedding endpoint did not answer with {wanted} numbers"
+                "the embedding endpoint's answer is malformed; check its base URL"
+            ) from None
+        if rows.shape != (len(texts), self.dimensions):
+            raise EmbeddingUnavailable(
+                f"the embedding endpoint did not return {len(texts)} vectors of {self.dimensions} "
+                "numbers; check the model and its dimensions"
             )
         return normalised(rows)
 
@@ -91,7 +92,7 @@ class OpenAIEmbedder:
             try:
                 response = await self._client.post(self._url, json=body)
             except httpx2.RequestError as error:
-                # Neither its text nor a cause is passed on: the request holds what users wrote.
+                # Drop its text and its cause: the request has the texts of users.
                 problem = type(error).__name__
             else:
                 if response.is_success:
@@ -102,16 +103,18 @@ class OpenAIEmbedder:
                 wait = _retry_after(response.headers.get("Retry-After"))
             if attempt + 1 < ATTEMPTS:
                 await asyncio.sleep(self._wait(attempt) if wait is None else wait)
-        raise EmbeddingUnavailable(f"the embedding endpoint gave {problem}") from None
+        raise EmbeddingUnavailable(
+            f"the embedding endpoint failed ({problem}); try again later"
+        ) from None
 
     def _wait(self, attempt: int) -> float:
-        # Spread out, so that workers refused together do not come back together.
-        spread = random.uniform(0.5, 1.0)  # noqa: S311 - nothing secret hangs on it
+        # A random spread, so that refused workers do not all return at once.
+        spread = random.uniform(0.5, 1.0)  # noqa: S311 - not a secret
         return min(self._pause * 2.0**attempt * spread, LONGEST_PAUSE)
 
 
 def _sendable(text: str) -> str:
-    """Return a text the endpoint accepts: valid Unicode, not too long, never blank."""
+    """Return a text for the endpoint: valid Unicode, not too long, never blank."""
     cut = text[:MAX_BYTES].encode(errors="replace")[:MAX_BYTES].decode(errors="ignore")
     return cut if cut.strip() else "."
 
@@ -125,7 +128,7 @@ def _rows(answer: Any) -> Vectors:
 
 
 def _retry_after(value: str | None) -> float | None:
-    """Read a ``Retry-After`` header, a number of seconds or a date; None where it says nothing."""
+    """Return the seconds of a ``Retry-After`` header, a number or a date; null if invalid."""
     if not value:
         return None
     try:

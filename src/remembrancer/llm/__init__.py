@@ -1,4 +1,4 @@
-"""Language models, whichever provider they are of: one question, one answer."""
+"""Language models of any provider: one question, one answer."""
 
 from typing import TYPE_CHECKING
 
@@ -7,15 +7,18 @@ from remembrancer.settings import LanguageModelSettings
 if TYPE_CHECKING:
     from remembrancer.llm.language_model import LanguageModel
 
+ChatTurn = tuple[str, str]
+"""A turn of a conversation: ``user`` or ``assistant``, and the text."""
+
 
 def create_language_model(settings: LanguageModelSettings) -> "LanguageModel | None":
-    """Return the configured model; none if there is none. Nothing is asked of it yet.
+    """Return the configured model, or null without one; send nothing to it yet.
 
-    Raises ``ConfigurationError`` for a provider that is not known, not installed or lacks a key.
+    Raises ``ConfigurationError`` for a provider that is unknown, not installed or without a key.
     """
     if not settings.model:
         return None
-    # What speaks to providers takes a second to import.
-    from remembrancer.llm.providers import connected  # noqa: PLC0415
+    # The import takes a second.
+    from remembrancer.llm.providers import language_model  # noqa: PLC0415
 
-    return connected(settings)
+    return language_model(settings)

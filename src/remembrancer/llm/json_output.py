@@ -1,40 +1,37 @@
-"""Find the JSON object in what a model wrote. Pure."""
+"""Find the JSON object in a model's answer. Pure."""
 
 import json
 import re
-
-Said = tuple[str, str]
-"""A message of a conversation: ``user`` or ``assistant``, and the words."""
 
 _DECODER = json.JSONDecoder()
 _OBJECT = re.compile(r"\{")
 
 
-def json_object(written: str) -> str:
-    """Return the largest JSON object in a text: in a fence, amid prose, or the text itself.
+def json_object(text: str) -> str:
+    """Return the largest JSON object in a text, also inside a fence or prose.
 
-    One that is cut off is returned from where it starts, so that it can be seen to be cut off.
-    Without any, the text is returned as it is.
+    If there is only an incomplete object, returns the text from its start, so that the parser
+    reports it. Without any, returns the text.
     """
-    best, first, at = "", None, 0
-    while match := _OBJECT.search(written, at):
+    largest, first, at = "", None, 0
+    while match := _OBJECT.search(text, at):
         start = match.start()
         try:
-            _, end = _DECODER.raw_decode(written, start)
+            _, end = _DECODER.raw_decode(text, start)
         except ValueError:
             first = start if first is None else first
             at = start + 1
             continue
         except RecursionError:
-            return written
-        if end - start > len(best) and not _is_inside(first, written, start):
-            best = written[start:end]
+            return text
+        if end - start > len(largest) and not _is_inside(first, text, start):
+            largest = text[start:end]
         at = end
-    if best:
-        return best
-    return written if first is None else written[first:]
+    if largest:
+        return largest
+    return text if first is None else text[first:]
 
 
-def _is_inside(first: int | None, written: str, start: int) -> bool:
-    """Say whether an object is a part of one that began before it and never ended."""
-    return first is not None and written[first:start].lstrip("{ \r\n\t").startswith('"')
+def _is_inside(first: int | None, text: str, start: int) -> bool:
+    """Return whether an object is a part of an incomplete one before it."""
+    return first is not None and text[first:start].lstrip("{ \r\n\t").startswith('"')

@@ -1,7 +1,6 @@
-"""Ask a model one question and get an answer of a known shape.
+"""Ask a language model one question and get an answer with a schema.
 
-What goes wrong is told by its kind. The text of a provider's errors goes nowhere: it may quote
-what people said.
+Errors name only their kind. The text of a provider's error is dropped, because it may quote users.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,7 +35,8 @@ from pydantic_ai.profiles import ModelProfile, merge_profile
 from pydantic_ai.settings import ModelSettings
 
 from remembrancer.errors import AnswerCutShort, LanguageModelUnavailable, UnusableAnswer
-from remembrancer.llm.json_output import Said, json_object
+from remembrancer.llm import ChatTurn
+from remembrancer.llm.json_output import json_object
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -44,8 +44,8 @@ Answer = TypeVar("Answer", bound=BaseModel)
 class LanguageModel:
     """A language model that answers in JSON.
 
-    The schema of an answer goes along in the way the provider has for it. A model or endpoint
-    that has none is told the schema in words, from the first refusal on.
+    The schema of the answer is sent in the provider's own way. After a provider refuses one, it
+    becomes part of the prompt.
     """
 
     def __init__(
@@ -62,10 +62,10 @@ class LanguageModel:
     async def ask(self, instructions: str, question: str, answer: type[Answer]) -> Answer:
         """Return the model's answer to ``question``.
 
-        An answer that does not fit is sent back with what is wrong, ``retries`` times; so are
-        requests that the provider was too busy for, after the pause it asked for. Raises
-        ``AnswerCutShort`` where the question or the answer is too long for the model,
-        ``UnusableAnswer`` where none fits, else ``LanguageModelUnavailable``.
+        An answer that does not fit is sent back with its errors, up to ``retries`` times.
+        Requests to a busy provider are repeated after the pause that it asks for. Raises
+        ``AnswerCutShort`` if the question or the answer is too long for the model,
+        ``UnusableAnswer`` if no answer fits, else ``LanguageModelUnavailable``.
         """
         if self._native:
             try:
@@ -76,10 +76,10 @@ class LanguageModel:
                 self._native = False
         return await self._ask(_plain(self._model), PromptedOutput(answer), instructions, question)
 
-    async def reply(self, instructions: str, said: Sequence[Said], question: str) -> str:
-        """Return what the model answers in a conversation: ``said`` so far, and the question.
+    async def reply(self, instructions: str, history: Sequence[ChatTurn], question: str) -> str:
+        """Return the model's answer to a question that follows ``history``.
 
-        Raises what :meth:`ask` does.
+        Raises the same errors as :meth:`ask`.
         """
         agent: Agent[None, str] = Agent(
             self._model,
@@ -87,14 +87,14 @@ class LanguageModel:
             deps_type=type(None),
             model_settings=ModelSettings(**{**self._settings, "temperature": 0.7}),
         )
-        with _told_by_kind():
-            history = [_message(one) for one in said]
-            return (await agent.run(question, deps=None, message_history=history)).output
+        with _only_kinds_of_errors():
+            messages = [_message(turn) for turn in history]
+            return (await agent.run(question, deps=None, message_history=messages)).output
 
     async def close(self) -> None:
         """Close the connections to the provider."""
         async with self._model:
-            pass  # leaving is what closes them
+            pass  # the exit closes them
 
     async def _ask(
         self, model: Model, output: OutputSpec[Answer], instructions: str, question: str
@@ -108,7 +108,7 @@ class LanguageModel:
             retries={"output": self._retries},
             capabilities=[Hooks(after_model_request=_unwrap)],
         )
-        with _told_by_kind():
+        with _only_kinds_of_errors():
             try:
                 return (await agent.run(question, deps=None)).output
             except AgentRunError as error:
@@ -118,33 +118,37 @@ class LanguageModel:
 
 
 class _SchemaRefused(Exception):
-    """The endpoint does not take a schema."""
+    """The endpoint refuses a schema."""
 
 
 @contextmanager
-def _told_by_kind() -> Iterator[None]:
+def _only_kinds_of_errors() -> Iterator[None]:
     try:
         yield
     except (OutputTokenLimitExceeded, ModelContextWindowExceededError):
-        raise AnswerCutShort("this is more than the language model can answer") from None
+        raise AnswerCutShort(
+            "the question or the answer is too long for the language model; shorten it"
+        ) from None
     except UnexpectedModelBehavior:
-        raise UnusableAnswer("the language model gave no usable answer") from None
+        raise UnusableAnswer(
+            "the language model gave no usable answer; try again or use another model"
+        ) from None
     except AgentRunError as error:
         raise LanguageModelUnavailable(
-            f"the language model did not answer: {_kind(error)}"
+            f"the language model did not answer ({_kind(error)}); try again later"
         ) from None
 
 
-def _message(said: Said) -> ModelMessage:
-    role, content = said
+def _message(turn: ChatTurn) -> ModelMessage:
+    role, content = turn
     if role == "assistant":
         return ModelResponse(parts=[TextPart(content)])
     return ModelRequest(parts=[UserPromptPart(content)])
 
 
 def _refuses_schema(error: AgentRunError) -> bool:
-    known = isinstance(error, ModelAuthenticationError | ModelNotFoundError)
-    return isinstance(error, ModelRequestRejectedError) and not known
+    other = isinstance(error, ModelAuthenticationError | ModelNotFoundError)
+    return isinstance(error, ModelRequestRejectedError) and not other
 
 
 def _kind(error: AgentRunError) -> str:
@@ -154,12 +158,12 @@ def _kind(error: AgentRunError) -> str:
 
 
 def _plain(model: Model) -> Model:
-    """Return a model that is told the schema in words alone, for whatever takes no other."""
-    told = copy(model)
+    """Return a model that gets the schema only in the prompt."""
+    plain = copy(model)
     profile = merge_profile(model.profile, ModelProfile(supports_json_object_output=False))
-    # The profile is worked out once and kept in the instance: this one is worked out already.
-    vars(told)["profile"] = profile
-    return told
+    # The profile is a cached property; replace its value in the copy.
+    vars(plain)["profile"] = profile
+    return plain
 
 
 async def _unwrap(
@@ -168,7 +172,7 @@ async def _unwrap(
     request_context: Any,  # noqa: ARG001 - hooks are called by name
     response: ModelResponse,
 ) -> ModelResponse:
-    """Take fences and prose from around the object that was asked for."""
+    """Remove fences and prose around the requested object."""
     parts = [
         replace(part, content=json_object(part.content)) if isinstance(part, TextPart) else part
         for part in response.parts

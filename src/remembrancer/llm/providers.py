@@ -1,4 +1,4 @@
-"""From settings to a model: which provider speaks for it, where and with which key."""
+"""Create the configured language model with its provider, address and key."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from remembrancer.llm.language_model import LanguageModel
 from remembrancer.settings import LanguageModelSettings
 
 OLLAMA = "http://127.0.0.1:11434/v1"
-"""Where Ollama listens unless it is told otherwise."""
+"""The default address of Ollama."""
 
 
-def connected(settings: LanguageModelSettings) -> LanguageModel:
+def language_model(settings: LanguageModelSettings) -> LanguageModel:
     """Return the configured model.
 
-    Raises ``ConfigurationError`` for a provider that is not known, not installed or lacks a key.
+    Raises ``ConfigurationError`` for a provider that is unknown, not installed or without a key.
     """
     return LanguageModel(
         _model(settings),
@@ -32,7 +32,7 @@ def _model(settings: LanguageModelSettings) -> Model:
     provider, _, name = settings.model.partition(":")
     if not name:
         raise ConfigurationError(
-            "REMEMBRANCER_LLM__MODEL must name provider and model, such as openai:gpt-5-mini"
+            "REMEMBRANCER_LLM__MODEL must be provider and model, such as openai:gpt-5-mini"
         )
     try:
         if provider == "openai" and settings.base_url:
@@ -40,12 +40,12 @@ def _model(settings: LanguageModelSettings) -> Model:
         return infer_model(settings.model, lambda kind: _provider(kind, settings))
     except ImportError:
         raise ConfigurationError(
-            f"the provider {provider} is not installed: pip install 'remembrancer[{provider}]'"
+            f"the provider {provider} is not installed; run: pip install 'remembrancer[{provider}]'"
         ) from None
     except (UserError, ValueError, TypeError):
         raise ConfigurationError(
-            f"the language model {settings.model} cannot be used: the provider is not known, "
-            "or REMEMBRANCER_LLM__API_KEY or REMEMBRANCER_LLM__BASE_URL is missing"
+            f"the language model {settings.model} cannot be used; check the provider's name, "
+            "REMEMBRANCER_LLM__API_KEY and REMEMBRANCER_LLM__BASE_URL"
         ) from None
 
 
@@ -61,11 +61,11 @@ def _compatible(name: str, settings: LanguageModelSettings) -> Model:
 
 
 def _provider(kind: str, settings: LanguageModelSettings) -> Provider[Any]:
-    given: dict[str, Any] = {"api_key": _key(settings), "base_url": settings.base_url}
+    arguments: dict[str, Any] = {"api_key": _key(settings), "base_url": settings.base_url}
     if kind == "ollama" and not settings.base_url:
-        given["base_url"] = OLLAMA
+        arguments["base_url"] = OLLAMA
     return infer_provider_class(kind)(
-        **{name: value for name, value in given.items() if value is not None}
+        **{name: value for name, value in arguments.items() if value is not None}
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, get_args
 from uuid import UUID
 
 from remembrancer.access import Actor, EffectiveScope, ScopeFacts
-from remembrancer.analysis import named, query_terms
+from remembrancer.analysis import named_senders, query_terms
 from remembrancer.backend import Backend
 from remembrancer.db.engine import Statement
 from remembrancer.embeddings import Embedder
@@ -175,7 +175,7 @@ class Recall:
         ranking = fuse(
             candidates,
             query.limit,
-            named=named(text, {row.sender_name for row in candidates if row.sender_name}),
+            named=named_senders(text, {row.sender_name for row in candidates if row.sender_name}),
             now=query.as_of or datetime.now(UTC),
             weights=self._fusion,
             arms=[arm] if (arm := graph_arm(candidates)) else (),

@@ -1,4 +1,4 @@
-"""A Postgres server of our own, for installations that bring none."""
+"""The embedded Postgres server, for installations without their own."""
 
 from remembrancer.db.embedded.server import EmbeddedPostgres
 

@@ -1,9 +1,9 @@
-"""Tie this process's life to its parent's, become another user, and exec a command.
+"""Exec a command as another user, in a process that ends with its parent.
 
 Run by path in a bare interpreter: ``python -I -S _exec.py PARENT UID GID COMMAND...``, where
-UID is empty to stay who we are. It is a program of its own because none of this is safe
-between fork and exec in a process with threads, and because dropping privileges clears the
-parent-death signal, so the order matters. It imports nothing of ours.
+an empty UID keeps the current user. It is a separate program because none of this is safe between
+fork and exec in a process with threads. Dropping privileges clears the parent-death signal, so the
+order matters. It imports nothing of this package.
 """
 
 import ctypes
@@ -27,9 +27,9 @@ def main() -> None:
         # "immediate shutdown": Postgres takes its children with it, and the WAL keeps the data
         libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGQUIT), 0, 0, 0)
     if os.getppid() != int(parent):
-        sys.exit("the process that wanted a database server is gone")
+        sys.exit("the parent process of the database server has ended")
     os.umask(0o077)
-    os.execv(command[0], command)  # noqa: S606 - there is no shell, and that is the point
+    os.execv(command[0], command)  # noqa: S606 - without a shell on purpose
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Which operating-system user the server runs as."""
+"""The operating-system user of the server."""
 
 import os
 import sys
@@ -11,12 +11,12 @@ if sys.platform != "win32":
     import pwd
 
 PREFERRED = ("remembrancer", "postgres", "nobody")
-"""Accounts root steps down to, best first: one of our own, Postgres' own, one that always is."""
+"""Accounts for a server that root starts, in order of preference."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """An unprivileged user to run the server as, since Postgres refuses to be root."""
+    """An unprivileged user for the server, since Postgres refuses to run as root."""
 
     name: str
     uid: int
@@ -24,9 +24,9 @@ class Account:
 
 
 def server_account(cluster: Path) -> Account | None:
-    """The user the server of this cluster must run as; None means the present one.
+    """Return the user for the server of this cluster; None means the current one.
 
-    Raises ``DatabaseSetupError`` when the cluster belongs to somebody who could not be meant.
+    Raises ``DatabaseSetupError`` if the cluster belongs to another user.
     """
     if sys.platform == "win32":
         return None
@@ -42,13 +42,12 @@ def _below_root(cluster: Path, owner: int | None) -> Account:
     accounts = _unprivileged()
     if not accounts:
         raise DatabaseSetupError(
-            "Postgres does not run as root, and none of the users it could run as exists: "
-            f"{', '.join(PREFERRED)}. Create one (useradd --system remembrancer), or run as an "
-            "ordinary user."
+            f"Postgres does not run as root, and no user {', '.join(PREFERRED)} exists. "
+            "Create one (useradd --system remembrancer), or run as an ordinary user."
         )
     if owner is None:
         return accounts[0]
-    # a user that appeared since (say, with a postgresql package) must not orphan the cluster
+    # a new user, such as that of a postgresql package, must not orphan the cluster
     for account in accounts:
         if account.uid == owner:
             return account
@@ -57,12 +56,12 @@ def _below_root(cluster: Path, owner: int | None) -> Account:
 
 def _unprivileged() -> list[Account]:
     entries = {entry.pw_name: entry for entry in pwd.getpwall()}
-    found = (entries[name] for name in PREFERRED if name in entries)
-    return [Account(e.pw_name, e.pw_uid, e.pw_gid) for e in found if e.pw_uid != 0]
+    preferred = (entries[name] for name in PREFERRED if name in entries)
+    return [Account(e.pw_name, e.pw_uid, e.pw_gid) for e in preferred if e.pw_uid != 0]
 
 
 def user_name(uid: int | None = None) -> str:
-    """Name of a user, of the present one by default; its number where it has no name."""
+    """Return the name of a user, by default the current one, or else its number."""
     if sys.platform == "win32":
         return os.environ.get("USERNAME", "this user")
     uid = os.geteuid() if uid is None else uid

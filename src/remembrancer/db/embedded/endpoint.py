@@ -1,4 +1,4 @@
-"""Where the server listens: a private unix socket, or loopback TCP on Windows."""
+"""The address of the server: a private unix socket, or loopback TCP on Windows."""
 
 import os
 import secrets
@@ -12,24 +12,24 @@ from urllib.parse import quote
 
 from remembrancer.db.embedded.account import Account
 
-# not $TMPDIR, whose length may break the 107 bytes of a socket path, and not $XDG_RUNTIME_DIR,
-# which goes when the user logs out and is closed to the user that root steps down to
-SOCKET_PARENT = Path("/tmp")  # noqa: S108 - mkdtemp makes a directory nobody else can enter
+# not $TMPDIR, which may exceed the 107 bytes of a socket path, and not $XDG_RUNTIME_DIR, which is
+# removed at log-out and closed to the server's account
+SOCKET_PARENT = Path("/tmp")  # noqa: S108 - nobody else can enter the directory of mkdtemp
 SOCKET_PREFIX = "remembrancer-"
 SUPERUSER = "postgres"
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An address for the server to listen at."""
+    """An address of the server."""
 
     host: str
-    """Socket directory, or the address on Windows."""
+    """The socket directory, or the address on Windows."""
     port: int
     password: str | None = None
 
     def options(self) -> dict[str, str]:
-        """The server settings that make it listen here and nowhere else."""
+        """Return the server settings for this address only."""
         if self.password is not None:
             return {"listen_addresses": self.host, "port": str(self.port)}
         return {
@@ -40,7 +40,7 @@ class Endpoint:
         }
 
     def url(self, database: str) -> str:
-        """A libpq URL; the port is spelled out because PGPORT may be set."""
+        """Return a libpq URL, with the port because PGPORT may be set."""
         if self.password is not None:
             login = f"{SUPERUSER}:{quote(self.password)}"
             return f"postgresql://{login}@{self.host}:{self.port}/{database}"
@@ -53,16 +53,16 @@ class Endpoint:
 
 
 def auth_arguments(data_dir: Path) -> list[str]:
-    """How initdb is to let people in."""
+    """Return the authentication arguments of initdb."""
     if sys.platform == "win32":
         return ["--auth=scram-sha-256", f"--pwfile={_password_file(data_dir)}"]
-    # the 0700 socket directory is the lock on the door: whoever gets in owns the data files or is
-    # root, and root, for whom "peer" would need a mapping, must get in
+    # the 0700 socket directory protects the server: only the owner of the data files and root can
+    # enter, and "peer" would need a mapping for root
     return ["--auth-local=trust", "--auth-host=reject"]
 
 
 def open_endpoint(data_dir: Path, account: Account | None) -> Endpoint:
-    """A fresh address that the account, or the present user, can listen at."""
+    """Return a new address for a server of the account, or of the current user."""
     if sys.platform == "win32":
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]
@@ -74,12 +74,12 @@ def open_endpoint(data_dir: Path, account: Account | None) -> Endpoint:
 
 
 def is_ours(host: str) -> bool:
-    """Whether an address looks like one that ``open_endpoint`` gave out."""
+    """Return whether an address looks like one from ``open_endpoint``."""
     return Path(host).parent == SOCKET_PARENT and Path(host).name.startswith(SOCKET_PREFIX)
 
 
 def clear_left_behind(host: str) -> None:
-    """Remove the socket directory of a process that was killed."""
+    """Remove the socket directory of a killed process."""
     if is_ours(host):
         shutil.rmtree(host, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""One process per data directory."""
+"""A lock for one process per data directory."""
 
 import os
 import sys
@@ -14,23 +14,22 @@ else:
 
 
 class DirectoryTaken(DatabaseSetupError):
-    """Another process holds the directory; ``line`` is what it noted for others."""
+    """Another process has the lock; ``line`` is its note for others."""
 
     def __init__(self, directory: Path, holder: str, line: str) -> None:
         who = f"process {holder}" if holder else "another process"
         super().__init__(
             f"The data directory {directory} is in use by {who}, and its database cannot be "
-            "shared. Talk to that server at its URL instead of starting a second one, stop it "
+            "shared. Use that server at its URL, stop it "
             "first, or choose another data directory."
         )
         self.line = line
 
 
 class DirectoryLock:
-    """An exclusive lock that ends with the process, however it ends.
+    """An exclusive lock that ends with the process, also after a crash.
 
-    The file keeps a note of its holder: the pid, and one line the holder may leave for
-    whoever comes next.
+    The file has the pid of the holder and one line for the next holder.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -42,24 +41,24 @@ class DirectoryLock:
             os.close(self._fd)
             raise DirectoryTaken(directory, holder, line) from None
         self.left_behind = _read(self._fd)[1]
-        """The line of the last holder, empty if it left none or went in order."""
+        """The line of the last holder; empty after an orderly release."""
         self.leave("")
 
     def leave(self, line: str) -> None:
-        """Note who we are and what to leave to the next holder, should we die."""
+        """Write the pid, and a line for the next holder after a crash."""
         os.ftruncate(self._fd, 0)
         os.lseek(self._fd, 0, os.SEEK_SET)
         os.write(self._fd, f"{os.getpid()}\n{line}\n".encode())
 
     def release(self) -> None:
-        """Let the next process in. The file stays, since removing it would race with them."""
+        """Release the lock. The file stays, since its removal would race with the next holder."""
         os.ftruncate(self._fd, 0)
         _unlock(self._fd)
         os.close(self._fd)
 
 
 def _read(fd: int) -> tuple[str, str]:
-    with suppress(OSError):  # Windows locks the bytes against reading, too
+    with suppress(OSError):  # Windows also locks the bytes for readers
         os.lseek(fd, 0, os.SEEK_SET)
         lines = os.read(fd, 4096).decode(errors="replace").splitlines()
         return (*lines, "", "")[0], (*lines, "", "")[1]
@@ -67,20 +66,20 @@ def _read(fd: int) -> tuple[str, str]:
 
 
 def _open(path: Path) -> int:
-    # never through a link: root may be working in a directory that somebody else can write
+    # never through a link: another user may write to the directory that root works in
     return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
 
 
 def _lock(fd: int) -> None:
     if sys.platform == "win32":
-        os.lseek(fd, 1 << 20, os.SEEK_SET)  # beyond the note, which stays readable
+        os.lseek(fd, 1 << 20, os.SEEK_SET)  # after the note, which stays readable
         msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
     else:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _unlock(fd: int) -> None:
-    # said aloud, since a forked child keeps a copy of the descriptor
+    # explicit, since a forked child has a copy of the descriptor
     if sys.platform == "win32":
         os.lseek(fd, 1 << 20, os.SEEK_SET)
         msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)

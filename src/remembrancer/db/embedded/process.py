@@ -1,4 +1,4 @@
-"""Running Postgres' programs: as the right user, never outliving us, their output bounded."""
+"""Run Postgres' programs as the server's user, ended with this process, with bounded output."""
 
 import os
 import signal
@@ -15,12 +15,12 @@ from remembrancer.db.embedded.account import Account
 from remembrancer.errors import DatabaseSetupError
 
 LOG_LIMIT = 1 << 20
-"""Bytes after which the log moves to ``postgres.log.1``, replacing the one before."""
+"""Bytes after which the log moves to ``postgres.log.1`` and replaces it."""
 
 
 def run(command: list[str], account: Account | None, cwd: Path) -> None:
-    """Run a program to its end; ``DatabaseSetupError`` with its output if it fails."""
-    done = subprocess.run(  # noqa: S603 - the command is ours
+    """Run a program; raise ``DatabaseSetupError`` with its output if it fails."""
+    process = subprocess.run(  # noqa: S603 - a fixed command
         _as_account(command, account),
         cwd=cwd,
         env=_environment(),
@@ -30,22 +30,22 @@ def run(command: list[str], account: Account | None, cwd: Path) -> None:
         start_new_session=True,
         check=False,
     )
-    if done.returncode != 0:
-        said = done.stdout.decode(errors="replace").strip()
-        raise DatabaseSetupError(f"{Path(command[0]).name} failed in {cwd}:\n{said}")
+    if process.returncode != 0:
+        output = process.stdout.decode(errors="replace").strip()
+        raise DatabaseSetupError(f"{Path(command[0]).name} failed in {cwd}:\n{output}")
 
 
 class ServerLog:
-    """The server's log: two files of bounded size, and the last lines at hand."""
+    """The server's log: two files of bounded size, and the last lines in memory."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._recent: deque[bytes] = deque(maxlen=20)
 
     def write(self, line: bytes) -> None:
-        """Append a line, if the disk lets us."""
+        """Append a line; ignore disk errors."""
         self._recent.append(line)
-        # the server blocks when nobody reads its output, so no error may end the reading
+        # the server blocks without a reader of its output, so no error may stop the reader
         with suppress(OSError):
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
             with os.fdopen(os.open(self._path, flags, 0o600), "ab") as file:
@@ -55,12 +55,12 @@ class ServerLog:
                 self._path.replace(self._path.with_name(f"{self._path.name}.1"))
 
     def tail(self) -> str:
-        """The last lines of this run."""
+        """Return the last lines of this run."""
         return b"".join(self._recent).decode(errors="replace").strip()
 
 
 class ServerProcess:
-    """A running server, and the thread that started it and reads its log."""
+    """A running server, with the thread that starts it and reads its log."""
 
     def __init__(
         self, command: list[str], account: Account | None, cwd: Path, log: ServerLog
@@ -72,10 +72,10 @@ class ServerProcess:
         self._popen: subprocess.Popen[bytes] | None = None
         self._failure: OSError | None = None
         self._forked = threading.Event()
-        # the parent-death signal comes when the *thread* that forked ends, so it may not be the
-        # caller's; daemonic, since the interpreter joins other threads before it calls atexit
-        self._keeper = threading.Thread(target=self._keep, name="postgres-keeper", daemon=True)
-        self._keeper.start()
+        # the parent-death signal comes when the forking *thread* ends, so it is not the caller's;
+        # daemonic, since the interpreter joins other threads before it calls atexit
+        self._thread = threading.Thread(target=self._run, name="postgres-keeper", daemon=True)
+        self._thread.start()
         self._forked.wait()
         if self._failure:
             raise self._failure
@@ -87,11 +87,11 @@ class ServerProcess:
         return self._popen.pid
 
     def stop(self) -> None:
-        """Stop in order, and ever less politely; the WAL keeps what was committed."""
+        """Stop the server, with stronger signals over time; the WAL has all commits."""
         assert self._popen
         for mode, times in (("INT", 60), ("QUIT", 10)):
             for _ in range(times):
-                # Again and again: one that comes as the program is just being loaded is lost.
+                # Repeated, since a signal is lost while the program is loading.
                 self._signal(mode)
                 if self.ends_within(1.0):
                     return
@@ -99,25 +99,25 @@ class ServerProcess:
         self.ends_within(5.0)
 
     def ends_within(self, seconds: float) -> bool:
-        """Wait for the server's end; whether it came in that time."""
+        """Return whether the server ends within a time."""
         assert self._popen
         try:
             self._popen.wait(seconds)
         except subprocess.TimeoutExpired:
             return False
-        self._keeper.join(1.0)  # for the rest of the log
+        self._thread.join(1.0)  # for the rest of the log
         return True
 
-    def _keep(self) -> None:
+    def _run(self) -> None:
         try:
-            self._popen = subprocess.Popen(  # noqa: S603 - the command is ours
+            self._popen = subprocess.Popen(  # noqa: S603 - a fixed command
                 _as_account(self._command, self._account),
                 cwd=self._cwd,
                 env=_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C in the terminal is for us, who then stop it
+                start_new_session=True,  # Ctrl-C is for this process, which stops the server
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
         except OSError as error:
@@ -147,6 +147,6 @@ def _as_account(command: list[str], account: Account | None) -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    # PGPORT, PGDATA and their like are meant for other servers; TZ spares initdb a long search
+    # PGPORT, PGDATA and others are for other servers; TZ saves initdb a long search
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     return inherited | {"LC_ALL": "C", "TZ": "UTC"}

@@ -1,4 +1,4 @@
-"""The embedded server's life, from the first start to the last stop."""
+"""Start and stop the embedded server."""
 
 import atexit
 import logging
@@ -39,8 +39,8 @@ SETTINGS = {
     "max_wal_size": "1GB",
     "jit": "off",
     "timezone": "UTC",
-    # the log goes to our pipe, and never says what people wrote: no statements, no parameters,
-    # and (terse) no DETAIL, which quotes the values of a violated constraint
+    # the log goes to our pipe, without texts of users: no statements, no parameters, and (terse) no
+    # DETAIL, which quotes the values of a violated constraint
     "logging_collector": "off",
     "log_destination": "stderr",
     "log_timezone": "UTC",
@@ -53,24 +53,24 @@ SETTINGS = {
     "log_parameter_max_length_on_error": "0",
 }
 
-# the text of an ERROR may quote a value as well; the client gets it, the log does not. Set for
-# sessions only, so that the checkpointer can still say that the disk is full
+# the text of an ERROR may quote a value; the client gets it, the log does not. For sessions only,
+# so that the checkpointer can still report a full disk
 QUIET_SESSIONS = "ALTER ROLE ALL SET log_min_messages = 'log'"
 
-PASSING = ("pre-existing shared memory block", 'lock file "postmaster.pid" already exists')
-"""Complaints of a server that comes while the last one's processes are still going."""
+TEMPORARY = ("pre-existing shared memory block", 'lock file "postmaster.pid" already exists')
+"""Errors of a server that starts while processes of the last one still run."""
 
 
 class EmbeddedPostgres:
     """One Postgres server on one data directory, owned by this process or shared with its owner.
 
-    The cluster lives in ``data_dir/postgres``, the log (at most about 2 MB) in
-    ``data_dir/postgres.log``. The directory is locked while the server runs, the server stops
-    when the interpreter exits, and on Linux also when this process is killed. Run as root, the
-    server steps down to ``remembrancer``, ``postgres`` or ``nobody``, the first that exists.
+    The cluster is in ``data_dir/postgres``, the log (about 2 MB at most) in
+    ``data_dir/postgres.log``. The directory is locked while the server runs. The server stops
+    when the interpreter exits, on Linux also when this process is killed. If root starts it, it
+    runs as ``remembrancer``, ``postgres`` or ``nobody``, the first that exists.
 
-    ``shared_buffers`` is in Postgres' notation; ``start_timeout`` is in seconds and covers
-    crash recovery. All methods block; use ``asyncio.to_thread`` where that matters.
+    ``shared_buffers`` is in Postgres' notation; ``start_timeout`` is in seconds and includes
+    crash recovery. All methods block; use ``asyncio.to_thread`` in async code.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class EmbeddedPostgres:
         self._cluster = self._data_dir / "postgres"
         self._shared_buffers = shared_buffers
         self._start_timeout = start_timeout
-        self._turn = threading.RLock()
+        self._guard = threading.RLock()
         self._starter = 0
         self._url: str | None = None
         self._lock: DirectoryLock | None = None
@@ -88,14 +88,13 @@ class EmbeddedPostgres:
         self._process: ServerProcess | None = None
 
     def start(self) -> str:
-        """Start the server, making the database on the first run; returns its libpq URL.
+        """Start the server, unless it runs, and return its libpq URL.
 
-        Started already, it only returns the URL. Raises ``DatabaseSetupError`` when the
-        directory belongs to another user, when another process holds it whose server cannot
-        be shared, or when the server does not come up; the message then ends with the last
-        lines of its log.
+        The first start creates the database. Raises ``DatabaseSetupError`` if the directory
+        belongs to another user, if another process uses it without a server to share, or if the
+        server does not start; the message then ends with the last lines of its log.
         """
-        with self._turn:
+        with self._guard:
             if self._url is None:
                 self._starter = os.getpid()
                 atexit.register(self.stop)
@@ -104,14 +103,14 @@ class EmbeddedPostgres:
                 except BaseException as error:
                     self.stop()
                     if isinstance(error, OSError | psycopg.Error):
-                        raise self._explained(error) from error
+                        raise self._start_error(error) from error
                     raise
             return self._url
 
     def stop(self) -> None:
-        """Stop the server in order and wait for it; does nothing when it is not running."""
-        with self._turn:
-            if self._starter != os.getpid():  # a forked child's exit must not stop our server
+        """Stop the server and wait for its end; do nothing if it is not running."""
+        with self._guard:
+            if self._starter != os.getpid():  # the exit of a forked child must not stop the server
                 return
             if self._process:
                 self._process.stop()
@@ -140,11 +139,11 @@ class EmbeddedPostgres:
     def _start(self, deadline: float) -> str:
         began = time.monotonic()
         self._data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        held = lock_or_share(self._data_dir, DATABASE)
-        if isinstance(held, str):
+        lock = lock_or_share(self._data_dir, DATABASE)
+        if isinstance(lock, str):
             logger.info("sharing the running server")
-            return held
-        self._lock = held
+            return lock
+        self._lock = lock
         clear_left_behind(self._lock.left_behind)
         account = server_account(self._cluster)
         binaries = binaries_for(account)
@@ -159,29 +158,29 @@ class EmbeddedPostgres:
         return url
 
     def _try_launch(self, binaries: Path, account: Account | None, deadline: float) -> bool:
-        """Start the server; False if the last one's processes are still in its way."""
+        """Start the server; return False if processes of the last one block it."""
         clear_leftover(self._cluster, binaries, deadline)
         log = ServerLog(self._data_dir / "postgres.log")
         command = self._command(binaries, account)
         self._process = ServerProcess(command, account, self._cluster, log)
         if self._becomes_ready(self._process, log, deadline):
             return True
-        said = log.tail()
-        if time.monotonic() < deadline and any(reason in said for reason in PASSING):
+        output = log.tail()
+        if time.monotonic() < deadline and any(reason in output for reason in TEMPORARY):
             return False
-        raise DatabaseSetupError(f"Postgres did not start on {self._cluster}:\n{said}")
+        raise DatabaseSetupError(f"Postgres did not start on {self._cluster}:\n{output}")
 
     def _becomes_ready(self, process: ServerProcess, log: ServerLog, deadline: float) -> bool:
-        """Wait until the server takes connections; False if it ends instead."""
+        """Wait until the server accepts connections; return False if it ends instead."""
         while not process.ends_within(0.01):
-            # the same sign pg_ctl waits for: it needs no connections that recovery would refuse
-            says = read_postmaster(self._cluster)
-            if says and (says.pid, says.status) == (process.pid, "ready"):
+            # the same status that pg_ctl waits for: recovery would refuse connections
+            postmaster = read_postmaster(self._cluster)
+            if postmaster and (postmaster.pid, postmaster.status) == (process.pid, "ready"):
                 return True
             if time.monotonic() > deadline:
                 raise DatabaseSetupError(
                     f"Postgres was not ready on {self._cluster} after {self._start_timeout:g} s. "
-                    "If it is recovering from a crash, allow it more time with "
+                    "If it is recovering from a crash, raise "
                     f"REMEMBRANCER_DATABASE__START_TIMEOUT. Its log ends:\n{log.tail()}"
                 )
         return False
@@ -193,7 +192,7 @@ class EmbeddedPostgres:
         program = str(binaries / "bin" / "postgres")
         return [program, "-D", data_argument(self._cluster, account), *options]
 
-    def _explained(self, error: Exception) -> DatabaseSetupError:
+    def _start_error(self, error: Exception) -> DatabaseSetupError:
         advice = (
             " If another user made the directory, run as that user, choose another data "
             "directory, or hand it over with chown -R."
@@ -206,7 +205,7 @@ class EmbeddedPostgres:
 
 def _ensure_database(admin_url: str) -> None:
     with psycopg.connect(admin_url, autocommit=True, connect_timeout=30) as connection:
-        found = "SELECT FROM pg_database WHERE datname = %s"
-        if connection.execute(found, [DATABASE]).fetchone() is None:
+        exists = "SELECT FROM pg_database WHERE datname = %s"
+        if connection.execute(exists, [DATABASE]).fetchone() is None:
             connection.execute(QUIET_SESSIONS)
             connection.execute(f"CREATE DATABASE {DATABASE}")

@@ -1,4 +1,4 @@
-"""Use the server that another process runs on the same data directory."""
+"""Share the server of another process on the same data directory."""
 
 import time
 from pathlib import Path
@@ -9,14 +9,14 @@ from remembrancer.db.embedded.endpoint import Endpoint, is_ours
 from remembrancer.db.embedded.lock import DirectoryLock, DirectoryTaken
 
 PATIENCE = 10.0
-"""Seconds that a server which is just starting, or stopping, gets."""
+"""Seconds to wait for a starting or stopping server."""
 
 
 def lock_or_share(directory: Path, database: str) -> DirectoryLock | str:
-    """Lock the directory; or, where another process holds it, return its server's URL.
+    """Lock the directory, or return the URL of the server of the process that has the lock.
 
-    Only its owner stops that server. Raises ``DirectoryTaken`` when it cannot be used.
-    Windows keeps no socket whose address could be noted; there nothing is shared.
+    Only the owner stops that server. Raises ``DirectoryTaken`` if the server cannot be used. On
+    Windows there is no socket directory, and servers are not shared.
     """
     until = time.monotonic() + PATIENCE
     while True:
@@ -32,7 +32,7 @@ def lock_or_share(directory: Path, database: str) -> DirectoryLock | str:
 
 
 def _url(line: str, database: str) -> str | None:
-    # a socket directory that we did not make could belong to anybody
+    # another socket directory could belong to anybody
     return Endpoint(line, 5432).url(database) if is_ours(line) and Path(line).is_dir() else None
 
 
