@@ -15,7 +15,7 @@ from remembrancer.cli.player import Player
 from remembrancer.cli.reasons import reasons
 from remembrancer.cli.temporary_server import throwaway_server
 from remembrancer.recall.schemas import Hit
-from remembrancer.sample import Question, Sample, load
+from remembrancer.sample import Sample, SampleQuestion, load
 
 AMONG_FIRST = 3
 """A question that finds something finds it among this many hits."""
@@ -25,7 +25,7 @@ AMONG_FIRST = 3
 class Answered:
     """A question of the sample, the hit it is about, and whether all is as it must be."""
 
-    question: Question
+    question: SampleQuestion
     hit: Hit | None
     others: int
     as_expected: bool
@@ -58,7 +58,7 @@ def demo() -> None:
     screen.print(Text(f"All {len(answers)} answers are as they must be ({took}).", style="green"))
 
 
-def ask(player: Player, question: Question) -> Answered:
+def ask(player: Player, question: SampleQuestion) -> Answered:
     """Ask a question as its person, and judge the answer."""
     # Whoever must not be told something must not find it at the end of a long list either.
     hits = player.recall(question, limit=100 if question.never else AMONG_FIRST)

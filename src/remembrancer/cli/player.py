@@ -9,8 +9,8 @@ from pydantic import BaseModel
 from remembrancer.cli.temporary_server import Server
 from remembrancer.errors import Unavailable
 from remembrancer.recall.schemas import Hit, RecallAnswer
-from remembrancer.sample import Question, Sample
-from remembrancer.sample.data import Person, Statement, Talk
+from remembrancer.sample import Sample, SampleQuestion
+from remembrancer.sample.data import SampleConversation, SampleMemory, SamplePerson
 
 
 class Player:
@@ -49,7 +49,7 @@ class Player:
         for statement in sample.memories:
             self._remember(statement)
 
-    def recall(self, question: Question, limit: int) -> list[Hit]:
+    def recall(self, question: SampleQuestion, limit: int) -> list[Hit]:
         """Ask a question as its person, through its agent."""
         body = {
             "user_id": self._people[question.person],
@@ -59,13 +59,13 @@ class Player:
         }
         return RecallAnswer.model_validate(self._post("/api/memory/recall", body)).hits
 
-    def _meet(self, person: Person) -> str:
-        user = self._post("/api/users/resolve", _body(person.first_met))
+    def _meet(self, person: SamplePerson) -> str:
+        user = self._post("/api/users/resolve", _body(person.resolve_request))
         for link in person.links[1:]:
             self._post(f"/api/users/{user['id']}/links", _body(link))
         return str(user["id"])
 
-    def _talk(self, talk: Talk) -> None:
+    def _talk(self, talk: SampleConversation) -> None:
         opened = self._post(
             "/api/conversations",
             {
@@ -80,7 +80,7 @@ class Player:
         body = {"user_id": self._people[talk.person], "messages": messages}
         self._post(f"/api/conversations/{opened['id']}/messages", body)
 
-    def _remember(self, statement: Statement) -> None:
+    def _remember(self, statement: SampleMemory) -> None:
         whom = {
             "user_id": self._people[statement.person] if statement.person else None,
             "agent_id": self._agents[statement.agent] if statement.agent else None,

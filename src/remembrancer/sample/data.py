@@ -1,4 +1,4 @@
-"""The sample as written in ``sample.json``, in the words of the services."""
+"""Models of ``sample.json``, and the service requests made from them."""
 
 from importlib.resources import files
 from uuid import UUID
@@ -14,12 +14,12 @@ from remembrancer.users.schemas import PlatformLink, ResolveUser
 class _Entry(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
-    def _rest(self, *names: str) -> dict[str, object]:
+    def _fields_except(self, *names: str) -> dict[str, object]:
         return self.model_dump(exclude=set(names), exclude_unset=True)
 
 
-class Person(_Entry):
-    """Somebody, and where they speak from; the first link is how they are first met."""
+class SamplePerson(_Entry):
+    """A person with platform links; the first link creates the user."""
 
     key: str
     display_name: str
@@ -27,25 +27,25 @@ class Person(_Entry):
     links: list[PlatformLink]
 
     @property
-    def first_met(self) -> ResolveUser:
-        """Return them as their first platform names them."""
+    def resolve_request(self) -> ResolveUser:
+        """The request that creates the user."""
         return ResolveUser(
             **self.links[0].model_dump(), display_name=self.display_name, time_zone=self.time_zone
         )
 
 
-class Assistant(_Entry):
-    """An agent, under the key that the rest of the sample uses."""
+class SampleAgent(_Entry):
+    """An agent, under a key for the rest of the sample."""
 
     key: str
 
     @property
     def agent(self) -> AgentCreate:
-        """Return the agent to create."""
-        return AgentCreate.model_validate(self._rest("key"))
+        """The request that creates the agent."""
+        return AgentCreate.model_validate(self._fields_except("key"))
 
 
-class Talk(_Entry):
+class SampleConversation(_Entry):
     """A conversation of one person with one agent."""
 
     key: str
@@ -56,7 +56,7 @@ class Talk(_Entry):
     messages: list[MessageCreate]
 
     def conversation(self, agent_id: UUID) -> ConversationCreate:
-        """Return the conversation to open with its agent."""
+        """Return the request that opens the conversation."""
         return ConversationCreate(
             agent_id=agent_id,
             title=self.title,
@@ -65,44 +65,44 @@ class Talk(_Entry):
         )
 
 
-class Statement(_Entry):
-    """A memory; of nobody in particular where no person is named."""
+class SampleMemory(_Entry):
+    """A memory; shared if it names no person."""
 
     person: str | None
     agent: str | None
 
     @property
     def memory(self) -> MemoryCreate:
-        """Return the statement to remember."""
+        """The request that stores the memory."""
         return MemoryCreate.model_validate(
-            {**self._rest("person", "agent"), "shared": self.person is None}
+            {**self._fields_except("person", "agent"), "shared": self.person is None}
         )
 
 
-class Question(_Entry):
-    """A question, and what its answer must or must never hold."""
+class SampleQuestion(_Entry):
+    """A query, with expected and forbidden texts of its hits."""
 
     person: str
     agent: str
     query: str
     finds: str | None = None
-    """A part of what must be among the first three hits."""
+    """A text that one of the first three hits must contain."""
     never: list[str] = []
-    """What no hit may hold, however many are asked for."""
+    """Texts that no hit may contain, at any limit."""
     because: str
 
 
 class Sample(BaseModel):
-    """Everything in the sample."""
+    """The whole sample."""
 
-    people: list[Person]
-    agents: list[Assistant]
-    conversations: list[Talk]
-    memories: list[Statement]
-    questions: list[Question]
+    people: list[SamplePerson]
+    agents: list[SampleAgent]
+    conversations: list[SampleConversation]
+    memories: list[SampleMemory]
+    questions: list[SampleQuestion]
 
 
 def load() -> Sample:
     """Return the sample."""
-    written = (files("remembrancer.sample") / "sample.json").read_text(encoding="utf-8")
-    return Sample.model_validate_json(written)
+    content = (files("remembrancer.sample") / "sample.json").read_text(encoding="utf-8")
+    return Sample.model_validate_json(content)

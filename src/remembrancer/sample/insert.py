@@ -1,68 +1,72 @@
-"""Put the sample into a store."""
+"""Store the sample."""
 
 from uuid import UUID
 
 from remembrancer.app import Remembrancer, as_actor
-from remembrancer.sample.data import Person, Sample, Statement, Talk, load
+from remembrancer.sample.data import Sample, SampleConversation, SampleMemory, SamplePerson, load
 from remembrancer.statistics import counts
 
-STAFF = as_actor(entry_point="sample")
+ACTOR = as_actor(entry_point="sample")
 
 
-async def fill(memory: Remembrancer) -> bool:
-    """Put the sample into an empty store, or finish doing so; return whether it was needed.
+async def fill(app: Remembrancer) -> bool:
+    """Store the sample in an empty store; return whether anything was missing.
 
-    Every step can be repeated, so a start that was interrupted here is made good by the
-    next one. A store that knows anybody else is left alone.
+    Every step can be repeated, so the next start completes an interrupted one. A store with
+    other users is not changed.
     """
     sample = load()
-    if not await _wanted(memory, sample):
+    if not await _is_needed(app, sample):
         return False
-    people = {person.key: await _meet(memory, person) for person in sample.people}
-    agents = await _make_agents(memory, sample)
-    for statement in sample.memories:
-        await _remember(memory, statement, people, agents)
-    for talk in sample.conversations:
-        await _talk(memory, talk, people[talk.person], agents[talk.agent])
+    people = {person.key: await _create_user(app, person) for person in sample.people}
+    agents = await _create_agents(app, sample)
+    for sample_memory in sample.memories:
+        await _remember(app, sample_memory, people, agents)
+    for conversation in sample.conversations:
+        await _store_conversation(
+            app, conversation, people[conversation.person], agents[conversation.agent]
+        )
     return True
 
 
-async def _wanted(memory: Remembrancer, sample: Sample) -> bool:
-    held = await counts(memory.database)
-    ours = [person.links[0] for person in sample.people]
-    users = (await memory.users.list(STAFF, limit=len(ours) + 1)).items
-    strangers = [user for user in users if not any(o in user.platform_links for o in ours)]
-    # the conversations come last, and what was said does not go away
-    return not strangers and held.messages < sum(len(t.messages) for t in sample.conversations)
+async def _is_needed(app: Remembrancer, sample: Sample) -> bool:
+    stored = await counts(app.database)
+    links = [person.links[0] for person in sample.people]
+    users = (await app.users.list(ACTOR, limit=len(links) + 1)).items
+    others = [user for user in users if not any(link in user.platform_links for link in links)]
+    # the conversations come last, and nothing deletes their messages
+    return not others and stored.messages < sum(len(c.messages) for c in sample.conversations)
 
 
-async def _meet(memory: Remembrancer, person: Person) -> UUID:
-    user = await memory.users.resolve(STAFF, person.first_met)
+async def _create_user(app: Remembrancer, person: SamplePerson) -> UUID:
+    user = await app.users.resolve(ACTOR, person.resolve_request)
     for link in person.links[1:]:
-        await memory.users.link(STAFF, user.id, link)
+        await app.users.link(ACTOR, user.id, link)
     return user.id
 
 
-async def _make_agents(memory: Remembrancer, sample: Sample) -> dict[str, UUID]:
-    made = {agent.name: agent for agent in (await memory.agents.list(STAFF)).items}
-    for wanted in sample.agents:
-        if wanted.agent.name not in made:
-            made[wanted.agent.name] = await memory.agents.create(STAFF, wanted.agent)
-    return {wanted.key: made[wanted.agent.name].id for wanted in sample.agents}
+async def _create_agents(app: Remembrancer, sample: Sample) -> dict[str, UUID]:
+    agents = {agent.name: agent for agent in (await app.agents.list(ACTOR)).items}
+    for sample_agent in sample.agents:
+        if sample_agent.agent.name not in agents:
+            agents[sample_agent.agent.name] = await app.agents.create(ACTOR, sample_agent.agent)
+    return {s.key: agents[s.agent.name].id for s in sample.agents}
 
 
-async def _talk(memory: Remembrancer, talk: Talk, user_id: UUID, agent_id: UUID) -> None:
-    actor = STAFF.acting_for(user_id, agent_id)
-    opened = await memory.conversations.open(actor, talk.conversation(agent_id))
+async def _store_conversation(
+    app: Remembrancer, conversation: SampleConversation, user_id: UUID, agent_id: UUID
+) -> None:
+    actor = ACTOR.acting_for(user_id, agent_id)
+    opened = await app.conversations.open(actor, conversation.conversation(agent_id))
     if not opened.message_count:
-        await memory.conversations.append(actor, opened.id, talk.messages)
+        await app.conversations.append(actor, opened.id, conversation.messages)
 
 
 async def _remember(
-    memory: Remembrancer, statement: Statement, people: dict[str, UUID], agents: dict[str, UUID]
+    app: Remembrancer, sample_memory: SampleMemory, people: dict[str, UUID], agents: dict[str, UUID]
 ) -> None:
-    user_id = people[statement.person] if statement.person else None
-    agent_id = agents[statement.agent] if statement.agent else None
-    await memory.memories.remember(
-        STAFF.acting_for(user_id, agent_id), statement.memory, source="sample"
+    user_id = people[sample_memory.person] if sample_memory.person else None
+    agent_id = agents[sample_memory.agent] if sample_memory.agent else None
+    await app.memories.remember(
+        ACTOR.acting_for(user_id, agent_id), sample_memory.memory, source="sample"
     )
