@@ -1,4 +1,4 @@
-"""What the benchmark programs share: a store to measure, percentiles, tables, result files."""
+"""Shared parts of the benchmarks: stores, percentiles, tables and result files."""
 
 import json
 import platform
@@ -27,7 +27,7 @@ console = Console()
 
 DATABASE_URL_HELP = (
     "A scratch Postgres 16+ with pgvector to measure on. It is written to. "
-    "Without it, an embedded one in a temporary directory."
+    "Without it, an embedded row in a temporary directory."
 )
 
 
@@ -38,39 +38,39 @@ async def store(
     wrap: Callable[[Embedder], Embedder] = lambda embedder: embedder,
     settings: Settings | None = None,
 ) -> AsyncIterator[Remembrancer]:
-    """Open a store as ``Remembrancer.open`` does, with the embedder wrapped."""
+    """Open a store like ``Remembrancer.open``, with ``wrap`` around the embedder."""
     async with AsyncExitStack() as stack:
         scratch = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
-        chosen = (settings or Settings()).model_copy(
+        settings_used = (settings or Settings()).model_copy(
             update={
-                # Thousands of memories a user are what is measured.
+                # The benchmarks need thousands of memories per user.
                 "budget": BudgetSettings(tokens=0),
                 "data_dir": Path(scratch),
                 "database_url": SecretStr(database_url) if database_url else None,
             }
         )
-        url = await stack.enter_async_context(database_server(chosen))
+        url = await stack.enter_async_context(database_server(settings_used))
         migrate(driver_url(url))
-        embedder = wrap(create_embedder(chosen.embedding))
+        embedder = wrap(create_embedder(settings_used.embedding))
         stack.push_async_callback(embedder.close)
-        database = Database(url, pool_size=chosen.database.pool_size)
+        database = Database(url, pool_size=settings_used.database.pool_size)
         stack.push_async_callback(database.close)
         await claim_store(database, embedder)
-        yield Remembrancer(chosen, database, embedder)
+        yield Remembrancer(settings_used, database, embedder)
 
 
 def mean(values: Sequence[float]) -> float:
-    """Return the mean, 0 for nothing."""
+    """Return the mean, or 0 without values."""
     return sum(values) / len(values) if values else 0.0
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the value below which ``share`` (0-1) of the values lie."""
+    """Return the value at a share (0 to 1) of the sorted values."""
     return sorted(values)[min(int(len(values) * share), len(values) - 1)]
 
 
 def progress() -> Progress:
-    """Return a progress bar that leaves nothing behind."""
+    """Return a progress bar that disappears at the end."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -84,9 +84,9 @@ def progress() -> Progress:
 def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Print a table; the first column is text, the others numbers."""
     table = Table(title=title, title_justify="left")
-    for place, column in enumerate(columns):
+    for number, column in enumerate(columns):
         table.add_column(
-            column, justify="right" if place else "left", no_wrap=bool(place), overflow="fold"
+            column, justify="right" if number else "left", no_wrap=bool(number), overflow="fold"
         )
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
@@ -98,15 +98,15 @@ def _cell(value: Any) -> str:
 
 
 def write(name: str, result: Mapping[str, Any]) -> Path:
-    """Write a result, with what it was measured on, and return the file."""
+    """Write a result with version and machine, and return the file."""
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"
-    about = {
+    context = {
         "version": __version__,
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "machine": platform.machine(),
     }
-    path.write_text(json.dumps({**about, **result}, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps({**context, **result}, indent=1) + "\n", encoding="utf-8")
     console.print(f"[dim]written to {path}[/dim]")
     return path

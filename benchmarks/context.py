@@ -1,8 +1,8 @@
-"""What a context costs: against a recall of the same question, and in rendering alone.
+"""The time of a context, compared with a recall of the same question, and of rendering alone.
 
-A user with thousands of items, of which a tenth are memories, in a conversation whose stable
-block is frozen. Recalls and contexts are asked in turn, so that both meet the same machine.
-Texts and vectors are made up, as in the latency benchmark. Compare within one run.
+A user has thousands of items, a tenth of them memories, in a conversation with a frozen stable
+block. Recalls and contexts alternate, to run under the same load. Texts and vectors are random, as
+in the latency benchmark. Compare figures within one run.
 """
 
 import asyncio
@@ -14,21 +14,21 @@ from typing import Annotated, Any
 import typer
 
 from benchmarks.common import DATABASE_URL_HELP, console, percentile, progress, show, store, write
-from benchmarks.latency import Bench, Switched, spread
+from benchmarks.latency import BenchmarkStore, SwitchableEmbedder, spread
 from benchmarks.words import Chat
 from remembrancer import ContextQuery, RecallQuery, as_actor
 from remembrancer.context.renderer import Renderer
 from remembrancer.context.template_files import Templates
 
 ALLOWED = 1.3
-"""How many times as long as a recall a context may take, at the 95th percentile."""
+"""Maximum ratio of context to recall time, at the 95th percentile."""
 MEMORIES = 2000
 LONGEST_RENDERING = 20.0
 """Milliseconds."""
 
 
 def rendering(repeat: int) -> dict[str, float]:
-    """Return how long it takes to make a block of ``MEMORIES`` lines, none left out."""
+    """Return the time to render a block of ``MEMORIES`` lines, without omissions."""
     renderer = Renderer(Templates())
     start = datetime(2026, 1, 1, tzinfo=UTC)
     rows = [
@@ -45,7 +45,7 @@ def rendering(repeat: int) -> dict[str, float]:
         )
         for n, line in enumerate(Chat(1).lines(MEMORIES))
     ]
-    # Processor time: nobody is waited for.
+    # Processor time, since nothing waits.
     from_rows, from_lines = [], []
     for _ in range(repeat):
         began = time.process_time()
@@ -54,7 +54,7 @@ def rendering(repeat: int) -> dict[str, float]:
         began = time.process_time()
         assert renderer.stable(entries, 0).count("[id:") == MEMORIES
         from_lines.append((time.process_time() - began) * 1e3)
-    both = [one + other for one, other in zip(from_rows, from_lines, strict=True)]
+    both = [sum(pair) for pair in zip(from_rows, from_lines, strict=True)]
     return {
         "lines_ms": percentile(from_rows, 0.5),
         "block_ms": percentile(from_lines, 0.5),
@@ -62,8 +62,8 @@ def rendering(repeat: int) -> dict[str, float]:
     }
 
 
-async def asking(bench: Bench, items: int) -> dict[str, Any]:
-    """Return how long recalls and contexts take for a user with ``items``."""
+async def measure_calls(bench: BenchmarkStore, items: int) -> dict[str, Any]:
+    """Return the times of recalls and contexts for a user with ``items``."""
     user, conversation = await bench.user("Asker")
     with progress() as bar:
         task = bar.add_task("filling", total=items)
@@ -87,49 +87,49 @@ async def asking(bench: Bench, items: int) -> dict[str, Any]:
             await call
             if n >= 5:
                 times[name].append((time.perf_counter() - began) * 1e3)
-    return {"first_ms": first, **{name: spread(found) for name, found in times.items()}}
+    return {"first_ms": first, **{name: spread(values) for name, values in times.items()}}
 
 
 async def measure(database_url: str | None, items: int, repeat: int, *, embed: bool) -> None:
     rendered = rendering(max(repeat // 5, 5))
-    async with store(database_url, wrap=Switched) as memory:
-        bench = Bench(memory, repeat)
-        asked = await asking(bench, items) if not embed else await _embedded(bench, items)
-    ratio = asked["context"]["p95"] / asked["recall"]["p95"]
+    async with store(database_url, wrap=SwitchableEmbedder) as memory:
+        bench = BenchmarkStore(memory, repeat)
+        calls = await measure_calls(bench, items) if not embed else await _embedded(bench, items)
+    ratio = calls["context"]["p95"] / calls["recall"]["p95"]
     show(
         f"{items:,} items, {repeat} questions",
         ["", "p50 ms", "p95 ms"],
         [
-            [name, asked[name]["p50"], asked[name]["p95"]]
+            [name, calls[name]["p50"], calls[name]["p95"]]
             for name in ("recall", "context", "no_conversation")
         ],
     )
     console.print(f"context / recall at p95: {ratio:.2f} (allowed {ALLOWED})")
-    console.print(f"the first context of the conversation: {asked['first_ms']:.1f} ms")
+    console.print(f"the first context of the conversation: {calls['first_ms']:.1f} ms")
     console.print(
         f"rendering {MEMORIES:,} memories: {rendered['all_ms']:.1f} ms, of them lines "
         f"{rendered['lines_ms']:.1f} (allowed {LONGEST_RENDERING:.0f})"
     )
-    write("context", {"items": items, "ratio_p95": ratio, **asked, "rendering": rendered})
+    write("context", {"items": items, "ratio_p95": ratio, **calls, "rendering": rendered})
 
 
-async def _embedded(bench: Bench, items: int) -> dict[str, Any]:
-    """Ask with the bundled model at work, as a server does."""
-    filled = bench.fill
+async def _embedded(bench: BenchmarkStore, items: int) -> dict[str, Any]:
+    """Measure with the bundled model, as in a server."""
+    original_fill = bench.fill
 
     async def fill(*arguments: Any) -> None:
-        await filled(*arguments)
+        await original_fill(*arguments)
         bench.embedder.real = True
 
     bench.fill = fill  # type: ignore[method-assign]
-    return await asking(bench, items)
+    return await measure_calls(bench, items)
 
 
 def main(
     items: Annotated[int, typer.Option(help="Items of the user who asks.")] = 5000,
     repeat: Annotated[int, typer.Option(help="Questions.")] = 100,
     embed: Annotated[bool, typer.Option(help="Embed questions with the bundled model.")] = False,
-    quick: Annotated[bool, typer.Option(help="A small run, to see that it works.")] = False,
+    quick: Annotated[bool, typer.Option(help="A small run, as a check.")] = False,
     database_url: Annotated[str | None, typer.Option(help=DATABASE_URL_HELP)] = None,
 ) -> None:
     """Measure contexts."""

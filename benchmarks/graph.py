@@ -1,9 +1,9 @@
-"""What recall takes when a popular memory has tens of thousands of associations.
+"""The time of recall with a popular memory of tens of thousands of associations.
 
-One shared memory that everybody's memories lead to, by every relation; and from it back to
-each of them, so that most of what a walk meets there is not the asker's to see. Each question
-finds it. The same questions are asked before there are associations, with them, and after they
-are gone. Texts and vectors are made up, as in the latency benchmark. Compare within one run.
+All users' memories lead to one shared memory by every relation, and it leads back to them, so the
+asker may not see most of its associations. Each question finds it. The same questions run before,
+with and after the associations. Texts and vectors are random, as in the latency benchmark. Compare
+figures within one run.
 """
 
 import asyncio
@@ -15,14 +15,14 @@ import typer
 from sqlalchemy import text
 
 from benchmarks.common import DATABASE_URL_HELP, console, percentile, progress, show, store, write
-from benchmarks.latency import Bench, Switched, spread
+from benchmarks.latency import BenchmarkStore, SwitchableEmbedder, spread
 from remembrancer import MemoryCreate, User, as_actor
 from remembrancer.ids import SHARED_OWNER
 
 POPULAR = "Zanzibar"
 """A word of every question, and of the popular memory alone."""
 BACK_SHARE = 0.1
-"""Of the associations, how many lead from the popular memory to others' memories."""
+"""Share of associations from the popular memory to memories of others."""
 
 # From the asker's memories and from those of all others to the popular one, by each relation in
 # turn until there are enough; then back to the others' memories.
@@ -30,10 +30,10 @@ _ASSOCIATE = text("""
     INSERT INTO associations (owner_id, memory_id, target_owner_id, target_id, relation, weight)
     SELECT m.owner_id, m.id, :hub_owner, CAST(:hub AS text), r.relation, random()
       FROM unnest(ARRAY['related_to', 'part_of', 'caused_by', 'result_of', 'updates',
-                        'contradicts']) WITH ORDINALITY AS r (relation, place)
+                        'contradicts']) WITH ORDINALITY AS r (relation, rank)
      CROSS JOIN memories AS m
      WHERE m.owner_id <> :hub_owner AND (m.owner_id = :asker) = :own
-     ORDER BY r.place, m.id
+     ORDER BY r.rank, m.id
      LIMIT :count
 """)
 _LEAD_BACK = text("""
@@ -46,36 +46,36 @@ _LEAD_BACK = text("""
 """)
 
 
-class Around:
-    """A store with one popular memory, and somebody who asks."""
+class PopularMemory:
+    """A store with one popular memory, and a user who asks."""
 
-    def __init__(self, bench: Bench, asker: User, hub: Any) -> None:
+    def __init__(self, bench: BenchmarkStore, asker: User, hub: Any) -> None:
         self.bench = bench
         self.asker = asker
         self.hub = hub
 
     async def associate(self, edges: int, own: int) -> int:
-        """Make ``edges`` associations around the popular memory, ``own`` of them the asker's."""
-        who = {"hub": self.hub, "hub_owner": SHARED_OWNER, "asker": self.asker.id}
+        """Create ``edges`` associations of the popular memory, ``own`` of them the asker's."""
+        request = {"hub": self.hub, "hub_owner": SHARED_OWNER, "asker": self.asker.id}
         back = round(edges * BACK_SHARE)
         async with self.bench.memory.database.system() as connection:
-            made = 0
-            for mine, count in ((True, own), (False, edges - own - back)):
-                made += (
-                    await connection.execute(_ASSOCIATE, {**who, "own": mine, "count": count})
+            created = 0
+            for is_own, count in ((True, own), (False, edges - own - back)):
+                created += (
+                    await connection.execute(_ASSOCIATE, {**request, "own": is_own, "count": count})
                 ).rowcount
-            made += (await connection.execute(_LEAD_BACK, {**who, "count": back})).rowcount
+            created += (await connection.execute(_LEAD_BACK, {**request, "count": back})).rowcount
         await self.bench.settle()
-        return made
+        return created
 
     async def forget_associations(self) -> None:
-        """Remove them all."""
+        """Delete all associations."""
         async with self.bench.memory.database.system() as connection:
             await connection.execute(text("DELETE FROM associations"))
         await self.bench.settle()
 
     async def ask(self, questions: Sequence[str]) -> dict[str, Any]:
-        """Return how long the questions take, and how many of them walked."""
+        """Return the times of the questions, and the share with a graph arm."""
         times, walked = [], 0
         for n, question in enumerate([*questions[:5], *questions]):
             began = time.perf_counter()
@@ -91,9 +91,9 @@ class Around:
 async def measure(
     own: int, others: int, people: int, edges: int, own_edges: int, repeat: int, url: str | None
 ) -> dict[str, Any]:
-    """Run it and return the result."""
-    async with store(url, wrap=Switched) as memory:
-        bench = Bench(memory, repeat)
+    """Run the benchmark and return the result."""
+    async with store(url, wrap=SwitchableEmbedder) as memory:
+        bench = BenchmarkStore(memory, repeat)
         with progress() as bar:
             task = bar.add_task("items", total=own + others)
             asker, conversation = await bench.user("asks")
@@ -102,9 +102,9 @@ async def measure(
                 user, opened = await bench.user(f"other {number}")
                 count = others // people
                 await bench.fill(user, opened, count, lambda n: bar.advance(task, n))
-        said = MemoryCreate(content=f"{POPULAR} is where all of it leads to.", shared=True)
-        hub = (await memory.memories.remember(as_actor(), said)).memory.id
-        around = Around(bench, asker, hub)
+        messages = MemoryCreate(content=f"{POPULAR} is where all of it leads to.", shared=True)
+        hub = (await memory.memories.remember(as_actor(), messages)).memory.id
+        popular = PopularMemory(bench, asker, hub)
         await bench.settle()
         questions = [f"{POPULAR} {bench.chat.question()}" for _ in range(repeat)]
         result: dict[str, Any] = {
@@ -113,13 +113,13 @@ async def measure(
             "all_items": bench.stored,
             "people": people,
             "repeat": repeat,
-            "plain": await around.ask(questions),
-            "edges": await around.associate(edges, own_edges),
+            "plain": await popular.ask(questions),
+            "edges": await popular.associate(edges, own_edges),
             "own_edges": own_edges,
         }
-        result["graph"] = await around.ask(questions)
-        await around.forget_associations()
-        result["plain_again"] = await around.ask(questions)
+        result["graph"] = await popular.ask(questions)
+        await popular.forget_associations()
+        result["plain_again"] = await popular.ask(questions)
     result["ratio_p95"] = result["graph"]["p95"] / result["plain"]["p95"]
     result["ratio_p50"] = result["graph"]["p50"] / result["plain"]["p50"]
     return result
@@ -129,7 +129,7 @@ def report(result: dict[str, Any]) -> None:
     """Print the result."""
     names = {"plain": "before", "graph": f"with {result['edges']:,}", "plain_again": "after"}
     show(
-        "Recall in milliseconds, by associations around one memory",
+        "Recall in milliseconds, by associations of one memory",
         ["associations", "p50", "p95", "executing", "walked"],
         [
             [
@@ -149,8 +149,8 @@ def report(result: dict[str, Any]) -> None:
 def main(
     own: Annotated[int, typer.Option(min=1, help="Items of the user who asks.")] = 5000,
     others: Annotated[int, typer.Option(min=1, help="Items of all others together.")] = 75_000,
-    people: Annotated[int, typer.Option(min=1, help="How many others.")] = 100,
-    edges: Annotated[int, typer.Option(min=1, help="Associations around one memory.")] = 50_000,
+    people: Annotated[int, typer.Option(min=1, help="Number of other users.")] = 100,
+    edges: Annotated[int, typer.Option(min=1, help="Associations of the popular memory.")] = 50_000,
     own_edges: Annotated[int, typer.Option(min=0, help="Of them, the asker's own.")] = 3000,
     repeat: Annotated[int, typer.Option(min=5, help="Questions.")] = 200,
     quick: Annotated[
@@ -158,7 +158,7 @@ def main(
     ] = False,
     database_url: Annotated[str | None, typer.Option(help=DATABASE_URL_HELP)] = None,
 ) -> None:
-    """Measure recall around a popular memory, before and after it is associated with much."""
+    """Measure recall of a popular memory with and without its associations."""
     if quick:
         own, others, people, edges, own_edges, repeat = 1000, 4000, 20, 2500, 500, 50
     result = asyncio.run(measure(own, others, people, edges, own_edges, repeat, database_url))

@@ -1,8 +1,8 @@
-"""How long recall and writing take, and what that depends on.
+"""The times of recall and writes, by the size of the store.
 
-Texts are made up from our own word list, drawn with Zipf's frequencies. The bulk gets random
-vectors, since how it was embedded does not matter here; where the table says "with embedding",
-the bundled model is at work. Compare figures within one run only.
+Texts are random words of a list, with Zipf's frequencies. Bulk data gets random vectors, since its
+embedding does not matter here; rows "with embedding" use the bundled model. Compare figures within
+one run only.
 """
 
 import asyncio
@@ -41,11 +41,11 @@ from remembrancer.embeddings.base import Vectors, normalised
 
 BATCH = 500
 MEMORY_SHARE = 0.1
-"""Of a user's items, how many are memories; the others are messages."""
+"""Share of memories among a user's items; the rest are messages."""
 
 
-class Switched:
-    """An embedder that gives random vectors at once, or those of the model within."""
+class SwitchableEmbedder:
+    """An embedder of random vectors, or of the inner model while ``real`` is set."""
 
     def __init__(self, inner: Embedder) -> None:
         self._inner = inner
@@ -71,8 +71,8 @@ class Switched:
         await self._inner.close()
 
 
-class Bench:
-    """A store being filled and measured."""
+class BenchmarkStore:
+    """Fills and measures a store."""
 
     def __init__(self, memory: Remembrancer, repeat: int) -> None:
         self.memory = memory
@@ -83,22 +83,22 @@ class Bench:
         self._run = uuid.uuid4().hex
 
     @property
-    def embedder(self) -> Switched:
-        """The embedder, to switch between random vectors and the model's."""
+    def embedder(self) -> SwitchableEmbedder:
+        """The embedder, to switch to the model and back."""
         embedder: Any = self.memory.embedder
         return embedder  # type: ignore[no-any-return]
 
     async def user(self, name: str) -> tuple[User, uuid.UUID]:
         """Return a new user with an open conversation."""
-        who = ResolveUser(
+        request = ResolveUser(
             platform="bench", platform_user_id=f"{self._run}/{name}", display_name=name
         )
-        user = await self.memory.users.resolve(as_actor(), who)
+        user = await self.memory.users.resolve(as_actor(), request)
         opened = await self.memory.conversations.open(as_actor(user), ConversationCreate())
         return user, opened.id
 
-    async def fill(self, user: User, conversation: uuid.UUID, items: int, tell: Any) -> None:
-        """Give a user ``items`` more, messages and memories."""
+    async def fill(self, user: User, conversation: uuid.UUID, items: int, advance: Any) -> None:
+        """Add ``items`` messages and memories of a user."""
         for start in range(0, items, BATCH):
             count = min(BATCH, items - start)
             memories = round(count * MEMORY_SHARE)
@@ -108,24 +108,26 @@ class Bench:
                     as_actor(user), [MemoryCreate(content=line) for line in lines[:memories]]
                 )
             await self.memory.conversations.append(
-                as_actor(user), conversation, [MessageCreate(content=x) for x in lines[memories:]]
+                as_actor(user),
+                conversation,
+                [MessageCreate(content=line) for line in lines[memories:]],
             )
             self.stored += count
-            tell(count)
+            advance(count)
 
     async def settle(self) -> None:
-        """Gather the planner's statistics, as autovacuum does about a minute after a bulk load."""
+        """Update the planner's statistics, as autovacuum does a minute after a bulk load."""
         url = self.memory.database.url.replace("+psycopg", "")
         with suppress(psycopg.errors.InsufficientPrivilege):
             async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
                 await connection.execute("VACUUM ANALYZE")
 
     async def recall_ms(self, user: User) -> list[float]:
-        """Return how long each of some recalls takes, with a new question each time."""
+        """Return the times of recalls, each with a new question."""
         return await self._timed(lambda: self.memory.recall(self.chat.question(), user=user))
 
     async def append_ms(self, user: User, conversation: uuid.UUID) -> list[float]:
-        """Return how long it takes to add a message, each time."""
+        """Return the times of appends of one message."""
         return await self._timed(
             lambda: self.memory.conversations.append(
                 as_actor(user), conversation, [MessageCreate(content=self.chat.line())]
@@ -133,7 +135,7 @@ class Bench:
         )
 
     async def remember_ms(self, user: User) -> list[float]:
-        """Return how long it takes to remember a statement, each time."""
+        """Return the times of one ``remember`` each."""
         return await self._timed(lambda: self.memory.remember(self.chat.line(), user=user))
 
     async def _timed(self, work: Callable[[], Awaitable[Any]]) -> list[float]:
@@ -147,7 +149,7 @@ class Bench:
         return times
 
     async def row(self, user: User, conversation: uuid.UUID, own: int) -> dict[str, Any]:
-        """Measure everything for one user at the present size of the store."""
+        """Measure all operations for one user at the current size of the store."""
         row: dict[str, Any] = {"own_items": own, "all_items": self.stored}
         for real in (False, True):
             self.embedder.real = real
@@ -170,23 +172,23 @@ def spread(times: Sequence[float]) -> dict[str, float]:
     return {"p50": percentile(times, 0.5), "p95": percentile(times, 0.95)}
 
 
-async def growing(bench: Bench, sizes: Sequence[int], bar: Any) -> list[dict[str, Any]]:
-    """Measure one user with ever more items, alone in the store."""
-    rows, have = [], 0
+async def growing(bench: BenchmarkStore, sizes: Sequence[int], bar: Any) -> list[dict[str, Any]]:
+    """Measure a single user with a growing number of items."""
+    rows, filled = [], 0
     user, conversation = await bench.user("grows")
     task = bar.add_task("one user's items", total=max(sizes))
     for size in sorted(sizes):
-        await bench.fill(user, conversation, size - have, lambda n: bar.advance(task, n))
-        have = size
+        await bench.fill(user, conversation, size - filled, lambda n: bar.advance(task, n))
+        filled = size
         await bench.settle()
         rows.append(await bench.row(user, conversation, size))
     return rows
 
 
 async def among_others(
-    bench: Bench, own: int, others: int, people: int, bar: Any
+    bench: BenchmarkStore, own: int, others: int, people: int, bar: Any
 ) -> list[dict[str, Any]]:
-    """Measure one user before and after others fill the store."""
+    """Measure one user before and after other users fill the store."""
     user, conversation = await bench.user("measured")
     task = bar.add_task("others' items", total=own + others)
     await bench.fill(user, conversation, own, lambda n: bar.advance(task, n))
@@ -199,7 +201,7 @@ async def among_others(
     return [*rows, await bench.row(user, conversation, own)]
 
 
-async def trips(bench: Bench) -> dict[str, int]:
+async def trips(bench: BenchmarkStore) -> dict[str, int]:
     """Count round trips of a recall and of the writes."""
     user, conversation = await bench.user("travels")
     actor, chat = as_actor(user), bench.chat
@@ -219,8 +221,8 @@ async def trips(bench: Bench) -> dict[str, int]:
     return {name: await round_trips(bench.memory, work) for name, work in works.items()}
 
 
-async def bulk(bench: Bench, count: int) -> float:
-    """Return how many chat lines a second one process stores, embedding included."""
+async def bulk(bench: BenchmarkStore, count: int) -> float:
+    """Return the chat lines that one process stores per second, with embedding."""
     user, conversation = await bench.user("imports")
     chat = Chat(2, words=list(dict.fromkeys(COMMON)))
     messages = [MessageCreate(content=line) for line in chat.lines(count)]
@@ -247,10 +249,10 @@ async def measure(
     """Run every part and return the result."""
     result: dict[str, Any] = {"benchmark": "latency", "repeat": repeat, "people": people}
     with progress() as bar:
-        async with store(url, wrap=Switched) as memory:
-            result["growing"] = await growing(Bench(memory, repeat), sizes, bar)
-        async with store(url, wrap=Switched) as memory:
-            bench = Bench(memory, repeat)
+        async with store(url, wrap=SwitchableEmbedder) as memory:
+            result["growing"] = await growing(BenchmarkStore(memory, repeat), sizes, bar)
+        async with store(url, wrap=SwitchableEmbedder) as memory:
+            bench = BenchmarkStore(memory, repeat)
             result["among_others"] = await among_others(bench, own, others, people, bar)
             result["round_trips"] = await trips(bench)
             result["import_per_second"] = await bulk(bench, imported)
@@ -266,7 +268,7 @@ def report(result: dict[str, Any]) -> None:
     measured = ("recall", "append", "remember")
     runs = [run for part in ("growing", "among_others") for run in result[part]]
     show(
-        "Milliseconds, with so many items of the user's own, of so many in all",
+        "Milliseconds, by items of the user and of the store",
         ["", *(f"{run['own_items']:,}\nof {run['all_items']:,}" for run in runs)],
         [
             [f"{name} {p}", *(f"{run[name][p]:.1f}" for run in runs)]
@@ -288,7 +290,7 @@ def report(result: dict[str, Any]) -> None:
     ratio = result["ratio"]
     after = result["among_others"][1]
     console.print(
-        f"One user with {after['own_items']:,} items, once {result['people']} others are there: "
+        f"One user with {after['own_items']:,} items, with {result['people']} other users: "
         + ", ".join(f"{name} takes {ratio[name]:.2f} times as long" for name in measured)
     )
     show("Round trips to the database", ["", "trips"], list(result["round_trips"].items()))
@@ -299,11 +301,11 @@ def report(result: dict[str, Any]) -> None:
 
 def main(
     sizes: Annotated[
-        str, typer.Option(help="Items of a single user to measure at, with commas between.")
+        str, typer.Option(help="Sizes of a single user, separated by commas.")
     ] = "1000,5000,20000",
     own: Annotated[int, typer.Option(min=1, help="Items of the user among others.")] = 5000,
     others: Annotated[int, typer.Option(min=0, help="Items of all others together.")] = 95_000,
-    people: Annotated[int, typer.Option(min=1, help="How many others.")] = 99,
+    people: Annotated[int, typer.Option(min=1, help="Number of other users.")] = 99,
     repeat: Annotated[int, typer.Option(min=5, help="Measurements behind each figure.")] = 100,
     imported: Annotated[int, typer.Option(min=1, help="Messages of the import.")] = 2000,
     quick: Annotated[
@@ -311,15 +313,15 @@ def main(
     ] = False,
     database_url: Annotated[str | None, typer.Option(help=DATABASE_URL_HELP)] = None,
 ) -> None:
-    """Measure recall and writes: by a user's size, among other users, and on the wire.
+    """Measure recall and writes by a user's size, with other users, and in round trips.
 
     Milliseconds depend on the machine; compare within one run. All sizes take some minutes,
     --quick under one.
     """
     if quick:
         sizes, own, others, people, repeat, imported = "500,2000", 1000, 4000, 20, 30, 200
-    wanted = [int(size) for size in sizes.split(",")]
-    result = asyncio.run(measure(wanted, own, others, people, repeat, imported, database_url))
+    numbers = [int(size) for size in sizes.split(",")]
+    result = asyncio.run(measure(numbers, own, others, people, repeat, imported, database_url))
     report(result)
     write("latency", result)
 

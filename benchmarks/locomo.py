@@ -1,8 +1,8 @@
-"""LoCoMo: does recall find the turns of a conversation that answer a question?
+"""LoCoMo: does recall find the turns that answer a question?
 
-Each conversation becomes a space of its two speakers, with one shared conversation in it.
-Every turn is appended through the service, and each question of categories 1 to 4 is recalled
-as the first speaker. No LLM is involved.
+Each conversation becomes a space of its two speakers with one shared conversation. The service
+stores every turn, and recalls each question of categories 1 to 4 as the first speaker. No language
+model is involved.
 """
 
 import asyncio
@@ -37,8 +37,8 @@ _TURN = re.compile(r"D\d+:\d+")
 
 
 @dataclass(frozen=True)
-class Talk:
-    """A conversation in the store: who asks, and which turn stands at which position."""
+class StoredConversation:
+    """A conversation in the store: the asker, and the turns by position."""
 
     asker: User
     turn_at: dict[int, str]
@@ -46,41 +46,43 @@ class Talk:
 
 @dataclass(frozen=True)
 class Score:
-    """What one question scored, by depth."""
+    """The result of one question."""
 
     category: int
-    talk: str
+    conversation: str
     evidence: frozenset[str]
     audited: frozenset[str]
-    found: tuple[str, ...]
+    turns: tuple[str, ...]
     seconds: float
 
     def share(self, depth: int, *, audited: bool = False) -> float:
         """Return the share of the evidence among the first ``depth`` turns."""
-        wanted = self.audited if audited else self.evidence
-        return len(wanted & set(self.found[:depth])) / len(wanted)
+        evidence = self.audited if audited else self.evidence
+        return len(evidence & set(self.turns[:depth])) / len(evidence)
 
 
 def sessions(conversation: dict[str, Any]) -> Iterator[tuple[datetime, list[dict[str, Any]]]]:
     """Yield the sessions of a conversation with their time, in order."""
     numbers = [int(key[8:]) for key in conversation if re.fullmatch(r"session_\d+", key)]
     for number in sorted(numbers):
-        written = conversation[f"session_{number}_date_time"]
-        at = datetime.strptime(written, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+        time_text = conversation[f"session_{number}_date_time"]
+        at = datetime.strptime(time_text, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
         yield at, conversation[f"session_{number}"]
 
 
-async def fill(memory: Remembrancer, sample: dict[str, Any], run: str, *, summaries: bool) -> Talk:
+async def fill(
+    memory: Remembrancer, sample: dict[str, Any], run: str, *, summaries: bool
+) -> StoredConversation:
     """Store one conversation."""
     conversation = sample["conversation"]
     people = {}
     for name in (conversation["speaker_a"], conversation["speaker_b"]):
-        who = ResolveUser(
+        request = ResolveUser(
             platform="locomo",
             platform_user_id=f"{run}/{sample['sample_id']}/{name}",
             display_name=name,
         )
-        people[name] = await memory.users.resolve(as_actor(), who)
+        people[name] = await memory.users.resolve(as_actor(), request)
     first, second = people.values()
     actor = as_actor(first)
     space = await memory.spaces.create(
@@ -89,7 +91,7 @@ async def fill(memory: Remembrancer, sample: dict[str, Any], run: str, *, summar
     opened = await memory.conversations.open(
         actor, ConversationCreate(space_id=space.id, visibility="shared")
     )
-    turns = [(at, turn) for at, said in sessions(conversation) for turn in said]
+    turns = [(at, turn) for at, session in sessions(conversation) for turn in session]
     messages = [
         MessageCreate(
             content=turn["text"],
@@ -102,38 +104,44 @@ async def fill(memory: Remembrancer, sample: dict[str, Any], run: str, *, summar
     appended = await memory.conversations.append(actor, opened.id, messages)
     if summaries:
         await memory.conversations.summarize(actor, opened.id)
-    places = [message.position for message in appended.messages]
-    return Talk(first, dict(zip(places, (turn["dia_id"] for _, turn in turns), strict=True)))
+    positions = [message.position for message in appended.messages]
+    return StoredConversation(
+        first, dict(zip(positions, (turn["dia_id"] for _, turn in turns), strict=True))
+    )
 
 
 def answerable(
     sample: dict[str, Any], turns: set[str]
 ) -> Iterator[tuple[dict[str, Any], set[str]]]:
-    """Yield the questions that have evidence among the turns, with it."""
+    """Yield the questions with evidence among the turns, and the evidence."""
     for question in sample["qa"]:
         evidence = set(_TURN.findall(" ".join(question.get("evidence", [])))) & turns
         if question["category"] in CATEGORIES and evidence:
             yield question, evidence
 
 
-async def ask(memory: Remembrancer, sample: dict[str, Any], talk: Talk) -> list[Score]:
+async def ask(
+    memory: Remembrancer, sample: dict[str, Any], stored_conversation: StoredConversation
+) -> list[Score]:
     """Recall every question about one conversation."""
-    turns = set(talk.turn_at.values())
+    turns = set(stored_conversation.turn_at.values())
     scores = []
     for question, evidence in answerable(sample, turns):
-        # Cached from here on, so that what is timed is the search.
+        # Cached, so that the time is that of the search.
         await memory.embedder.embed_query(question["question"])
         began = time.perf_counter()
-        answer = await memory.recall(question["question"], user=talk.asker, limit=max(DEPTHS))
+        answer = await memory.recall(
+            question["question"], user=stored_conversation.asker, limit=max(DEPTHS)
+        )
         seconds = time.perf_counter() - began
         audited = set(question.get("evidence_audited", [])) & turns
         scores.append(
             Score(
                 category=question["category"],
-                talk=sample["sample_id"],
+                conversation=sample["sample_id"],
                 evidence=frozenset(evidence),
                 audited=frozenset(audited or evidence),
-                found=tuple(talk.turn_at[hit.position or 0] for hit in answer.hits),
+                turns=tuple(stored_conversation.turn_at[hit.position or 0] for hit in answer.hits),
                 seconds=seconds,
             )
         )
@@ -141,7 +149,7 @@ async def ask(memory: Remembrancer, sample: dict[str, Any], talk: Talk) -> list[
 
 
 def summary(scores: Sequence[Score]) -> dict[str, Any]:
-    """Return the metrics over some questions."""
+    """Return the metrics of questions."""
     return {
         "questions": len(scores),
         "raw": {k: mean([s.share(k) for s in scores]) for k in DEPTHS},
@@ -152,21 +160,21 @@ def summary(scores: Sequence[Score]) -> dict[str, Any]:
 
 
 def grouped(scores: Sequence[Score]) -> dict[str, dict[str, Any]]:
-    """Return the metrics over all, by category and by conversation."""
+    """Return the metrics of all questions, by category and by conversation."""
     groups: dict[str, list[Score]] = defaultdict(list)
     for score in scores:
         groups["all"].append(score)
     for score in sorted(scores, key=lambda s: s.category):
         groups[CATEGORIES[score.category]].append(score)
     for score in scores:
-        groups[score.talk].append(score)
+        groups[score.conversation].append(score)
     return {name: summary(group) for name, group in groups.items()}
 
 
 async def measure(
     samples: Sequence[dict[str, Any]], database_url: str | None, *, summaries: bool
 ) -> dict[str, Any]:
-    """Fill a store, ask everything, and return the result."""
+    """Fill a store, recall all questions, and return the result."""
     run = uuid.uuid4().hex
     scores: list[Score] = []
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch, progress() as bar:
@@ -175,10 +183,10 @@ async def measure(
             model, stored, filling = memory.embedder.name, 0, 0.0
             for sample in samples:
                 began = time.perf_counter()
-                talk = await fill(memory, sample, run, summaries=summaries)
+                stored_conversation = await fill(memory, sample, run, summaries=summaries)
                 filling += time.perf_counter() - began
-                stored += len(talk.turn_at)
-                scores += await ask(memory, sample, talk)
+                stored += len(stored_conversation.turn_at)
+                scores += await ask(memory, sample, stored_conversation)
                 bar.advance(task)
     seconds = [score.seconds for score in scores]
     return {
@@ -204,18 +212,18 @@ def main(
 ) -> None:
     """Measure recall on LoCoMo: the share of evidence turns among the first 1, 5 and 10.
 
-    Category 5 has no answers and is left out, as are questions whose evidence names no turn.
-    "audited" takes the corrected evidence where the file has it.
+    Omits category 5, which has no answers, and questions whose evidence names no turn.
+    "audited" uses the corrected evidence of the file, if it has any.
     """
     samples = json.loads(path.read_text(encoding="utf-8"))
     result = asyncio.run(measure(samples, database_url, summaries=summaries))
     about = f"LoCoMo, {result['model']}, {result['messages']} messages"
-    for told, kinds in (
+    for label, kinds in (
         ("share of the evidence", ("raw", "audited")),
         ("questions with any or all of it", ("any", "all")),
     ):
         show(
-            f"{about}: {told}",
+            f"{about}: {label}",
             ["questions", "n", *(f"{kind}\n@{k}" for kind in kinds for k in DEPTHS)],
             [
                 [name, group["questions"], *(group[kind][k] for kind in kinds for k in DEPTHS)]

@@ -1,11 +1,11 @@
 """LongMemEval-S: does recall find the sessions that answer a question?
 
-Each question has a haystack of about 48 chat sessions. They become the conversations of a user
-of its own, appended through the service, and the question is recalled with limit 100. Sessions
-are ranked by their best message. No LLM is involved.
+Each question has a haystack of about 48 chat sessions. They become the conversations of one user
+per question. The question is recalled with limit 100, and sessions are ranked by their best
+message. No language model is involved.
 
-Many sessions stand in several haystacks, so vectors are kept on disk: each distinct message
-passes through the model once.
+Many sessions are in several haystacks, so a file caches vectors: the model embeds each distinct
+message once.
 """
 
 import asyncio
@@ -50,11 +50,11 @@ from remembrancer.search.index import voiced
 DEPTHS = (1, 5, 10)
 BATCH = 128
 LONGEST = 100_000
-"""Characters of a message; the longest of the data set has 76,560."""
+"""Maximum characters of a message; the data set has up to 76,560."""
 
 
-class KeptVectors:
-    """An embedder that keeps the vectors of documents in a file."""
+class StoredVectors:
+    """An embedder with a file cache of document vectors."""
 
     def __init__(self, inner: Embedder, directory: Path) -> None:
         self._inner = inner
@@ -62,7 +62,7 @@ class KeptVectors:
         self.dimensions = inner.dimensions
         self.embedded = 0
         directory.mkdir(parents=True, exist_ok=True)
-        # Readable ahead of the model's name, and harmless in a file name.
+        # A safe file name from the model's name.
         model = "".join(c if c.isalnum() else "-" for c in inner.name)
         self._file = sqlite3.connect(directory / f"{model}.sqlite", isolation_level=None)
         self._file.execute("CREATE TABLE IF NOT EXISTS vectors (digest BLOB PRIMARY KEY, v BLOB)")
@@ -76,9 +76,9 @@ class KeptVectors:
             if known[digest] is None
         }
         if missing:
-            made = await self._inner.embed_documents(list(missing.values()))
+            vectors = await self._inner.embed_documents(list(missing.values()))
             self.embedded += len(missing)
-            for digest, vector in zip(missing, made, strict=True):
+            for digest, vector in zip(missing, vectors, strict=True):
                 known[digest] = vector
                 self._file.execute(
                     "INSERT OR IGNORE INTO vectors VALUES (?, ?)", (digest, vector.tobytes())
@@ -99,7 +99,7 @@ class KeptVectors:
 
 @dataclass(frozen=True)
 class Score:
-    """What one question scored."""
+    """The result of one question."""
 
     kind: str
     abstains: bool
@@ -108,31 +108,31 @@ class Score:
     seconds: float
 
     def hits(self, depth: int) -> int:
-        """Return how many of the answer sessions are among the first ``depth``."""
+        """Return the number of answer sessions among the first ``depth``."""
         return len(self.answers & set(self.ranked[:depth]))
 
     @property
     def ndcg(self) -> float:
         """Normalised discounted cumulative gain at 10; the ideal has every answer first."""
         gain = sum(
-            1 / math.log2(place + 2)
-            for place, session in enumerate(self.ranked[:10])
+            1 / math.log2(rank + 2)
+            for rank, session in enumerate(self.ranked[:10])
             if session in self.answers
         )
         return gain / sum(1 / math.log2(n + 2) for n in range(min(10, len(self.answers))))
 
 
-def instant(written: str) -> datetime:
+def instant(text: str) -> datetime:
     """Return a haystack date, as in ``2023/05/20 (Sat) 00:43``."""
-    return datetime.strptime(written, "%Y/%m/%d (%a) %H:%M").replace(tzinfo=UTC)
+    return datetime.strptime(text, "%Y/%m/%d (%a) %H:%M").replace(tzinfo=UTC)
 
 
-async def embed(memory: Remembrancer, said: Sequence[tuple[str, str]]) -> None:
-    """Embed all messages as the service will, in batches; from then on their vectors are kept."""
+async def embed(memory: Remembrancer, messages: Sequence[tuple[str, str]]) -> None:
+    """Embed all messages in batches as the service does, to fill the cache."""
     with progress() as bar:
-        task = bar.add_task("messages embedded", total=len(said))
-        for start in range(0, len(said), BATCH):
-            batch = said[start : start + BATCH]
+        task = bar.add_task("messages embedded", total=len(messages))
+        for start in range(0, len(messages), BATCH):
+            batch = messages[start : start + BATCH]
             speakers, contents = zip(*batch, strict=True)
             await memory.embedder.embed_documents(voiced(contents, speakers))
             bar.advance(task, len(batch))
@@ -146,27 +146,27 @@ async def fill(
     *,
     summaries: bool,
 ) -> tuple[Any, dict[uuid.UUID, str]]:
-    """Give a new user the haystack of a question; return them, and which session is where."""
-    who = ResolveUser(
+    """Store a question's haystack for a new user; return the user and sessions by conversation."""
+    request = ResolveUser(
         platform="longmemeval",
         platform_user_id=f"{run}/{question['question_id']}",
         display_name="user",
     )
-    user = await memory.users.resolve(as_actor(), who)
+    user = await memory.users.resolve(as_actor(), request)
     actor = as_actor(user)
     sessions = {}
     for session, date in zip(
         question["haystack_session_ids"], question["haystack_dates"], strict=True
     ):
         at = instant(date)
-        said = [
+        messages = [
             MessageCreate(role=role, content=content, sent_at=at)
             for role, content, _ in data["sessions"][session]
         ]
-        if not said:
+        if not messages:
             continue
         opened = await memory.conversations.open(actor, ConversationCreate())
-        await memory.conversations.append(actor, opened.id, said)
+        await memory.conversations.append(actor, opened.id, messages)
         if summaries:
             await memory.conversations.summarize(actor, opened.id)
         sessions[opened.id] = session
@@ -181,18 +181,18 @@ async def ask(
     began = time.perf_counter()
     answer = await memory.recall(question["question"], user=user, limit=100)
     seconds = time.perf_counter() - began
-    found = (sessions[h.conversation_id] for h in answer.hits if h.conversation_id is not None)
+    ranked = (sessions[h.conversation_id] for h in answer.hits if h.conversation_id is not None)
     return Score(
         kind=question["question_type"],
         abstains=question["question_id"].endswith("_abs"),
-        ranked=tuple(dict.fromkeys(found)),
+        ranked=tuple(dict.fromkeys(ranked)),
         answers=frozenset(question["answer_session_ids"]),
         seconds=seconds,
     )
 
 
 def summary(scores: Sequence[Score]) -> dict[str, Any]:
-    """Return the metrics over some questions."""
+    """Return the metrics of questions."""
     return {
         "questions": len(scores),
         "any": {k: mean([float(s.hits(k) > 0) for s in scores]) for k in DEPTHS},
@@ -202,7 +202,7 @@ def summary(scores: Sequence[Score]) -> dict[str, Any]:
 
 
 def grouped(scores: Sequence[Score]) -> dict[str, dict[str, Any]]:
-    """Return the metrics over all answerable questions, by kind, and of the others apart."""
+    """Return the metrics of answerable questions, by kind, and of the other ones."""
     answerable = [score for score in scores if not score.abstains]
     groups = {"all": answerable}
     for kind in sorted({score.kind for score in answerable}):
@@ -219,20 +219,20 @@ async def measure(
     *,
     summaries: bool,
 ) -> dict[str, Any]:
-    """Fill a store question by question, ask, and return the result."""
+    """Store and recall question by question, and return the result."""
     run = uuid.uuid4().hex
     scores, stored = [], 0
     settings = Settings()
     settings.limits.message_characters = LONGEST
-    said = [
+    messages = [
         (role, content)
         for question in questions
         for session in question["haystack_session_ids"]
         for role, content, _ in data["sessions"][session]
         if content.strip()
     ]
-    async with store(url, wrap=lambda e: KeptVectors(e, cache), settings=settings) as memory:
-        await embed(memory, list(dict.fromkeys(said)))
+    async with store(url, wrap=lambda e: StoredVectors(e, cache), settings=settings) as memory:
+        await embed(memory, list(dict.fromkeys(messages)))
         with progress() as bar:
             for question in bar.track(questions, description="questions"):
                 user, sessions = await fill(memory, data, question, run, summaries=summaries)
@@ -257,7 +257,7 @@ def main(
         Path, typer.Argument(help="LongMemEval-S as JSON, .gz or not.", exists=True, dir_okay=False)
     ],
     cache: Annotated[
-        Path, typer.Option(help="Directory to keep vectors in between runs.", file_okay=False)
+        Path, typer.Option(help="Directory of the vector cache.", file_okay=False)
     ] = Path("benchmarks/results/vectors"),
     questions: Annotated[
         int | None, typer.Option(min=1, help="Ask only the first N questions.")
@@ -269,15 +269,15 @@ def main(
 ) -> None:
     """Measure recall on LongMemEval-S: are answer sessions among the first 1, 5 and 10?
 
-    The file holds {"sessions": {id: turns}, "questions": list}, a turn being the
-    list of its role, its content and whether it has the answer.
-    "any" counts a question if one of its answer sessions is found, "all" if every one is.
+    The file has {"sessions": {id: turns}, "questions": list}, where a turn is
+    a list of role, content and whether it has the answer. "any" counts a question with one of
+    its answer sessions, "all" with every one.
     """
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8") as file:
+    open_file = gzip.open if path.suffix == ".gz" else open
+    with open_file(path, "rt", encoding="utf-8") as file:
         data = json.load(file)
-    asked = data["questions"][:questions]
-    result = asyncio.run(measure(data, asked, cache, database_url, summaries=summaries))
+    selected = data["questions"][:questions]
+    result = asyncio.run(measure(data, selected, cache, database_url, summaries=summaries))
     show(
         f"LongMemEval-S, {result['model']}, {result['messages']} messages",
         ["questions", "n", *(f"{kind}@{k}" for kind in ("any", "all") for k in DEPTHS), "ndcg@10"],

@@ -1,7 +1,7 @@
-"""What MCP costs: how soon the first tool answers, and what thousands of calls leave behind.
+"""MCP: the time to the first answer of a tool, and the resources after thousands of calls.
 
-Both use the official client. The start is that of a process on a data directory that exists; its
-processor time says what it would take on a machine that does nothing else.
+Both use the official client. The start is of a process on an existing data directory; its processor
+time is the time on an idle machine.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ REQUESTS = (
 
 
 async def first_answer(data_dir: Path) -> dict[str, float]:
-    """Start ``remembrancer mcp`` and return when it answered, and what it took."""
+    """Start ``remembrancer mcp``; return the times of its answers and of the processor."""
     began = time.perf_counter()
     process = await asyncio.create_subprocess_exec(
         str(Path(sys.executable).with_name("remembrancer")),
@@ -65,7 +65,7 @@ async def first_answer(data_dir: Path) -> dict[str, float]:
 
 
 async def starts(count: int) -> list[dict[str, float]]:
-    """Start several times on one data directory; the start that makes it does not count."""
+    """Start several times on one data directory; the first start does not count."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         data_dir = Path(scratch) / "data"
         await first_answer(data_dir)
@@ -83,59 +83,59 @@ async def serving(memory: Remembrancer) -> AsyncIterator[str]:
     await running
 
 
-def held(url: str) -> dict[str, Any]:
-    """What this process and its database hold now."""
+def resources(url: str) -> dict[str, Any]:
+    """Return the resources of this process and its database."""
     with psycopg.connect(url) as connection:
         [[sessions]] = connection.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
             " AND pid <> pg_backend_pid()"
         ).fetchall()
-    me = psutil.Process()
+    process = psutil.Process()
     return {
-        "RSS, MiB": round(me.memory_info().rss / 2**20, 1),
+        "RSS, MiB": round(process.memory_info().rss / 2**20, 1),
         "Postgres sessions": sessions,
         "tasks": len(asyncio.all_tasks()),
-        "threads": me.num_threads(),
-        "open files": me.num_fds(),
+        "threads": process.num_threads(),
+        "open files": process.num_fds(),
     }
 
 
 async def many_calls(count: int) -> list[dict[str, Any]]:
-    """Call tools ``count`` times in a row over HTTP; return what was held now and then."""
-    seen = []
+    """Call tools ``count`` times over HTTP; return the resources in between."""
+    samples = []
     times = []
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         async with Remembrancer.open(scratch) as memory, serving(memory) as url:
-            who = ResolveUser(platform="x", platform_user_id="1", display_name="Ada")
-            ada = await memory.users.resolve(as_actor(), who)
+            request = ResolveUser(platform="x", platform_user_id="1", display_name="Ada")
+            ada = await memory.users.resolve(as_actor(), request)
             key = KeyCreate(name="benchmark", role=Role.USER, user_id=ada.id)
-            made = await memory.keys.create(Actor(Role.ADMIN), key)
-            headers = {"Authorization": f"Bearer {made.secret}"}
+            created = await memory.keys.create(Actor(Role.ADMIN), key)
+            headers = {"Authorization": f"Bearer {created.secret}"}
             await memory.remember("Ada lives in Lisbon", user=ada)
             with progress() as bar:
                 task = bar.add_task("calls", total=count)
-                done = 0
-                while done < count:
+                calls = 0
+                while calls < count:
                     async with (
                         httpx2.AsyncClient(headers=headers) as http,
                         Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
                     ):
-                        for _ in range(min(500, count - done)):
+                        for _ in range(min(500, count - calls)):
                             began = time.perf_counter()
-                            # One write of something known, for nine reads.
-                            if done % 10:
+                            # One write of a known statement for nine reads.
+                            if calls % 10:
                                 await client.call_tool(
-                                    "memory_recall", {"query": f"Ada {done % 97}"}
+                                    "memory_recall", {"query": f"Ada {calls % 97}"}
                                 )
                             else:
-                                said = {"content": "Ada lives in Lisbon", "category": "person"}
-                                await client.call_tool("add_to_memory", said)
+                                statement = {"content": "Ada lives in Lisbon", "category": "person"}
+                                await client.call_tool("add_to_memory", statement)
                             times.append(time.perf_counter() - began)
-                            done += 1
+                            calls += 1
                             bar.advance(task)
-                    seen.append({"calls": done} | held(_plain(memory.database.url)))
+                    samples.append({"calls": calls} | resources(_plain(memory.database.url)))
     console.print(f"a call takes {percentile(times, 0.5) * 1000:.1f} ms (median)")
-    return seen
+    return samples
 
 
 def _plain(address: Any) -> str:
@@ -143,8 +143,8 @@ def _plain(address: Any) -> str:
 
 
 def main(
-    calls: Annotated[int, typer.Option(help="Tool calls in a row; 0 leaves them out.")] = 4000,
-    count: Annotated[int, typer.Option("--starts", help="Cold starts; 0 leaves them out.")] = 5,
+    calls: Annotated[int, typer.Option(help="Tool calls in a row; 0 for none.")] = 4000,
+    count: Annotated[int, typer.Option("--starts", help="Cold starts; 0 for none.")] = 5,
 ) -> None:
     """Measure cold starts of `remembrancer mcp`, and what tool calls in a row leave behind."""
     results: dict[str, Any] = {"load": os.getloadavg()[0]}
@@ -153,14 +153,14 @@ def main(
         rows = [
             [name, min(found), percentile(found, 0.5)]
             for name in ("greeted", "answered", "processor")
-            for found in [[one[name] for one in results["starts"]]]
+            for found in [[row[name] for row in results["starts"]]]
         ]
         show(f"Start, seconds; load {results['load']:.1f}", ["", "best", "median"], rows)
     if calls:
         results["calls"] = asyncio.run(many_calls(calls))
         columns = list(results["calls"][0])
-        rows = [[str(one[name]) for name in columns] for one in results["calls"]]
-        show("What is held", columns, rows)
+        rows = [[str(row[name]) for name in columns] for row in results["calls"]]
+        show("Resources", columns, rows)
     results["peak RSS, MiB"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
     write("mcp", results)
 

@@ -1,4 +1,4 @@
-"""What a statement costs: round trips on the wire, and planning against executing."""
+"""The cost of a statement: round trips, and times of planning and execution."""
 
 import os
 import tempfile
@@ -13,10 +13,9 @@ from remembrancer.db.engine import Database, Statement
 
 
 async def round_trips(memory: Remembrancer, work: Callable[[Remembrancer], Awaitable[Any]]) -> int:
-    """Return how often ``work`` waits for the database, on a connection that is warm.
+    """Return the round trips of ``work`` on a warm connection.
 
-    Counted in libpq's own trace of its messages: one trip each time the client speaks after
-    the server has.
+    Counts in libpq's trace: one trip for each change from server to client messages.
     """
     database = Database(memory.database.url, pool_size=1)
     traced = Remembrancer(memory.settings, database, memory.embedder)
@@ -33,7 +32,7 @@ async def round_trips(memory: Remembrancer, work: Callable[[Remembrancer], Await
             connections[0].pgconn.trace(os.dup(trace.fileno()))
             await work(traced)
             connections[0].pgconn.untrace()
-            trace.seek(0)  # libpq writes at the same place in the file
+            trace.seek(0)  # libpq shares the file position
             return _turns(trace.read().decode(errors="replace"))
     finally:
         await database.close()
@@ -47,11 +46,15 @@ def _turns(trace: str) -> int:
         if field in {"F", "B"}
     ]
     before = ["B", *directions[:-1]]
-    return sum(1 for was, now in zip(before, directions, strict=True) if (was, now) == ("B", "F"))
+    return sum(
+        1
+        for previous, current in zip(before, directions, strict=True)
+        if (previous, current) == ("B", "F")
+    )
 
 
 class Recorder:
-    """Keeps the last statement that recall sent, to explain it."""
+    """Records the last statement of recall, to explain it."""
 
     def __init__(self, memory: Remembrancer) -> None:
         self._database: Any = memory.database
@@ -64,7 +67,7 @@ class Recorder:
         return await self._send(actor, *statements)
 
     async def explain(self) -> tuple[float, float]:
-        """Return milliseconds spent planning and executing the last statement again."""
+        """Run the last statement again; return milliseconds of planning and execution."""
         assert self._last
         actor, last = self._last
         text = f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {last.sql.text}"

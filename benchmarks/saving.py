@@ -1,8 +1,8 @@
-"""What it costs to save a message with summaries and extraction on, against both off.
+"""The time to save a message with summaries and extraction, compared with neither.
 
-The work itself is in a job, so what is compared is the saving that queues it. Two services on one
-store save in turn, each into a conversation in which every message calls for a summary; nobody
-works on the queue meanwhile, so that no job takes the processor from either. Embedding included.
+A job does the work, so this measures the save that queues it. Two services on one store alternate,
+each in a conversation in which every message needs a summary. No worker runs, so no job takes
+processor time. Includes embedding.
 """
 
 import asyncio
@@ -19,24 +19,24 @@ from remembrancer.access import Actor, Role
 from remembrancer.settings import LanguageModelSettings, Settings, SummarySettings
 
 ALLOWED = 1.3
-"""How many times as long saving may take with everything on, at the median."""
+"""Maximum ratio of the median times, on to off."""
 BEFORE = 60
-"""Messages that a conversation has already: enough to be due, and not all of it is a window."""
+"""Messages of a conversation at the start: more than the window, and enough for a summary."""
 _MODEL = LanguageModelSettings(model="openai:none", base_url="http://127.0.0.1:9/v1")
 
 
 async def conversation(memory: Remembrancer, name: str, chat: Chat) -> tuple[Actor, Any]:
-    """Return somebody and a conversation of theirs with messages in it."""
-    who = ResolveUser(platform="benchmark", platform_user_id=name, display_name=name)
-    actor = as_actor(await memory.users.resolve(as_actor(), who))
+    """Return a new user's actor and a conversation with messages."""
+    request = ResolveUser(platform="benchmark", platform_user_id=name, display_name=name)
+    actor = as_actor(await memory.users.resolve(as_actor(), request))
     opened = await memory.conversations.open(actor, ConversationCreate())
-    said = [MessageCreate(content=line) for line in chat.lines(BEFORE)]
-    await memory.conversations.append(actor, opened.id, said)
+    messages = [MessageCreate(content=line) for line in chat.lines(BEFORE)]
+    await memory.conversations.append(actor, opened.id, messages)
     return actor, opened.id
 
 
 async def measure(database_url: str | None, repeat: int) -> dict[str, Any]:
-    """Return milliseconds of saving, off and on, for one message and for ten at once."""
+    """Return milliseconds of saving, off and on, for one message and for ten."""
     chat = Chat(1)
     on = Settings(llm=_MODEL)
     off = on.model_copy(update={"summaries": SummarySettings(automatic=False)})
@@ -45,21 +45,23 @@ async def measure(database_url: str | None, repeat: int) -> dict[str, Any]:
             "off": Remembrancer(off, everything.database, everything.embedder),
             "on": everything,
         }
-        places = {name: await conversation(one, name, chat) for name, one in services.items()}
+        conversations = {
+            name: await conversation(service, name, chat) for name, service in services.items()
+        }
         result: dict[str, Any] = {}
         for size in (1, 10):
             times: dict[str, list[float]] = {name: [] for name in services}
             with progress() as bar:
                 for n in bar.track(range(repeat + 5), description=f"saving {size} at once"):
-                    # Who is first changes, so that neither always meets a cold cache.
+                    # Alternate the order, so that neither always has a cold cache.
                     for name in sorted(services, reverse=bool(n % 2)):
-                        actor, where = places[name]
-                        said = [MessageCreate(content=line) for line in chat.lines(size)]
+                        actor, conversation_id = conversations[name]
+                        messages = [MessageCreate(content=line) for line in chat.lines(size)]
                         began = time.perf_counter()
-                        await services[name].conversations.append(actor, where, said)
+                        await services[name].conversations.append(actor, conversation_id, messages)
                         if n >= 5:
                             times[name].append((time.perf_counter() - began) * 1e3)
-            result[str(size)] = {name: spread(found) for name, found in times.items()}
+            result[str(size)] = {name: spread(values) for name, values in times.items()}
         page = await everything.jobs.list(Actor(Role.ADMIN), limit=1)
         assert page.items, "nothing was queued"
     return result

@@ -1,7 +1,7 @@
-"""What the server takes for the list of memories of somebody who has thousands of them.
+"""The server's time for pages of a user with thousands of memories.
 
-The page is asked for as a browser does, signed in, through the application but not a network:
-from the request to the last byte. Texts and vectors are made up, as in the latency benchmark.
+Requests are like those of a signed-in browser, without a network: from the request to the last
+byte. Texts and vectors are random, as in the latency benchmark.
 """
 
 import asyncio
@@ -13,13 +13,13 @@ import httpx2
 import typer
 
 from benchmarks.common import DATABASE_URL_HELP, percentile, show, store, write
-from benchmarks.latency import Switched
+from benchmarks.latency import SwitchableEmbedder
 from remembrancer import Actor, MemoryCreate, Remembrancer, ResolveUser, Role, as_actor
 from remembrancer.api import create_app
 from remembrancer.keys.schemas import KeyCreate
 
 TARGET = 300
-"""Milliseconds that the first paint of 2,000 memories may take."""
+"""Maximum milliseconds of the first paint of 2,000 memories."""
 
 PAGES = {
     "list": "/memories",
@@ -35,9 +35,9 @@ PAGES = {
 
 
 async def fill(memory: Remembrancer, count: int) -> tuple[str, str]:
-    """Remember ``count`` statements of one person; return their id and an API key of theirs."""
-    who = ResolveUser(platform="x", platform_user_id="1", display_name="Ada")
-    user = await memory.users.resolve(as_actor(), who)
+    """Store ``count`` memories of a user; return the user's id and API key."""
+    request = ResolveUser(platform="x", platform_user_id="1", display_name="Ada")
+    user = await memory.users.resolve(as_actor(), request)
     for start in range(0, count, 500):
         statements = [
             MemoryCreate(content=f"Statement number {n} about Ada.", allow_similar=True)
@@ -49,8 +49,8 @@ async def fill(memory: Remembrancer, count: int) -> tuple[str, str]:
 
 
 async def measure(count: int, repeat: int, database_url: str | None) -> dict[str, object]:
-    """Ask for each page ``repeat`` times; return percentiles of the milliseconds it took."""
-    async with store(database_url, wrap=Switched) as memory:
+    """Request each page ``repeat`` times; return percentiles in milliseconds."""
+    async with store(database_url, wrap=SwitchableEmbedder) as memory:
         user_id, secret = await fill(memory, count)
         transport = httpx2.ASGITransport(app=create_app(memory))
         async with httpx2.AsyncClient(
@@ -60,19 +60,19 @@ async def measure(count: int, repeat: int, database_url: str | None) -> dict[str
             pages: dict[str, dict[str, float]] = {}
             following = ""
             for name, path in PAGES.items():
-                taken: list[float] = []
+                times: list[float] = []
                 for _ in range(repeat):
                     began = time.perf_counter()
-                    where = f"/people/{user_id}{path}" if path else following
-                    answer = await client.get(where)
-                    taken.append(1000 * (time.perf_counter() - began))
+                    url = f"/people/{user_id}{path}" if path else following
+                    answer = await client.get(url)
+                    times.append(1000 * (time.perf_counter() - began))
                     assert answer.status_code == 200, answer.text
-                if found := re.search(r'href="([^"]+cursor=[^"]+)" hx-get', answer.text):
-                    following = following or found[1]
+                if link := re.search(r'href="([^"]+cursor=[^"]+)" hx-get', answer.text):
+                    following = following or link[1]
                 pages[name] = {
-                    "first": taken[0],
-                    "p50": percentile(taken, 0.5),
-                    "p95": percentile(taken, 0.95),
+                    "first": times[0],
+                    "p50": percentile(times, 0.5),
+                    "p95": percentile(times, 0.95),
                     "bytes": len(answer.content),
                 }
     return {"memories": count, "target_ms": TARGET, "pages": pages}
@@ -80,10 +80,10 @@ async def measure(count: int, repeat: int, database_url: str | None) -> dict[str
 
 def main(
     count: Annotated[int, typer.Option(min=1, help="Memories of the person.")] = 2000,
-    repeat: Annotated[int, typer.Option(min=5, help="Times each page is asked for.")] = 50,
+    repeat: Annotated[int, typer.Option(min=5, help="Requests per page.")] = 50,
     database_url: Annotated[str | None, typer.Option(help=DATABASE_URL_HELP)] = None,
 ) -> None:
-    """Measure how long the server takes for the pages of somebody with many memories."""
+    """Measure the server's time for the pages of a user with many memories."""
     result = asyncio.run(measure(count, repeat, database_url))
     pages = result["pages"]
     assert isinstance(pages, dict)
@@ -93,10 +93,10 @@ def main(
         [
             [
                 name,
-                *(f"{one[key]:.1f}" for key in ("first", "p50", "p95")),
-                f"{one['bytes'] / 1e3:.0f}",
+                *(f"{row[key]:.1f}" for key in ("first", "p50", "p95")),
+                f"{row['bytes'] / 1e3:.0f}",
             ]
-            for name, one in pages.items()
+            for name, row in pages.items()
         ],
     )
     write("web", result)

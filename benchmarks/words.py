@@ -1,11 +1,11 @@
-"""Made-up chat: words of our own, drawn as often as words are in real text."""
+"""Random chat lines, with word frequencies like those of real text."""
 
 import random
 from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 
-# About the commonest first: the n-th word is drawn in proportion to 1/n.
+# Roughly by frequency: the weight of the n-th word is 1/n.
 COMMON = Path(__file__).with_name("words.txt").read_text(encoding="utf-8").split()
 NAMES = [
     "Ada",
@@ -53,11 +53,11 @@ SYLLABLES = [
 
 
 def vocabulary(size: int) -> Sequence[str]:
-    """Return ``size`` words, the common ones first, rare ones made of syllables."""
+    """Return ``size`` words: first the common ones, then rare ones of syllables."""
     words = dict.fromkeys(COMMON)
-    made = random.Random(7)
+    generator = random.Random(7)
     while len(words) < size:
-        words["".join(made.choices(SYLLABLES, k=made.randint(2, 4)))] = None
+        words["".join(generator.choices(SYLLABLES, k=generator.randint(2, 4)))] = None
     return list(words)[:size]
 
 
@@ -70,7 +70,7 @@ class Chat:
         self._weights = list(accumulate(1 / rank for rank in range(1, len(self._words) + 1)))
 
     def line(self, *, least: int = 4, most: int = 40) -> str:
-        """Return one line, which may name somebody."""
+        """Return one line, which may name a person."""
         length = min(most, max(least, round(self._random.lognormvariate(2.9, 0.6))))
         words = self._random.choices(self._words, cum_weights=self._weights, k=length)
         if self._random.random() < 0.3:
@@ -82,6 +82,6 @@ class Chat:
         return [self.line() for _ in range(count)]
 
     def question(self) -> str:
-        """Return a question of 5 to 9 words, most of them telling."""
+        """Return a question of 5 to 9 words, mostly rare ones."""
         words = self._random.choices(self._words[100:], k=self._random.randint(3, 5))
         return f"When did {self._random.choice(NAMES)} {' '.join(words)}?"
