@@ -38,6 +38,10 @@ class RemembrancerError(Exception):
     status: ClassVar[int] = 500
     title: ClassVar[str] = "Internal error"
 
+    def __init_subclass__(cls, *, status: int | None = None, title: str | None = None) -> None:
+        """Set the HTTP status and title of a kind of error; both are inherited."""
+        cls.status, cls.title = status or cls.status, title or cls.title
+
     def __init__(self, reason: str, *, field: str | None = None, **extra: Any) -> None:
         super().__init__(f"{field}: {reason}" if field else reason)
         self.reason = reason
@@ -51,84 +55,54 @@ class RemembrancerError(Exception):
         return "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")
 
 
-class InvalidInput(RemembrancerError):
+class InvalidInput(RemembrancerError, status=422, title="Invalid input"):
     """A field is missing, malformed, too long or contradicts another field."""
 
-    status = 422
-    title = "Invalid input"
 
-
-class Unauthenticated(RemembrancerError):
+class Unauthenticated(RemembrancerError, status=401, title="Not authenticated"):
     """The API key is missing, unknown, expired or revoked."""
 
-    status = 401
-    title = "Not authenticated"
 
-
-class Forbidden(RemembrancerError):
+class Forbidden(RemembrancerError, status=403, title="Not allowed"):
     """The role of the actor does not allow the request."""
 
-    status = 403
-    title = "Not allowed"
 
-
-class NotFound(RemembrancerError):
+class NotFound(RemembrancerError, status=404, title="Not found"):
     """It does not exist, or this actor may not see it; the answer is the same."""
 
-    status = 404
-    title = "Not found"
 
-
-class Conflict(RemembrancerError):
+class Conflict(RemembrancerError, status=409, title="Conflict"):
     """The request is valid but conflicts with stored data."""
 
-    status = 409
-    title = "Conflict"
 
-
-class VersionConflict(Conflict):
+class VersionConflict(Conflict, title="Version conflict"):
     """The memory has a newer version than the one that the caller read.
 
     ``extra["current_version"]`` is the version to read before the next try.
     """
 
-    title = "Version conflict"
 
-
-class SimilarMemoryExists(Conflict):
+class SimilarMemoryExists(Conflict, title="Similar memory exists"):
     """A memory on the same subject exists; update it, if it is the same fact.
 
     ``extra["memory_id"]`` is its id. Repeat with ``allow_similar`` to store a second one.
     """
 
-    title = "Similar memory exists"
 
-
-class IdempotencyMismatch(Conflict):
+class IdempotencyMismatch(Conflict, title="Idempotency key reused"):
     """The idempotency key was used for a different request; use a new key."""
 
-    title = "Idempotency key reused"
 
-
-class PreconditionFailed(RemembrancerError):
+class PreconditionFailed(RemembrancerError, status=412, title="Precondition failed"):
     """``If-Match`` names an old version; read the current one first."""
 
-    status = 412
-    title = "Precondition failed"
 
-
-class TooManyRequests(RemembrancerError):
+class TooManyRequests(RemembrancerError, status=429, title="Too many requests"):
     """The key has reached its limit of this minute; ``extra["retry_after"]`` is in seconds."""
 
-    status = 429
-    title = "Too many requests"
 
-
-class Unavailable(RemembrancerError):
+class Unavailable(RemembrancerError, status=503, title="Temporarily unavailable"):
     """A service that this one needs does not answer; try again later."""
-
-    status = 503
-    title = "Temporarily unavailable"
 
 
 class DatabaseUnavailable(Unavailable):

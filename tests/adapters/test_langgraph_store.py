@@ -300,7 +300,7 @@ async def test_threads_use_the_methods_that_do_not_await(store: RemembrancerStor
     assert item.value == {"text": "from a thread"}
     assert [one.key for one in found] == ["1"]
     assert namespaces == [("sync",)]
-    with pytest.raises(RuntimeError, match="awaited"):
+    with pytest.raises(RuntimeError, match="use the async method"):
         store.get(("sync",), "1")
 
 
@@ -374,7 +374,7 @@ async def test_what_cannot_be_kept_is_refused(
     """Too much, no JSON, secrets in a value or a key: the reason is named, nothing is stored."""
     refused: list[tuple[tuple[str, ...], str, Any, str]] = [
         (("n",), "k", {"text": "x" * 9000}, "8,192 bytes"),
-        (("n",), "k", {"text": object()}, "not JSON"),
+        (("n",), "k", {"text": object()}, "only JSON"),
         (("n",), "k", {"text": "a\x00b"}, "NUL"),
         (("n",), "k", {"number": "4111 1111 1111 1111"}, "card"),
         (("n",), "4111 1111 1111 1111", {"n": 1}, "may not be stored"),

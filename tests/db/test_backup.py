@@ -463,7 +463,10 @@ def test_an_error_of_the_database_quotes_no_row(
     file = damaged(source.file, tmp_path / "twice", change)
     with pytest.raises(DatabaseSetupError) as error:
         restore(fresh("twice"), file)
-    assert str(error.value) == "the backup cannot be restored (UniqueViolation 23505)"
+    assert (
+        str(error.value)
+        == "the backup cannot be restored (UniqueViolation 23505); nothing was changed"
+    )
     assert error.value.__cause__ is None
 
 

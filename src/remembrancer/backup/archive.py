@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Final, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -154,12 +153,7 @@ class Archive:
         """Return itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exception: object) -> None:
         """Close the file."""
         self._zip.close()
 

@@ -6,7 +6,6 @@ import os
 import threading
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import psycopg
@@ -127,12 +126,7 @@ class EmbeddedPostgres:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exception: object) -> None:
         """Stop the server."""
         self.stop()
 
