@@ -1,17 +1,31 @@
 """The table of associations. Only this module writes it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import TextClause, delete, or_, update
+from sqlalchemy import (
+    ARRAY,
+    Text,
+    TextClause,
+    Uuid,
+    and_,
+    any_,
+    case,
+    cast,
+    delete,
+    literal,
+    or_,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor, viewer_binds
 from remembrancer.associations.rows import AssociationRow, NeighbourRow, SimilarRow
 from remembrancer.associations.rules import MemoryKey
 from remembrancer.db import sql
+from remembrancer.db.copies import copy_rows
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows
 from remembrancer.db.tables import associations
@@ -80,6 +94,34 @@ async def remove_from_and_to(
                 (_COLUMN.target_owner_id == owner_id) & _COLUMN.target_id.in_(ids),
             )
         )
+    )
+
+
+async def transfer(
+    connection: AsyncConnection,
+    giver: UUID,
+    taker: UUID,
+    ids: Sequence[str],
+    *,
+    renamed: Mapping[str, str],
+) -> None:
+    """Move the associations from and to memories that the taker has by now, of all owners.
+
+    ``renamed`` has new ids of memories by old id.
+    """
+
+    def new_id(column: Any) -> Any:
+        return case(dict(renamed), value=column, else_=column) if renamed else column
+
+    moved = cast(list(ids), ARRAY(Text))
+    given = and_(_COLUMN.owner_id == giver, _COLUMN.memory_id == any_(moved))
+    changes = {"owner_id": literal(taker, Uuid), "memory_id": new_id(_COLUMN.memory_id)}
+    await copy_rows(connection, associations, given, changes)
+    await connection.execute(delete(associations).where(given))
+    await connection.execute(
+        update(associations)
+        .where(_COLUMN.target_owner_id == giver, _COLUMN.target_id == any_(moved))
+        .values(target_owner_id=taker, target_id=new_id(_COLUMN.target_id))
     )
 
 

@@ -14,7 +14,6 @@ from remembrancer.db.tables import undo_records
 from remembrancer.errors import Conflict
 from remembrancer.extraction import transfers as summaries
 from remembrancer.identity import repository
-from remembrancer.identity.repository import Handover
 from remembrancer.identity.rules import duplicates
 from remembrancer.identity.schemas import MergeCounts
 from remembrancer.memories import mentions
@@ -45,8 +44,8 @@ async def merge(connection: AsyncConnection, survivor: UUID, merged: UUID) -> Me
     """
     for owner_id in sorted((survivor, merged)):
         await memories.lock_owner(connection, owner_id)
-    moving = await repository.memories_of(connection, merged)
-    staying = await repository.memories_of(connection, survivor)
+    moving = await repository.compared(connection, merged)
+    staying = await repository.compared(connection, survivor)
     twins = duplicates(
         [row for row in moving if row.status == Status.ACTIVE],
         [row for row in staying if row.status == Status.ACTIVE],
@@ -57,15 +56,15 @@ async def merge(connection: AsyncConnection, survivor: UUID, merged: UUID) -> Me
     renamed = dict(zip(clashes, fresh, strict=True))
     parts = await conversations.transfer(connection, merged, survivor)
     parts |= await summaries.transfer(connection, merged, survivor)
-    what = Handover(
-        giver=merged,
-        taker=survivor,
-        memory_ids=[row.id for row in moving],
-        source_ids=[*parts["messages"], *parts["chunks"]],
+    await repository.transfer(
+        connection,
+        merged,
+        survivor,
+        [row.id for row in moving],
+        [*parts["messages"], *parts["chunks"]],
         renamed=renamed,
-        statuses=dict.fromkeys(twins, Status.INACTIVE.value),
+        statuses=dict.fromkeys(twins, Status.INACTIVE),
     )
-    await repository.hand_over(connection, what)
     await contexts.transfer(connection, merged, survivor)
     await conversations.leave(connection, merged)
     repeated = {renamed.get(twin, twin): original for twin, original in twins.items()}
@@ -97,19 +96,17 @@ async def undo_merge(connection: AsyncConnection, survivor: UUID, undo_id: UUID)
         await memories.lock_owner(connection, owner_id)
     mention_ids = [UUID(i) for i in record["mentions"]]
     await mentions.take_back(connection, survivor, mention_ids)
-    now = {row.id: row.status for row in await repository.memories_of(connection, survivor)}
-    waiting = [i for i in record["duplicates"] if now.get(i) == Status.INACTIVE]
+    statuses = {row.id: row.status for row in await repository.compared(connection, survivor)}
+    copies = [i for i in record["duplicates"] if statuses.get(i) == Status.INACTIVE]
     await conversations.transfer_back(connection, survivor, merged, record)
-    await repository.hand_over(
+    await repository.transfer(
         connection,
-        Handover(
-            giver=survivor,
-            taker=merged,
-            memory_ids=record["memories"],
-            source_ids=[*record["messages"], *record["chunks"]],
-            renamed=record["renamed"],
-            statuses=dict.fromkeys(waiting, Status.ACTIVE.value),
-        ),
+        survivor,
+        merged,
+        record["memories"],
+        [*record["messages"], *record["chunks"]],
+        renamed=record["renamed"],
+        statuses=dict.fromkeys(copies, Status.ACTIVE),
     )
     await summaries.transfer_back(connection, survivor, merged, record)
     await contexts.transfer(connection, survivor, merged)

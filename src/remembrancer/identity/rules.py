@@ -1,28 +1,28 @@
-"""Which memories of two people who turn out to be one are the same memory. Pure."""
+"""Find the memories that two users have in common. Pure."""
 
 from collections.abc import Sequence
-from typing import Any
 from uuid import UUID
 
+from remembrancer.identity.rows import ComparedRow
 from remembrancer.memories.dedup import repeats
 
-Ground = tuple[UUID | None, UUID | None]
+Namespace = tuple[UUID | None, UUID | None]
 
 
-def duplicates(moving: Sequence[Any], staying: Sequence[Any]) -> dict[str, str]:
-    """Return which moving memory says what which staying one says, by id.
+def duplicates(moving: Sequence[ComparedRow], staying: Sequence[ComparedRow]) -> dict[str, str]:
+    """Return the staying memory that each moving one repeats, by id.
 
-    Both are rows of ``memories``. Only memories of the same agent and space can be one.
+    Only memories of the same agent and space can be the same.
     """
-    there = _by_ground(staying)
-    found: dict[str, str] = {}
-    for ground, rows in _by_ground(moving).items():
-        found |= repeats(rows, there.get(ground, ()))
-    return found
+    candidates = _by_namespace(staying)
+    repeated: dict[str, str] = {}
+    for namespace, rows in _by_namespace(moving).items():
+        repeated |= repeats(rows, candidates.get(namespace, ()))
+    return repeated
 
 
-def _by_ground(rows: Sequence[Any]) -> dict[Ground, list[Any]]:
-    grounds: dict[Ground, list[Any]] = {}
+def _by_namespace(rows: Sequence[ComparedRow]) -> dict[Namespace, list[ComparedRow]]:
+    namespaces: dict[Namespace, list[ComparedRow]] = {}
     for row in rows:
-        grounds.setdefault((row.agent_id, row.space_id), []).append(row)
-    return grounds
+        namespaces.setdefault((row.agent_id, row.space_id), []).append(row)
+    return namespaces
