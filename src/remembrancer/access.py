@@ -30,12 +30,12 @@ STAFF: Final = (Role.ADMIN, Role.SERVICE)
 
 
 class Scope(StrEnum):
-    """Which of a user's two namespaces an agent reads and writes."""
+    """Where an agent's memories of a user live. Other users never see them."""
 
     GLOBAL = "global"
-    """All of this user's agents."""
+    """All of this user's agents see them."""
     AGENT = "agent"
-    """This user with this agent alone."""
+    """Only this agent sees them."""
 
 
 class ScopeSource(StrEnum):
@@ -160,7 +160,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Whose eyes: a user (or nobody), an agent (or none) and what is known of both.
+    """The reader: a user or None, an agent or None, and what decides what they see.
 
     ``scope`` is the effective scope of the pair, null without an agent; ``spaces`` are
     those the user is a member of.
@@ -173,7 +173,7 @@ class Viewer:
 
 
 def can_see(viewer: Viewer, item: Placement) -> bool:
-    """Say whether ``viewer`` sees something that lies at ``item``. The rule, in Python."""
+    """Return whether ``viewer`` sees something at ``item``. The rule, in Python."""
     usable = item.agent_id is None or item.agent_id == viewer.agent_id
     if item.owner_id == SHARED_OWNER:
         return usable

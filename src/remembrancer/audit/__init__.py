@@ -1,4 +1,4 @@
-"""The audit log: who read, changed or was refused what. Ids and outcomes, never content."""
+"""The audit log: reads, changes and refusals, with ids and outcomes, never content."""
 
 from remembrancer.audit.notes import Outcome, note, note_each, note_look
 

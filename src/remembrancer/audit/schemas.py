@@ -1,4 +1,4 @@
-"""The audit log as a client reads it."""
+"""API models of the audit log."""
 
 from datetime import datetime
 from typing import Literal
@@ -27,7 +27,7 @@ class AuditLine(BaseModel):
 
 
 class AuditFilter(BaseModel):
-    """Which lines to read."""
+    """Filters for lines of the audit log."""
 
     model_config = ConfigDict(extra="forbid")
 

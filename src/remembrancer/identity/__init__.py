@@ -1,1 +1,1 @@
-"""One person across platforms: links, merges, and taking them back."""
+"""Link platform ids to users, merge users, and undo merges."""

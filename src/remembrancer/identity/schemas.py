@@ -1,4 +1,4 @@
-"""What a client sees of links and merges."""
+"""API models of links and merges."""
 
 from datetime import datetime
 from uuid import UUID
@@ -9,13 +9,13 @@ from remembrancer.users.schemas import PlatformLink, User
 
 
 class PlatformLinkDetail(PlatformLink):
-    """A platform id of a user, and since when it is theirs."""
+    """A platform link of a user, with its time."""
 
     created_at: datetime
 
 
 class MergeRequest(BaseModel):
-    """Who is to become part of the user in the path."""
+    """The user to merge into the user in the path."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -23,7 +23,7 @@ class MergeRequest(BaseModel):
 
 
 class MergeCounts(BaseModel):
-    """What moved from one user to the other."""
+    """Numbers of things that moved from one user to the other."""
 
     memories: int
     duplicates: int = Field(description="Of the memories: those that became mentions.")
@@ -37,7 +37,7 @@ class MergeCounts(BaseModel):
 
 
 class Merge(BaseModel):
-    """A merge, as it can be looked at and taken back."""
+    """A merge, with the id to undo it."""
 
     undo_id: UUID
     survivor_id: UUID

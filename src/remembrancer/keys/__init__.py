@@ -1,1 +1,1 @@
-"""API keys: who may talk to the server, and as what."""
+"""API keys, and audit lines for sign-ins."""

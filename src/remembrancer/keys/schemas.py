@@ -1,4 +1,4 @@
-"""API keys as a client makes and sees them."""
+"""API models of keys."""
 
 from datetime import datetime
 from uuid import UUID
@@ -41,13 +41,13 @@ class Key(BaseModel):
 
 
 class NewKey(Key):
-    """A key just made. ``secret`` is shown this once; only its hash is stored."""
+    """A new key. Its ``secret`` is shown only here; the server stores a hash."""
 
     secret: str
 
 
 class KeyHolder(BaseModel):
-    """Who a key stands for."""
+    """The role and the user of a key."""
 
     role: Role
     user_id: UUID | None = Field(description="The one user it can be; null for other roles.")

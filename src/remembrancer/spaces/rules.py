@@ -1,4 +1,4 @@
-"""Whether a space still has an owner."""
+"""Decide whether a space keeps an owner. Pure."""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -7,9 +7,9 @@ from remembrancer.access import SpaceRole
 
 
 def orphaned(roles: Mapping[UUID, SpaceRole], changes: Mapping[UUID, SpaceRole | None]) -> bool:
-    """Say whether ``changes`` would leave members in a space and none of them its owner.
+    """Return whether ``changes`` would leave members in a space without an owner.
 
-    ``changes`` are new roles, null for whoever goes. The last member may go.
+    ``changes`` are new roles, None for a member who leaves. The last member may leave.
     """
     after = {**roles, **changes}
     left = [role for role in after.values() if role is not None]

@@ -1,4 +1,4 @@
-"""What a space is, and who is in it."""
+"""API models of spaces and their members."""
 
 from datetime import datetime
 from uuid import UUID
@@ -10,7 +10,7 @@ from remembrancer.text import Label, Prose
 
 
 class SpaceCreate(BaseModel):
-    """A new space. Who makes it is its owner; ``member_ids`` join it."""
+    """A new space. Its creator is the owner; ``member_ids`` join it."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -20,7 +20,7 @@ class SpaceCreate(BaseModel):
 
 
 class SpaceUpdate(BaseModel):
-    """What changes of a space. What is left out stays."""
+    """Changes of a space. Fields that are left out stay as they are."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -43,14 +43,14 @@ class Space(BaseModel):
     id: UUID
     name: str
     description: str
-    role: SpaceRole = Field(description="What the user is in it.")
+    role: SpaceRole = Field(description="The user's role in the space.")
     member_count: int
     created_at: datetime
     updated_at: datetime
 
 
 class MemberAdd(BaseModel):
-    """Who joins a space, and as what."""
+    """A user who joins a space, and the role."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -59,7 +59,7 @@ class MemberAdd(BaseModel):
 
 
 class MemberUpdate(BaseModel):
-    """What a member becomes."""
+    """The new role of a member."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -76,7 +76,7 @@ class MemberUpdate(BaseModel):
 
 
 class Member(BaseModel):
-    """Somebody in a space."""
+    """A member of a space."""
 
     model_config = ConfigDict(from_attributes=True)
 

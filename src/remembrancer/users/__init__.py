@@ -1,1 +1,1 @@
-"""People: one canonical user, whatever platform they speak from."""
+"""Users: one for each person, on all platforms."""

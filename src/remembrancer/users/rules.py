@@ -1,4 +1,4 @@
-"""What a day is, for somebody."""
+"""A user's local calendar day."""
 
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo

@@ -1,4 +1,4 @@
-"""What is known of a user, and what a client may say of one."""
+"""API models of users."""
 
 from datetime import datetime
 from functools import cache
@@ -38,7 +38,7 @@ class PlatformLink(BaseModel):
 
 
 class User(BaseModel):
-    """A person: the last-known name and time zone, and where they speak from."""
+    """A user, with the last-known name and time zone, and the platform links."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -52,7 +52,7 @@ class User(BaseModel):
 
 
 class ResolveUser(BaseModel):
-    """Who spoke, as their platform names them."""
+    """A speaker, as the platform names them."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -63,7 +63,7 @@ class ResolveUser(BaseModel):
 
 
 class UserUpdate(BaseModel):
-    """What may be changed of a user."""
+    """Changes of a user. Fields that are left out stay as they are."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -93,7 +93,7 @@ class KnownUser(BaseModel):
 
 
 class KnownUsers(BaseModel):
-    """Some of the users; ``total`` counts all."""
+    """One page of users; ``total`` counts those of all pages."""
 
     users: list[KnownUser]
     total: int
