@@ -99,15 +99,15 @@ class MemoryFiles:
         source, target = names(old), names(new)
         if not source:
             raise FileRefused("Cannot rename the /memories directory itself")
-        taken = FileRefused(f"The destination {new} already exists")
+        exists = FileRefused(f"The destination {new} already exists")
         if not target:
-            raise taken
+            raise exists
         try:
             await self._records.move(self._actor, _address(source), _address(target))
         except NotFound as error:
             raise FileRefused(f"The path {old} does not exist") from error
         except Conflict as error:
-            raise taken from error
+            raise exists from error
         except InvalidInput as error:
             raise FileRefused(f"The path {new} is too long") from error
         return f"Successfully renamed {old} to {new}"

@@ -100,18 +100,18 @@ class RemembrancerSession:
 
     async def _messages(self, limit: int | None) -> Sequence[Message]:
         """Return the last messages, oldest first, all without a limit."""
-        found: list[Message] = []
+        messages: list[Message] = []
         before: int | None = None
-        while limit is None or len(found) < limit:
-            last = LARGEST_PAGE if limit is None else min(limit - len(found), LARGEST_PAGE)
+        while limit is None or len(messages) < limit:
+            last = LARGEST_PAGE if limit is None else min(limit - len(messages), LARGEST_PAGE)
             page = await self._memory.conversations.messages(
                 self._actor, self._conversation_id, last=last, before=before
             )
-            found = [*page, *found]
+            messages = [*page, *messages]
             if len(page) < last or page[0].position == 1:
                 break
             before = page[0].position
-        return found
+        return messages
 
     def _limit(self) -> int | None:
         return None if self.session_settings is None else self.session_settings.limit

@@ -39,5 +39,5 @@ class ImportResult:
 
     def add_times(self, times: Iterable[datetime | None]) -> None:
         """Extend ``first`` and ``last`` by the times of messages."""
-        known = [at for at in (*times, self.first, self.last) if at is not None]
-        self.first, self.last = min(known, default=None), max(known, default=None)
+        instants = [at for at in (*times, self.first, self.last) if at is not None]
+        self.first, self.last = min(instants, default=None), max(instants, default=None)

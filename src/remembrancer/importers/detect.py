@@ -91,8 +91,8 @@ def detect_text(text: str, where: str) -> Format:
     if start == "[":
         first = next((element for _, element in elements(text, where)), None)
         return _match(_LISTS, first) or Format.JSON
-    known = _match(_OBJECTS, _first_value(text)) if start == "{" else None
-    return known or (Format.JSONL if is_lines(text) else Format.JSON)
+    format_ = _match(_OBJECTS, _first_value(text)) if start == "{" else None
+    return format_ or (Format.JSONL if is_lines(text) else Format.JSON)
 
 
 def _match(formats: Sequence[tuple[Format, Callable[[Any], bool]]], content: Any) -> Format | None:

@@ -1,4 +1,4 @@
-"""What tests of your own agents may use: stand-ins for what lives elsewhere."""
+"""Fakes for tests of your own agents."""
 
 from remembrancer.testing.platforms import FakePlatform
 

@@ -1,4 +1,4 @@
-"""A chat platform in memory."""
+"""A fake chat platform in memory."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -9,10 +9,10 @@ from remembrancer.chat.replies import File, Span
 
 @dataclass
 class FakePlatform:
-    """A platform whose markup is ``*bold*`` and ``_code_``, with a short limit.
+    """A platform with the markup ``*bold*`` and ``_code_`` and a short limit.
 
-    ``private`` has what each person was sent alone, by platform user id; ``public`` what was said
-    in each chat. ``unreachable`` are people who cannot be written to.
+    ``private`` has the private messages by platform user id, ``public`` the messages by chat, and
+    ``files`` the files by platform user id. ``unreachable`` people cannot get private messages.
     """
 
     commands: ChatCommands
@@ -26,9 +26,9 @@ class FakePlatform:
     async def type(
         self, text: str, *, user: str, name: str = "", chat: str | None = None
     ) -> list[str]:
-        """Let somebody type something; return what they are sent alone.
+        """Send a command as ``user``; return the private answers.
 
-        In ``chat``, a group, or privately.
+        ``chat`` is the id of a group; without one, the chat is private.
         """
         before = len(self.private.get(user, []))
         incoming = IncomingMessage(
@@ -44,19 +44,19 @@ class FakePlatform:
         return f"{mark}{text}{mark}"
 
     def length(self, text: str) -> int:
-        """Return how long a message is."""
+        """Return the length of a message."""
         return len(text)
 
     async def send_private(self, message: IncomingMessage, text: str) -> None:
-        """Keep a message to one person."""
+        """Record a private message."""
         if message.platform_user_id in self.unreachable:
             raise NotReachableError
         self.private.setdefault(message.platform_user_id, []).append(text)
 
     async def send_file(self, message: IncomingMessage, file: File) -> None:
-        """Keep a file to one person."""
+        """Record a private file."""
         self.files.setdefault(message.platform_user_id, []).append(file)
 
     async def send_to_chat(self, message: IncomingMessage, text: str) -> None:
-        """Keep a message to a chat."""
+        """Record a message in a chat."""
         self.public.setdefault(message.chat_id, []).append(text)
