@@ -161,7 +161,7 @@ _HOLDS_AGAIN = (
 """),
     text(f"""
     UPDATE recall_items AS i
-       SET active = m.status = 'active',
+       SET active = m.in_use,
            superseded_at = CASE WHEN i.memory_version = m.version THEN NULL
                                 ELSE i.superseded_at END
       FROM memories AS m, {MEMORIES}

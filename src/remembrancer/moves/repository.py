@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, delete, select
+from sqlalchemy import Row, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.db.tables import associations, memories, mentions
+from remembrancer.db.tables import memories, mentions
 from remembrancer.memories.schemas import Status
 
 Rows = Sequence[Row[*tuple[Any, ...]]]
@@ -46,16 +46,6 @@ async def by_ids(connection: AsyncConnection, owner_id: UUID, ids: Sequence[str]
     """Return what is compared of an owner's memories, in any status."""
     statement = select(*_COLUMNS).where(memories.c.owner_id == owner_id, memories.c.id.in_(ids))
     return (await connection.execute(statement)).all()
-
-
-async def remove_associations(
-    connection: AsyncConnection, owner_id: UUID, ids: Sequence[str]
-) -> None:
-    """Delete the associations to memories; those from them go with the memories."""
-    column = associations.c
-    await connection.execute(
-        delete(associations).where(column.target_owner_id == owner_id, column.target_id.in_(ids))
-    )
 
 
 def _namespace(owner_id: UUID, agent_id: UUID | None) -> Any:

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit, undo
 from remembrancer.access import Actor, Scope
 from remembrancer.agents import repository as agents
+from remembrancer.associations import repository as associations
 from remembrancer.db.engine import Database
 from remembrancer.errors import Conflict, NotFound
 from remembrancer.idempotency import once
@@ -201,6 +202,6 @@ async def _uncopy(
     as_copied = [
         row.id for row in rows if [row.version, row.mention_count] == record["copies"][row.id]
     ]
-    await repository.remove_associations(connection, owner_id, as_copied)
+    await associations.remove_from_and_to(connection, owner_id, as_copied)
     await transfers.erase(connection, [(owner_id, memory_id) for memory_id in as_copied])
     return MoveUndoResult(returned=len(as_copied), stayed=len(rows) - len(as_copied))
