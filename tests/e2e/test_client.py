@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import httpx2
 import pytest
 import test_cases
-from entry_points import Refused, RestDoor, _id
+from entry_points import Refused, RestDoor, id_of
 from helpers import Api
 from pydantic import BaseModel
 from serving import served
@@ -287,30 +287,30 @@ class ClientDoor(RestDoor):
         self, content: Any, *, user: Any = None, agent: Any = None, key: Any = None, **fields: Any
     ) -> Any:
         memory = MemoryCreate(content=content, **fields)
-        whom: Any = {"user_id": _id(user), "agent_id": _id(agent), "idempotency_key": key}
+        whom: Any = {"user_id": id_of(user), "agent_id": id_of(agent), "idempotency_key": key}
         return await self._ask(lambda client: client.memories.remember(memory, **whom))
 
     async def read(self, memory_id: str, *, user: Any = None, agent: Any = None) -> Any:
-        whom: Any = {"user_id": _id(user), "agent_id": _id(agent)}
+        whom: Any = {"user_id": id_of(user), "agent_id": id_of(agent)}
         return await self._ask(lambda client: client.memories.get(memory_id, **whom))
 
     async def update(
         self, memory_id: str, *, user: Any = None, if_version: int | None = None, **changes: Any
     ) -> Any:
         wanted = MemoryUpdate(**changes)
-        how: Any = {"user_id": _id(user), "if_version": if_version}
+        how: Any = {"user_id": id_of(user), "if_version": if_version}
         return await self._ask(lambda client: client.memories.update(memory_id, wanted, **how))
 
     async def recall(self, query: Any, *, user: Any = None, agent: Any = None, **how: Any) -> Any:
         wanted = RecallQuery(query=query, **how)
-        whom: Any = {"user_id": _id(user), "agent_id": _id(agent)}
+        whom: Any = {"user_id": id_of(user), "agent_id": id_of(agent)}
         return await self._ask(lambda client: client.memories.recall(wanted, **whom))
 
     async def say(
         self, conversation_id: Any, messages: Any, *, user: Any = None, key: Any = None
     ) -> Any:
         said = [MessageCreate(**one) for one in messages]
-        how: Any = {"user_id": _id(user), "idempotency_key": key}
+        how: Any = {"user_id": id_of(user), "idempotency_key": key}
         where = UUID(str(conversation_id))
         return await self._ask(lambda client: client.conversations.append(where, said, **how))
 
