@@ -138,11 +138,11 @@ def test_a_name_that_several_have_is_not_guessed(cli: Cli) -> None:
     for number in (1, 2):
         cli("users", "resolve", "discord", f"kim-{number}", "--name", "Kim")
     line = refused(cli("recall", "x", "--user", "Kim"))
-    assert line.startswith("error: user: several people have this name: Kim (discord:kim-1), Kim")
-    assert "nobody has this name; known are" in refused(cli("recall", "x", "--user", "Nemo"))
+    assert line.startswith("error: user: several users have this name: Kim (discord:kim-1), Kim")
+    assert "no user has this name; users are" in refused(cli("recall", "x", "--user", "Nemo"))
     cli("agents", "create", "Nora")
     line = refused(cli("recall", "x", "--agent", "Nemo"))
-    assert "no agent has this name; there are" in line
+    assert "no agent has this name; agents are" in line
 
 
 def test_a_bad_file_stops_everything_before_the_first_write(
@@ -297,7 +297,7 @@ def test_spaces_and_who_sees_what_is_kept_there(cli: Cli) -> None:
         (["recall", ""], "query: must not be empty"),
         (["recall", "x", "--limit", "0"], "--limit"),
         (["recall", "x", "--mode", "typed"], "kinds: at least one"),
-        (["keys", "create", "x", "--role", "user"], "user: is needed for the role user"),
+        (["keys", "create", "x", "--role", "user"], "user: is required for the role user"),
         (["users", "show", "00000000-0000-7000-8000-000000000000"], "user_id: no such user"),
         (["agents", "create", "\x07"], "name: "),
         (["nonsense"], "nonsense"),
@@ -401,10 +401,10 @@ def test_the_toggle_is_migrated_only_when_told_to(
     agents = len(cli("agents", "list", "--json").json)
     dry = cli("migrate-preferences", "--json").json
     assert dry == {"users": 1, "preferences": agents}
-    assert "Make them with --apply" in cli("migrate-preferences").out
+    assert "To create them: --apply" in cli("migrate-preferences").out
     assert count("memory_preferences") == 0
     done = cli("migrate-preferences", "--apply")
-    assert f"{agents} preferences were made" in done.out
+    assert f"{agents} preferences were created" in done.out
     assert count("memory_preferences") == agents
     assert cli("migrate-preferences", "--apply", "--json").json == {"users": 1, "preferences": 0}
     assert "Nothing to do" in cli("migrate-preferences").out
@@ -421,21 +421,21 @@ def test_erasing_counts_first_asks_and_then_deletes(
         "id"
     ]
     before = count("memories")
-    would = cli("erase", "user", "Ezra", "--json").json
+    would = cli("users", "erase", "Ezra", "--json").json
     assert (would["dry_run"], would["rows"]["memories"]) == (True, 1)
-    assert "To do it: --apply" in cli("erase", "user", "Ezra").out
+    assert "To delete: --apply" in cli("users", "erase", "Ezra").out
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
-    stopped = cli("erase", "user", "Ezra", "--apply")
+    stopped = cli("users", "erase", "Ezra", "--apply")
     assert stopped.code != 0
-    assert f"Delete {would['total']:,} rows for good?" in stopped.err
+    assert f"Delete {would['total']:,} rows permanently?" in stopped.err
     assert count("memories") == before
-    gone = cli("erase", "memory", "Ezra", memory_id, "--apply", "--yes", "--json").json
+    gone = cli("memories", "erase", "Ezra", memory_id, "--apply", "--yes", "--json").json
     assert (gone["dry_run"], gone["rows"]["memories"]) == (False, 1)
     assert count("memories") == before - 1
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
-    done = cli("erase", "user", "Ezra", "--apply")
-    assert "were deleted for good" in done.out, done.err
-    assert refused(cli("erase", "user", "Ezra")).startswith("error: user: nobody")
+    done = cli("users", "erase", "Ezra", "--apply")
+    assert "were deleted permanently" in done.out, done.err
+    assert refused(cli("users", "erase", "Ezra")).startswith("error: user: no user")
 
 
 def test_an_export_is_whole_or_not_there(cli: Cli, tmp_path: Path) -> None:
@@ -443,13 +443,13 @@ def test_an_export_is_whole_or_not_there(cli: Cli, tmp_path: Path) -> None:
     cli("users", "resolve", "web", "flo", "--name", "Flo")
     cli("remember", "Flo keeps a heron.", "--user", "Flo")
     file = tmp_path / "flo.jsonl"
-    told = cli("export", "Flo", "--output", file)
+    told = cli("users", "export", "Flo", "--output", file)
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert f"{len(lines)} lines written" in told.out
     assert [line["type"] for line in lines][:2] == ["user", "platform_link"]
     assert "Flo keeps a heron." in [line.get("content") for line in lines]
-    assert "the file exists" in refused(cli("export", "Flo", "--output", file))
-    refused(cli("export", "Nobody at all", "--output", tmp_path / "none.jsonl"))
+    assert "the file exists" in refused(cli("users", "export", "Flo", "--output", file))
+    refused(cli("users", "export", "Nobody at all", "--output", tmp_path / "none.jsonl"))
     assert not (tmp_path / "none.jsonl").exists()
 
 

@@ -17,33 +17,33 @@ def test_a_document_is_written_and_imported_by_somebody_else(cli: Cli, tmp_path:
     giver, taker = _user(cli, "Giver"), _user(cli, "Taker")
     cli("remember", "Giver prefers tea.", "--user", giver)
     file = tmp_path / "memory.json"
-    written = cli("document", "export", giver, "--output", file)
+    written = cli("documents", "get", giver, "--output", file)
     assert (written.code, written.out.split()[:2]) == (0, ["1", "facts"])
-    assert cli("document", "export", giver, "--output", file).code != 0
+    assert cli("documents", "get", giver, "--output", file).code != 0
     for added in (1, 0):
-        answer = cli("document", "import", taker, file, "--json").json
+        answer = cli("documents", "import", taker, file, "--json").json
         assert (answer["facts_added"], answer["facts_known"]) == (added, 1 - added)
-    there = cli("document", "export", taker).json
+    there = cli("documents", "get", taker).json
     assert there["facts"] == json.loads(file.read_text("utf-8"))["facts"]
     file.write_text('{"facts": [{"id": "a", "content": "secret words"}]}', "utf-8")
-    wrong = cli("document", "import", taker, file)
+    wrong = cli("documents", "import", taker, file)
     assert wrong.code == 2
     assert "facts.0.added_at" in wrong.err
     assert "secret words" not in wrong.err
     file.write_text("{", "utf-8")
-    assert "is not valid JSON" in cli("document", "import", taker, file).err
+    assert "is not valid JSON" in cli("documents", "import", taker, file).err
 
 
 def test_the_budget_is_shown_with_what_would_go(cli: Cli) -> None:
     """In words and as JSON."""
     user = _user(cli, "Spender")
     made = cli("remember", "Spender prefers tea.", "--user", user, "--json").json["memory"]
-    shown = cli("budget", user)
+    shown = cli("memories", "budget", user)
     assert f"{made['tokens']} of 10,000 tokens are used" in shown.out
     assert "Nothing would be evicted" in shown.out
-    shown = cli("budget", user, "--adding", 10_000)
+    shown = cli("memories", "budget", user, "--adding", 10_000)
     assert made["id"] in shown.out
-    preview = cli("budget", user, "--adding", 10_000, "--json").json
+    preview = cli("memories", "budget", user, "--adding", 10_000, "--json").json
     assert [one["id"] for one in preview["would_go"]] == [made["id"]]
 
 
@@ -58,7 +58,7 @@ def test_a_tool_is_called_as_a_model_would(cli: Cli) -> None:
     assert refused.code == 1
     assert json.loads(refused.out)["error"]["field"] == "content"
     assert cli("tools", "call", "rm_rf", "--user", user).code == 2
-    assert cli("document", "export", user).json["metadata"]["total_facts"] == 1
+    assert cli("documents", "get", user).json["metadata"]["total_facts"] == 1
 
 
 def test_tools_are_listed_and_shown_as_schemas(cli: Cli) -> None:

@@ -175,7 +175,7 @@ def test_the_demo_holds_what_it_promises(tmp_path: Path) -> None:
         env=QUIET | {"TMPDIR": str(tmp_path), "REMEMBRANCER_DATABASE_URL": "postgresql://no/no"},
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "All 8 answers are as they must be" in done.stdout
+    assert "All 8 answers are correct" in done.stdout
     for told in ("nothing with “walnut”", "global scope:", "agent scope:", "shared knowledge"):
         assert told in done.stdout
     assert not list(tmp_path.glob("remembrancer-demo-*"))

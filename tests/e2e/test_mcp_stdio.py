@@ -144,7 +144,7 @@ def test_what_cannot_be_opened_is_told_in_one_line(database_url: str) -> None:
     [
         (["--url", "http://127.0.0.1:9"], "there is no API key for the server"),
         (["--url", "http://127.0.0.1:9", "--key-file", "nowhere"], "nowhere cannot be read"),
-        (["--key-file", "x"], "key-file: is needed with --url alone"),
+        (["--key-file", "x"], "key-file: is only for --url"),
         (["--url", "http://[", "--key-file", "x"], "url: must be an address"),
         (["--url", "http://x:99999"], "url: must be an address"),
     ],
@@ -270,7 +270,7 @@ def test_install_writes_into_a_file_that_is_there(
     assert file.stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "config.json.bak").read_text("utf-8") == before
     assert install(*to_link) == 0
-    assert "has it already" in capsys.readouterr().out
+    assert "has the entry already" in capsys.readouterr().out
     assert sorted(one.name for one in tmp_path.iterdir()) == [
         "config.json",
         "config.json.bak",
@@ -322,7 +322,7 @@ def test_install_leaves_a_file_it_does_not_understand(
         (["--client", "emacs"], "'emacs' is not one of"),
         (["--client", "cursor", "--url", "memory.example"], "url: must be an address"),
         (["--client", "cursor", "--url", "http://x", "--user", "Ada"], "user: must be an id"),
-        (["--client", "cursor", "--key-file", "x"], "key-file: is needed with --url alone"),
+        (["--client", "cursor", "--key-file", "x"], "key-file: is only for --url"),
         (["--client", "cursor", "--write", "--file", "/proc/no/x"], "cannot be read or written"),
     ],
 )

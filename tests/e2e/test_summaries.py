@@ -315,8 +315,8 @@ def test_a_history_is_imported_and_summarised_from_the_command_line(
         return capsys.readouterr().out
 
     command("import", str(file))
-    assert "94 messages of 2 conversations" in command("summarize", "--all")
-    assert "Nothing to do" in command("summarize", "--all")
+    assert "94 messages of 2 conversations" in command("conversations", "summarize", "--all")
+    assert "Nothing to do" in command("conversations", "summarize", "--all")
     assert "queued" in command("jobs")
     command("worker", "--once")
     assert json.loads(command("jobs", "--json", "--status", "queued")) == []

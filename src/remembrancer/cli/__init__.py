@@ -1,4 +1,4 @@
-"""The command line: a thin way to the same services as every other entry point."""
+"""The command line. It calls the same services as every other entry point."""
 
 import sys
 from collections.abc import Sequence
@@ -7,10 +7,10 @@ from remembrancer.fast_imports import uncollected
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command and exit: 0 done, 1 not as expected, 2 refused, 130 interrupted."""
+    """Run a command and exit: 0 success, 1 unexpected result, 2 refused, 130 interrupted."""
     with uncollected():
         from remembrancer.cli.app import app  # noqa: PLC0415
-        from remembrancer.cli.failures import as_exit_code  # noqa: PLC0415
+        from remembrancer.cli.exit_codes import as_exit_code  # noqa: PLC0415
 
     with as_exit_code():
         code = app(arguments, prog_name="remembrancer", standalone_mode=False)

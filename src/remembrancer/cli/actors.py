@@ -1,29 +1,46 @@
-"""Who is meant by ``--user`` and ``--agent``."""
+"""Finds the users and agents that commands name."""
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Awaitable, Sequence
+from typing import Protocol, TypeVar
 from uuid import UUID
-
-import typer
 
 from remembrancer.access import Actor
 from remembrancer.agents.schemas import Agent
 from remembrancer.app import Remembrancer
 from remembrancer.cli.runtime import SERVICE
 from remembrancer.errors import InvalidInput, NotFound
+from remembrancer.paging import LARGEST_PAGE, Page
 from remembrancer.users.schemas import User
 
-SHOWN = 5
-"""Most candidates that an error lists."""
+MAX_CANDIDATES = 5
+"""Candidates that an error lists."""
 
-UserOption = Annotated[
-    str | None,
-    typer.Option(help="A user: id, platform:platform_user_id, or a name that only one has."),
-]
-AgentOption = Annotated[str | None, typer.Option(help="An agent: id, or a name that only one has.")]
+Item = TypeVar("Item")
+Item_co = TypeVar("Item_co", covariant=True)
 
 
-async def actor_for(app: Remembrancer, user: str | None, agent: str | None) -> Actor:
+class LoadPage(Protocol[Item]):
+    """Loads one page of a list."""
+
+    def __call__(self, *, limit: int, cursor: str | None) -> Awaitable[Page[Item]]:
+        """Return the page of ``limit`` items after ``cursor``."""
+
+
+async def all_items(load: LoadPage[Item], limit: int | None = None) -> list[Item]:
+    """Return the items of all pages, or the first ``limit``."""
+    items: list[Item] = []
+    cursor: str | None = None
+    while limit is None or len(items) < limit:
+        size = LARGEST_PAGE if limit is None else min(LARGEST_PAGE, limit - len(items))
+        page = await load(limit=size, cursor=cursor)
+        items += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    return items
+
+
+async def actor_for(app: Remembrancer, user: str | None, agent: str | None = None) -> Actor:
     """Return the actor for the user and agent named on the command line."""
     return SERVICE.acting_for(
         await find_user(app, user) if user is not None else None,
@@ -31,76 +48,73 @@ async def actor_for(app: Remembrancer, user: str | None, agent: str | None) -> A
     )
 
 
-async def find_user(app: Remembrancer, named: str) -> UUID:
-    """Return the one user that is meant; ``InvalidInput`` lists who could be."""
-    if user_id := as_id(named):
+async def find_user(app: Remembrancer, name: str) -> UUID:
+    """Return the id of a user by id, platform id or name; raise ``InvalidInput`` if ambiguous."""
+    if user_id := parse_id(name):
         return (await app.users.get(SERVICE, user_id)).id
-    platform, colon, platform_user_id = named.partition(":")
+    platform, colon, platform_user_id = name.partition(":")
     if colon:
         try:
             return (await app.users.find(SERVICE, platform, platform_user_id)).id
         except NotFound:
             pass
-    found = await app.users.find_by_name(SERVICE, named, limit=SHOWN + 1)
-    if len(found) == 1:
-        return found[0].id
-    if not found:
-        return await _nobody(app)
-    raise InvalidInput(
-        f"several people have this name: {_listed([_who(user) for user in found])}", field="user"
-    )
+    users = await app.users.find_by_name(SERVICE, name, limit=MAX_CANDIDATES + 1)
+    if len(users) == 1:
+        return users[0].id
+    if users:
+        reason = f"several users have this name: {_candidates(users)}"
+    else:
+        page = await app.users.list(SERVICE, limit=MAX_CANDIDATES + 1)
+        known = _candidates(page.items)
+        reason = f"no user has this name; users are {known}" if known else "there are no users yet"
+    raise InvalidInput(reason, field="user")
 
 
-async def _nobody(app: Remembrancer) -> UUID:
-    page = await app.users.list(SERVICE, limit=SHOWN + 1)
-    known = _listed([_who(user) for user in page.items])
-    raise InvalidInput(
-        f"nobody has this name; known are {known}" if known else "nobody is known yet",
-        field="user",
-    )
+def _candidates(users: Sequence[User]) -> str:
+    return _join([_describe(user) for user in users])
 
 
-async def find_agent(app: Remembrancer, named: str) -> UUID:
-    """Return the one agent that is meant; ``InvalidInput`` lists which could be."""
-    if agent_id := as_id(named):
+async def find_agent(app: Remembrancer, name: str) -> UUID:
+    """Return the id of an agent by id or name; raise ``InvalidInput`` if ambiguous."""
+    if agent_id := parse_id(name):
         return (await app.agents.get(SERVICE, agent_id)).id
     agents = await all_agents(app)
-    found = [agent for agent in agents if agent.name.casefold() == named.casefold()]
-    if len(found) == 1:
-        return found[0].id
-    candidates = _listed([f"{agent.name} ({agent.id})" for agent in found or agents])
-    if found:
+    matches = [agent for agent in agents if agent.name.casefold() == name.casefold()]
+    if len(matches) == 1:
+        return matches[0].id
+    candidates = _join([f"{agent.name} ({agent.id})" for agent in matches or agents])
+    if matches:
         reason = f"several agents have this name: {candidates}"
+    elif agents:
+        reason = f"no agent has this name; agents are {candidates}"
     else:
-        reason = f"no agent has this name; there are {candidates}" if agents else "there are none"
+        reason = "there are no agents yet"
     raise InvalidInput(reason, field="agent")
 
 
 async def all_agents(app: Remembrancer) -> list[Agent]:
     """Return every agent."""
-    found: list[Agent] = []
-    cursor = None
-    while True:
-        page = await app.agents.list(SERVICE, limit=200, cursor=cursor)
-        found += page.items
-        if (cursor := page.next_cursor) is None:
-            return found
+
+    def load(*, limit: int, cursor: str | None) -> Awaitable[Page[Agent]]:
+        return app.agents.list(SERVICE, limit=limit, cursor=cursor)
+
+    return await all_items(load)
 
 
-def as_id(named: str) -> UUID | None:
-    """Return the id that ``named`` is, if it is one."""
+def parse_id(text: str) -> UUID | None:
+    """Return the id in ``text``, null if it is no id."""
     try:
-        return UUID(named)
+        return UUID(text)
     except ValueError:
         return None
 
 
-def _who(user: User) -> str:
+def _describe(user: User) -> str:
     link = user.platform_links[0] if user.platform_links else None
-    also = f"{link.platform}:{link.platform_user_id}" if link else str(user.id)
-    return f"{user.display_name} ({also})"
+    identifier = f"{link.platform}:{link.platform_user_id}" if link else str(user.id)
+    return f"{user.display_name} ({identifier})"
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = ", …" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+def _join(names: Sequence[str]) -> str:
+    more = ", …" if len(names) > MAX_CANDIDATES else ""
+    return ", ".join(names[:MAX_CANDIDATES]) + more

@@ -1,4 +1,4 @@
-"""``agents``: the assistants that read and write memory."""
+"""``agents``: list, create and update agents."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -9,89 +9,87 @@ from remembrancer.access import Scope
 from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import all_agents, find_agent
-from remembrancer.cli.output import as_json, console, day, table
+from remembrancer.cli.options import AgentArgument, Json
+from remembrancer.cli.output import day, show, table
 from remembrancer.cli.runtime import SERVICE, with_store
 
-group = typer.Typer(help="The assistants that read and write memory.", no_args_is_help=True)
+group = typer.Typer(help="Agents, which read and write memories.", no_args_is_help=True)
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Which = Annotated[str, typer.Argument(help="Id, or a name that only one has.")]
-Description = Annotated[str | None, typer.Option(help="What it is for.")]
+Description = Annotated[str | None, typer.Option(help="A description.")]
 MemoryScope = Annotated[
     Scope | None,
-    typer.Option(help="Whether its memories are its own, or for all of a user's global agents."),
+    typer.Option(help="agent: only this agent uses its memories. global: all global agents do."),
 ]
 
 
 @group.command("list")
 def list_(context: typer.Context, json: Json = False) -> None:
-    """List agents in the order they were made."""
-    agents = with_store(context, all_agents)
-    if json:
-        as_json(agents)
-    else:
-        _show(agents)
+    """List agents, the oldest first."""
+    show(with_store(context, all_agents), json, _table)
 
 
-@group.command()
-def show(context: typer.Context, agent: Which, json: Json = False) -> None:
-    """Show one agent."""
+@group.command("show")
+def show_agent(context: typer.Context, agent: AgentArgument, json: Json = False) -> None:
+    """Show an agent."""
 
     async def work(app: Remembrancer) -> Agent:
         return await app.agents.get(SERVICE, await find_agent(app, agent))
 
-    _show_one(with_store(context, work), json)
+    show(with_store(context, work), json, _row)
 
 
 @group.command()
 def create(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="What it is called.")],
+    name: Annotated[str, typer.Argument(help="Its name.")],
     description: Description = None,
     memory_scope: MemoryScope = None,
     json: Json = False,
 ) -> None:
-    """Make an agent."""
-    wanted = AgentCreate(name=name, **_given(description=description, memory_scope=memory_scope))
+    """Create an agent."""
+    request = AgentCreate(name=name, **_values(description=description, memory_scope=memory_scope))
 
     async def work(app: Remembrancer) -> Agent:
-        return await app.agents.create(SERVICE, wanted)
+        return await app.agents.create(SERVICE, request)
 
-    _show_one(with_store(context, work), json)
+    show(with_store(context, work), json, _row)
 
 
 @group.command()
 def update(
     context: typer.Context,
-    agent: Which,
-    name: Annotated[str | None, typer.Option(help="What it is called from now on.")] = None,
+    agent: AgentArgument,
+    name: Annotated[str | None, typer.Option(help="A new name.")] = None,
     description: Description = None,
     memory_scope: MemoryScope = None,
     json: Json = False,
 ) -> None:
-    """Change what is given of an agent."""
-    given = _given(name=name, description=description, memory_scope=memory_scope)
-    changes = AgentUpdate(**given)
+    """Update an agent. Only the given options change."""
+    changes = AgentUpdate(**_values(name=name, description=description, memory_scope=memory_scope))
 
     async def work(app: Remembrancer) -> Agent:
         return await app.agents.update(SERVICE, await find_agent(app, agent), changes)
 
-    _show_one(with_store(context, work), json)
+    show(with_store(context, work), json, _row)
 
 
-def _given(**values: Any) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
+def _values(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
 
 
-def _show_one(agent: Agent, json: bool) -> None:
-    if json:
-        as_json(agent)
-    else:
-        _show([agent])
+def _row(agent: Agent) -> object:
+    return _table([agent])
 
 
-def _show(agents: Sequence[Agent]) -> None:
+def _table(agents: Sequence[Agent]) -> object:
     rows = [
-        [str(a.id), a.name, a.memory_scope.value, a.description, day(a.created_at)] for a in agents
+        [
+            str(agent.id),
+            agent.name,
+            agent.memory_scope.value,
+            agent.description,
+            day(agent.created_at),
+        ]
+        for agent in agents
     ]
-    console().print(table("Id", "Name", "Memory scope", "Description", "Made", rows=rows))
+    return table("Id", "Name", "Memory scope", "Description", "Created", rows=rows)

@@ -1,5 +1,6 @@
 """The command ``remembrancer``: global options and all commands."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,14 +13,15 @@ from remembrancer.cli import (
     audit,
     backup,
     chat,
+    conversations,
     demo,
     doctor,
-    document,
-    erase,
+    documents,
     import_,
     jobs,
     keys,
     mcp,
+    memories,
     preferences,
     recall,
     reembed,
@@ -27,7 +29,6 @@ from remembrancer.cli import (
     review,
     serve,
     spaces,
-    summarize,
     tools,
     users,
     worker,
@@ -36,15 +37,15 @@ from remembrancer.settings import Settings
 
 app = typer.Typer(
     name="remembrancer",
-    help="Memory for AI agents: who said what, recalled only for whom it may be.",
+    help="Memory for AI agents.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"remembrancer {version.__version__}")
         raise typer.Exit
 
@@ -54,49 +55,54 @@ def options(
     context: typer.Context,
     data_dir: Annotated[
         Path | None,
-        typer.Option(help="Where the embedded database, the admin key and other state live."),
+        typer.Option(help="Directory of the embedded database, the admin key and other state."),
     ] = None,
     database_url: Annotated[
         str | None,
-        typer.Option(help="A Postgres 16+ with pgvector to use instead of the embedded one."),
+        typer.Option(help="Postgres 16+ with pgvector, instead of the embedded database."),
     ] = None,
     _version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Options of every command; what is not given comes from REMEMBRANCER_… variables."""
-    given: dict[str, Any] = {}
+    """Options of every command. Defaults come from the REMEMBRANCER_… variables."""
+    values: dict[str, Any] = {}
     if data_dir is not None:
-        given["data_dir"] = data_dir
+        values["data_dir"] = data_dir
     if database_url is not None:
-        given["database_url"] = SecretStr(database_url)
-    context.obj = Settings(**given)
+        values["database_url"] = SecretStr(database_url)
+    context.obj = Settings(**values)
 
 
-app.command("serve")(serve.serve)
-app.command("demo")(demo.demo)
-app.command("import")(import_.import_)
-app.command("remember")(remember.remember)
-app.command("recall")(recall.recall)
-app.add_typer(review.group, name="review")
-app.command("chat")(chat.chat)
-app.add_typer(mcp.group, name="mcp")
-app.add_typer(users.group, name="users")
-app.add_typer(agents.group, name="agents")
-app.add_typer(spaces.group, name="spaces")
-app.add_typer(keys.group, name="keys")
-app.command("audit")(audit.audit)
-app.add_typer(erase.group, name="erase")
-app.command("export")(erase.export)
-app.add_typer(document.group, name="document")
-app.command("budget")(document.budget)
-app.add_typer(tools.group, name="tools")
-app.command("doctor")(doctor.doctor)
-app.command("reembed")(reembed.reembed)
-app.command("backup")(backup.backup)
-app.command("restore")(backup.restore)
-app.command("worker")(worker.worker)
-app.command("jobs")(jobs.jobs)
-app.command("summarize")(summarize.summarize)
-app.command("migrate-preferences")(preferences.migrate_preferences)
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "serve": serve.serve,
+    "demo": demo.demo,
+    "import": import_.import_,
+    "remember": remember.remember,
+    "recall": recall.recall,
+    "chat": chat.chat,
+    "audit": audit.audit,
+    "doctor": doctor.doctor,
+    "reembed": reembed.reembed,
+    "backup": backup.backup,
+    "restore": backup.restore,
+    "worker": worker.worker,
+    "jobs": jobs.jobs,
+    "migrate-preferences": preferences.migrate_preferences,
+}
+for name, command in _COMMANDS.items():
+    app.command(name)(command)
+for name, group in {
+    "users": users.group,
+    "agents": agents.group,
+    "memories": memories.group,
+    "review": review.group,
+    "conversations": conversations.group,
+    "spaces": spaces.group,
+    "documents": documents.group,
+    "tools": tools.group,
+    "keys": keys.group,
+    "mcp": mcp.group,
+}.items():
+    app.add_typer(group, name=name)

@@ -1,4 +1,4 @@
-"""``audit``: who read or changed which ids of whom."""
+"""``audit``: print the audit log."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -8,40 +8,42 @@ import typer
 from remembrancer.app import Remembrancer
 from remembrancer.audit.schemas import AuditFilter, AuditLine
 from remembrancer.cli.actors import find_user
-from remembrancer.cli.output import as_json, console, error_console, table
+from remembrancer.cli.options import Json
+from remembrancer.cli.output import error_console, show, table
 from remembrancer.cli.runtime import ADMIN, with_store
 from remembrancer.paging import Page
 from remembrancer.validation import made
 
-_SHOWN_IDS = 3
+_MAX_IDS = 3
 
 
 def audit(
     context: typer.Context,
     user: Annotated[
-        str | None, typer.Option(help="Whose data: id, platform:platform_user_id, or a name.")
+        str | None,
+        typer.Option(help="The data's owner: id, platform:platform_user_id, or a name."),
     ] = None,
     action: Annotated[str | None, typer.Option(help="Such as memory, or memory.update.")] = None,
-    target: Annotated[str | None, typer.Option(help="Lines that name this id.")] = None,
+    target: Annotated[str | None, typer.Option(help="Only lines with this id.")] = None,
     actor: Annotated[
-        str | None, typer.Option(help="For whom it was done: a user, as in --user.")
+        str | None, typer.Option(help="The acting user, in the format of --user.")
     ] = None,
     entry_point: Annotated[str | None, typer.Option(help="Such as rest, cli or python.")] = None,
     since: Annotated[
-        str | None, typer.Option(help="Lines from then on: 2030-01-31T12:00:00Z.")
+        str | None, typer.Option(help="From this time on, such as 2030-01-31T12:00:00Z.")
     ] = None,
-    until: Annotated[str | None, typer.Option(help="Lines before then.")] = None,
-    refused: Annotated[bool, typer.Option(help="Only what was refused.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=200, help="Most lines.")] = 50,
+    until: Annotated[str | None, typer.Option(help="Before this time.")] = None,
+    refused: Annotated[bool, typer.Option(help="Only refused actions.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="The most lines.")] = 50,
     cursor: Annotated[
-        str | None, typer.Option(help="Lines before those of an earlier call, which says it.")
+        str | None, typer.Option(help="Continue after an earlier page, with the cursor it printed.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
-    """Print the latest lines of the audit log. Ids and outcomes, never content."""
+    """Print the audit log, newest line first: ids and outcomes, never content."""
 
     async def work(app: Remembrancer) -> Page[AuditLine]:
-        wanted = made(
+        filters = made(
             AuditFilter,
             user_id=await find_user(app, user) if user is not None else None,
             actor_user_id=await find_user(app, actor) if actor is not None else None,
@@ -52,18 +54,15 @@ def audit(
             until=until,
             outcome="refused" if refused else None,
         )
-        return await app.audit.list(ADMIN, wanted, limit=limit, cursor=cursor)
+        return await app.audit.list(ADMIN, filters, limit=limit, cursor=cursor)
 
     page = with_store(context, work)
-    if json:
-        as_json(page.items)
-    else:
-        _show(page.items)
+    show(page.items, json, _table)
     if page.next_cursor:
-        error_console().print(f"There are more: --cursor {page.next_cursor}", soft_wrap=True)
+        error_console().print(f"More lines: --cursor {page.next_cursor}", soft_wrap=True)
 
 
-def _show(lines: Sequence[AuditLine]) -> None:
+def _table(lines: Sequence[AuditLine]) -> object:
     rows = [
         [
             f"{line.at:%Y-%m-%d %H:%M:%S}",
@@ -75,9 +74,9 @@ def _show(lines: Sequence[AuditLine]) -> None:
         ]
         for line in lines
     ]
-    console().print(table("When", "Whose", "What", "Outcome", "By", "Ids", rows=rows))
+    return table("When", "User", "Action", "Outcome", "By", "Ids", rows=rows)
 
 
 def _ids(ids: list[str]) -> str:
-    more = len(ids) - _SHOWN_IDS
-    return ", ".join(ids[:_SHOWN_IDS]) + (f" and {more:,} more" if more > 0 else "")
+    more = len(ids) - _MAX_IDS
+    return ", ".join(ids[:_MAX_IDS]) + (f" and {more:,} more" if more > 0 else "")

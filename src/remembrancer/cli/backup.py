@@ -1,4 +1,4 @@
-"""``backup`` and ``restore``: the whole store in one file, and back."""
+"""``backup`` and ``restore``: the whole store in one file."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,56 +11,56 @@ from rich.progress import Progress
 from remembrancer.app import embedded_server
 from remembrancer.backup import Archive, Manifest
 from remembrancer.backup import back_up as write
-from remembrancer.backup import restore as put_back
+from remembrancer.backup import restore as load
 from remembrancer.cli.output import console, progress
-from remembrancer.cli.runtime import log_to_stderr, settings_of
+from remembrancer.cli.runtime import log_quietly, settings_of
 from remembrancer.errors import ConfigurationError
 from remembrancer.settings import Settings
 
 
 def backup(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="Where to write it.")],
-    replace: Annotated[bool, typer.Option("--replace", help="Even if the file exists.")] = False,
+    file: Annotated[Path, typer.Argument(help="The file to write.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
 ) -> None:
-    """Write the whole store to a file, as it is at this moment. Servers may go on meanwhile.
+    """Write a snapshot of the whole store to a file. Servers may keep running.
 
-    It holds all that people said, and is not encrypted; its mode is 0600.
+    The file has all content and is not encrypted; its mode is 0600.
     """
     with _database(settings_of(context), must_exist=True) as url, progress() as bar:
-        on_start, on_progress = _shown(bar, "Rows")
-        manifest = write(url, file, replace=replace, on_start=on_start, progress=on_progress)
+        start, advance = _callbacks(bar, "Rows")
+        manifest = write(url, file, replace=replace, begun=start, progress=advance)
     console().print(f"{manifest.rows:,} rows written to {file}, {file.stat().st_size:,} bytes.")
 
 
 def restore(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="What backup wrote.")],
+    file: Annotated[Path, typer.Argument(help="A file from `backup`.")],
     replace: Annotated[
-        bool, typer.Option("--replace", help="Even if the database holds a store: it is lost.")
+        bool, typer.Option("--replace", help="Replace an existing store. Its data is lost.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before replacing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Only see whether the file is whole; touch nothing.")
+        bool, typer.Option("--check", help="Only check that the file is complete.")
     ] = False,
 ) -> None:
-    """Put a backup into an empty database, all of it or nothing. Stop servers and workers first."""
+    """Restore a backup into an empty database, in one step. Stop servers and workers first."""
     if check:
         with Archive(file) as archive, progress() as bar:
-            on_start, on_progress = _shown(bar, "Rows")
-            on_start(archive.manifest.rows)
-            archive.check(on_progress)
-            console().print(f"{file} is whole. {_what(archive.manifest)}")
+            start, advance = _callbacks(bar, "Rows")
+            start(archive.manifest.rows)
+            archive.check(advance)
+            console().print(f"{file} is complete. {_describe(archive.manifest)}")
         return
     if replace and not yes:
-        typer.confirm("Everything in the database is lost. Replace it?", abort=True, err=True)
+        typer.confirm("All data in the database will be lost. Replace it?", abort=True, err=True)
     with _database(settings_of(context), must_exist=False) as url, progress() as bar:
-        on_start, on_progress = _shown(bar, "Rows")
-        manifest = put_back(url, file, replace=replace, on_start=on_start, progress=on_progress)
-    console().print(f"{file} is restored. {_what(manifest)}")
+        start, advance = _callbacks(bar, "Rows")
+        manifest = load(url, file, replace=replace, begun=start, progress=advance)
+    console().print(f"{file} is restored. {_describe(manifest)}")
 
 
-def _what(manifest: Manifest) -> str:
+def _describe(manifest: Manifest) -> str:
     return (
         f"{manifest.rows:,} rows of {len(manifest.tables)} tables, as of "
         f"{manifest.created_at:%Y-%m-%d %H:%M} UTC, version {manifest.version}, "
@@ -68,8 +68,10 @@ def _what(manifest: Manifest) -> str:
     )
 
 
-def _shown(bar: Progress, what: str) -> tuple[Callable[[int], None], Callable[[int], None]]:
-    task = bar.add_task(what, total=None)
+def _callbacks(
+    bar: Progress, description: str
+) -> tuple[Callable[[int], None], Callable[[int], None]]:
+    task = bar.add_task(description, total=None)
     return (
         lambda total: bar.update(task, total=total),
         lambda count: bar.advance(task, count),
@@ -78,13 +80,13 @@ def _shown(bar: Progress, what: str) -> tuple[Callable[[int], None], Callable[[i
 
 @contextmanager
 def _database(settings: Settings, *, must_exist: bool) -> Iterator[str]:
-    """Yield the address of the database, neither opened nor migrated."""
-    log_to_stderr("warning" if settings.log_level == "info" else settings.log_level)
+    """Yield the URL of the database, without a migration."""
+    log_quietly(settings)
     if settings.database_url is not None:
         yield settings.database_url.get_secret_value()
         return
     folder = settings.data_dir.expanduser()
     if must_exist and not (folder / "postgres").exists():
-        raise ConfigurationError(f"there is no database in {folder}")
+        raise ConfigurationError(f"there is no database in {folder}; set another --data-dir")
     with embedded_server(settings) as server:
         yield server.start()

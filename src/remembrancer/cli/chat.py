@@ -1,14 +1,14 @@
-"""``chat``: a conversation in the terminal."""
+"""``chat``: talk to an agent in the terminal."""
 
 import asyncio
 import sys
-from typing import Annotated
 
 import typer
 
 from remembrancer.app import Remembrancer
 from remembrancer.chat.console import Console
-from remembrancer.cli.actors import AgentOption, actor_for
+from remembrancer.cli.actors import actor_for
+from remembrancer.cli.options import AgentOption, RequiredUser
 from remembrancer.cli.runtime import with_store
 from remembrancer.conversations.schemas import ConversationCreate
 from remembrancer.errors import RemembrancerError
@@ -16,30 +16,27 @@ from remembrancer.errors import RemembrancerError
 
 def chat(
     context: typer.Context,
-    user: Annotated[
-        str,
-        typer.Option(help="Who speaks: id, platform:platform_user_id, or a name only one has."),
-    ],
+    user: RequiredUser,
     agent: AgentOption = None,
 ) -> None:
-    """Talk to an agent with memory, and look after that memory with /memory.
+    """Talk to an agent with memory, and manage that memory with /memory.
 
-    Ends with Ctrl-D. Without a language model it shows what an agent would be told.
+    Ends with Ctrl-D. Without a language model it shows the context that an agent would get.
     """
 
     async def work(app: Remembrancer) -> None:
         actor = await actor_for(app, user, agent)
-        opened = await app.conversations.open(
+        conversation = await app.conversations.open(
             actor, ConversationCreate(agent_id=actor.agent_id, platform="console")
         )
-        console = Console(app, actor, opened.id)
+        console = Console(app, actor, conversation.id)
         while line := await asyncio.to_thread(_line):
             if not line.strip():
                 continue
             try:
                 typer.echo(await console.answer(line.strip()))
             except FileExistsError as error:
-                typer.echo(f"There is a file {error.filename} already.", err=True)
+                typer.echo(f"{error.filename} exists already; move it and try again", err=True)
             except RemembrancerError as error:
                 typer.echo(f"{error.field or 'That'} {error.reason}", err=True)
 
@@ -47,7 +44,7 @@ def chat(
 
 
 def _line() -> str:
-    """Return the next line, with its end; nothing at the end of all."""
+    """Return the next line with its line end; an empty text at the end of the input."""
     if sys.stdin.isatty():
         sys.stdout.write("> ")
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""``doctor``: whether everything is as it should be."""
+"""``doctor``: check the installation."""
 
 import platform
 import sys
@@ -8,13 +8,13 @@ from rich.text import Text
 
 from remembrancer import version
 from remembrancer.app import Remembrancer
-from remembrancer.cli.checks import Finding, data_directory, examine
+from remembrancer.cli.health_checks import Finding, check_data_directory, check_store
 from remembrancer.cli.output import console, plain
 from remembrancer.cli.runtime import settings_of, with_store
 
 
 def doctor(context: typer.Context) -> None:
-    """Check the installation, the store and its plans. Exits with 1 if something is wrong."""
+    """Check the installation, the store and its query plans. Exit code 1 means a problem."""
     settings = settings_of(context)
     findings = [
         Finding(True, "Remembrancer", version.__version__),
@@ -22,21 +22,21 @@ def doctor(context: typer.Context) -> None:
     ]
 
     async def work(app: Remembrancer) -> list[Finding]:
-        return await examine(app)
+        return await check_store(app)
 
-    # first the store, which makes the directory if there was none
-    found = with_store(context, work, check_model=False)
-    findings += [*data_directory(settings), *found]
+    # the store comes first: it creates the data directory
+    store = with_store(context, work, check_model=False)
+    findings += [*check_data_directory(settings), *store]
     screen = console()
     for finding in findings:
         screen.print(_line(finding), soft_wrap=True)
-    wrong = [finding for finding in findings if not finding.good]
-    if wrong:
-        screen.print(Text(f"{len(wrong)} of {len(findings)} checks found something wrong.", "red"))
+    problems = [finding for finding in findings if not finding.good]
+    if problems:
+        screen.print(Text(f"{len(problems)} of {len(findings)} checks found a problem.", "red"))
         raise typer.Exit(1)
-    screen.print(Text("Everything is as it should be.", style="green"))
+    screen.print(Text("All checks passed.", style="green"))
 
 
 def _line(finding: Finding) -> Text:
     mark = ("✓ ", "green") if finding.good else ("✗ ", "bold red")
-    return Text.assemble(mark, (f"{finding.about:<22}", "bold"), plain(finding.found))
+    return Text.assemble(mark, (f"{finding.subject:<22}", "bold"), plain(finding.result))

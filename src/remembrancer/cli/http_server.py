@@ -1,4 +1,4 @@
-"""The HTTP server as this process runs it: one loop, its own signals, a quiet log."""
+"""The HTTP server in this process: its socket, its signals, its log."""
 
 import asyncio
 import logging
@@ -12,32 +12,32 @@ from starlette.types import ASGIApp
 
 from remembrancer.errors import ConfigurationError
 
-GRACE = 2
-"""Seconds that requests under way get to finish when the server stops."""
+GRACE_SECONDS = 2
+"""Seconds that running requests get to finish when the server stops."""
 
 
-def bound(host: str, port: int) -> socket.socket:
-    """Return a socket bound to the address, or say in one line why there is none."""
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket bound to the address; raise ``ConfigurationError`` if it cannot be bound."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        made = socket.socket(family, kind, protocol)
+        listener = socket.socket(family, kind, protocol)
         try:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            made.bind(address)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
         except OSError:
-            made.close()
+            listener.close()
             raise
     except OSError as error:
         advice = "; choose another with --port, or 0 for any free one" if port else ""
         reason = (error.strerror or str(error)).lower()
         raise ConfigurationError(f"cannot listen at {host}:{port}: {reason}{advice}") from error
-    return made
+    return listener
 
 
 class QuietServer(uvicorn.Server):
-    """Uvicorn, telling when it is ready, and leaving signals to whoever runs it."""
+    """Uvicorn with a callback when ready, without signal handlers."""
 
     def __init__(self, app: ASGIApp, ready: Callable[[], None]) -> None:
         super().__init__(
@@ -46,32 +46,32 @@ class QuietServer(uvicorn.Server):
                 access_log=False,
                 log_config=None,
                 server_header=False,
-                timeout_graceful_shutdown=GRACE,
+                timeout_graceful_shutdown=GRACE_SECONDS,
             )
         )
         self._ready = ready
         logging.getLogger("uvicorn.error").addFilter(_without_content)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start listening, then say so."""
+        """Start listening, then call ``ready``."""
         await super().startup(sockets)
         self._ready()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take no signals: uvicorn would raise them again before Postgres has stopped."""
+        """Ignore signals: uvicorn would raise them again before Postgres has stopped."""
         yield
 
 
-class Stopping:
-    """What SIGINT and SIGTERM do: end the server once it runs, and before that the start."""
+class StopSignals:
+    """Handles SIGINT and SIGTERM: they stop the server, or cancel its start."""
 
     def __init__(self) -> None:
         self.server: uvicorn.Server | None = None
         self._task = asyncio.current_task()
 
     def install(self) -> None:
-        """Take the signals over, as far as the system allows."""
+        """Install the handlers."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             try:
@@ -88,6 +88,6 @@ class Stopping:
 
 
 def _without_content(record: logging.LogRecord) -> bool:
-    # The application has logged where an unexpected error happened; uvicorn would add its
-    # message, which may quote what people said.
+    # The application logs unexpected errors itself; uvicorn would add the message, which may quote
+    # users' content.
     return record.exc_info is None

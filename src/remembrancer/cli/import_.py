@@ -12,7 +12,8 @@ from rich.table import Table
 
 from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
-from remembrancer.cli.actors import AgentOption, UserOption, actor_for
+from remembrancer.cli.actors import actor_for
+from remembrancer.cli.options import AgentOption, UserOption
 from remembrancer.cli.output import console, plain, progress
 from remembrancer.cli.runtime import settings_of, with_store
 from remembrancer.importers import (
@@ -39,7 +40,7 @@ def import_(
     user: UserOption = None,
     agent: AgentOption = None,
     platform: Annotated[
-        str, typer.Option(help="Platform of conversations that name none.")
+        str, typer.Option(help="Platform of conversations without one.")
     ] = "import",
     format: Annotated[Format, typer.Option(help="Format of the files.")] = Format.AUTO,  # noqa: A002
     me: Annotated[
@@ -56,7 +57,7 @@ def import_(
     time_zone: Annotated[
         ZoneInfo | None, typer.Option(parser=_zone, help="Time zone of times without one.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count; store nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count, but store nothing.")] = False,
 ) -> None:
     """Import conversations and memories of other systems. Safe to repeat.
 
@@ -75,10 +76,10 @@ def import_(
 
     async def work(app: Remembrancer) -> tuple[ImportResult, float]:
         actor = await actor_for(app, user, agent)
-        began = time.monotonic()
+        start = time.monotonic()
         with progress() as bar:
             result = await _import(app, actor, exports, bar, together, dry_run)
-        return result, time.monotonic() - began
+        return result, time.monotonic() - start
 
     result, seconds = with_store(context, work)
     console().print(_summary(result, exports, None if dry_run else seconds))
@@ -135,12 +136,12 @@ def _counts(result: ImportResult, seconds: float | None) -> list[tuple[int, str]
         counts += [
             (result.conversations, f"conversations{days}"),
             (result.messages_added, f"messages{took}"),
-            (result.messages_skipped, "messages were there already"),
+            (result.messages_skipped, "messages existed already"),
         ]
     if memories:
         counts += [
             (result.memories_added, f"memories{took}"),
-            (result.memories_skipped, "memories were there already"),
+            (result.memories_skipped, "memories existed already"),
         ]
     extras = [
         (result.memories_evicted, "memories evicted: over the token budget of their user"),

@@ -1,4 +1,4 @@
-"""``mcp``: memory for assistants that speak MCP, and how they are told of it."""
+"""``mcp``: an MCP server on standard input and output, and its installation."""
 
 import sys
 from collections.abc import AsyncIterator
@@ -13,8 +13,8 @@ import typer
 from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
 from remembrancer.cli import mcp_install
-from remembrancer.cli.actors import actor_for, as_id
-from remembrancer.cli.runtime import SERVICE, log_to_stderr, run, settings_of
+from remembrancer.cli.actors import actor_for, parse_id
+from remembrancer.cli.runtime import SERVICE, log_quietly, run, settings_of
 from remembrancer.errors import ConfigurationError, InvalidInput
 from remembrancer.mcp.sources import Source, StoreSource
 from remembrancer.settings import McpSettings, Settings
@@ -24,19 +24,20 @@ from remembrancer.validation import made, server_address
 if TYPE_CHECKING:
     from remembrancer.client import AsyncClient
 
-group = typer.Typer(help="Memory for assistants that speak MCP.", invoke_without_command=True)
+group = typer.Typer(help="Memory for assistants, over MCP.", invoke_without_command=True)
 
 UrlOption = Annotated[
-    str | None, typer.Option(help="A running server to use instead of the database.")
+    str | None, typer.Option(help="URL of a running server, instead of the local database.")
 ]
 KeyFileOption = Annotated[
-    Path | None, typer.Option(help="File with an API key of that server; else from the settings.")
+    Path | None,
+    typer.Option(help="File with an API key of that server. Default: settings."),
 ]
 UserOption = Annotated[
     str | None,
-    typer.Option(help="Whose memory: id, platform:platform_user_id, or a name only one has."),
+    typer.Option(help="The user: id, platform:platform_user_id, or a unique name."),
 ]
-AgentOption = Annotated[str | None, typer.Option(help="The agent: id, or a name only one has.")]
+AgentOption = Annotated[str | None, typer.Option(help="The agent: id, or a unique name.")]
 
 group.command("install")(mcp_install.install)
 
@@ -49,24 +50,22 @@ def serve(
     user: UserOption = None,
     agent: AgentOption = None,
 ) -> None:
-    """Speak MCP over standard input and output, until the input ends.
+    """Serve MCP on standard input and output until the input ends.
 
-    Without --user, it is whoever is logged in on this machine; with a server's user key, its user.
+    Default user: the account on this machine, or with a user key of a server, its user.
     """
     if context.invoked_subcommand is not None:
         return
     settings = settings_of(context)
-    # "info" is for servers; whoever starts this one shows errors alone
-    log_to_stderr("warning" if settings.log_level == "info" else settings.log_level)
-    given = {"url": url, "user": user, "agent": agent}
-    chosen = settings.mcp.model_copy(update={k: v for k, v in given.items() if v is not None})
+    log_quietly(settings)
+    chosen = mcp_install.merge_options(settings.mcp, url=url, user=user, agent=agent)
     if sys.stdin.isatty():
-        typer.echo("An assistant should start this: see `remembrancer mcp install`.", err=True)
+        typer.echo("This is for assistants; set one up with `remembrancer mcp install`.", err=True)
     from remembrancer.mcp import stdio  # noqa: PLC0415
 
     if chosen.url is None:
         if key_file is not None:
-            raise InvalidInput("is needed with --url alone", field="key-file")
+            raise InvalidInput("is only for --url; leave it out", field="key-file")
         embedded = settings.database_url is None
         run(stdio.serve(lambda: _store(settings, chosen), reopens=embedded))
     else:
@@ -76,42 +75,41 @@ def serve(
 
 
 def key_of(settings: McpSettings, key_file: Path | None) -> str:
-    """Return the API key for a server: from a file, or from the settings."""
+    """Return the API key for a server, from a file or from the settings."""
     if key_file is not None:
         try:
             key = key_file.expanduser().read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "is no text"
+            reason = getattr(error, "strerror", None) or "it is not a text file"
             raise ConfigurationError(f"the key file {key_file} cannot be read: {reason}") from None
     else:
         key = settings.key.get_secret_value() if settings.key else ""
     if not key or not key.isascii() or not key.isprintable():
-        where = f"the file {key_file} has" if key_file else "there is"
+        prefix = f"the file {key_file} has" if key_file else "there is"
         raise ConfigurationError(
-            f"{where} no API key for the server; name a --key-file or set REMEMBRANCER_MCP__KEY"
+            f"{prefix} no API key for the server; use --key-file or set REMEMBRANCER_MCP__KEY"
         )
     return key
 
 
 @asynccontextmanager
 async def _store(settings: Settings, chosen: McpSettings) -> AsyncIterator[Source]:
-    """Yield the memory of one user in the store of this machine."""
+    """Yield the source for a user of the local store."""
     async with Remembrancer.open(settings=settings) as app:
         yield StoreSource(app, await _actor(app, chosen))
 
 
 async def _actor(app: Remembrancer, chosen: McpSettings) -> Actor:
-    found = await actor_for(app, chosen.user, chosen.agent)
-    actor = replace(found, entry_point="mcp")
+    actor = replace(await actor_for(app, chosen.user, chosen.agent), entry_point="mcp")
     if actor.user_id is not None:
         return actor
-    me = account()
-    who = made(ResolveUser, platform="local", platform_user_id=me, display_name=me)
-    return actor.acting_for((await app.users.resolve(SERVICE, who)).id)
+    name = account()
+    request = made(ResolveUser, platform="local", platform_user_id=name, display_name=name)
+    return actor.acting_for((await app.users.resolve(SERVICE, request)).id)
 
 
 def account() -> str:
-    """Return the name of whoever runs this."""
+    """Return the name of the account on this machine."""
     import getpass  # noqa: PLC0415
 
     try:
@@ -122,7 +120,7 @@ def account() -> str:
 
 @asynccontextmanager
 async def _server(chosen: McpSettings, key: str) -> AsyncIterator[Source]:
-    """Yield what a server shows to a key."""
+    """Yield the source for a key of a server."""
     from remembrancer.client import AsyncClient  # noqa: PLC0415
     from remembrancer.mcp.remote import RemoteSource  # noqa: PLC0415
 
@@ -134,25 +132,27 @@ async def _server(chosen: McpSettings, key: str) -> AsyncIterator[Source]:
         yield RemoteSource(client, holder, user_id, agent_id)
 
 
-async def _user(client: "AsyncClient", named: str) -> UUID:
-    if (user_id := as_id(named)) is not None:
+async def _user(client: "AsyncClient", name: str) -> UUID:
+    if (user_id := parse_id(name)) is not None:
         return (await client.users.get(user_id)).id
-    platform, colon, platform_user_id = named.partition(":")
+    platform, colon, platform_user_id = name.partition(":")
     if not colon:
         reason = "must be an id or platform:platform_user_id for a server"
         raise InvalidInput(reason, field="user")
     return (await client.users.find(platform, platform_user_id)).id
 
 
-async def _agent(client: "AsyncClient", named: str) -> UUID:
-    if (agent_id := as_id(named)) is not None:
+async def _agent(client: "AsyncClient", name: str) -> UUID:
+    if (agent_id := parse_id(name)) is not None:
         return (await client.agents.get(agent_id)).id
-    found = [
+    matches = [
         agent
         async for agent in client.agents.list.each(limit=200)
-        if agent.name.casefold() == named.casefold()
+        if agent.name.casefold() == name.casefold()
     ]
-    if len(found) != 1:
-        reason = "several agents have this name; take an id" if found else "no agent has this name"
+    if len(matches) != 1:
+        reason = (
+            "several agents have this name; give an id" if matches else "no agent has this name"
+        )
         raise InvalidInput(reason, field="agent")
-    return found[0].id
+    return matches[0].id

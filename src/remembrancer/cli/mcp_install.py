@@ -1,4 +1,4 @@
-"""``mcp install``: the configuration of a client, printed or written."""
+"""``mcp install``: print or write the configuration of an MCP client."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import typer
 
-from remembrancer.cli.actors import as_id
+from remembrancer.cli.actors import parse_id
 from remembrancer.cli.runtime import settings_of
 from remembrancer.errors import ConfigurationError, InvalidInput
 from remembrancer.mcp.clients import ClientName, location, merge, server_entry
@@ -21,32 +21,26 @@ from remembrancer.validation import server_address
 
 def install(
     context: typer.Context,
-    client: Annotated[ClientName, typer.Option(help="Whose configuration.")],
-    write: Annotated[bool, typer.Option("--write", help="Write it; else it is printed.")] = False,
-    file: Annotated[
-        Path | None, typer.Option(help="Another file than the one this client reads.")
-    ] = None,
+    client: Annotated[ClientName, typer.Option(help="The client to configure.")],
+    write: Annotated[bool, typer.Option("--write", help="Write it. Default: print it.")] = False,
+    file: Annotated[Path | None, typer.Option(help="Another file than the client's own.")] = None,
     url: Annotated[
-        str | None, typer.Option(help="A running server to use instead of the database.")
+        str | None, typer.Option(help="URL of a running server, instead of the local database.")
     ] = None,
     key_file: Annotated[
-        Path | None, typer.Option(help="File with its API key, for a client that starts programs.")
+        Path | None,
+        typer.Option(help="File with an API key, for a client that starts programs."),
     ] = None,
-    user: Annotated[
-        str | None, typer.Option(help="Whose memory; an id for a server that is reached by URL.")
-    ] = None,
-    agent: Annotated[
-        str | None, typer.Option(help="The agent; an id for a server that is reached by URL.")
-    ] = None,
+    user: Annotated[str | None, typer.Option(help="The user; with a URL, an id.")] = None,
+    agent: Annotated[str | None, typer.Option(help="The agent; with a URL, an id.")] = None,
 ) -> None:
-    """Print what an MCP client must know of this server, or add it to the client's file."""
+    """Print the entry of this server for an MCP client, or add it to the client's file."""
     settings = settings_of(context)
-    given = {"url": url, "user": user, "agent": agent}
-    chosen = settings.mcp.model_copy(update={k: v for k, v in given.items() if v is not None})
+    chosen = merge_options(settings.mcp, url=url, user=user, agent=agent)
     command = _command(context, chosen, key_file)
-    wanted = server_entry(client, command, url=chosen.url, query="")
-    if "url" in wanted:
-        wanted = server_entry(client, command, url=server_address(chosen.url), query=_query(chosen))
+    server = server_entry(client, command, url=chosen.url, query="")
+    if "url" in server:
+        server = server_entry(client, command, url=server_address(chosen.url), query=_query(chosen))
     path = file or location(
         client,
         home=Path.home(),
@@ -55,14 +49,19 @@ def install(
         roaming=os.environ.get("APPDATA", ""),
     )
     if not write:
-        typer.echo(_text(merge(client, {}, wanted)), nl=False)
-        typer.echo(f"Belongs into {path}; --write puts it there.", err=True)
+        typer.echo(_text(merge(client, {}, server)), nl=False)
+        typer.echo(f"The file is {path}. To write it: --write", err=True)
         return
-    typer.echo(_written(path, client, wanted))
+    typer.echo(_write(path, client, server))
+
+
+def merge_options(settings: McpSettings, **options: str | None) -> McpSettings:
+    """Return the settings with the given options replaced."""
+    return settings.model_copy(update={k: v for k, v in options.items() if v is not None})
 
 
 def _command(context: typer.Context, chosen: McpSettings, key_file: Path | None) -> list[str]:
-    """Return the command that starts this server as it is set now."""
+    """Return the command that starts this server with the current options."""
     script = Path(sys.executable).with_name("remembrancer")
     words = [str(script)] if script.exists() else [sys.executable, "-m", "remembrancer"]
     root = context.find_root().params
@@ -70,7 +69,7 @@ def _command(context: typer.Context, chosen: McpSettings, key_file: Path | None)
         words += ["--data-dir", str(Path(root["data_dir"]).expanduser().absolute())]
     if root.get("database_url") is not None:
         raise InvalidInput(
-            "is not written into files; set REMEMBRANCER_DATABASE_URL for the client",
+            "is never written to files; set REMEMBRANCER_DATABASE_URL for the client",
             field="database-url",
         )
     words.append("mcp")
@@ -79,7 +78,7 @@ def _command(context: typer.Context, chosen: McpSettings, key_file: Path | None)
         if key_file is not None:
             words += ["--key-file", str(key_file.expanduser().absolute())]
     elif key_file is not None:
-        raise InvalidInput("is needed with --url alone", field="key-file")
+        raise InvalidInput("is only for --url; leave it out", field="key-file")
     for name in ("user", "agent"):
         if (value := getattr(chosen, name)) is not None:
             words += [f"--{name}", value]
@@ -87,44 +86,44 @@ def _command(context: typer.Context, chosen: McpSettings, key_file: Path | None)
 
 
 def _query(chosen: McpSettings) -> str:
-    given = {"user_id": ("user", chosen.user), "agent_id": ("agent", chosen.agent)}
+    options = {"user_id": ("user", chosen.user), "agent_id": ("agent", chosen.agent)}
     ids = {}
-    for name, (option, value) in given.items():
+    for name, (option, value) in options.items():
         if value is None:
             continue
-        found = as_id(value)
-        if found is None:
-            raise InvalidInput("must be an id for a server that is reached by URL", field=option)
-        ids[name] = str(found)
+        id_ = parse_id(value)
+        if id_ is None:
+            raise InvalidInput("must be an id if the client uses a URL", field=option)
+        ids[name] = str(id_)
     return f"?{urlencode(ids)}" if ids else ""
 
 
-def _written(path: Path, client: ClientName, wanted: dict[str, Any]) -> str:
-    """Add the server to a file; return what was done."""
+def _write(path: Path, client: ClientName, server: dict[str, Any]) -> str:
+    """Add the server to a file; return a report."""
     path = path.expanduser()
     if path.is_symlink():
         path = path.resolve()
     try:
         before = path.read_text("utf-8") if path.exists() else None
-        there = _parsed(path, before)
-        after = merge(client, there, wanted)
-        if before is not None and after == there:
-            return f"{path} has it already."
+        config = _parse(path, before)
+        updated = merge(client, config, server)
+        if before is not None and updated == config:
+            return f"{path} has the entry already."
         path.parent.mkdir(parents=True, exist_ok=True)
-        backup = _backed_up(path) if before is not None else None
-        _replace(path, _text(after))
+        backup = _back_up(path) if before is not None else None
+        _replace(path, _text(updated))
     except (OSError, UnicodeDecodeError) as error:
-        reason = (getattr(error, "strerror", None) or "it is no text").lower()
+        reason = (getattr(error, "strerror", None) or "it is not a text file").lower()
         raise ConfigurationError(f"{path} cannot be read or written: {reason}") from None
     except InvalidInput as error:
         raise ConfigurationError(
-            f"{path} {error.reason}; add what this prints without --write by hand"
+            f"{path} {error.reason}; run this without --write and add the entry by hand"
         ) from None
-    kept = f"; what was there before is in {backup}" if backup else ""
-    return f"Written to {path}{kept}. Restart the client to load it."
+    copy = f"; the old file is {backup}" if backup else ""
+    return f"Written to {path}{copy}. Restart the client to load it."
 
 
-def _parsed(path: Path, text: str | None) -> Any:
+def _parse(path: Path, text: str | None) -> Any:
     if text is None or not text.strip():
         return {}
     try:
@@ -133,7 +132,7 @@ def _parsed(path: Path, text: str | None) -> Any:
         raise InvalidInput("is not plain JSON", field=str(path)) from None
 
 
-def _backed_up(path: Path) -> Path:
+def _back_up(path: Path) -> Path:
     number = 0
     while True:
         backup = path.with_name(f"{path.name}.bak{number or ''}")
@@ -144,7 +143,7 @@ def _backed_up(path: Path) -> Path:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file whole or not at all, with the mode of the one that was there."""
+    """Write a file atomically, with the mode of the old one."""
     fd, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(fd, "w", encoding="utf-8") as out:

@@ -1,9 +1,11 @@
-"""What the terminal shows: consoles, tables, and text made safe for both."""
+"""Terminal output: consoles, tables, progress, safe text, JSON."""
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
 
 import typer
 from pydantic import BaseModel
@@ -23,56 +25,72 @@ from rich.table import Table
 from rich.text import Text
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
-_UNSEEN_WIDTH = 160
+_DEFAULT_WIDTH = 160
+
+Value = TypeVar("Value", bound=BaseModel | Sequence[BaseModel])
 
 
 def console() -> Console:
-    """Return the console of results. Its width when nobody looks does not depend on chance."""
+    """Return the console for results; without a terminal its width is fixed."""
     return _console(stderr=False)
 
 
 def error_console() -> Console:
-    """Return the console of errors and progress."""
+    """Return the console for errors and progress."""
     return _console(stderr=True)
 
 
 def _console(*, stderr: bool) -> Console:
-    made = Console(stderr=stderr, highlight=False)
-    if not made.is_terminal and "COLUMNS" not in os.environ:
-        made.width = _UNSEEN_WIDTH
-    return made
+    screen = Console(stderr=stderr, highlight=False)
+    if not screen.is_terminal and "COLUMNS" not in os.environ:
+        screen.width = _DEFAULT_WIDTH
+    return screen
 
 
 def plain(text: str, style: str = "") -> Text:
-    """Return ``text`` on one line, with nothing in it that moves the cursor or is markup."""
+    """Return ``text`` on one line, without control characters and markup."""
     return Text(_CONTROL.sub(" ", text).strip(), style=style)
 
 
 def clipped(text: str, characters: int) -> Text:
-    """Return ``text`` on one line, cut where it is longer than ``characters``."""
+    """Return ``text`` on one line of at most ``characters``."""
     line = plain(text)
     line.truncate(characters, overflow="ellipsis")
     return line
 
 
 def table(*columns: str, rows: Iterable[Sequence[Text | str]], title: str | None = None) -> Table:
-    """Return a table; strings are shown as they are, without markup."""
-    made = Table(box=SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    """Return a table; strings are plain text, without markup."""
+    grid = Table(box=SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
     for column in columns:
-        made.add_column(column, overflow="fold")
+        grid.add_column(column, overflow="fold")
     for row in rows:
-        made.add_row(*(cell if isinstance(cell, Text) else plain(cell) for cell in row))
-    return made
+        grid.add_row(*(cell if isinstance(cell, Text) else plain(cell) for cell in row))
+    return grid
 
 
 def day(at: datetime | None) -> str:
-    """Return a day and minute, in UTC as stored."""
+    """Return the day and minute, in UTC; empty for null."""
     return at.strftime("%Y-%m-%d %H:%M") if at else ""
 
 
 def as_json(value: BaseModel | Sequence[BaseModel]) -> None:
-    """Print a model, or several as a list, as JSON for programs."""
+    """Print models as JSON."""
     typer.echo(to_json(value, indent=2).decode())
+
+
+def show(value: Value, json: bool, render: Callable[[Value], object] | None = None) -> None:
+    """Print a value: as JSON, or as ``render`` returns it."""
+    if json or render is None:
+        as_json(value)
+    else:
+        console().print(render(value))
+
+
+def new_file(path: Path | None) -> None:
+    """Raise a usage error if the file for ``--output`` exists."""
+    if path is not None and path.exists():
+        raise typer.BadParameter("the file exists; choose another", param_hint="--output")
 
 
 class _Rate(ProgressColumn):
@@ -82,15 +100,15 @@ class _Rate(ProgressColumn):
 
 
 def progress() -> Progress:
-    """Return a progress bar with count, rate and time left; silent unless somebody looks."""
-    shown_on = error_console()
+    """Return a progress bar with count, rate and time left; silent without a terminal."""
+    screen = error_console()
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         _Rate(),
         TimeRemainingColumn(),
-        console=shown_on,
-        disable=not shown_on.is_terminal,
+        console=screen,
+        disable=not screen.is_terminal,
         speed_estimate_period=10,
     )

@@ -1,11 +1,12 @@
-"""``migrate-preferences``: from the deprecated toggle to preferences for single agents."""
+"""``migrate-preferences``: replace the deprecated toggle by preferences per agent."""
 
 from typing import Annotated
 
 import typer
 
 from remembrancer.app import Remembrancer
-from remembrancer.cli.output import as_json, console, progress
+from remembrancer.cli.options import Json
+from remembrancer.cli.output import progress, show
 from remembrancer.cli.runtime import ADMIN, with_store
 from remembrancer.preferences.migration import ToggleMigration
 from remembrancer.preferences.schemas import MigrationCounts
@@ -14,38 +15,33 @@ from remembrancer.preferences.schemas import MigrationCounts
 def migrate_preferences(
     context: typer.Context,
     apply: Annotated[
-        bool, typer.Option("--apply", help="Do it. Without this, only count what is to be done.")
+        bool, typer.Option("--apply", help="Migrate. Without it, only count.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
-    """Write the deprecated toggle for all agents down as preferences for single agents.
+    """Replace the deprecated toggle for all agents by preferences per agent.
 
-    Every user whose toggle is off gets a preference for each agent they have none for.
-    Interrupted or repeated, this makes what is missing and nothing else.
+    Every user with the toggle off gets a preference for each agent without one. Safe to repeat
+    and to interrupt.
     """
 
     async def work(app: Remembrancer) -> MigrationCounts:
         migration = ToggleMigration(app.database)
-        todo = await migration.plan(ADMIN)
+        plan = await migration.plan(ADMIN)
         if not apply:
-            return todo
+            return plan
         with progress() as bar:
-            task = bar.add_task("Users", total=todo.users)
+            task = bar.add_task("Users", total=plan.users)
             return await migration.apply(ADMIN, lambda count: bar.advance(task, count))
 
     counts = with_store(context, work, check_model=False)
-    if json:
-        as_json(counts)
-    else:
-        _tell(counts, applied=apply)
+    show(counts, json, lambda counts: _summary(counts, applied=apply))
 
 
-def _tell(counts: MigrationCounts, *, applied: bool) -> None:
-    screen = console()
-    screen.print(f"{counts.users:,} users have their toggle off.")
+def _summary(counts: MigrationCounts, *, applied: bool) -> str:
+    users = f"{counts.users:,} users have the toggle off."
     if applied:
-        screen.print(f"{counts.preferences:,} preferences were made.")
-    elif counts.preferences:
-        screen.print(f"{counts.preferences:,} preferences are missing. Make them with --apply.")
-    else:
-        screen.print("Nothing to do: their preferences say the same for every agent.")
+        return f"{users}\n{counts.preferences:,} preferences were created."
+    if counts.preferences:
+        return f"{users}\n{counts.preferences:,} preferences are missing. To create them: --apply"
+    return f"{users}\nNothing to do: their preferences say the same for every agent."

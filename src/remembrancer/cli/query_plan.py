@@ -1,4 +1,4 @@
-"""How the database carries out a recall: the statement itself, explained."""
+"""The query plan of a recall, from Postgres' EXPLAIN."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ _EXPLAIN = "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "
 _WATCHED = {"recall_items", "postings", "messages", "memories"}
 _OF_OWNER = ("pk_recall_items", "ix_recall_items", "pk_postings")
 
-_BIGGEST = text("""
+_LARGEST_OWNER = text("""
     SELECT owner_id, count(*) AS items
       FROM recall_items
      WHERE owner_id <> '00000000-0000-0000-0000-000000000000'
@@ -26,14 +26,14 @@ _BIGGEST = text("""
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a recall cost, in milliseconds, and what it read."""
+    """The plan and the cost of a recall, in milliseconds."""
 
     items: int
     planning: float
     execution: float
     indexes: list[str] = field(default_factory=list)
     whole_tables: dict[str, int] = field(default_factory=dict)
-    """Rows by table that was read from end to end."""
+    """Tables that were read completely, with their number of rows."""
 
 
 class _ExplainedError(Exception):
@@ -42,31 +42,31 @@ class _ExplainedError(Exception):
         self.plan = plan
 
 
-class _Explaining:
-    """A database that explains the statement it is given instead of answering it."""
+class _ExplainDatabase:
+    """A database that explains a statement instead of running it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def one_round_trip(self, actor: Actor, *statements: Statement) -> Any:
-        *before, last = statements
+        *earlier, last = statements
         sql = replace(last.sql, text=_EXPLAIN + last.sql.text)
         explained = replace(last, sql=sql, row_type=None)
-        *_, rows = await self._database.one_round_trip(actor, *before, explained)
+        *_, rows = await self._database.one_round_trip(actor, *earlier, explained)
         raise _ExplainedError(rows[0][0][0])
 
 
 async def recall_plan(app: Remembrancer) -> Plan | None:
-    """Explain a recall for the user with most to search; null where there is none."""
+    """Explain a recall for the user with the most items; null without items."""
     async with app.database.system() as connection:
-        biggest = (await connection.execute(_BIGGEST)).first()
-    if biggest is None:
+        owner = (await connection.execute(_LARGEST_OWNER)).first()
+    if owner is None:
         return None
-    backend = replace(app.backend, database=cast("Database", _Explaining(app.database)))
+    backend = replace(app.backend, database=cast("Database", _ExplainDatabase(app.database)))
     recall = Recall(backend, app.embedder, app.access_counts)
-    actor = Actor(Role.SERVICE, user_id=biggest.owner_id, entry_point="cli")
-    await _explained(recall, actor)  # reads into the cache what a server at work has there
-    return _read(await _explained(recall, actor), biggest.items)
+    actor = Actor(Role.SERVICE, user_id=owner.owner_id, entry_point="cli")
+    await _explained(recall, actor)  # the first run warms the cache
+    return _read(await _explained(recall, actor), owner.items)
 
 
 async def _explained(recall: Recall, actor: Actor) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``recall``: what is known that helps, and why it was chosen."""
+"""``recall``: search memories and messages, with reasons."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -9,36 +9,37 @@ from rich.table import Table
 from rich.text import Text
 
 from remembrancer.app import Remembrancer
-from remembrancer.cli.actors import AgentOption, UserOption, actor_for
-from remembrancer.cli.output import as_json, clipped, console, day, plain, table
-from remembrancer.cli.reasons import reasons
+from remembrancer.cli.actors import actor_for
+from remembrancer.cli.options import AgentOption, Json, UserOption
+from remembrancer.cli.output import clipped, day, plain, show, table
+from remembrancer.cli.recall_reasons import reason_line
 from remembrancer.cli.runtime import with_store
 from remembrancer.memories.schemas import Kind
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort
 
-CLIPPED_AT = 220
-"""Characters of a hit that the table shows; --json has all of it."""
+MAX_CHARACTERS = 220
+"""Characters of a hit in the table; --json has the whole text."""
 
 
 def recall(
     context: typer.Context,
-    query: Annotated[str, typer.Argument(help="A question, or words to look for.")],
+    query: Annotated[str, typer.Argument(help="A question, or search words.")],
     user: UserOption = None,
     agent: AgentOption = None,
-    limit: Annotated[int, typer.Option(min=1, max=100, help="Most hits.")] = 10,
-    mode: Annotated[Mode, typer.Option(help="How to choose.")] = Mode.HYBRID,
-    sort: Annotated[Sort | None, typer.Option(help="Order; as the mode implies.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=100, help="The most hits.")] = 10,
+    mode: Annotated[Mode, typer.Option(help="How hits are chosen.")] = Mode.HYBRID,
+    sort: Annotated[Sort | None, typer.Option(help="Order. Default: set by the mode.")] = None,
     kind: Annotated[
-        list[Kind] | None, typer.Option(help="Memories of this kind only; may be repeated.")
+        list[Kind] | None, typer.Option(help="Only memories of this kind; repeatable.")
     ] = None,
     as_of: Annotated[datetime | None, typer.Option(help="Answer as of this time, in UTC.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON.")] = False,
+    json: Json = False,
 ) -> None:
-    """Recall what helps with a question and may be told to a user.
+    """Recall memories and messages that help with a question.
 
     Without --user, only shared knowledge is recalled.
     """
-    wanted = RecallQuery(
+    request = RecallQuery(
         query=query,
         limit=limit,
         mode=mode,
@@ -48,35 +49,31 @@ def recall(
     )
 
     async def work(app: Remembrancer) -> RecallAnswer:
-        return await app.memories.recall(await actor_for(app, user, agent), wanted)
+        return await app.memories.recall(await actor_for(app, user, agent), request)
 
-    answer = with_store(context, work)
-    if json:
-        as_json(answer)
-    else:
-        console().print(_shown(answer, query))
+    show(with_store(context, work), json, lambda answer: _render(answer, query))
 
 
-def _shown(answer: RecallAnswer, query: str) -> Table | Text | Group:
+def _render(answer: RecallAnswer, query: str) -> Table | Text | Group:
     if not answer.hits:
-        return Text("Nothing is known that this user may be told.", style="dim")
+        return Text("No hits that this user may see.", style="dim")
     rows = [_row(rank, hit, query) for rank, hit in enumerate(answer.hits, 1)]
-    made = table("#", "Type", "What", "Who and when", "Why", rows=rows)
-    made.columns[0].justify = "right"
-    made.columns[2].ratio = 5
-    made.columns[3].ratio = 2
-    made.columns[4].ratio = 4
-    made.expand = True
-    made.show_lines = False
-    made.leading = 1
-    return made
+    grid = table("#", "Type", "Content", "Who and when", "Why", rows=rows)
+    grid.columns[0].justify = "right"
+    grid.columns[2].ratio = 5
+    grid.columns[3].ratio = 2
+    grid.columns[4].ratio = 4
+    grid.expand = True
+    grid.show_lines = False
+    grid.leading = 1
+    return grid
 
 
 def _row(rank: int, hit: Hit, query: str) -> list[str | Text]:
     return [
         str(rank),
         plain(hit.kind.value if hit.kind else hit.type, style="cyan"),
-        clipped(hit.content, CLIPPED_AT),
+        clipped(hit.content, MAX_CHARACTERS),
         _who_and_when(hit),
         plain(_why(hit, query), style="dim"),
     ]
@@ -85,9 +82,9 @@ def _row(rank: int, hit: Hit, query: str) -> list[str | Text]:
 def _why(hit: Hit, query: str) -> str:
     if not hit.reasons.arms and hit.importance is not None:
         return f"importance {hit.importance:.2f}"
-    return reasons(hit.reasons, query)
+    return reason_line(hit.reasons, query)
 
 
 def _who_and_when(hit: Hit) -> Text:
-    who = hit.sender_name or ("everybody's" if hit.user_id is None else hit.subject or "")
+    who = hit.sender_name or ("shared" if hit.user_id is None else hit.subject or "")
     return Text("\n").join(part for part in (plain(who), plain(day(hit.at), "dim")) if part)

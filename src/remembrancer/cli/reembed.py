@@ -1,4 +1,4 @@
-"""``reembed``: from one embedding model to another, while the old server runs."""
+"""``reembed``: switch to another embedding model while the old server runs."""
 
 import typer
 
@@ -9,26 +9,26 @@ from remembrancer.search.reembed import Reembedding
 
 
 def reembed(context: typer.Context) -> None:
-    """Embed everything anew with the configured model. No LLM is called.
+    """Embed all texts again with the configured model. No LLM is called.
 
-    A server with the old model may go on until the end; then it must be restarted with
-    the new one. Interrupted, this goes on where it was.
+    A server may keep running with the old model meanwhile; restart it with the new model
+    afterwards. After an interruption, run the command again to continue.
     """
     screen = console()
-    swapped = with_store(context, _work, check_model=False)
-    if swapped is None:
-        screen.print("Nothing to do: the store holds vectors of the configured model.")
+    count = with_store(context, _work, check_model=False)
+    if count is None:
+        screen.print("Nothing to do: all vectors are of the configured model.")
     else:
-        screen.print(f"{swapped:,} vectors are of the configured model now. Restart the server.")
+        screen.print(f"{count:,} texts are embedded with the configured model. Restart the server.")
 
 
 async def _work(app: Remembrancer) -> int | None:
-    work = Reembedding(app.database, app.embedder)
-    if not await work.needed():
+    reembedding = Reembedding(app.database, app.embedder)
+    if not await reembedding.needed():
         return None
-    todo = await work.begin()
+    state = await reembedding.begin()
     with progress() as bar:
-        task = bar.add_task("Items", total=todo.items, completed=todo.done)
-        await work.gather(lambda count: bar.advance(task, count))
-        bar.update(task, description="Putting them in place")
-        return await work.finish()
+        task = bar.add_task("Items", total=state.items, completed=state.done)
+        await reembedding.gather(lambda count: bar.advance(task, count))
+        bar.update(task, description="Replacing the vectors")
+        return await reembedding.finish()

@@ -1,4 +1,4 @@
-"""``remember``: one statement."""
+"""``remember``: store a statement."""
 
 from typing import Annotated
 
@@ -6,7 +6,8 @@ import typer
 from rich.text import Text
 
 from remembrancer.app import Remembrancer
-from remembrancer.cli.actors import AgentOption, UserOption, actor_for
+from remembrancer.cli.actors import actor_for
+from remembrancer.cli.options import AgentOption, Json, UserOption
 from remembrancer.cli.output import as_json, console, plain
 from remembrancer.cli.runtime import with_store
 from remembrancer.errors import InvalidInput
@@ -24,23 +25,26 @@ def remember(
     text: Annotated[str, typer.Argument(help="The statement, such as 'Ada prefers tea.'")],
     user: UserOption = None,
     agent: AgentOption = None,
-    kind: Annotated[Kind, typer.Option(help="How it behaves.")] = Kind.FACT,
-    category: Annotated[Category, typer.Option(help="What it is about.")] = Category.OTHER,
-    subject: Annotated[str | None, typer.Option(help="Whom or what it is about.")] = None,
+    kind: Annotated[Kind, typer.Option(help="Its kind.")] = Kind.FACT,
+    category: Annotated[Category, typer.Option(help="Its category.")] = Category.OTHER,
+    subject: Annotated[str | None, typer.Option(help="The person or thing it is about.")] = None,
     importance: Annotated[
-        float | None, typer.Option(min=0, max=1, help="From 0 to 1; by kind unless given.")
+        float | None, typer.Option(min=0, max=1, help="From 0 to 1. Default: set by the kind.")
     ] = None,
     shared: Annotated[
-        bool, typer.Option("--shared", help="Nobody's in particular: everybody may recall it.")
+        bool, typer.Option("--shared", help="Shared knowledge: every user may recall it.")
     ] = False,
     allow_similar: Annotated[
-        bool, typer.Option("--allow-similar", help="Even if one on its subject exists.")
+        bool,
+        typer.Option(
+            "--allow-similar", help="Store it even if a memory on the same subject exists."
+        ),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
-    """Remember a statement for a user, or for everybody with --shared."""
+    """Store a statement for a user, or for all users with --shared."""
     if user is None and not shared:
-        raise InvalidInput("say whose it is with --user, or use --shared", field="user")
+        raise InvalidInput("is required; name the user with --user, or use --shared", field="user")
     statement = MemoryCreate(
         content=text,
         kind=kind,
@@ -55,22 +59,22 @@ def remember(
         actor = await actor_for(app, user, agent)
         return await app.memories.remember(actor, statement, source="cli")
 
-    written = with_store(context, work)
+    result = with_store(context, work)
     if json:
-        as_json(written)
+        as_json(result)
     else:
-        console().print(_told(written), soft_wrap=True)
+        console().print(_sentence(result), soft_wrap=True)
 
 
-def _told(written: RememberResult) -> Text:
-    memory = written.memory
-    if written.outcome is Outcome.MENTIONED:
+def _sentence(result: RememberResult) -> Text:
+    memory = result.memory
+    if result.outcome is Outcome.MENTIONED:
         return Text.assemble(
-            "Known already as ",
+            "Already known as ",
             (memory.id, "bold"),
-            f"; mentioned {memory.mention_count} times now: ",
+            f"; mentioned {memory.mention_count} times: ",
             plain(memory.content),
         )
-    whose = "for everybody" if memory.user_id is None else "for this user"
-    where = "this agent alone" if memory.agent_id else "every agent"
-    return Text.assemble("Remembered as ", (memory.id, "bold"), f", {whose} and {where}.")
+    user = "all users" if memory.user_id is None else "this user"
+    agent = "this agent only" if memory.agent_id else "every agent"
+    return Text.assemble("Remembered as ", (memory.id, "bold"), f", for {user} and {agent}.")

@@ -1,5 +1,6 @@
-"""``review``: what waits for somebody to say whether it is right."""
+"""``review``: list pending memories and decide on them."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -7,129 +8,142 @@ import typer
 from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for
-from remembrancer.cli.output import as_json, console, day, table
+from remembrancer.cli.options import Json, RequiredUser
+from remembrancer.cli.output import day, show, table
 from remembrancer.cli.runtime import with_store
 from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import Category, Kind, Memory
+from remembrancer.paging import LARGEST_PAGE
 from remembrancer.review.schemas import MOST_DECISIONS, Decision, ReviewDecision, ReviewResult
 from remembrancer.validation import made
 
-group = typer.Typer(
-    help="What waits for somebody to say whether it is right.", no_args_is_help=True
-)
+group = typer.Typer(help="Pending memories and decisions on them.", no_args_is_help=True)
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-As = Annotated[
-    str,
-    typer.Option("--user", help="Whose: id, platform:platform_user_id, or a name only one has."),
-]
-Ids = Annotated[list[str] | None, typer.Argument(help="Ids of memories that wait.")]
-All = Annotated[bool, typer.Option("--all", help="All that waits.")]
+Ids = Annotated[list[str] | None, typer.Argument(help="Ids of pending memories.")]
+All = Annotated[bool, typer.Option("--all", help="All pending memories.")]
 
 
 @group.command("list")
-def list_(context: typer.Context, user: As, json: Json = False) -> None:
-    """List what waits for a user, the newest first."""
+def list_(context: typer.Context, user: RequiredUser, json: Json = False) -> None:
+    """List a user's pending memories, the newest first."""
 
     async def work(app: Remembrancer) -> list[Memory]:
-        return await _waiting(app, await actor_for(app, user, None))
+        return await _pending(app, await actor_for(app, user))
 
-    waiting = with_store(context, work)
-    if json:
-        as_json(waiting)
-        return
+    show(with_store(context, work), json, _memory_table)
+
+
+def _memory_table(memories: Sequence[Memory]) -> object:
     rows = [
-        [one.id, day(one.created_at), one.category, one.content, str(one.message_id or "")]
-        for one in waiting
+        [
+            memory.id,
+            day(memory.created_at),
+            memory.category,
+            memory.content,
+            str(memory.message_id or ""),
+        ]
+        for memory in memories
     ]
-    console().print(table("Id", "Found", "Category", "Content", "From message", rows=rows))
+    return table("Id", "Created", "Category", "Content", "From message", rows=rows)
 
 
 @group.command()
 def confirm(
-    context: typer.Context, user: As, ids: Ids = None, everything: All = False, json: Json = False
+    context: typer.Context,
+    user: RequiredUser,
+    ids: Ids = None,
+    everything: All = False,
+    json: Json = False,
 ) -> None:
-    """Say that something is right: it is recalled from now on."""
-    _decide(context, user, ids, everything, Decision.CONFIRM, json=json)
+    """Confirm memories. They are recalled from now on."""
+    _decide(context, user, ids, Decision.CONFIRM, everything=everything, json=json)
 
 
 @group.command()
 def reject(
-    context: typer.Context, user: As, ids: Ids = None, everything: All = False, json: Json = False
+    context: typer.Context,
+    user: RequiredUser,
+    ids: Ids = None,
+    everything: All = False,
+    json: Json = False,
 ) -> None:
-    """Say that something is wrong: it is forgotten, and not found in the same messages again."""
-    _decide(context, user, ids, everything, Decision.REJECT, json=json)
+    """Reject memories. They are forgotten and not extracted from the same messages again."""
+    _decide(context, user, ids, Decision.REJECT, everything=everything, json=json)
 
 
 @group.command()
 def edit(
     context: typer.Context,
-    user: As,
-    memory_id: Annotated[str, typer.Argument(help="Id of a memory that waits.")],
-    content: Annotated[str | None, typer.Argument(help="What it should say.")] = None,
-    kind: Annotated[Kind | None, typer.Option(help="Of this kind.")] = None,
-    category: Annotated[Category | None, typer.Option(help="Of this category.")] = None,
+    user: RequiredUser,
+    memory_id: Annotated[str, typer.Argument(help="Id of a pending memory.")],
+    content: Annotated[str | None, typer.Argument(help="The new text.")] = None,
+    kind: Annotated[Kind | None, typer.Option(help="The new kind.")] = None,
+    category: Annotated[Category | None, typer.Option(help="The new category.")] = None,
     json: Json = False,
 ) -> None:
-    """Put something in other words and say that these are right."""
-    given = {"content": content, "kind": kind, "category": category}
-    changes = {name: value for name, value in given.items() if value is not None}
+    """Edit a memory and confirm it."""
+    values = {"content": content, "kind": kind, "category": category}
+    changes: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
     if not changes:
-        raise InvalidInput("say what should be different", field="content")
-    _decide(context, user, [memory_id], False, Decision.CONFIRM, json=json, **changes)
+        raise InvalidInput("give a new text, kind or category", field="content")
+    _decide(context, user, [memory_id], Decision.CONFIRM, json=json, **changes)
 
 
 @group.command()
-def reopen(context: typer.Context, user: As, ids: Ids = None, json: Json = False) -> None:
-    """Let wait again what was rejected by mistake."""
-    _decide(context, user, ids, False, Decision.REOPEN, json=json)
+def reopen(context: typer.Context, user: RequiredUser, ids: Ids = None, json: Json = False) -> None:
+    """Make rejected memories pending again."""
+    _decide(context, user, ids, Decision.REOPEN, json=json)
 
 
 @group.command()
-def share(context: typer.Context, user: As, ids: Ids = None, json: Json = False) -> None:
-    """Say that something is right and show it to the members of its space."""
-    _decide(context, user, ids, False, Decision.SHARE, json=json)
+def share(context: typer.Context, user: RequiredUser, ids: Ids = None, json: Json = False) -> None:
+    """Confirm memories and share them with the members of their space."""
+    _decide(context, user, ids, Decision.SHARE, json=json)
 
 
 def _decide(
     context: typer.Context,
     user: str,
     ids: list[str] | None,
-    everything: bool,
     decision: Decision,
     *,
     json: bool,
+    everything: bool = False,
     **changes: Any,
 ) -> None:
     if everything == bool(ids):
-        raise InvalidInput("name some, or give --all", field="ids")
+        raise InvalidInput("give either ids or --all", field="ids")
 
     async def work(app: Remembrancer) -> list[ReviewResult]:
-        actor = await actor_for(app, user, None)
-        chosen = ids or [one.id for one in await _waiting(app, actor)]
-        done: list[ReviewResult] = []
-        for start in range(0, len(chosen), MOST_DECISIONS):
-            some = [
-                made(ReviewDecision, memory_id=one, decision=decision, **changes)
-                for one in chosen[start : start + MOST_DECISIONS]
-            ]
-            done += await app.review.decide(actor, some)
-        return done
+        actor = await actor_for(app, user)
+        memory_ids = ids or [memory.id for memory in await _pending(app, actor)]
+        decisions = [
+            made(ReviewDecision, memory_id=memory_id, decision=decision, **changes)
+            for memory_id in memory_ids
+        ]
+        results: list[ReviewResult] = []
+        for start in range(0, len(decisions), MOST_DECISIONS):
+            batch = decisions[start : start + MOST_DECISIONS]
+            results += await app.review.decide(actor, batch)
+        return results
 
-    done = with_store(context, work)
-    if json:
-        as_json(done)
-        return
-    rows = [[one.memory_id, one.outcome, one.now or "", one.reason or ""] for one in done]
-    console().print(table("Id", "Outcome", "Now", "Why", rows=rows))
+    show(with_store(context, work), json, _result_table)
 
 
-async def _waiting(app: Remembrancer, actor: Actor) -> list[Memory]:
-    found: list[Memory] = []
+def _result_table(results: Sequence[ReviewResult]) -> object:
+    rows = [
+        [result.memory_id, result.outcome, result.now or "", result.reason or ""]
+        for result in results
+    ]
+    return table("Id", "Outcome", "Now", "Why", rows=rows)
+
+
+async def _pending(app: Remembrancer, actor: Actor) -> list[Memory]:
+    memories: list[Memory] = []
     cursor = None
     while True:
-        page = await app.review.list(actor, limit=200, cursor=cursor)
-        found += page.memories
+        page = await app.review.list(actor, limit=LARGEST_PAGE, cursor=cursor)
+        memories += page.memories
         cursor = page.next_cursor
         if cursor is None:
-            return found
+            return memories

@@ -1,4 +1,4 @@
-"""From a command to the services: options to settings, an open store, one event loop."""
+"""Runs a command: settings from options, the open store, the event loop, logging."""
 
 import asyncio
 import logging
@@ -15,16 +15,16 @@ from remembrancer.settings import Settings
 T = TypeVar("T")
 
 ADMIN = Actor(Role.ADMIN, entry_point="cli")
-"""Whoever can read the data directory is its admin."""
+"""Anybody who can read the data directory is its admin."""
 SERVICE = as_actor(entry_point="cli")
 
 _LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-# They name addresses, never content, but nobody asked to see every request.
-_CHATTY = ("httpx2", "httpcore2", "uvicorn", "alembic", "asyncio", "procrastinate")
+# They log every request: addresses, never content.
+_VERBOSE_LOGGERS = ("httpx2", "httpcore2", "uvicorn", "alembic", "asyncio", "procrastinate")
 
 
 def settings_of(context: typer.Context) -> Settings:
-    """Return the settings that the global options and the environment make."""
+    """Return the settings from the global options and the environment."""
     settings = context.find_root().obj
     assert isinstance(settings, Settings)
     return settings
@@ -36,29 +36,33 @@ def with_store(
     *,
     check_model: bool = True,
 ) -> T:
-    """Open the store, do ``work`` with it and close it again."""
+    """Open the store, run ``work`` with it, and close it."""
     settings = settings_of(context)
-    # "info" is for servers; a command that works says only what it was asked
-    log_to_stderr("warning" if settings.log_level == "info" else settings.log_level)
+    log_quietly(settings)
 
-    async def opened() -> T:
+    async def run_work() -> T:
         async with Remembrancer.open(settings=settings, check_model=check_model) as app:
             return await work(app)
 
-    return run(opened())
+    return run(run_work())
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run ``work`` to its end on a loop that the database driver can use."""
+    """Run a coroutine on an event loop that the database driver supports."""
     # psycopg cannot use the loop that Windows starts by default
     factory = asyncio.SelectorEventLoop if sys.platform == "win32" else None
     with asyncio.Runner(loop_factory=factory) as runner:
         return runner.run(work)
 
 
+def log_quietly(settings: Settings) -> None:
+    """Print log lines as set, but none of the level "info", which is for servers."""
+    log_to_stderr("warning" if settings.log_level == "info" else settings.log_level)
+
+
 def log_to_stderr(level: str) -> None:
-    """Print log lines of at least ``level``: times, places and ids, never content."""
+    """Print log lines of at least ``level``. They never have content."""
     logging.basicConfig(level=level.upper(), format=_LINE)
     if level != "debug":
-        for name in _CHATTY:
+        for name in _VERBOSE_LOGGERS:
             logging.getLogger(name).setLevel(logging.WARNING)

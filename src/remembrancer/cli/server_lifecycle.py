@@ -1,4 +1,4 @@
-"""The life of ``serve``, from the first log line to the last."""
+"""Starts and stops the server of ``serve``."""
 
 import asyncio
 import shlex
@@ -16,29 +16,29 @@ from remembrancer import sample, version
 from remembrancer.api import create_app
 from remembrancer.app import Remembrancer
 from remembrancer.cli.admin_key import ensure_admin_key
-from remembrancer.cli.http_server import QuietServer, Stopping, bound
+from remembrancer.cli.http_server import QuietServer, StopSignals, bind
 from remembrancer.cli.output import console, plain
 from remembrancer.cli.runtime import ADMIN
 from remembrancer.settings import Settings
 from remembrancer.statistics import Counts, counts
 from remembrancer.users.schemas import User
 
-ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - where to reach, not to bind
+ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - an address to connect to, not to bind
 
 
 async def until_stopped(settings: Settings, *, with_sample: bool) -> None:
-    """Open the store and serve it until SIGINT or SIGTERM; then stop both."""
-    stopping = Stopping()
-    stopping.install()
+    """Serve until SIGINT or SIGTERM."""
+    signals = StopSignals()
+    signals.install()
     try:
-        with bound(settings.server.host, settings.server.port) as listener:
-            await _serve(settings, listener, stopping, with_sample=with_sample)
+        with bind(settings.server.host, settings.server.port) as listener:
+            await _serve(settings, listener, signals, with_sample=with_sample)
     except asyncio.CancelledError:
-        return  # told to stop before there was anything to stop
+        return  # stopped by a signal during the start
 
 
 async def _serve(
-    settings: Settings, listener: socket.socket, stopping: Stopping, *, with_sample: bool
+    settings: Settings, listener: socket.socket, signals: StopSignals, *, with_sample: bool
 ) -> None:
     async with Remembrancer.open(settings=settings) as app:
         key_file = await ensure_admin_key(app)
@@ -49,11 +49,11 @@ async def _serve(
             address=_address(settings, listener),
             login=server_app.state.sessions.new_link(),
             key_file=key_file,
-            held=await counts(app.database),
+            counts=await counts(app.database),
             question=await _question(app),
         )
         server = QuietServer(server_app, ready=welcome.show)
-        stopping.server = server
+        signals.server = server
         async with app.worker.running() if settings.jobs.in_server else nullcontext():
             await server.serve(sockets=[listener])
 
@@ -62,12 +62,12 @@ def _address(settings: Settings, listener: socket.socket) -> str:
     if settings.server.public_url:
         return settings.server.public_url.rstrip("/")
     host = settings.server.host
-    shown = ANYWHERE.get(host, f"[{host}]" if ":" in host else host)
-    return f"http://{shown}:{listener.getsockname()[1]}"
+    name = ANYWHERE.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{name}:{listener.getsockname()[1]}"
 
 
 async def _question(app: Remembrancer) -> tuple[User, str] | None:
-    """Return somebody who is known, and what to ask for them."""
+    """Return a user and a question for them, null without users."""
     first = sample.load().people[0].links[0]
     users = (await app.users.list(ADMIN, limit=50)).items
     for user in users:
@@ -78,12 +78,12 @@ async def _question(app: Remembrancer) -> tuple[User, str] | None:
 
 @dataclass(frozen=True)
 class Welcome:
-    """What the terminal says once the server listens."""
+    """The text that the terminal shows once the server listens."""
 
     address: str
     login: str
     key_file: Path
-    held: Counts
+    counts: Counts
     question: tuple[User, str] | None
 
     def show(self) -> None:
@@ -101,31 +101,31 @@ class Welcome:
             facts.add_row(name, Text(value))
         screen.print(Padding(facts, (1, 0, 1, 2), expand=False))
         screen.print(plain(self._invitation()))
-        # in one piece, so that it can be copied
+        # on one line, so that it can be copied
         screen.print(Text(self.curl), soft_wrap=True)
 
     def _facts(self) -> list[tuple[str, str]]:
-        held = self.held
+        counts = self.counts
         return [
             ("Address", self.address),
             ("Sign in", f"{self.address}{self.login}  (once, within 15 minutes)"),
             ("Admin key", f"in {self.key_file}"),
             (
                 "Holds",
-                f"{held.users:,} users, {held.agents:,} agents, "
-                f"{held.memories:,} memories, {held.messages:,} messages",
+                f"{counts.users:,} users, {counts.agents:,} agents, "
+                f"{counts.memories:,} memories, {counts.messages:,} messages",
             ),
         ]
 
     def _invitation(self) -> str:
         if self.question is None:
-            return "Try it: make a first user known."
+            return "Try it: create a first user."
         user, query = self.question
         return f"Try it: ask, for {user.display_name}, “{query}”"
 
     @property
     def curl(self) -> str:
-        """A command that works as it stands."""
+        """A working command."""
         path, body = self._request()
         return (
             f"curl -s {self.address}{path} "
@@ -135,7 +135,7 @@ class Welcome:
 
     def _request(self) -> tuple[str, dict[str, str]]:
         if self.question is None:
-            somebody = {"platform": "telegram", "platform_user_id": "1", "display_name": "Ada"}
-            return "/api/users/resolve", somebody
+            user_request = {"platform": "telegram", "platform_user_id": "1", "display_name": "Ada"}
+            return "/api/users/resolve", user_request
         user, query = self.question
         return "/api/memory/recall", {"user_id": str(user.id), "query": query}

@@ -1,4 +1,4 @@
-"""A real server on a free port and a data directory that goes away with it."""
+"""A server process on a free port, with a temporary data directory."""
 
 import os
 import re
@@ -18,15 +18,15 @@ _ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 
 @dataclass(frozen=True)
 class Server:
-    """Where the server listens, and its admin key."""
+    """The address and the admin key of the server."""
 
     address: str
     admin_key: str
 
 
 @contextmanager
-def throwaway_server() -> Iterator[Server]:
-    """Run ``remembrancer serve`` as a process of its own; stop it and remove its data after."""
+def temporary_server() -> Iterator[Server]:
+    """Run ``remembrancer serve`` as a process; stop it and delete its data at the end."""
     with tempfile.TemporaryDirectory(prefix="remembrancer-demo-") as directory:
         process = _start(directory)
         try:
@@ -45,15 +45,15 @@ def _start(directory: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         env=_environment(),
-        start_new_session=True,  # Ctrl-C is for us, who then stop it
+        start_new_session=True,  # Ctrl-C must reach only this process, which stops the server
     )
 
 
 def _environment() -> dict[str, str]:
-    # Whatever is set is meant for real servers: their database, their paid models.
-    kept = {name: value for name, value in os.environ.items() if not _is_ours(name)}
-    ours = {"REMEMBRANCER_LOG_LEVEL": "error", "REMEMBRANCER_DATABASE__SHARED_BUFFERS": "32MB"}
-    return kept | ours | {"PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
+    # Settings of the real server must not apply: its database, its paid models.
+    inherited = {name: value for name, value in os.environ.items() if not _is_ours(name)}
+    own = {"REMEMBRANCER_LOG_LEVEL": "error", "REMEMBRANCER_DATABASE__SHARED_BUFFERS": "32MB"}
+    return inherited | own | {"PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
 
 
 def _is_ours(name: str) -> bool:
@@ -63,11 +63,11 @@ def _is_ours(name: str) -> bool:
 def _address(process: subprocess.Popen[str]) -> str:
     assert process.stdout
     for line in process.stdout:
-        if found := _ADDRESS.search(line):
-            return found[0]
+        if match := _ADDRESS.search(line):
+            return match[0]
     assert process.stderr
-    said = process.stderr.read().strip().splitlines()
-    raise ConfigurationError(f"the server did not start: {said[-1] if said else 'it said nothing'}")
+    output = process.stderr.read().strip().splitlines()
+    raise ConfigurationError(f"the server did not start: {output[-1] if output else 'no output'}")
 
 
 def _stop(process: subprocess.Popen[str]) -> None:

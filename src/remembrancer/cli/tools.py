@@ -1,4 +1,4 @@
-"""``tools``: what models are shown, and a call as a model would make it."""
+"""``tools``: list the tools for models, and call one."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -8,16 +8,17 @@ import typer
 from pydantic_core import to_json
 
 from remembrancer.app import Remembrancer
-from remembrancer.cli.actors import AgentOption, UserOption, actor_for
+from remembrancer.cli.actors import actor_for
+from remembrancer.cli.options import AgentOption, Json, UserOption
 from remembrancer.cli.output import as_json, console, plain, table
 from remembrancer.cli.runtime import with_store
 from remembrancer.tools.registry import Tool, ToolAnswer, ToolContext, anthropic_tool, openai_tool
 
-group = typer.Typer(help="Tools that models call.", no_args_is_help=True)
+group = typer.Typer(help="Tools for models.", no_args_is_help=True)
 
 
 class ToolFormat(StrEnum):
-    """Whose schemas."""
+    """The provider whose schema format is printed."""
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
@@ -27,7 +28,7 @@ class ToolFormat(StrEnum):
 def list_tools(
     context: typer.Context,
     format: Annotated[  # noqa: A002
-        ToolFormat | None, typer.Option(help="Print JSON schemas: openai, anthropic.")
+        ToolFormat | None, typer.Option(help="Print the JSON schemas of a provider.")
     ] = None,
 ) -> None:
     """List the tools, or print their schemas."""
@@ -37,30 +38,30 @@ def list_tools(
 
     tools = with_store(context, work, check_model=False)
     if format is not None:
-        shown = openai_tool if format is ToolFormat.OPENAI else anthropic_tool
-        typer.echo(to_json([shown(tool) for tool in tools], indent=2).decode())
+        convert = openai_tool if format is ToolFormat.OPENAI else anthropic_tool
+        typer.echo(to_json([convert(tool) for tool in tools], indent=2).decode())
         return
     rows = [[tool.name, tool.description.partition(". ")[0] + "."] for tool in tools]
-    console().print(table("Tool", "What it does", rows=rows))
+    console().print(table("Tool", "Description", rows=rows))
 
 
 @group.command("call")
 def call_tool(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="Of the tool, as `tools list` shows it.")],
+    name: Annotated[str, typer.Argument(help="Name of the tool, as in `tools list`.")],
     arguments: Annotated[str, typer.Argument(help="A JSON object.")] = "{}",
     user: UserOption = None,
     agent: AgentOption = None,
-    conversation: Annotated[UUID | None, typer.Option(help="The conversation it is in.")] = None,
-    message: Annotated[UUID | None, typer.Option(help="The message that is answered.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    conversation: Annotated[UUID | None, typer.Option(help="Id of the conversation.")] = None,
+    message: Annotated[UUID | None, typer.Option(help="Id of the answered message.")] = None,
+    json: Json = False,
 ) -> None:
-    """Call a tool as a model would, and print what the model would be given."""
-    where = ToolContext(conversation_id=conversation, message_id=message)
+    """Call a tool as a model would, and print the answer for the model."""
+    tool_context = ToolContext(conversation_id=conversation, message_id=message)
 
     async def work(app: Remembrancer) -> ToolAnswer:
         actor = await actor_for(app, user, agent)
-        return await app.tools.call(actor, name, arguments, where)
+        return await app.tools.call(actor, name, arguments, tool_context)
 
     answer = with_store(context, work)
     if json:

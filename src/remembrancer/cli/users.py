@@ -1,69 +1,68 @@
-"""``users``: people and the platforms they speak from."""
+"""``users``: list, resolve, link, merge, export and erase users."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from json import dumps
+from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
 import typer
 
 from remembrancer.app import Remembrancer
-from remembrancer.cli.actors import find_user
-from remembrancer.cli.output import as_json, console, day, table
+from remembrancer.cli.actors import all_items, find_user
+from remembrancer.cli.erasure import erase as run_erasure
+from remembrancer.cli.options import Apply, Json, UserArgument, Yes
+from remembrancer.cli.output import console, day, new_file, progress, show, table
 from remembrancer.cli.runtime import SERVICE, with_store
+from remembrancer.erasure.schemas import Receipt
 from remembrancer.identity.schemas import LinkResult, Merge
+from remembrancer.paging import Page
 from remembrancer.users.schemas import PlatformLink, ResolveUser, User
 
-group = typer.Typer(help="People and the platforms they speak from.", no_args_is_help=True)
+group = typer.Typer(help="Users and their platform links.", no_args_is_help=True)
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Whom = Annotated[
-    str, typer.Argument(help="Id, platform:platform_user_id, or a name that only one has.")
-]
+Platform = Annotated[str, typer.Argument(help="A platform, such as telegram.")]
+PlatformUserId = Annotated[str, typer.Argument(help="The user's id on the platform.")]
 
 
 @group.command("list")
 def list_(
     context: typer.Context,
-    limit: Annotated[int, typer.Option(min=1, help="Most users.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, help="The most users.")] = 50,
     json: Json = False,
 ) -> None:
-    """List users in the order they were first seen."""
+    """List users, the oldest first."""
 
     async def work(app: Remembrancer) -> list[User]:
-        found: list[User] = []
-        cursor = None
-        while len(found) < limit:
-            size = min(200, limit - len(found))
-            page = await app.users.list(SERVICE, limit=size, cursor=cursor)
-            found += page.items
-            if (cursor := page.next_cursor) is None:
-                break
-        return found
+        def load(*, limit: int, cursor: str | None) -> Awaitable[Page[User]]:
+            return app.users.list(SERVICE, limit=limit, cursor=cursor)
 
-    _show(with_store(context, work), json)
+        return await all_items(load, limit)
+
+    show(with_store(context, work), json, _table)
 
 
-@group.command()
-def show(context: typer.Context, user: Whom, json: Json = False) -> None:
-    """Show one user."""
+@group.command("show")
+def show_user(context: typer.Context, user: UserArgument, json: Json = False) -> None:
+    """Show a user."""
 
     async def work(app: Remembrancer) -> User:
         return await app.users.get(SERVICE, await find_user(app, user))
 
-    _show_one(with_store(context, work), json)
+    show(with_store(context, work), json, _row)
 
 
 @group.command()
 def resolve(
     context: typer.Context,
-    platform: Annotated[str, typer.Argument(help="Such as discord.")],
-    platform_user_id: Annotated[str, typer.Argument(help="Who they are there.")],
-    name: Annotated[str, typer.Option(help="Their name, as last known.")],
+    platform: Platform,
+    platform_user_id: PlatformUserId,
+    name: Annotated[str, typer.Option(help="The user's display name.")],
     time_zone: Annotated[str | None, typer.Option(help="Such as Europe/Paris.")] = None,
     json: Json = False,
 ) -> None:
-    """Show the user behind a platform id; the first time, create them."""
-    who = ResolveUser(
+    """Show the user with a platform id; create the user if there is none."""
+    request = ResolveUser(
         platform=platform,
         platform_user_id=platform_user_id,
         display_name=name,
@@ -71,43 +70,40 @@ def resolve(
     )
 
     async def work(app: Remembrancer) -> User:
-        return await app.users.resolve(SERVICE, who)
+        return await app.users.resolve(SERVICE, request)
 
-    _show_one(with_store(context, work), json)
+    show(with_store(context, work), json, _row)
 
 
 @group.command()
 def link(
     context: typer.Context,
-    user: Whom,
-    platform: Annotated[str, typer.Argument(help="Such as telegram.")],
-    platform_user_id: Annotated[str, typer.Argument(help="Who they are there.")],
+    user: UserArgument,
+    platform: Platform,
+    platform_user_id: PlatformUserId,
     json: Json = False,
 ) -> None:
-    """Say that a platform id is this user; merges them with whoever it belongs to."""
+    """Link a platform id to a user. If it belongs to another user, merge the two."""
     added = PlatformLink(platform=platform, platform_user_id=platform_user_id)
 
     async def work(app: Remembrancer) -> LinkResult:
         return await app.users.link(SERVICE, await find_user(app, user), added)
 
-    linked = with_store(context, work)
-    _show_one(linked, json)
-    if linked.merge is not None and not json:
-        _tell(linked.merge)
+    result = with_store(context, work)
+    show(result, json, _row)
+    if result.merge is not None and not json:
+        _print_merge(result.merge)
 
 
 @group.command()
 def unlink(
-    context: typer.Context,
-    user: Whom,
-    platform: Annotated[str, typer.Argument(help="Such as telegram.")],
-    platform_user_id: Annotated[str, typer.Argument(help="Who they are there.")],
+    context: typer.Context, user: UserArgument, platform: Platform, platform_user_id: PlatformUserId
 ) -> None:
-    """Take a platform id from a user; what was remembered stays with the user."""
-    link = PlatformLink(platform=platform, platform_user_id=platform_user_id)
+    """Remove a platform id from a user. The user keeps all memories."""
+    removed = PlatformLink(platform=platform, platform_user_id=platform_user_id)
 
     async def work(app: Remembrancer) -> None:
-        await app.users.unlink(SERVICE, await find_user(app, user), link)
+        await app.users.unlink(SERVICE, await find_user(app, user), removed)
 
     with_store(context, work)
     console().print("Unlinked.")
@@ -116,63 +112,106 @@ def unlink(
 @group.command()
 def merge(
     context: typer.Context,
-    user: Whom,
-    other: Annotated[str, typer.Argument(help="Who is the same person, and becomes the first.")],
+    user: UserArgument,
+    other: Annotated[str, typer.Argument(help="The user to merge into the first.")],
     json: Json = False,
 ) -> None:
-    """Merge two users who are one person into the first."""
+    """Merge two users who are the same person. The first one remains."""
 
     async def work(app: Remembrancer) -> Merge:
         survivor, merged = await find_user(app, user), await find_user(app, other)
         return await app.users.merge(SERVICE, survivor, merged)
 
-    done = with_store(context, work)
+    result = with_store(context, work)
     if json:
-        as_json(done)
+        show(result, json)
     else:
-        _tell(done)
+        _print_merge(result)
 
 
-@group.command()
-def unmerge(
+@group.command("undo-merge")
+def undo_merge(
     context: typer.Context,
-    user: Whom,
-    undo_id: Annotated[UUID, typer.Argument(help="As the merge printed it.")],
+    user: UserArgument,
+    undo_id: Annotated[UUID, typer.Argument(help="The id that the merge printed.")],
 ) -> None:
-    """Take a merge back: two people again, each with what was theirs."""
+    """Undo a merge: the two users are separate again, each with their own data."""
 
     async def work(app: Remembrancer) -> Merge:
         return await app.users.undo_merge(SERVICE, await find_user(app, user), undo_id)
 
-    console().print(f"{with_store(context, work).merged_id} is somebody else again.")
+    console().print(f"{with_store(context, work).merged_id} is a separate user again.")
 
 
-def _tell(merge: Merge) -> None:
+@group.command()
+def export(
+    context: typer.Context,
+    user: UserArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="A new file.")],
+) -> None:
+    """Write all data about a user to a file, as JSON Lines."""
+
+    async def work(app: Remembrancer) -> int:
+        user_id = await find_user(app, user)
+        count = 0
+        with output.open("x", encoding="utf-8") as file, progress() as bar:
+            task = bar.add_task("Rows", total=None)
+            async for line in app.users.export(SERVICE, user_id):
+                file.write(dumps(line, ensure_ascii=False) + "\n")
+                count += 1
+                bar.update(task, completed=count)
+        return count
+
+    new_file(output)
+    try:
+        count = with_store(context, work)
+    except BaseException:
+        # An incomplete export could be mistaken for a complete one.
+        output.unlink(missing_ok=True)
+        raise
+    console().print(f"{count:,} lines written to {output}.")
+
+
+@group.command()
+def erase(
+    context: typer.Context,
+    user: UserArgument,
+    memories_only: Annotated[
+        bool, typer.Option(help="Keep the user, platform links, preferences and memberships.")
+    ] = False,
+    apply: Apply = False,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """Delete all data about a user permanently: messages, memories, profile."""
+
+    async def delete(app: Remembrancer, dry_run: bool) -> Receipt:
+        return await app.users.erase(
+            SERVICE, await find_user(app, user), dry_run=dry_run, memories_only=memories_only
+        )
+
+    run_erasure(context, delete, apply=apply, yes=yes, json=json)
+
+
+def _print_merge(merge: Merge) -> None:
     moved = ", ".join(
         f"{count:,} {name.replace('_', ' ')}" for name, count in merge.counts if count
     )
-    console().print(f"Merged {merge.merged_id} into {merge.survivor_id}: {moved or 'nothing'}.")
-    console().print(
-        f"To take it back: remembrancer users unmerge {merge.survivor_id} {merge.undo_id}"
-    )
+    screen = console()
+    screen.print(f"Merged {merge.merged_id} into {merge.survivor_id}: {moved or 'nothing'}.")
+    screen.print(f"To undo: remembrancer users undo-merge {merge.survivor_id} {merge.undo_id}")
 
 
-def _show_one(user: User, json: bool) -> None:
-    if json:
-        as_json(user)
-    else:
-        _show([user], json)
+def _row(user: User) -> object:
+    return _table([user])
 
 
-def _show(users: Sequence[User], json: bool) -> None:
-    if json:
-        as_json(users)
-        return
+def _table(users: Sequence[User]) -> object:
     rows = [
         [str(user.id), user.display_name, user.time_zone, _links(user), day(user.created_at)]
         for user in users
     ]
-    console().print(table("Id", "Name", "Time zone", "Speaks from", "First seen", rows=rows))
+    return table("Id", "Name", "Time zone", "Platform ids", "First seen", rows=rows)
 
 
 def _links(user: User) -> str:

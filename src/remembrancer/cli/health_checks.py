@@ -1,4 +1,4 @@
-"""What ``doctor`` looks at."""
+"""The checks of ``doctor``."""
 
 import stat
 import sys
@@ -23,8 +23,8 @@ _SERVER = text("""
            current_user AS role
 """)
 
-# Tables of ours that the application may read without row-level security, forced.
-_OPEN = text("""
+# Our tables without forced row-level security.
+_UNPROTECTED = text("""
     SELECT c.relname
       FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
      WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p')
@@ -43,7 +43,7 @@ _MODEL = text("SELECT name, dimensions FROM embedding_model")
 _SIZES = text("SELECT DISTINCT vector_dims(embedding) AS size FROM recall_items ORDER BY 1")
 
 _LARGE = 20_000
-"""Rows from which reading a whole table for one user would be wrong."""
+"""Rows of a table that a recall must not read completely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,27 +51,27 @@ class Finding:
     """One line of the report."""
 
     good: bool
-    about: str
-    found: str
+    subject: str
+    result: str
 
 
-def data_directory(settings: Settings) -> list[Finding]:
-    """Say where the data lies and whether others can read it."""
+def check_data_directory(settings: Settings) -> list[Finding]:
+    """Check the location and the mode of the data."""
     directory = settings.data_dir.expanduser().absolute()
-    found = [_private("Data directory", directory)] if directory.exists() else []
+    findings = [_private("Data directory", directory)] if directory.exists() else []
     key = directory / FILE
-    return [*found, _private("Admin key", key)] if key.exists() else found
+    return [*findings, _private("Admin key", key)] if key.exists() else findings
 
 
-def _private(about: str, path: Path) -> Finding:
+def _private(subject: str, path: Path) -> Finding:
     mode = stat.S_IMODE(path.stat().st_mode)
     good = sys.platform == "win32" or not mode & 0o077
-    advice = "" if good else f"; others can read it: chmod {mode & 0o700:o} it"
-    return Finding(good, about, f"{path} (mode {mode:04o}{advice})")
+    advice = "" if good else f"; others can read it: run chmod {mode & 0o700:o} on it"
+    return Finding(good, subject, f"{path} (mode {mode:04o}{advice})")
 
 
-async def examine(app: Remembrancer) -> list[Finding]:
-    """Look at the open store."""
+async def check_store(app: Remembrancer) -> list[Finding]:
+    """Check the open store."""
     model = await _model(app)
     return [
         *await _server(app),
@@ -79,8 +79,8 @@ async def examine(app: Remembrancer) -> list[Finding]:
         model,
         _language_model(app.settings),
         _guard(app.settings),
-        await _holdings(app),
-        # a question in another model's numbers cannot be asked
+        await _contents(app),
+        # a recall needs vectors of the configured model
         *(_plan(await recall_plan(app)) if model.good else []),
     ]
 
@@ -95,87 +95,94 @@ async def _server(app: Remembrancer) -> list[Finding]:
     kind = "embedded" if app.settings.database_url is None else "your server"
     return [
         Finding(row.number >= 160000, "Postgres", f"{row.server} ({kind})"),
-        Finding(row.vector is not None, "pgvector", row.vector or "is not installed"),
-        Finding(row.role == APP_ROLE, "Connects as", row.role),
+        Finding(row.vector is not None, "pgvector", row.vector or "not installed"),
+        Finding(row.role == APP_ROLE, "Database role", row.role),
     ]
 
 
 async def _row_security(app: Remembrancer) -> list[Finding]:
-    unguarded = [row.relname for row in await _rows(app, _OPEN)]
+    unprotected = [row.relname for row in await _rows(app, _UNPROTECTED)]
     [role] = await _rows(app, _OWNED, role=APP_ROLE)
     owns = f"owns {role.owned} tables or indexes" if role.owned else "owns nothing"
-    bound = "is not bound by row-level security" if role.unbound else "bound by it"
+    bound = "not bound by row-level security" if role.unbound else "bound by row-level security"
     return [
         Finding(
-            not unguarded,
+            not unprotected,
             "Row-level security",
-            f"not forced on {', '.join(unguarded)}" if unguarded else "forced on all user tables",
+            f"not forced on {', '.join(unprotected)}" if unprotected else "forced on all tables",
         ),
-        Finding(not role.owned and not role.unbound, "Application's role", f"{owns}, {bound}"),
+        Finding(not role.owned and not role.unbound, "Role's rights", f"{owns}, {bound}"),
     ]
 
 
 async def _model(app: Remembrancer) -> Finding:
-    mine = app.embedder
+    embedder = app.embedder
     rows = await _rows(app, _MODEL)
     sizes = [row.size for row in await _rows(app, _SIZES)]
     stored = rows[0] if rows else None
-    if stored is not None and (stored.name, stored.dimensions) != (mine.name, mine.dimensions):
+    configured = (embedder.name, embedder.dimensions)
+    if stored is not None and (stored.name, stored.dimensions) != configured:
         return Finding(
             False,
             "Embedding model",
-            f"{mine.name} is configured, the store holds {stored.name}: run `remembrancer reembed`",
+            f"{embedder.name} is set, the store has {stored.name}: run `remembrancer reembed`",
         )
-    if sizes not in ([], [mine.dimensions]):
-        return Finding(False, "Embedding model", f"vectors of sizes {sizes} in the store")
-    return Finding(True, "Embedding model", f"{mine.name}, {mine.dimensions} dimensions")
+    if sizes not in ([], [embedder.dimensions]):
+        return Finding(
+            False,
+            "Embedding model",
+            f"vectors of sizes {sizes}: run `remembrancer reembed`",
+        )
+    return Finding(True, "Embedding model", f"{embedder.name}, {embedder.dimensions} dimensions")
 
 
 def _language_model(settings: Settings) -> Finding:
     if not settings.llm.model:
-        told = "none: summaries are transcripts, and no facts are found (REMEMBRANCER_LLM__MODEL)"
+        result = "none: summaries are transcripts, no facts (set REMEMBRANCER_LLM__MODEL)"
     elif not settings.extraction.facts:
-        told = f"{settings.llm.model} writes summaries; no facts are found"
+        result = f"{settings.llm.model} writes summaries, but extracts no facts"
     else:
-        waits = ", which wait to be confirmed" if settings.extraction.review == "confirm" else ""
-        told = f"{settings.llm.model} writes summaries and finds facts{waits}"
-    return Finding(True, "Language model", told)
+        review = ", which need a review" if settings.extraction.review == "confirm" else ""
+        result = f"{settings.llm.model} writes summaries and extracts facts{review}"
+    return Finding(True, "Language model", result)
 
 
 def _guard(settings: Settings) -> Finding:
-    found = {
+    actions = {
         action: [name.replace("_", " ") for name, set_to in settings.guard if set_to == action]
         for action in ("block", "redact", "allow")
     }
-    told = "; ".join(f"{action}s {', '.join(names)}" for action, names in found.items() if names)
-    return Finding(True, "Guard", told)
+    result = "; ".join(
+        f"{action}s {', '.join(names)}" for action, names in actions.items() if names
+    )
+    return Finding(True, "Guard", result)
 
 
-async def _holdings(app: Remembrancer) -> Finding:
-    held = await counts(app.database)
+async def _contents(app: Remembrancer) -> Finding:
+    totals = await counts(app.database)
     return Finding(
         True,
-        "Holds",
-        f"{held.users:,} users, {held.agents:,} agents, {held.memories:,} memories, "
-        f"{held.messages:,} messages",
+        "Contents",
+        f"{totals.users:,} users, {totals.agents:,} agents, {totals.memories:,} memories, "
+        f"{totals.messages:,} messages",
     )
 
 
 def _plan(plan: Plan | None) -> list[Finding]:
     if plan is None:
-        return [Finding(True, "Recall", "nothing to recall yet")]
+        return [Finding(True, "Recall", "no memories yet")]
     scanned = [name for name, rows in plan.whole_tables.items() if rows > _LARGE]
-    used = ", ".join(plan.indexes) or "no index: the tables are small"
+    indexes = ", ".join(plan.indexes) or "no index, because the tables are small"
     return [
         Finding(
             True,
             "Recall",
             f"{plan.planning:.1f} ms planning, {plan.execution:.1f} ms running, "
-            f"for the user with most to search ({plan.items:,} items)",
+            f"for the user with the most items ({plan.items:,})",
         ),
         Finding(
             not scanned,
-            "Recall's plan",
-            f"reads all of {', '.join(scanned)}: run ANALYZE" if scanned else f"uses {used}",
+            "Recall plan",
+            f"reads all of {', '.join(scanned)}: run ANALYZE" if scanned else f"uses {indexes}",
         ),
     ]

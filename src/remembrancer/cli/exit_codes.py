@@ -1,4 +1,4 @@
-"""Errors as a person wants to read them: one line that names the field and the reason."""
+"""Errors as one line with the field and the reason, and as an exit code."""
 
 import os
 import sys
@@ -28,41 +28,41 @@ def as_exit_code() -> Iterator[None]:
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
-        # the reader of our output, such as `head`, has gone; nothing more can be said to it
+        # the reader of our output, such as `head`, has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:
-        line = explained(error)
-        _say(f"error: {line or _unexpected(error)}")
+        line = explain(error)
+        _print(f"error: {line or _unexpected(error)}")
         sys.exit(REFUSED if line else BUG)
 
 
-def explained(error: Exception) -> str | None:
-    """Return the reason of an error that was meant for people, null for any other."""
+def explain(error: Exception) -> str | None:
+    """Return the reason of an expected error, null for any other."""
     match error:
         case typer.Abort():
-            return "stopped"
+            return "cancelled"
         case typer.TyperException():
             return _usage(error)
         case ValidationError():
             return validation_line(error)
         case SimilarMemoryExists():
             memory_id = error.extra["memory_id"]
-            return f"subject: memory {memory_id} is on this subject; insist with --allow-similar"
+            return f"subject: memory {memory_id} is on this subject; store anyway: --allow-similar"
         case RemembrancerError() | ConfigurationError():
-            # may end with Postgres' last words; they are folded into the line
+            # it may contain lines of Postgres' log; they are joined into one line
             return str(error)
     return None
 
 
 def validation_line(error: ValidationError) -> str:
     """Return the first wrong fields and the reasons, never the values."""
-    lines = [_one(problem) for problem in error.errors(include_input=False, include_url=False)]
+    lines = [_reason(problem) for problem in error.errors(include_input=False, include_url=False)]
     more = f"; and {len(lines) - 3} more" if len(lines) > 3 else ""
     return "; ".join(lines[:3]) + more
 
 
-def _one(problem: Mapping[str, Any]) -> str:
+def _reason(problem: Mapping[str, Any]) -> str:
     path, reason = wrong_field(problem)
     return f"{'.'.join(path)}: {reason}" if path else reason
 
@@ -74,13 +74,13 @@ def _usage(error: typer.TyperException) -> str:
 
 
 def _unexpected(error: Exception) -> str:
-    # Kind and place: an error's message may quote what people said.
+    # Only kind and position: an error's message may quote users' content.
     frames = traceback.extract_tb(error.__traceback__)
     if os.environ.get("REMEMBRANCER_LOG_LEVEL", "").lower() == "debug":
         sys.stderr.write("".join(traceback.format_list(frames)))
-    place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}"
-    return f"unexpected {type(error).__name__} at {place}; this is a bug, please report it"
+    position = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}"
+    return f"unexpected {type(error).__name__} at {position}; this is a bug, please report it"
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     error_console().print(plain(line), style="red", soft_wrap=True)

@@ -1,0 +1,85 @@
+"""``conversations``: summarise, and delete messages permanently."""
+
+from collections import Counter
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from remembrancer.app import Remembrancer
+from remembrancer.cli.actors import actor_for
+from remembrancer.cli.erasure import erase
+from remembrancer.cli.options import Apply, Json, UserArgument, Yes
+from remembrancer.cli.output import console, progress
+from remembrancer.cli.runtime import ADMIN, with_store
+from remembrancer.erasure.schemas import Receipt
+from remembrancer.errors import InvalidInput
+from remembrancer.extraction.schemas import Pending
+
+group = typer.Typer(help="Conversations and their messages.", no_args_is_help=True)
+
+
+@group.command()
+def summarize(
+    context: typer.Context,
+    conversation: Annotated[UUID | None, typer.Argument(help="Id of a conversation.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All conversations.")] = False,
+) -> None:
+    """Summarise messages that left the window. Safe to repeat and to interrupt."""
+    if everything == (conversation is not None):
+        raise InvalidInput("give either an id or --all", field="conversation")
+
+    async def work(app: Remembrancer) -> Counter[str]:
+        pending = await app.summaries.pending(ADMIN)
+        if conversation is not None:
+            sizes = {item.conversation_id: item.messages for item in pending}
+            pending = [Pending(conversation_id=conversation, messages=sizes.get(conversation, 0))]
+        totals: Counter[str] = Counter()
+        with progress() as bar:
+            task = bar.add_task("Messages", total=sum(item.messages for item in pending))
+            for item in pending:
+                summary = await app.conversations.summarize(
+                    ADMIN, item.conversation_id, progress=lambda count: bar.advance(task, count)
+                )
+                totals["conversations"] += summary.messages > 0
+                totals["messages"] += summary.messages
+                totals["chunks"] += summary.chunks
+                totals["facts"] += summary.facts
+                totals["refused"] += sum(guarded.refused for guarded in summary.guarded)
+        return totals
+
+    _print(with_store(context, work))
+
+
+def _print(totals: Counter[str]) -> None:
+    screen = console()
+    if not totals["messages"]:
+        screen.print("Nothing to do: all messages outside the windows are summarised.")
+        return
+    screen.print(
+        f"{totals['messages']:,} messages of {totals['conversations']:,} conversations summarised: "
+        f"{totals['chunks']:,} summaries, {totals['facts']:,} facts."
+    )
+    if totals["refused"]:
+        screen.print(f"The guard refused {totals['refused']:,} more facts.")
+
+
+@group.command("erase-message")
+def erase_message(
+    context: typer.Context,
+    user: UserArgument,
+    conversation_id: UUID,
+    message_id: UUID,
+    apply: Apply = False,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """Delete a message permanently, with its summaries and the memories based only on it."""
+
+    async def delete(app: Remembrancer, dry_run: bool) -> Receipt:
+        actor = await actor_for(app, user)
+        return await app.conversations.erase_message(
+            actor, conversation_id, message_id, dry_run=dry_run
+        )
+
+    erase(context, delete, apply=apply, yes=yes, json=json)

@@ -1,0 +1,89 @@
+"""``documents``: a user's memories as one JSON document."""
+
+import json as json_
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
+
+from remembrancer.app import Remembrancer
+from remembrancer.cli.actors import actor_for
+from remembrancer.cli.options import AgentOption, Json, UserArgument
+from remembrancer.cli.output import as_json, console, error_console, new_file, show
+from remembrancer.cli.runtime import with_store
+from remembrancer.document.schemas import DocumentImport, DocumentImportResult, MemoryDocument
+from remembrancer.errors import InvalidInput
+from remembrancer.validation import wrong_field
+
+group = typer.Typer(help="A user's memories as one document.", no_args_is_help=True)
+
+
+@group.command("get")
+def get(
+    context: typer.Context,
+    user: UserArgument,
+    agent: AgentOption = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A new file. Default: print it.")
+    ] = None,
+) -> None:
+    """Print a user's memories as a JSON document, or write it to a file."""
+
+    async def work(app: Remembrancer) -> MemoryDocument:
+        return await app.documents.get(await actor_for(app, user, agent))
+
+    new_file(output)
+    document = with_store(context, work)
+    if output is None:
+        as_json(document)
+        return
+    output.write_bytes(to_json(document, indent=2) + b"\n")
+    counts = document.metadata
+    console().print(
+        f"{counts.total_facts:,} facts and {counts.total_pois:,} places written to {output}."
+    )
+
+
+@group.command("import")
+def import_(
+    context: typer.Context,
+    user: UserArgument,
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False)],
+    agent: AgentOption = None,
+    json: Json = False,
+) -> None:
+    """Add the facts and places that a user lacks. Safe to repeat."""
+    document = _read(file)
+
+    async def work(app: Remembrancer) -> DocumentImportResult:
+        actor = await actor_for(app, user, agent)
+        with error_console().status("Importing"):
+            return await app.documents.import_(actor, document)
+
+    show(with_store(context, work), json, _summary)
+
+
+def _summary(result: DocumentImportResult) -> str:
+    lines = [
+        f"{result.facts_added:,} facts added, {result.facts_known:,} were known.",
+        f"{result.pois_added:,} places added, {result.pois_known:,} were known and gained"
+        f" {result.mentions_added:,} mentions.",
+    ]
+    if result.evicted:
+        lines.append(f"{len(result.evicted):,} memories were evicted: the budget is full.")
+    return "\n".join(lines)
+
+
+def _read(file: Path) -> DocumentImport:
+    try:
+        value = json_.loads(file.read_bytes())
+    except (ValueError, RecursionError):
+        raise InvalidInput("is not valid JSON", field=file.name) from None
+    try:
+        return TypeAdapter(DocumentImport).validate_python(value)
+    except ValidationError as error:
+        path, reason = wrong_field(error.errors(include_input=False, include_url=False)[0])
+        # Not chained: pydantic's own error quotes the value.
+        raise InvalidInput(reason, field=".".join(path) or file.name) from None

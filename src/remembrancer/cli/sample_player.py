@@ -1,0 +1,72 @@
+"""Plays the sample on a server over HTTP, as the backends of its agents would."""
+
+from types import TracebackType
+from typing import Self
+from uuid import UUID
+
+from remembrancer.access import Role
+from remembrancer.cli.temporary_server import Server
+from remembrancer.client import Client
+from remembrancer.keys.schemas import KeyCreate
+from remembrancer.recall.schemas import Hit, RecallQuery
+from remembrancer.sample import Question, Sample
+from remembrancer.sample.data import Person
+
+
+class SamplePlayer:
+    """A client with its own service key."""
+
+    def __init__(self, server: Server) -> None:
+        with Client(server.address, server.admin_key, trust_env=False) as admin:
+            key = admin.keys.create(KeyCreate(name="demo", role=Role.SERVICE))
+        self._client = Client(server.address, key.secret, trust_env=False)
+        self._user_ids: dict[str, UUID] = {}
+        self._agent_ids: dict[str, UUID] = {}
+
+    def __enter__(self) -> Self:
+        """Return this player."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def play(self, sample: Sample) -> None:
+        """Send all users, agents, conversations and memories of the sample."""
+        client = self._client
+        self._user_ids = {person.key: self._create_user(person) for person in sample.people}
+        self._agent_ids = {
+            assistant.key: client.agents.create(assistant.agent).id for assistant in sample.agents
+        }
+        for talk in sample.conversations:
+            user_id = self._user_ids[talk.person]
+            conversation = client.conversations.open(
+                talk.conversation(self._agent_ids[talk.agent]), user_id=user_id
+            )
+            client.conversations.append(conversation.id, talk.messages, user_id=user_id)
+        for statement in sample.memories:
+            client.memories.remember(
+                statement.memory,
+                user_id=self._user_ids[statement.person] if statement.person else None,
+                agent_id=self._agent_ids[statement.agent] if statement.agent else None,
+            )
+
+    def recall(self, question: Question, limit: int) -> list[Hit]:
+        """Recall for a question of the sample, as its user and through its agent."""
+        answer = self._client.memories.recall(
+            RecallQuery(query=question.query, limit=limit),
+            user_id=self._user_ids[question.person],
+            agent_id=self._agent_ids[question.agent],
+        )
+        return answer.hits
+
+    def _create_user(self, person: Person) -> UUID:
+        user = self._client.users.resolve(person.first_met)
+        for link in person.links[1:]:
+            self._client.users.link(user.id, link)
+        return user.id
