@@ -12,7 +12,7 @@ from rich.text import Text
 
 from remembrancer.cli.output import clipped, console, error_console, plain, table
 from remembrancer.cli.recall_reasons import reason_line
-from remembrancer.cli.sample_player import SamplePlayer
+from remembrancer.cli.sample_player import SamplePlayer, sample_player
 from remembrancer.cli.temporary_server import temporary_server
 from remembrancer.recall.schemas import Hit
 from remembrancer.sample import Sample, SampleQuestion, load
@@ -42,7 +42,7 @@ def demo() -> None:
     screen = console()
     with error_console().status("Starting a server…"), temporary_server() as server:
         startup = time.monotonic() - start
-        with SamplePlayer(server) as player:
+        with sample_player(server) as player:
             player.play(sample)
             answers = [ask(player, question) for question in sample.questions]
     screen.print(_table(sample, answers))

@@ -10,8 +10,9 @@ from pydantic_core import to_json
 
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for
-from remembrancer.cli.options import AgentOption, Json, UserArgument
-from remembrancer.cli.output import as_json, console, error_console, new_file, show
+from remembrancer.cli.command import command
+from remembrancer.cli.options import AgentOption, UserArgument
+from remembrancer.cli.output import as_json, console, error_console, new_file
 from remembrancer.cli.runtime import with_store
 from remembrancer.document.schemas import DocumentImport, DocumentImportResult, MemoryDocument
 from remembrancer.errors import InvalidInput
@@ -46,25 +47,6 @@ def get(
     )
 
 
-@group.command("import")
-def import_(
-    context: typer.Context,
-    user: UserArgument,
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False)],
-    agent: AgentOption = None,
-    json: Json = False,
-) -> None:
-    """Add the facts and places that a user lacks. Safe to repeat."""
-    document = _read(file)
-
-    async def work(app: Remembrancer) -> DocumentImportResult:
-        actor = await actor_for(app, user, agent)
-        with error_console().status("Importing"):
-            return await app.documents.import_(actor, document)
-
-    show(with_store(context, work), json, _summary)
-
-
 def _summary(result: DocumentImportResult) -> str:
     lines = [
         f"{result.facts_added:,} facts added, {result.facts_known:,} were known.",
@@ -74,6 +56,20 @@ def _summary(result: DocumentImportResult) -> str:
     if result.evicted:
         lines.append(f"{len(result.evicted):,} memories were evicted: the budget is full.")
     return "\n".join(lines)
+
+
+@command(group, "import", render=_summary)
+async def import_(
+    app: Remembrancer,
+    user: UserArgument,
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False)],
+    agent: AgentOption = None,
+) -> DocumentImportResult:
+    """Add the facts and places that a user lacks. Safe to repeat."""
+    document = _read(file)
+    actor = await actor_for(app, user, agent)
+    with error_console().status("Importing"):
+        return await app.documents.import_(actor, document)
 
 
 def _read(file: Path) -> DocumentImport:

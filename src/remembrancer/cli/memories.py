@@ -3,54 +3,29 @@
 from typing import Annotated
 
 import typer
+from rich.console import Group
 from rich.text import Text
 
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for
+from remembrancer.cli.command import command
 from remembrancer.cli.erasure import erase as run_erasure
 from remembrancer.cli.options import Apply, Json, UserArgument, Yes
-from remembrancer.cli.output import as_json, clipped, console, day, table
-from remembrancer.cli.runtime import with_store
+from remembrancer.cli.output import clipped, day, table
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.memories.schemas import BudgetPreview, EvictionCandidate
 
 group = typer.Typer(help="A user's memories.", no_args_is_help=True)
 
 
-@group.command()
-def budget(
-    context: typer.Context,
-    user: UserArgument,
-    adding: Annotated[int, typer.Option(min=0, max=1_000_000, help="Tokens to add.")] = 0,
-    json: Json = False,
-) -> None:
-    """Show a user's token budget, and the memories that new tokens would evict."""
-
-    async def work(app: Remembrancer) -> BudgetPreview:
-        return await app.memories.budget(await actor_for(app, user), adding=adding)
-
-    preview = with_store(context, work)
-    if json:
-        as_json(preview)
-        return
-    screen = console()
+def _preview(preview: BudgetPreview) -> Group:
     limit = f"of {preview.budget:,} tokens" if preview.budget else "tokens, without a limit,"
-    screen.print(f"{preview.used:,} {limit} are used, {preview.pinned:,} of them pinned.")
+    use = f"{preview.used:,} {limit} are used, {preview.pinned:,} of them pinned."
     if not preview.would_go:
-        screen.print(f"Nothing would be evicted for {adding:,} more.")
-        return
-    screen.print(
-        table(
-            "Id",
-            "Kind",
-            "Tokens",
-            "Importance",
-            "Added",
-            "Memory",
-            title=f"Would be evicted for {adding:,} more",
-            rows=[_row(candidate) for candidate in preview.would_go],
-        )
-    )
+        return Group(use, "Nothing would be evicted.")
+    rows = [_row(candidate) for candidate in preview.would_go]
+    columns = ("Id", "Kind", "Tokens", "Importance", "Added", "Memory")
+    return Group(use, table(*columns, title="Would be evicted", rows=rows))
 
 
 def _row(memory: EvictionCandidate) -> list[str | Text]:
@@ -62,6 +37,16 @@ def _row(memory: EvictionCandidate) -> list[str | Text]:
         day(memory.created_at),
         clipped(memory.content, 80),
     ]
+
+
+@command(group, render=_preview)
+async def budget(
+    app: Remembrancer,
+    user: UserArgument,
+    adding: Annotated[int, typer.Option(min=0, max=1_000_000, help="Tokens to add.")] = 0,
+) -> BudgetPreview:
+    """Show a user's token budget, and the memories that new tokens would evict."""
+    return await app.memories.budget(await actor_for(app, user), adding=adding)
 
 
 @group.command()

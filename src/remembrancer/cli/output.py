@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import typer
-from pydantic import BaseModel
 from pydantic_core import to_json
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -27,7 +26,7 @@ from rich.text import Text
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
 _DEFAULT_WIDTH = 160
 
-Value = TypeVar("Value", bound=BaseModel | Sequence[BaseModel])
+Value = TypeVar("Value")
 
 
 def console() -> Console:
@@ -74,17 +73,17 @@ def day(at: datetime | None) -> str:
     return at.strftime("%Y-%m-%d %H:%M") if at else ""
 
 
-def as_json(value: BaseModel | Sequence[BaseModel]) -> None:
+def as_json(value: object) -> None:
     """Print models as JSON."""
     typer.echo(to_json(value, indent=2).decode())
 
 
-def show(value: Value, json: bool, render: Callable[[Value], object] | None = None) -> None:
+def show(value: Value, json: bool, render: Callable[[Value], object]) -> None:
     """Print a value: as JSON, or as ``render`` returns it."""
-    if json or render is None:
+    if json:
         as_json(value)
     else:
-        console().print(render(value))
+        console().print(render(value), soft_wrap=True)
 
 
 def new_file(path: Path | None) -> None:

@@ -8,9 +8,9 @@ import typer
 from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for
-from remembrancer.cli.options import Json, RequiredUser
-from remembrancer.cli.output import day, show, table
-from remembrancer.cli.runtime import with_store
+from remembrancer.cli.command import command
+from remembrancer.cli.options import RequiredUser
+from remembrancer.cli.output import day, table
 from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import Category, Kind, Memory
 from remembrancer.paging import LARGEST_PAGE
@@ -23,119 +23,89 @@ Ids = Annotated[list[str] | None, typer.Argument(help="Ids of pending memories."
 All = Annotated[bool, typer.Option("--all", help="All pending memories.")]
 
 
-@group.command("list")
-def list_(context: typer.Context, user: RequiredUser, json: Json = False) -> None:
-    """List a user's pending memories, the newest first."""
-
-    async def work(app: Remembrancer) -> list[Memory]:
-        return await _pending(app, await actor_for(app, user))
-
-    show(with_store(context, work), json, _memory_table)
-
-
 def _memory_table(memories: Sequence[Memory]) -> object:
     rows = [
-        [
-            memory.id,
-            day(memory.created_at),
-            memory.category,
-            memory.content,
-            str(memory.message_id or ""),
-        ]
-        for memory in memories
+        [m.id, day(m.created_at), m.category, m.content, str(m.message_id or "")] for m in memories
     ]
     return table("Id", "Created", "Category", "Content", "From message", rows=rows)
 
 
-@group.command()
-def confirm(
-    context: typer.Context,
-    user: RequiredUser,
-    ids: Ids = None,
-    everything: All = False,
-    json: Json = False,
-) -> None:
+def _result_table(results: Sequence[ReviewResult]) -> object:
+    rows = [[r.memory_id, r.outcome, r.now or "", r.reason or ""] for r in results]
+    return table("Id", "Outcome", "Now", "Why", rows=rows)
+
+
+@command(group, "list", render=_memory_table)
+async def list_(app: Remembrancer, user: RequiredUser) -> list[Memory]:
+    """List a user's pending memories, the newest first."""
+    return await _pending(app, await actor_for(app, user))
+
+
+@command(group, render=_result_table)
+async def confirm(
+    app: Remembrancer, user: RequiredUser, ids: Ids = None, everything: All = False
+) -> list[ReviewResult]:
     """Confirm memories. They are recalled from now on."""
-    _decide(context, user, ids, Decision.CONFIRM, everything=everything, json=json)
+    return await _decide(app, user, ids, Decision.CONFIRM, everything)
 
 
-@group.command()
-def reject(
-    context: typer.Context,
-    user: RequiredUser,
-    ids: Ids = None,
-    everything: All = False,
-    json: Json = False,
-) -> None:
+@command(group, render=_result_table)
+async def reject(
+    app: Remembrancer, user: RequiredUser, ids: Ids = None, everything: All = False
+) -> list[ReviewResult]:
     """Reject memories. They are forgotten and not extracted from the same messages again."""
-    _decide(context, user, ids, Decision.REJECT, everything=everything, json=json)
+    return await _decide(app, user, ids, Decision.REJECT, everything)
 
 
-@group.command()
-def edit(
-    context: typer.Context,
+@command(group, render=_result_table)
+async def edit(
+    app: Remembrancer,
     user: RequiredUser,
     memory_id: Annotated[str, typer.Argument(help="Id of a pending memory.")],
     content: Annotated[str | None, typer.Argument(help="The new text.")] = None,
     kind: Annotated[Kind | None, typer.Option(help="The new kind.")] = None,
     category: Annotated[Category | None, typer.Option(help="The new category.")] = None,
-    json: Json = False,
-) -> None:
+) -> list[ReviewResult]:
     """Edit a memory and confirm it."""
     values = {"content": content, "kind": kind, "category": category}
-    changes: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
+    changes = {name: value for name, value in values.items() if value is not None}
     if not changes:
         raise InvalidInput("give a new text, kind or category", field="content")
-    _decide(context, user, [memory_id], Decision.CONFIRM, json=json, **changes)
+    return await _decide(app, user, [memory_id], Decision.CONFIRM, changes=changes)
 
 
-@group.command()
-def reopen(context: typer.Context, user: RequiredUser, ids: Ids = None, json: Json = False) -> None:
+@command(group, render=_result_table)
+async def reopen(app: Remembrancer, user: RequiredUser, ids: Ids = None) -> list[ReviewResult]:
     """Make rejected memories pending again."""
-    _decide(context, user, ids, Decision.REOPEN, json=json)
+    return await _decide(app, user, ids, Decision.REOPEN)
 
 
-@group.command()
-def share(context: typer.Context, user: RequiredUser, ids: Ids = None, json: Json = False) -> None:
+@command(group, render=_result_table)
+async def share(app: Remembrancer, user: RequiredUser, ids: Ids = None) -> list[ReviewResult]:
     """Confirm memories and share them with the members of their space."""
-    _decide(context, user, ids, Decision.SHARE, json=json)
+    return await _decide(app, user, ids, Decision.SHARE)
 
 
-def _decide(
-    context: typer.Context,
+async def _decide(
+    app: Remembrancer,
     user: str,
     ids: list[str] | None,
     decision: Decision,
-    *,
-    json: bool,
     everything: bool = False,
-    **changes: Any,
-) -> None:
+    changes: dict[str, Any] | None = None,
+) -> list[ReviewResult]:
     if everything == bool(ids):
         raise InvalidInput("give either ids or --all", field="ids")
-
-    async def work(app: Remembrancer) -> list[ReviewResult]:
-        actor = await actor_for(app, user)
-        memory_ids = ids or [memory.id for memory in await _pending(app, actor)]
-        decisions = [
-            made(ReviewDecision, memory_id=memory_id, decision=decision, **changes)
-            for memory_id in memory_ids
-        ]
-        results: list[ReviewResult] = []
-        for start in range(0, len(decisions), MOST_DECISIONS):
-            batch = decisions[start : start + MOST_DECISIONS]
-            results += await app.review.decide(actor, batch)
-        return results
-
-    show(with_store(context, work), json, _result_table)
-
-
-def _result_table(results: Sequence[ReviewResult]) -> object:
-    rows = [
-        [result.memory_id, result.outcome, result.now or "", result.reason or ""]
-        for result in results
+    actor = await actor_for(app, user)
+    memory_ids = ids or [memory.id for memory in await _pending(app, actor)]
+    decisions = [
+        made(ReviewDecision, memory_id=memory_id, decision=decision, **changes or {})
+        for memory_id in memory_ids
     ]
-    return table("Id", "Outcome", "Now", "Why", rows=rows)
+    results: list[ReviewResult] = []
+    for start in range(0, len(decisions), MOST_DECISIONS):
+        results += await app.review.decide(actor, decisions[start : start + MOST_DECISIONS])
+    return results
 
 
 async def _pending(app: Remembrancer, actor: Actor) -> list[Memory]:

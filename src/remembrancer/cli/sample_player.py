@@ -1,7 +1,7 @@
 """Plays the sample on a server over HTTP, as the backends of its agents would."""
 
-from types import TracebackType
-from typing import Self
+from collections.abc import Iterator
+from contextlib import contextmanager
 from uuid import UUID
 
 from remembrancer.access import Role
@@ -14,27 +14,12 @@ from remembrancer.sample.data import Person
 
 
 class SamplePlayer:
-    """A client with its own service key."""
+    """Acts for the users and agents of the sample, with a service key."""
 
-    def __init__(self, server: Server) -> None:
-        with Client(server.address, server.admin_key, trust_env=False) as admin:
-            key = admin.keys.create(KeyCreate(name="demo", role=Role.SERVICE))
-        self._client = Client(server.address, key.secret, trust_env=False)
+    def __init__(self, client: Client) -> None:
+        self._client = client
         self._user_ids: dict[str, UUID] = {}
         self._agent_ids: dict[str, UUID] = {}
-
-    def __enter__(self) -> Self:
-        """Return this player."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close the connections."""
-        self._client.close()
 
     def play(self, sample: Sample) -> None:
         """Send all users, agents, conversations and memories of the sample."""
@@ -70,3 +55,12 @@ class SamplePlayer:
         for link in person.links[1:]:
             self._client.users.link(user.id, link)
         return user.id
+
+
+@contextmanager
+def sample_player(server: Server) -> Iterator[SamplePlayer]:
+    """Yield a player with its own key; close its connections at the end."""
+    with Client(server.address, server.admin_key, trust_env=False) as admin:
+        key = admin.keys.create(KeyCreate(name="demo", role=Role.SERVICE))
+    with Client(server.address, key.secret, trust_env=False) as client:
+        yield SamplePlayer(client)

@@ -9,9 +9,9 @@ import typer
 from remembrancer.access import Actor, SpaceRole, Visibility
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for, all_items, find_user, parse_id
-from remembrancer.cli.options import Json, RequiredUser, UserArgument
-from remembrancer.cli.output import console, day, show, table
-from remembrancer.cli.runtime import with_store
+from remembrancer.cli.command import command
+from remembrancer.cli.options import RequiredUser, UserArgument
+from remembrancer.cli.output import console, day, table
 from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import Memory
 from remembrancer.paging import Page
@@ -25,99 +25,80 @@ SpaceArgument = Annotated[
 MemoryId = Annotated[str, typer.Argument(help="Id of a memory that the user wrote in a space.")]
 
 
-@group.command("list")
-def list_(context: typer.Context, user: RequiredUser, json: Json = False) -> None:
+def _table(spaces: Sequence[Space]) -> object:
+    rows = [
+        [str(space.id), space.name, space.role, str(space.member_count), day(space.created_at)]
+        for space in spaces
+    ]
+    return table("Id", "Name", "Role", "Members", "Created", rows=rows)
+
+
+def _member_table(member: Member) -> object:
+    row = [str(member.user_id), member.display_name, member.role, day(member.joined_at)]
+    return table("Id", "Name", "Role", "Joined", rows=[row])
+
+
+def _visibility(memory: Memory) -> str:
+    return f"{memory.id} is {memory.visibility.value} now."
+
+
+@command(group, "list", render=_table)
+async def list_(app: Remembrancer, user: RequiredUser) -> list[Space]:
     """List the spaces of a user."""
-
-    async def work(app: Remembrancer) -> list[Space]:
-        return await _spaces(app, await actor_for(app, user))
-
-    show(with_store(context, work), json, _table)
+    return await _spaces(app, await actor_for(app, user))
 
 
-@group.command()
-def create(
-    context: typer.Context,
+@command(group, render=lambda space: _table([space]))
+async def create(
+    app: Remembrancer,
     name: Annotated[str, typer.Argument(help="Its name.")],
     user: RequiredUser,
     description: Annotated[str, typer.Option(help="A description.")] = "",
     member: Annotated[list[str] | None, typer.Option(help="A member; repeatable.")] = None,
-    json: Json = False,
-) -> None:
+) -> Space:
     """Create a space. The user owns it."""
-
-    async def work(app: Remembrancer) -> Space:
-        actor = await actor_for(app, user)
-        member_ids = [await find_user(app, name) for name in member or ()]
-        space = SpaceCreate(name=name, description=description, member_ids=member_ids)
-        return await app.spaces.create(actor, space)
-
-    show(with_store(context, work), json, lambda space: _table([space]))
+    member_ids = [await find_user(app, name) for name in member or ()]
+    space = SpaceCreate(name=name, description=description, member_ids=member_ids)
+    return await app.spaces.create(await actor_for(app, user), space)
 
 
-@group.command("add-member")
-def add_member(
-    context: typer.Context,
+@command(group, render=_member_table)
+async def add_member(
+    app: Remembrancer,
     space: SpaceArgument,
     member: UserArgument,
     user: RequiredUser,
     role: Annotated[SpaceRole, typer.Option(help="The member's role.")] = SpaceRole.MEMBER,
-    json: Json = False,
-) -> None:
+) -> Member:
     """Add a member to a space. The user must be an owner."""
-
-    async def work(app: Remembrancer) -> Member:
-        actor = await actor_for(app, user)
-        addition = MemberAdd(user_id=await find_user(app, member), role=role)
-        return await app.spaces.add_member(actor, await _find(app, actor, space), addition)
-
-    show(with_store(context, work), json, _member)
+    actor = await actor_for(app, user)
+    addition = MemberAdd(user_id=await find_user(app, member), role=role)
+    return await app.spaces.add_member(actor, await _find(app, actor, space), addition)
 
 
-def _member(member: Member) -> object:
-    rows = [[str(member.user_id), member.display_name, member.role, day(member.joined_at)]]
-    return table("Id", "Name", "Role", "Joined", rows=rows)
-
-
-@group.command("remove-member")
-def remove_member(
-    context: typer.Context, space: SpaceArgument, member: UserArgument, user: RequiredUser
+@command(group)
+async def remove_member(
+    app: Remembrancer, space: SpaceArgument, member: UserArgument, user: RequiredUser
 ) -> None:
     """Remove a member from a space. The user must be an owner. Shared memories stay shared."""
-
-    async def work(app: Remembrancer) -> None:
-        actor = await actor_for(app, user)
-        space_id = await _find(app, actor, space)
-        await app.spaces.remove_member(actor, space_id, await find_user(app, member))
-
-    with_store(context, work)
+    actor = await actor_for(app, user)
+    space_id = await _find(app, actor, space)
+    await app.spaces.remove_member(actor, space_id, await find_user(app, member))
     console().print("Removed.")
 
 
-@group.command()
-def share(
-    context: typer.Context, memory_id: MemoryId, user: RequiredUser, json: Json = False
-) -> None:
+@command(group, render=_visibility)
+async def share(app: Remembrancer, memory_id: MemoryId, user: RequiredUser) -> Memory:
     """Share a memory with the members of its space. The user must be its author."""
-    _set_visibility(context, memory_id, user, Visibility.SHARED, json)
+    actor = await actor_for(app, user)
+    return await app.facts.set_visibility(actor, memory_id, Visibility.SHARED)
 
 
-@group.command()
-def unshare(
-    context: typer.Context, memory_id: MemoryId, user: RequiredUser, json: Json = False
-) -> None:
+@command(group, render=_visibility)
+async def unshare(app: Remembrancer, memory_id: MemoryId, user: RequiredUser) -> Memory:
     """Make a shared memory private again. The user must be its author."""
-    _set_visibility(context, memory_id, user, Visibility.PRIVATE, json)
-
-
-def _set_visibility(
-    context: typer.Context, memory_id: str, user: str, visibility: Visibility, json: bool
-) -> None:
-    async def work(app: Remembrancer) -> Memory:
-        return await app.facts.set_visibility(await actor_for(app, user), memory_id, visibility)
-
-    memory = with_store(context, work)
-    show(memory, json, lambda memory: f"{memory.id} is {memory.visibility.value} now.")
+    actor = await actor_for(app, user)
+    return await app.facts.set_visibility(actor, memory_id, Visibility.PRIVATE)
 
 
 async def _spaces(app: Remembrancer, actor: Actor) -> list[Space]:
@@ -137,11 +118,3 @@ async def _find(app: Remembrancer, actor: Actor, name: str) -> UUID:
         return matches[0].id
     reason = "several spaces have this name; give an id" if matches else "no space has this name"
     raise InvalidInput(reason, field="space")
-
-
-def _table(spaces: Sequence[Space]) -> object:
-    rows = [
-        [str(space.id), space.name, space.role, str(space.member_count), day(space.created_at)]
-        for space in spaces
-    ]
-    return table("Id", "Name", "Role", "Members", "Created", rows=rows)

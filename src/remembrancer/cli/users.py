@@ -7,12 +7,15 @@ from typing import Annotated
 from uuid import UUID
 
 import typer
+from rich.console import Group
+from rich.table import Table
 
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import all_items, find_user
+from remembrancer.cli.command import command
 from remembrancer.cli.erasure import erase as run_erasure
 from remembrancer.cli.options import Apply, Json, UserArgument, Yes
-from remembrancer.cli.output import console, day, new_file, progress, show, table
+from remembrancer.cli.output import console, day, new_file, progress, table
 from remembrancer.cli.runtime import SERVICE, with_store
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.identity.schemas import LinkResult, Merge
@@ -25,42 +28,63 @@ Platform = Annotated[str, typer.Argument(help="A platform, such as telegram.")]
 PlatformUserId = Annotated[str, typer.Argument(help="The user's id on the platform.")]
 
 
-@group.command("list")
-def list_(
-    context: typer.Context,
-    limit: Annotated[int, typer.Option(min=1, help="The most users.")] = 50,
-    json: Json = False,
-) -> None:
+def _table(users: Sequence[User]) -> Table:
+    rows = [
+        [str(user.id), user.display_name, user.time_zone, _links(user), day(user.created_at)]
+        for user in users
+    ]
+    return table("Id", "Name", "Time zone", "Platform ids", "First seen", rows=rows)
+
+
+def _links(user: User) -> str:
+    return ", ".join(f"{link.platform}:{link.platform_user_id}" for link in user.platform_links)
+
+
+def _row(user: User) -> Table:
+    return _table([user])
+
+
+def _linked(result: LinkResult) -> Group:
+    merge = [_merged(result.merge)] if result.merge else []
+    return Group(_row(result), *merge)
+
+
+def _merged(merge: Merge) -> str:
+    moved = ", ".join(
+        f"{count:,} {name.replace('_', ' ')}" for name, count in merge.counts if count
+    )
+    undo = f"remembrancer users undo-merge {merge.survivor_id} {merge.undo_id}"
+    return (
+        f"Merged {merge.merged_id} into {merge.survivor_id}: {moved or 'nothing'}.\nTo undo: {undo}"
+    )
+
+
+@command(group, "list", render=_table)
+async def list_(
+    app: Remembrancer, limit: Annotated[int, typer.Option(min=1, help="The most users.")] = 50
+) -> list[User]:
     """List users, the oldest first."""
 
-    async def work(app: Remembrancer) -> list[User]:
-        def load(*, limit: int, cursor: str | None) -> Awaitable[Page[User]]:
-            return app.users.list(SERVICE, limit=limit, cursor=cursor)
+    def load(*, limit: int, cursor: str | None) -> Awaitable[Page[User]]:
+        return app.users.list(SERVICE, limit=limit, cursor=cursor)
 
-        return await all_items(load, limit)
-
-    show(with_store(context, work), json, _table)
+    return await all_items(load, limit)
 
 
-@group.command("show")
-def show_user(context: typer.Context, user: UserArgument, json: Json = False) -> None:
+@command(group, render=_row)
+async def show(app: Remembrancer, user: UserArgument) -> User:
     """Show a user."""
-
-    async def work(app: Remembrancer) -> User:
-        return await app.users.get(SERVICE, await find_user(app, user))
-
-    show(with_store(context, work), json, _row)
+    return await app.users.get(SERVICE, await find_user(app, user))
 
 
-@group.command()
-def resolve(
-    context: typer.Context,
+@command(group, render=_row)
+async def resolve(
+    app: Remembrancer,
     platform: Platform,
     platform_user_id: PlatformUserId,
     name: Annotated[str, typer.Option(help="The user's display name.")],
     time_zone: Annotated[str | None, typer.Option(help="Such as Europe/Paris.")] = None,
-    json: Json = False,
-) -> None:
+) -> User:
     """Show the user with a platform id; create the user if there is none."""
     request = ResolveUser(
         platform=platform,
@@ -68,79 +92,48 @@ def resolve(
         display_name=name,
         time_zone=time_zone,
     )
-
-    async def work(app: Remembrancer) -> User:
-        return await app.users.resolve(SERVICE, request)
-
-    show(with_store(context, work), json, _row)
+    return await app.users.resolve(SERVICE, request)
 
 
-@group.command()
-def link(
-    context: typer.Context,
-    user: UserArgument,
-    platform: Platform,
-    platform_user_id: PlatformUserId,
-    json: Json = False,
-) -> None:
+@command(group, render=_linked)
+async def link(
+    app: Remembrancer, user: UserArgument, platform: Platform, platform_user_id: PlatformUserId
+) -> LinkResult:
     """Link a platform id to a user. If it belongs to another user, merge the two."""
-    added = PlatformLink(platform=platform, platform_user_id=platform_user_id)
-
-    async def work(app: Remembrancer) -> LinkResult:
-        return await app.users.link(SERVICE, await find_user(app, user), added)
-
-    result = with_store(context, work)
-    show(result, json, _row)
-    if result.merge is not None and not json:
-        _print_merge(result.merge)
+    link = PlatformLink(platform=platform, platform_user_id=platform_user_id)
+    return await app.users.link(SERVICE, await find_user(app, user), link)
 
 
-@group.command()
-def unlink(
-    context: typer.Context, user: UserArgument, platform: Platform, platform_user_id: PlatformUserId
+@command(group)
+async def unlink(
+    app: Remembrancer, user: UserArgument, platform: Platform, platform_user_id: PlatformUserId
 ) -> None:
     """Remove a platform id from a user. The user keeps all memories."""
-    removed = PlatformLink(platform=platform, platform_user_id=platform_user_id)
-
-    async def work(app: Remembrancer) -> None:
-        await app.users.unlink(SERVICE, await find_user(app, user), removed)
-
-    with_store(context, work)
+    link = PlatformLink(platform=platform, platform_user_id=platform_user_id)
+    await app.users.unlink(SERVICE, await find_user(app, user), link)
     console().print("Unlinked.")
 
 
-@group.command()
-def merge(
-    context: typer.Context,
+@command(group, render=_merged)
+async def merge(
+    app: Remembrancer,
     user: UserArgument,
     other: Annotated[str, typer.Argument(help="The user to merge into the first.")],
-    json: Json = False,
-) -> None:
+) -> Merge:
     """Merge two users who are the same person. The first one remains."""
-
-    async def work(app: Remembrancer) -> Merge:
-        survivor, merged = await find_user(app, user), await find_user(app, other)
-        return await app.users.merge(SERVICE, survivor, merged)
-
-    result = with_store(context, work)
-    if json:
-        show(result, json)
-    else:
-        _print_merge(result)
+    survivor, merged = await find_user(app, user), await find_user(app, other)
+    return await app.users.merge(SERVICE, survivor, merged)
 
 
-@group.command("undo-merge")
-def undo_merge(
-    context: typer.Context,
+@command(group)
+async def undo_merge(
+    app: Remembrancer,
     user: UserArgument,
     undo_id: Annotated[UUID, typer.Argument(help="The id that the merge printed.")],
 ) -> None:
     """Undo a merge: the two users are separate again, each with their own data."""
-
-    async def work(app: Remembrancer) -> Merge:
-        return await app.users.undo_merge(SERVICE, await find_user(app, user), undo_id)
-
-    console().print(f"{with_store(context, work).merged_id} is a separate user again.")
+    merge = await app.users.undo_merge(SERVICE, await find_user(app, user), undo_id)
+    console().print(f"{merge.merged_id} is a separate user again.")
 
 
 @group.command()
@@ -191,28 +184,3 @@ def erase(
         )
 
     run_erasure(context, delete, apply=apply, yes=yes, json=json)
-
-
-def _print_merge(merge: Merge) -> None:
-    moved = ", ".join(
-        f"{count:,} {name.replace('_', ' ')}" for name, count in merge.counts if count
-    )
-    screen = console()
-    screen.print(f"Merged {merge.merged_id} into {merge.survivor_id}: {moved or 'nothing'}.")
-    screen.print(f"To undo: remembrancer users undo-merge {merge.survivor_id} {merge.undo_id}")
-
-
-def _row(user: User) -> object:
-    return _table([user])
-
-
-def _table(users: Sequence[User]) -> object:
-    rows = [
-        [str(user.id), user.display_name, user.time_zone, _links(user), day(user.created_at)]
-        for user in users
-    ]
-    return table("Id", "Name", "Time zone", "Platform ids", "First seen", rows=rows)
-
-
-def _links(user: User) -> str:
-    return ", ".join(f"{link.platform}:{link.platform_user_id}" for link in user.platform_links)
