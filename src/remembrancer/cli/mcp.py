@@ -58,20 +58,20 @@ def serve(
         return
     settings = settings_of(context)
     log_quietly(settings)
-    chosen = mcp_install.merge_options(settings.mcp, url=url, user=user, agent=agent)
+    options = mcp_install.merge_options(settings.mcp, url=url, user=user, agent=agent)
     if sys.stdin.isatty():
         typer.echo("This is for assistants; set one up with `remembrancer mcp install`.", err=True)
     from remembrancer.mcp import stdio  # noqa: PLC0415
 
-    if chosen.url is None:
+    if options.url is None:
         if key_file is not None:
             raise InvalidInput("is only for --url; leave it out", field="key-file")
         embedded = settings.database_url is None
-        run(stdio.serve(lambda: _store(settings, chosen), reopens=embedded))
+        run(stdio.serve(lambda: _store(settings, options), reopens=embedded))
     else:
-        chosen = chosen.model_copy(update={"url": server_address(chosen.url)})
-        key = key_of(chosen, key_file)
-        run(stdio.serve(lambda: _server(chosen, key)))
+        options = options.model_copy(update={"url": server_address(options.url)})
+        key = key_of(options, key_file)
+        run(stdio.serve(lambda: _server(options, key)))
 
 
 def key_of(settings: McpSettings, key_file: Path | None) -> str:
@@ -93,14 +93,14 @@ def key_of(settings: McpSettings, key_file: Path | None) -> str:
 
 
 @asynccontextmanager
-async def _store(settings: Settings, chosen: McpSettings) -> AsyncIterator[Source]:
+async def _store(settings: Settings, options: McpSettings) -> AsyncIterator[Source]:
     """Yield the source for a user of the local store."""
     async with Remembrancer.open(settings=settings) as app:
-        yield StoreSource(app, await _actor(app, chosen))
+        yield StoreSource(app, await _actor(app, options))
 
 
-async def _actor(app: Remembrancer, chosen: McpSettings) -> Actor:
-    actor = replace(await actor_for(app, chosen.user, chosen.agent), entry_point="mcp")
+async def _actor(app: Remembrancer, options: McpSettings) -> Actor:
+    actor = replace(await actor_for(app, options.user, options.agent), entry_point="mcp")
     if actor.user_id is not None:
         return actor
     name = account()
@@ -119,16 +119,16 @@ def account() -> str:
 
 
 @asynccontextmanager
-async def _server(chosen: McpSettings, key: str) -> AsyncIterator[Source]:
+async def _server(options: McpSettings, key: str) -> AsyncIterator[Source]:
     """Yield the source for a key of a server."""
     from remembrancer.client import AsyncClient  # noqa: PLC0415
     from remembrancer.mcp.remote import RemoteSource  # noqa: PLC0415
 
-    assert chosen.url is not None
-    async with AsyncClient(chosen.url, key) as client:
+    assert options.url is not None
+    async with AsyncClient(options.url, key) as client:
         holder = await client.keys.own()
-        user_id = await _user(client, chosen.user) if chosen.user is not None else None
-        agent_id = await _agent(client, chosen.agent) if chosen.agent is not None else None
+        user_id = await _user(client, options.user) if options.user is not None else None
+        agent_id = await _agent(client, options.agent) if options.agent is not None else None
         yield RemoteSource(client, holder, user_id, agent_id)
 
 

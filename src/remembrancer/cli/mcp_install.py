@@ -36,11 +36,13 @@ def install(
 ) -> None:
     """Print the entry of this server for an MCP client, or add it to the client's file."""
     settings = settings_of(context)
-    chosen = merge_options(settings.mcp, url=url, user=user, agent=agent)
-    command = _command(context, chosen, key_file)
-    server = server_entry(client, command, url=chosen.url, query="")
+    options = merge_options(settings.mcp, url=url, user=user, agent=agent)
+    command = _command(context, options, key_file)
+    server = server_entry(client, command, url=options.url, query="")
     if "url" in server:
-        server = server_entry(client, command, url=server_address(chosen.url), query=_query(chosen))
+        server = server_entry(
+            client, command, url=server_address(options.url), query=_query(options)
+        )
     path = file or location(
         client,
         home=Path.home(),
@@ -55,12 +57,12 @@ def install(
     typer.echo(_write(path, client, server))
 
 
-def merge_options(settings: McpSettings, **options: str | None) -> McpSettings:
+def merge_options(settings: McpSettings, **values: str | None) -> McpSettings:
     """Return the settings with the given options replaced."""
-    return settings.model_copy(update={k: v for k, v in options.items() if v is not None})
+    return settings.model_copy(update={k: v for k, v in values.items() if v is not None})
 
 
-def _command(context: typer.Context, chosen: McpSettings, key_file: Path | None) -> list[str]:
+def _command(context: typer.Context, options: McpSettings, key_file: Path | None) -> list[str]:
     """Return the command that starts this server with the current options."""
     script = Path(sys.executable).with_name("remembrancer")
     words = [str(script)] if script.exists() else [sys.executable, "-m", "remembrancer"]
@@ -73,22 +75,22 @@ def _command(context: typer.Context, chosen: McpSettings, key_file: Path | None)
             field="database-url",
         )
     words.append("mcp")
-    if chosen.url is not None:
-        words += ["--url", server_address(chosen.url)]
+    if options.url is not None:
+        words += ["--url", server_address(options.url)]
         if key_file is not None:
             words += ["--key-file", str(key_file.expanduser().absolute())]
     elif key_file is not None:
         raise InvalidInput("is only for --url; leave it out", field="key-file")
     for name in ("user", "agent"):
-        if (value := getattr(chosen, name)) is not None:
+        if (value := getattr(options, name)) is not None:
             words += [f"--{name}", value]
     return words
 
 
-def _query(chosen: McpSettings) -> str:
-    options = {"user_id": ("user", chosen.user), "agent_id": ("agent", chosen.agent)}
+def _query(options: McpSettings) -> str:
+    values = {"user_id": ("user", options.user), "agent_id": ("agent", options.agent)}
     ids = {}
-    for name, (option, value) in options.items():
+    for name, (option, value) in values.items():
         if value is None:
             continue
         id_ = parse_id(value)

@@ -95,8 +95,8 @@ def parse(uri: str, id_arguments: Collection[str]) -> ResourceRequest:
     except ValueError:
         raise NotFound("no such resource", field="uri") from None
     path = parts.path.removeprefix("/")
-    known = {"document": not path, "context": True, "memories": bool(path)}
-    if parts.scheme != SCHEME or not known.get(parts.netloc) or parts.fragment:
+    valid = {"document": not path, "context": True, "memories": bool(path)}
+    if parts.scheme != SCHEME or not valid.get(parts.netloc) or parts.fragment:
         raise NotFound("no such resource", field="uri")
     for name in query:
         if name != "page" and name not in id_arguments:

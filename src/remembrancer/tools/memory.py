@@ -195,7 +195,7 @@ class _MemoryTools:
         return {"forgotten": True, "memory_id": memory.id, "content": memory.content}
 
     async def recall(self, actor: Actor, arguments: MemoryRecall, _context: ToolContext) -> Result:
-        """Search for what helps and may be told to the actor's user."""
+        """Recall memories and messages for the actor's user."""
         _check_user(actor, arguments.user_id)
         mode = arguments.mode or (Mode.HYBRID if arguments.query else Mode.RECENT)
         query = made(

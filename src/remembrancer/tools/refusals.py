@@ -90,11 +90,11 @@ def invalid_arguments(model: type[BaseModel], error: ValidationError) -> ToolRef
         )
     ]
     reasons = "; ".join(f"{name or 'arguments'}: {reason}" for name, reason in wrong[:_MAX_REASONS])
-    known = ", ".join(model.model_fields)
+    names = ", ".join(model.model_fields)
     name, reason = wrong[0]
     return ToolRefusal(
         "invalid-input",
         reason,
         field=name or None,
-        text=f"{reasons}. The arguments are {known}.",
+        text=f"{reasons}. The arguments are {names}.",
     )

@@ -1,4 +1,4 @@
-"""What page handlers depend on: a signed-in request, the user a page is about, posted forms."""
+"""Dependencies of page handlers: signed-in requests, users, posted forms."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
