@@ -45,7 +45,7 @@ _CHOICES: Final[dict[str, Any]] = {
 }
 
 
-class Owned(Protocol):
+class HasOwner(Protocol):
     """Something that may belong to a user."""
 
     @property
@@ -63,7 +63,7 @@ async def agent_and_space_names(request: PageRequest) -> dict[str, Any]:
     }
 
 
-def can_change(request: PageRequest) -> Callable[[Owned], bool]:
+def can_change(request: PageRequest) -> Callable[[HasOwner], bool]:
     """Return a check whether the actor may change something."""
     return lambda item: may_change(request.user_actor, item.user_id or SHARED_OWNER)
 
