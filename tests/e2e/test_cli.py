@@ -296,7 +296,7 @@ def test_spaces_and_who_sees_what_is_kept_there(cli: Cli) -> None:
     [
         (["recall", ""], "query: must not be empty"),
         (["recall", "x", "--limit", "0"], "--limit"),
-        (["recall", "x", "--mode", "typed"], "kinds: at least one"),
+        (["recall", "x", "--mode", "typed"], "kinds: typed mode needs at least one"),
         (["keys", "create", "x", "--role", "user"], "user: is required for the role user"),
         (["users", "show", "00000000-0000-7000-8000-000000000000"], "user_id: no such user"),
         (["agents", "create", "\x07"], "name: "),
