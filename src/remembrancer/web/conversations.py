@@ -66,9 +66,9 @@ async def show(
         position = await conversations.position(actor, conversation_id, message)
         before = position + WINDOW // 2
     messages = await conversations.messages(actor, conversation_id, last=WINDOW, before=before)
-    mentions = await request.app.memories.told_in(actor, conversation_id)
+    memories = await request.app.memories.in_conversation(actor, conversation_id)
     shown_ids = {message.id for message in messages}
-    elsewhere = [mention for mention in mentions if mention.message_id not in shown_ids]
+    elsewhere = [sourced for sourced in memories if sourced.message_id not in shown_ids]
     return request.render(
         "conversations/one.html",
         conversation=conversation,
@@ -77,8 +77,8 @@ async def show(
         last=messages[-1].position if messages else 0,
         window=WINDOW,
         marked=message,
-        by_message=_by_message(mentions),
-        others=list({mention.memory.id: mention.memory for mention in elsewhere}.values()),
+        by_message=_by_message(memories),
+        others=list({sourced.memory.id: sourced.memory for sourced in elsewhere}.values()),
         **await agent_and_space_names(request),
     )
 
@@ -96,9 +96,9 @@ async def _chunks(request: PageRequest, conversation_id: UUID) -> list[Chunk]:
             return chunks
 
 
-def _by_message(mentions: Sequence[Told]) -> dict[UUID, list[Memory]]:
+def _by_message(memories: Sequence[SourcedMemory]) -> dict[UUID, list[Memory]]:
     groups: dict[UUID, list[Memory]] = {}
-    for mention in mentions:
-        if mention.message_id is not None:
-            groups.setdefault(mention.message_id, []).append(mention.memory)
+    for sourced in memories:
+        if sourced.message_id is not None:
+            groups.setdefault(sourced.message_id, []).append(sourced.memory)
     return groups
