@@ -29,7 +29,7 @@ def backup(
     """
     with _database(settings_of(context), must_exist=True) as url, progress() as bar:
         start, advance = _callbacks(bar, "Rows")
-        manifest = write(url, file, replace=replace, begun=start, progress=advance)
+        manifest = write(url, file, replace=replace, on_start=start, progress=advance)
     console().print(f"{manifest.rows:,} rows written to {file}, {file.stat().st_size:,} bytes.")
 
 
@@ -56,7 +56,7 @@ def restore(
         typer.confirm("All data in the database will be lost. Replace it?", abort=True, err=True)
     with _database(settings_of(context), must_exist=False) as url, progress() as bar:
         start, advance = _callbacks(bar, "Rows")
-        manifest = load(url, file, replace=replace, begun=start, progress=advance)
+        manifest = load(url, file, replace=replace, on_start=start, progress=advance)
     console().print(f"{file} is restored. {_describe(manifest)}")
 
 

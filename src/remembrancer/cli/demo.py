@@ -58,7 +58,7 @@ def demo() -> None:
     screen.print(Text(f"All {len(answers)} answers are correct ({timing}).", style="green"))
 
 
-def ask(player: SamplePlayer, question: Question) -> Answer:
+def ask(player: SamplePlayer, question: SampleQuestion) -> Answer:
     """Ask a question and check the answer."""
     # A forbidden text must not be anywhere in a long list either.
     hits = player.recall(question, limit=100 if question.never else MAX_HITS)

@@ -9,8 +9,8 @@ from remembrancer.cli.temporary_server import Server
 from remembrancer.client import Client
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.recall.schemas import Hit, RecallQuery
-from remembrancer.sample import Question, Sample
-from remembrancer.sample.data import Person
+from remembrancer.sample import Sample, SampleQuestion
+from remembrancer.sample.data import SamplePerson
 
 
 class SamplePlayer:
@@ -41,7 +41,7 @@ class SamplePlayer:
                 agent_id=self._agent_ids[statement.agent] if statement.agent else None,
             )
 
-    def recall(self, question: Question, limit: int) -> list[Hit]:
+    def recall(self, question: SampleQuestion, limit: int) -> list[Hit]:
         """Recall for a question of the sample, as its user and through its agent."""
         answer = self._client.memories.recall(
             RecallQuery(query=question.query, limit=limit),
@@ -50,8 +50,8 @@ class SamplePlayer:
         )
         return answer.hits
 
-    def _create_user(self, person: Person) -> UUID:
-        user = self._client.users.resolve(person.first_met)
+    def _create_user(self, person: SamplePerson) -> UUID:
+        user = self._client.users.resolve(person.resolve_request)
         for link in person.links[1:]:
             self._client.users.link(user.id, link)
         return user.id
