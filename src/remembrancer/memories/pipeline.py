@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit, checks
 from remembrancer.access import Actor, EffectiveScope, Role
 from remembrancer.errors import NotFound
-from remembrancer.memories import dedup, existing, mentions, repository, rules
+from remembrancer.memories import dedup, mentions, related, repository, rules
 from remembrancer.memories.budget import Budget
 from remembrancer.memories.drafts import (
     Draft,
@@ -121,10 +121,10 @@ class WritePipeline:
         source: str,
     ) -> list[WriteResult]:
         await repository.lock_owner(connection, owner_id)
-        known = await existing.load(connection, owner_id, drafts, self._near_duplicate)
+        known = await related.load(connection, owner_id, drafts, self._near_duplicate)
         ids = await repository.new_ids(connection, owner_id, len(drafts))
         verdicts = dedup.judge(
-            [existing.candidate(draft) for draft in drafts], known, ids, self._near_duplicate
+            [related.candidate(draft) for draft in drafts], known, ids, self._near_duplicate
         )
         results = [
             WriteResult(verdict.outcome, verdict.memory_id, draft.destination)

@@ -18,7 +18,7 @@ async def load(
     connection: AsyncConnection, owner_id: UUID, drafts: Sequence[Draft], threshold: float
 ) -> ExistingMemories:
     """Return the memories of an owner that drafts may repeat; call under the owner's lock."""
-    related = await repository.related(
+    rows = await repository.related(
         connection,
         owner_id,
         threshold,
@@ -31,11 +31,11 @@ async def load(
     )
     placements = {draft.destination.placement for draft in drafts}
     memories = ExistingMemories()
-    for row in related:
+    for row in rows:
         if row.reason == "near":
             assert row.n is not None
             memories.near[row.n] = (row.id, row.content)
-    for placement, row in _at(placements, related):
+    for placement, row in _at(placements, rows):
         if row.reason == "same":
             ids = memories.pending if row.status == Status.PENDING else memories.same
             ids[placement, row.content_hash] = row.id
@@ -64,13 +64,13 @@ def candidate(draft: Draft) -> Candidate:
 
 
 def _at(
-    placements: Iterable[Placement], related: Iterable[RelatedMemory]
+    placements: Iterable[Placement], rows: Iterable[RelatedMemory]
 ) -> Iterator[tuple[Placement, RelatedMemory]]:
     """Yield the memories in the namespace of one of the placements, with it."""
     by_namespace: Mapping[tuple[UUID | None, UUID | None], Placement] = {
         (placement.agent_id, placement.space_id): placement for placement in placements
     }
-    for row in related:
+    for row in rows:
         if placement := by_namespace.get((row.agent_id, row.space_id)):
             yield placement, row
 
