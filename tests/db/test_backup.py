@@ -490,7 +490,7 @@ def test_from_an_embedded_database_to_another(
     assert (code, said) == (2, f"error: there is no database in {tmp_path / 'data'}\n")
     assert not (tmp_path / "data").exists()
     code, said = command("restore", source.file, "--check")
-    assert (code, "store.backup is whole." in said) == (0, True)
+    assert (code, "store.backup is complete." in said) == (0, True)
     with EmbeddedPostgres(tmp_path / "data", shared_buffers="32MB") as server:
         # Commands share the server that runs, as beside `serve`.
         url = server.start()
