@@ -7,7 +7,6 @@ from fastapi import APIRouter, Path, Response
 
 from remembrancer.api.dependencies import Acting, Cursor, IdempotencyKey, Limit, Services
 from remembrancer.errors import NotFound
-from remembrancer.facts.repository import as_fact
 from remembrancer.facts.schemas import Fact, FactCreate, VisibilityUpdate
 from remembrancer.memories.schemas import Outcome
 from remembrancer.paging import Page
@@ -50,7 +49,7 @@ async def add_fact(
         raise _named_as_here(error) from error
     if written.outcome is not Outcome.CREATED:
         response.status_code = 200
-    return as_fact(written.memory, written.memory.user_id)
+    return Fact.of(written.memory, written.memory.user_id)
 
 
 @router.patch("/facts/{fact_id}/visibility")
@@ -64,7 +63,7 @@ async def set_fact_visibility(
         )
     except NotFound as error:
         raise _named_as_here(error) from error
-    return as_fact(changed, changed.user_id)
+    return Fact.of(changed, changed.user_id)
 
 
 @router.delete("/facts/{fact_id}", status_code=204)

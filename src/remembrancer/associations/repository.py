@@ -17,18 +17,20 @@ from sqlalchemy import (
     delete,
     literal,
     or_,
+    select,
+    tuple_,
     update,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.access import Actor, viewer_binds
+from remembrancer.access import Actor, Visibility, viewer_binds
 from remembrancer.associations.rows import AssociationRow, NeighbourRow, SimilarRow
 from remembrancer.associations.rules import MemoryKey
 from remembrancer.db import sql
 from remembrancer.db.copies import copy_rows
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows
-from remembrancer.db.tables import associations
+from remembrancer.db.tables import associations, memories
 from remembrancer.paging import Page
 
 _COLUMN: Final = associations.c
@@ -83,18 +85,12 @@ async def remove(
     return (await connection.execute(statement)).rowcount
 
 
-async def remove_from_and_to(
-    connection: AsyncConnection, owner_id: UUID, ids: Sequence[str]
-) -> None:
-    """Remove the associations from and to memories that are deleted."""
-    await connection.execute(
-        delete(associations).where(
-            or_(
-                (_COLUMN.owner_id == owner_id) & _COLUMN.memory_id.in_(ids),
-                (_COLUMN.target_owner_id == owner_id) & _COLUMN.target_id.in_(ids),
-            )
-        )
-    )
+async def erase(connection: AsyncConnection, keys: Collection[MemoryKey]) -> int:
+    """Remove the associations from and to memories that will be deleted; return the number."""
+    key = tuple_(_COLUMN.owner_id, _COLUMN.memory_id)
+    target = tuple_(_COLUMN.target_owner_id, _COLUMN.target_id)
+    condition = or_(key.in_(keys), target.in_(keys))
+    return (await connection.execute(delete(associations).where(condition))).rowcount
 
 
 async def transfer(
@@ -125,17 +121,17 @@ async def transfer(
     )
 
 
-async def share(
-    connection: AsyncConnection, owner_id: UUID, ids: Sequence[str], space_id: UUID | None
-) -> None:
-    """Share the associations from memories with the members of a space, or with nobody.
+async def reshare(connection: AsyncConnection, owner_id: UUID, ids: Sequence[str]) -> None:
+    """Share the associations from memories with the people who see the memories.
 
     Call it in the transaction that changes the visibility of the memories.
     """
+    same = (memories.c.owner_id == _COLUMN.owner_id) & (memories.c.id == _COLUMN.memory_id)
+    space_id = select(memories.c.space_id).where(same, memories.c.visibility == Visibility.SHARED)
     await connection.execute(
         update(associations)
         .where(_COLUMN.owner_id == owner_id, _COLUMN.memory_id.in_(ids))
-        .values(shared_space_id=space_id)
+        .values(shared_space_id=space_id.scalar_subquery())
     )
 
 

@@ -6,7 +6,14 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from remembrancer.access import Scope, Visibility
-from remembrancer.memories.schemas import AssociationCreate, Category, Importance, Kind, Metadata
+from remembrancer.memories.schemas import (
+    AssociationCreate,
+    Category,
+    Importance,
+    Kind,
+    Memory,
+    Metadata,
+)
 from remembrancer.text import Instant, Key, Label, Statement
 
 
@@ -20,9 +27,11 @@ class FactCreate(BaseModel):
     kind: Kind = Kind.FACT
     category: Category = Category.OTHER
     subject: Label | None = None
-    importance: Importance | None = Field(None, description="By kind, unless given.")
+    importance: Importance | None = Field(
+        None, description="By default the importance of its kind."
+    )
     scope: Scope | None = Field(
-        None, description="`agent`: usable by this agent alone; every agent unless given."
+        None, description="`agent`: only this agent may use it; by default every agent may."
     )
     valid_from: Instant | None = None
     valid_to: Instant | None = None
@@ -36,7 +45,7 @@ class FactCreate(BaseModel):
 
 
 class VisibilityUpdate(BaseModel):
-    """Who shall see a fact: its author, or the members of its space."""
+    """Request to share a fact with the members of its space, or to make it private."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -44,7 +53,7 @@ class VisibilityUpdate(BaseModel):
 
 
 class Fact(BaseModel):
-    """What somebody keeps in a space, as one of its members sees it."""
+    """A fact in a space, as one of its members sees it."""
 
     id: str
     space_id: UUID | None
@@ -56,3 +65,19 @@ class Fact(BaseModel):
     source_conversation_id: UUID | None
     extracted_at: datetime
     updated_at: datetime
+
+    @classmethod
+    def of(cls, memory: Memory, reader: UUID | None) -> "Fact":
+        """Return a memory as a fact that ``reader`` reads."""
+        return cls(
+            id=memory.id,
+            space_id=memory.space_id,
+            user_id=memory.user_id,
+            mine=memory.user_id == reader,
+            category=memory.category,
+            content=memory.content,
+            visibility=memory.visibility,
+            source_conversation_id=memory.conversation_id,
+            extracted_at=memory.created_at,
+            updated_at=memory.updated_at,
+        )

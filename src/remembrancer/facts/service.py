@@ -1,7 +1,7 @@
-"""Memories in a space: private to their author until they share them."""
+"""Facts: memories in a space, private to their author until shared."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NoReturn
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -9,12 +9,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit
 from remembrancer.access import Actor, Visibility, may_change
 from remembrancer.associations import repository as associations
-from remembrancer.audit.reads import Reads
-from remembrancer.db.engine import Database
-from remembrancer.errors import Conflict, InvalidInput, NotFound, PreconditionFailed
-from remembrancer.facts.repository import in_order
+from remembrancer.backend import Backend
+from remembrancer.errors import (
+    Conflict,
+    InvalidInput,
+    NotFound,
+    PreconditionFailed,
+    RemembrancerError,
+)
+from remembrancer.facts import repository
 from remembrancer.facts.schemas import Fact, FactCreate
-from remembrancer.memories import repository, screening, views
+from remembrancer.memories import repository as memories
+from remembrancer.memories import screening, views
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.rules import check_id
 from remembrancer.memories.schemas import (
@@ -26,31 +32,30 @@ from remembrancer.memories.schemas import (
     Status,
 )
 from remembrancer.memories.service import Memories
-from remembrancer.paging import LARGEST_PAGE, Page
+from remembrancer.paging import Page
 from remembrancer.spaces import repository as spaces
-from remembrancer.text import check_range
 from remembrancer.users import repository as users
 from remembrancer.validation import made
 
-ACTION: Final = "memory.share"
-_TOLD: Final = (
+SHARE: Final = "memory.share"
+_SHARED_COLUMNS: Final = (
     "content", "kind", "category", "subject", "importance", "valid_from", "valid_to",
     "conversation_id", "message_id",
 )  # fmt: skip
-"""What of a memory is put into a space: also what it rests on, so that erasure reaches it."""
+"""Columns of a memory that is shared as a fact: its sources too, so that erasure reaches it."""
 
 
 class Facts:
-    """What people keep in spaces.
+    """Memories in spaces.
 
-    A fact belongs to its author, who alone shares, changes or deletes it. For whoever is no
-    member a space does not exist: ``NotFound``, and a line in the audit log.
+    A fact belongs to its author: nobody else shares, changes or deletes it. For a user who is
+    not a member of a space, all methods raise ``NotFound`` and log the attempt.
     """
 
-    def __init__(self, database: Database, memories: Memories, reads: Reads) -> None:
-        self._database = database
+    def __init__(self, backend: Backend, memories: Memories) -> None:
+        self._backend = backend
+        self._database = backend.database
         self._memories = memories
-        self._reads = reads
 
     async def add(
         self,
@@ -63,8 +68,7 @@ class Facts:
     ) -> RememberResult:
         """Store a fact in a space, or count it as a mention: see ``Memories.remember``."""
         await self._check_member(actor, space_id, "memory.remember")
-        given = fact.model_dump(exclude_unset=True)
-        statement = made(MemoryCreate, space_id=space_id, **given)
+        statement = made(MemoryCreate, space_id=space_id, **fact.model_dump(exclude_unset=True))
         return await self._memories.remember(
             actor, statement, source=source, idempotency_key=idempotency_key
         )
@@ -72,48 +76,52 @@ class Facts:
     async def share(
         self, actor: Actor, memory_id: str, space_id: UUID, *, source: str = "manual"
     ) -> RememberResult:
-        """Tell the members of a space what a memory says: a fact of its own, shared there.
+        """Share the content of a memory with the members of a space, as a new fact there.
 
-        The memory stays as and where it is, with its history. For its owner. Raises
-        ``NotFound`` for a space the actor is no member of, and where words may not be shared
-        ``InvalidInput``; said there already, it is a mention.
+        The memory itself does not change. A statement that is in the space already gets a
+        mention. Raises ``NotFound`` for another user's memory or a space without the actor, and
+        ``InvalidInput`` for content that may not be shared.
         """
         check_id(memory_id)
         async with self._database.transaction(actor) as (connection, actor):
-            row = await repository.find(connection, actor, memory_id)
+            row = await memories.find(connection, actor, memory_id)
         if row is None or row.status != Status.ACTIVE or not may_change(actor, row.owner_id):
-            await self._refused(actor, ACTION, memory_id)
-            raise NotFound("no such memory", field="memory_id")
-        given = {name: getattr(row, name) for name in _TOLD}
-        fact = made(FactCreate, **given, visibility=Visibility.SHARED, allow_similar=True)
+            await self._refuse(actor, SHARE, memory_id)
+        columns = {name: getattr(row, name) for name in _SHARED_COLUMNS}
+        fact = made(FactCreate, **columns, visibility=Visibility.SHARED, allow_similar=True)
         return await self.add(actor, space_id, fact, source=source)
 
     async def memories(
         self,
         actor: Actor,
         space_id: UUID,
-        wanted: MemoryFilter | None = None,
+        filters: MemoryFilter | None = None,
         *,
         limit: int = 50,
         cursor: str | None = None,
     ) -> MemoryPage:
-        """Return a page of what the actor sees in a space, the newest first unless sorted."""
+        """Return a page of the memories of a space, by default the newest first.
+
+        ``limit`` is from 1 to 200. Raises ``NotFound`` and ``InvalidInput``.
+        """
         await self._check_member(actor, space_id, "memory.list")
-        here = (wanted or MemoryFilter()).model_copy(update={"space_id": space_id})
-        return await self._memories.list(actor, here, limit=limit, cursor=cursor)
+        of_space = (filters or MemoryFilter()).model_copy(update={"space_id": space_id})
+        return await self._memories.list(actor, of_space, limit=limit, cursor=cursor)
 
     async def list(
         self, actor: Actor, space_id: UUID, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Fact]:
-        """Return a page of the actor's facts and those shared with them, oldest first."""
-        check_range(limit, 1, LARGEST_PAGE, field="limit")
+        """Return a page of the actor's facts and those shared with them, the oldest first.
+
+        ``limit`` is from 1 to 200. Raises ``NotFound`` and ``InvalidInput``.
+        """
         await self._check_member(actor, space_id, "memory.list")
         async with self._database.transaction(actor) as (connection, actor):
-            page = await in_order(connection, actor, space_id, limit=limit, cursor=cursor)
-        await self._reads.note(
-            actor, "memory.list", ((fact.user_id, fact.id) for fact in page.items)
+            rows = await repository.page(connection, actor, space_id, limit, cursor)
+        await self._backend.reads.note(
+            actor, "memory.list", ((row.owner_id, row.id) for row in rows.items)
         )
-        return page
+        return rows.map(lambda row: Fact.of(views.memory(row), actor.user_id))
 
     async def set_visibility(
         self,
@@ -126,74 +134,90 @@ class Facts:
     ) -> Memory:
         """Share a fact with the members of its space, or make it private again.
 
-        Its history is seen with it: earlier versions, and other wordings of its mentions.
-        Counts from the next read on. Sharing needs membership, or ``Conflict``; making
-        private does not. ``PreconditionFailed`` where ``if_version`` is not current. With
-        ``in_space`` a memory outside spaces does not exist.
+        They see its history too: earlier versions, and the wordings of its mentions. Raises
+        ``NotFound``; ``Conflict`` if the actor shares and is not a member of the space;
+        ``PreconditionFailed`` if ``if_version`` is not the current version; ``InvalidInput`` for
+        a memory outside spaces, or ``NotFound`` with ``in_space``.
         """
         check_id(memory_id)
-        sharing = visibility is Visibility.SHARED
+        changed: Memory | None = None
         async with self._database.transaction(actor) as (connection, actor):
-            row = await _authors(connection, actor, memory_id, active=sharing)
+            forgotten = visibility is Visibility.PRIVATE
+            row = await _lock(connection, actor, memory_id, forgotten=forgotten)
             if row is not None and in_space and row.space_id is None:
                 row = None
             if row is not None:
                 _check(row, visibility, if_version)
-                if row.visibility == visibility:
-                    return views.memory(row)
-                if not sharing or await _among_members(connection, row):
-                    await set_visibility(
-                        connection, row.owner_id, [row.id], row.space_id, visibility
-                    )
-                    changed = await repository.by_ids(connection, row.owner_id, [row.id])
-                    action = ACTION if sharing else "memory.unshare"
-                    await audit.note(connection, actor, action, [row.id], owner_id=row.owner_id)
-                    return views.memory(changed[row.id])
-        await self._refused(actor, ACTION, memory_id)
+                changed = await _change(connection, actor, row, visibility)
         if row is None:
-            raise NotFound("no such memory", field="memory_id")
-        raise Conflict("only a member of its space can share it", field="visibility")
+            await self._refuse(actor, SHARE, memory_id)
+        if changed is None:
+            error = Conflict("only a member of its space can share it", field="visibility")
+            await self._refuse(actor, SHARE, memory_id, error)
+        return changed
 
     async def delete(self, actor: Actor, memory_id: str) -> Memory:
-        """Forget a fact in a space: see ``Memories.forget``."""
+        """Forget a fact in a space: see ``Memories.forget``. Raises ``NotFound``."""
         check_id(memory_id)
         async with self._database.transaction(actor) as (connection, actor):
-            row = await repository.find(connection, actor, memory_id)
+            row = await memories.find(connection, actor, memory_id)
         if row is None or row.space_id is None:
-            await self._refused(actor, "memory.forget", memory_id)
-            raise NotFound("no such memory", field="memory_id")
+            await self._refuse(actor, "memory.forget", memory_id)
         return await self._memories.forget(actor, memory_id)
 
     async def _check_member(self, actor: Actor, space_id: UUID, action: str) -> None:
         async with self._database.transaction(actor) as (connection, actor):
             if await spaces.is_member(connection, space_id, actor.require_user()):
                 return
-        await self._refused(actor, action, str(space_id))
-        raise NotFound("no such space", field="space_id")
+        error = NotFound("no such space", field="space_id")
+        await self._refuse(actor, action, str(space_id), error)
 
-    async def _refused(self, actor: Actor, action: str, target_id: str) -> None:
-        async with self._database.transaction(actor) as (connection, actor):
-            await audit.note(connection, actor, action, [target_id], outcome="refused")
+    async def _refuse(
+        self, actor: Actor, action: str, target_id: str, error: RemembrancerError | None = None
+    ) -> NoReturn:
+        error = error or NotFound("no such memory", field="memory_id")
+        await self._backend.refuse(actor, action, [target_id], error)
 
 
-async def _authors(
-    connection: AsyncConnection, actor: Actor, memory_id: str, *, active: bool
+async def set_visibility(
+    connection: AsyncConnection, owner_id: UUID, ids: Sequence[str], visibility: Visibility
+) -> None:
+    """Set who sees an owner's memories in a space, and their associations with them."""
+    await memories.set_visibility(connection, owner_id, ids, visibility)
+    await associations.reshare(connection, owner_id, ids)
+
+
+async def _lock(
+    connection: AsyncConnection, actor: Actor, memory_id: str, *, forgotten: bool
 ) -> MemoryRow | None:
-    """Return a memory that is the actor's to share, locked; what is forgotten unless ``active``."""
-    row = await repository.find(connection, actor, memory_id)
+    """Return a memory that the actor may share, locked; with ``forgotten``, in any status."""
+    row = await memories.find(connection, actor, memory_id)
     if row is None or not may_change(actor, row.owner_id):
         return None
     if actor.user_id is not None:
         await users.hold(connection, [actor.user_id])
-    await repository.lock_owner(connection, row.owner_id)
-    row = await repository.find(connection, actor, memory_id, lock=True)
-    return row if row is not None and (row.status == Status.ACTIVE or not active) else None
+    await memories.lock_owner(connection, row.owner_id)
+    row = await memories.find(connection, actor, memory_id, lock=True)
+    return row if row is not None and (row.status == Status.ACTIVE or forgotten) else None
 
 
-async def _among_members(connection: AsyncConnection, row: MemoryRow) -> bool:
-    return row.space_id is not None and await spaces.is_member(
-        connection, row.space_id, row.owner_id
-    )
+async def _change(
+    connection: AsyncConnection, actor: Actor, row: MemoryRow, visibility: Visibility
+) -> Memory | None:
+    """Return the memory with the new visibility; None if the actor may not share it."""
+    if row.visibility == visibility:
+        return views.memory(row)
+    action = "memory.unshare"
+    if visibility is Visibility.SHARED:
+        action = SHARE
+        if row.space_id is None or not await spaces.is_member(
+            connection, row.space_id, row.owner_id
+        ):
+            return None
+    await set_visibility(connection, row.owner_id, [row.id], visibility)
+    await audit.note(connection, actor, action, [row.id], owner_id=row.owner_id)
+    changed = await memories.by_ids(connection, row.owner_id, [row.id])
+    return views.memory(changed[row.id])
 
 
 def _check(row: MemoryRow, visibility: Visibility, if_version: int | None) -> None:
@@ -205,16 +229,3 @@ def _check(row: MemoryRow, visibility: Visibility, if_version: int | None) -> No
         raise InvalidInput("only a memory in a space can be shared", field="visibility")
     if visibility is Visibility.SHARED and row.visibility != visibility:
         screening.check_sharing(row)
-
-
-async def set_visibility(
-    connection: AsyncConnection,
-    owner_id: UUID,
-    ids: Sequence[str],
-    space_id: UUID | None,
-    visibility: Visibility,
-) -> None:
-    """Set the visibility of an owner's memories in a space, and of their associations."""
-    await repository.set_visibility(connection, owner_id, ids, visibility)
-    shared_with = space_id if visibility is Visibility.SHARED else None
-    await associations.share(connection, owner_id, ids, shared_with)

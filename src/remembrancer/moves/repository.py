@@ -1,57 +1,45 @@
-"""What moves between the two namespaces of one owner, in the database.
+"""Reads the memories of a namespace. Only the packages of memories and associations write them."""
 
-The owner stays, so rows are changed in place; a copy is a memory of its own, with everything
-that hangs on it.
-"""
-
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Row, select
+from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from remembrancer.db.rows import all_rows
 from remembrancer.db.tables import memories, mentions
+from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import Status
 
-Rows = Sequence[Row[*tuple[Any, ...]]]
-
-_COLUMNS = memories.c[
-    "id", "content", "content_hash", "kind", "place_id", "address", "valid_from", "valid_to",
-    "agent_id", "status", "version", "mention_count",
-]  # fmt: skip
-
-# Which agent a memory was first told to.
-_FIRST_TOLD = (
+_FIRST_AGENT: Final = (
     select(mentions.c.agent_id)
     .where(mentions.c.owner_id == memories.c.owner_id, mentions.c.memory_id == memories.c.id)
     .order_by(mentions.c.mentioned_at, mentions.c.id)
     .limit(1)
     .scalar_subquery()
 )
+"""The agent of a memory's first mention."""
 
 
-async def in_namespace(connection: AsyncConnection, owner_id: UUID, agent_id: UUID | None) -> Rows:
-    """Return an owner's active memories in the namespace of an agent, or the global one."""
-    return (await connection.execute(_namespace(owner_id, agent_id))).all()
+async def in_namespace(
+    connection: AsyncConnection, owner_id: UUID, agent_id: UUID | None
+) -> list[MemoryRow]:
+    """Return an owner's active memories in the namespace of an agent, or in the global one."""
+    return await all_rows(connection, MemoryRow, _namespace(owner_id, agent_id))
 
 
-async def told_first(connection: AsyncConnection, owner_id: UUID, agent_id: UUID) -> Rows:
-    """Return an owner's active global memories that an agent was the first to be told."""
-    statement = _namespace(owner_id, None).where(agent_id == _FIRST_TOLD)
-    return (await connection.execute(statement)).all()
+async def first_told_to(
+    connection: AsyncConnection, owner_id: UUID, agent_id: UUID
+) -> list[MemoryRow]:
+    """Return an owner's active global memories that were first told to an agent."""
+    query = _namespace(owner_id, None).where(_FIRST_AGENT.is_not_distinct_from(agent_id))
+    return await all_rows(connection, MemoryRow, query)
 
 
-async def by_ids(connection: AsyncConnection, owner_id: UUID, ids: Sequence[str]) -> Rows:
-    """Return what is compared of an owner's memories, in any status."""
-    statement = select(*_COLUMNS).where(memories.c.owner_id == owner_id, memories.c.id.in_(ids))
-    return (await connection.execute(statement)).all()
-
-
-def _namespace(owner_id: UUID, agent_id: UUID | None) -> Any:
+def _namespace(owner_id: UUID, agent_id: UUID | None) -> Select[Any]:
     column = memories.c
     return (
-        select(*_COLUMNS)
+        select(memories)
         .where(
             column.owner_id == owner_id,
             column.status == Status.ACTIVE,

@@ -8,41 +8,41 @@ from remembrancer.access import Scope
 
 
 class MoveRequest(BaseModel):
-    """Where an agent's memories of a user shall lie."""
+    """Request to move or copy an agent's memories of a user to the other scope."""
 
     model_config = ConfigDict(extra="forbid", validate_by_name=True, validate_by_alias=True)
 
     to: Scope = Field(
-        description="`global`: what lies in the agent's own scope. `agent`: what is global and "
-        "was first told to this agent."
+        description="`global` takes the memories of the agent's own scope. `agent` takes the "
+        "global memories that were first told to this agent."
     )
     copy_them: bool = Field(
-        False, alias="copy", description="Leave the memories where they are, and copy them."
+        False, alias="copy", description="Copy the memories instead of moving them."
     )
-    dry_run: bool = Field(True, description="Only count what would be done.")
+    dry_run: bool = Field(True, description="Count only; change nothing.")
 
 
 class MoveResult(BaseModel):
-    """How many memories a move takes, or would take if it is a dry run."""
+    """Number of memories that moved, or that would move in a dry run."""
 
     to: Scope
-    copied: bool = Field(description="The memories stay, and copies of them lie there as well.")
+    copied: bool = Field(description="Whether the memories were copied.")
     dry_run: bool
-    moved: int = Field(description="Memories that move, or are copied.")
+    moved: int = Field(description="Memories that moved or were copied.")
     merged: int = Field(
-        description="Memories that are known there already, and become mentions of those."
+        description="Memories whose statement was in the target scope already: mentions of it now."
     )
-    undo_id: UUID | None = Field(description="What takes it back; null if nothing was done.")
+    undo_id: UUID | None = Field(description="Id to undo it with; null if nothing changed.")
     effective_scope: Scope | None = Field(
-        description="Which scope the agent reads now; null for one that is retired."
+        description="Scope that the agent reads now; null for a deleted agent."
     )
 
 
 class MoveUndoResult(BaseModel):
-    """What became of a move that was taken back."""
+    """Result of undoing a move."""
 
-    returned: int = Field(description="Memories that lie where they did; copies that are gone.")
+    returned: int = Field(description="Memories that moved back, or copies that were deleted.")
     stayed: int = Field(
-        description="Memories that stay: copies that changed since, and those whose statement "
-        "has been remembered anew where they came from."
+        description="Memories that stayed: copies that changed since, and memories whose statement "
+        "was remembered again in the scope they came from."
     )

@@ -1,4 +1,4 @@
-"""What waits is put into other words by who reviews it, before it is confirmed."""
+"""A reviewer's edits of pending memories, made before the memories are confirmed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,8 +7,8 @@ from typing import Any, Final
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from remembrancer.backend import Backend
 from remembrancer.errors import InvalidInput
-from remembrancer.guard.guard import Guard
 from remembrancer.guard.schemas import GuardFinding
 from remembrancer.memories import rules, screening
 from remembrancer.memories.rows import MemoryRow
@@ -17,71 +17,77 @@ from remembrancer.memories.versions import new_version
 from remembrancer.search.index import SearchDocument, SearchIndex
 
 SOURCE: Final = "review"
-_STAYS: Final = ("valid_from", "valid_to", "conversation_id", "message_id")
-"""What other words for the same statement do not change."""
+_UNCHANGED: Final = ("valid_from", "valid_to", "conversation_id", "message_id")
+"""Columns that stay when the reviewer changes the content."""
 
 
 @dataclass(slots=True)
-class Rewordings:
-    """What is to change, by memory, and why some of it is not."""
+class Edits:
+    """The edits of a review, by memory, and the reasons against some of them."""
 
     changes: dict[str, MemoryUpdate] = field(default_factory=dict)
-    texts: dict[str, SearchDocument] = field(default_factory=dict)
-    """New words, made searchable."""
+    documents: dict[str, SearchDocument] = field(default_factory=dict)
+    """New contents, ready for search."""
     findings: dict[str, list[GuardFinding]] = field(default_factory=dict)
-    refused: dict[str, str] = field(default_factory=dict)
+    refusals: dict[str, str] = field(default_factory=dict)
 
 
 async def prepare(
-    guard: Guard,
-    indexer: SearchIndex,
+    backend: Backend,
     rows: Mapping[str, MemoryRow],
-    asked: Mapping[str, Mapping[str, Any]],
-    *,
-    characters: int,
-) -> Rewordings:
-    """Return what of ``asked`` differs from the memories (rows) and may be stored."""
-    wanted = Rewordings()
+    requests: Mapping[str, Mapping[str, Any]],
+) -> Edits:
+    """Return the edits that differ from the memories (``rows``), checked and ready for search."""
+    edits = Edits()
     for memory_id, row in rows.items():
-        new = {
-            name: value for name, value in asked[memory_id].items() if value != getattr(row, name)
+        values = {
+            name: value
+            for name, value in requests[memory_id].items()
+            if value != getattr(row, name)
         }
-        if not new:
+        if not values:
             continue
-        if "content" in new:
-            new |= {name: getattr(row, name) for name in _STAYS}
+        if "content" in values:
+            values |= {name: getattr(row, name) for name in _UNCHANGED}
         try:
-            rules.check_length(new.get("content", ""), characters=characters)
-            screened = screening.changes(guard, MemoryUpdate.model_validate(new))
+            rules.check_length(
+                values.get("content", ""), characters=backend.limits.memory_characters
+            )
+            screened = screening.changes(backend.guard, MemoryUpdate.model_validate(values))
         except InvalidInput as error:
-            wanted.refused[memory_id] = error.reason
+            edits.refusals[memory_id] = error.reason
             continue
-        wanted.changes[memory_id] = screened.model
-        wanted.findings[memory_id] = screened.findings
-    said = {i: one.content for i, one in wanted.changes.items() if one.content is not None}
-    wanted.texts = dict(zip(said, await indexer.prepare(list(said.values())), strict=True))
-    return wanted
+        edits.changes[memory_id] = screened.model
+        edits.findings[memory_id] = screened.findings
+    contents = {
+        memory_id: change.content
+        for memory_id, change in edits.changes.items()
+        if change.content is not None
+    }
+    documents = await backend.search.prepare(list(contents.values()))
+    edits.documents = dict(zip(contents, documents, strict=True))
+    return edits
 
 
 async def apply(
     connection: AsyncConnection,
-    indexer: SearchIndex,
+    search: SearchIndex,
     rows: dict[str, MemoryRow],
     ids: Sequence[str],
-    wanted: Rewordings,
+    edits: Edits,
 ) -> None:
-    """Make the new versions of ``ids``, which are locked, and put them into ``rows``."""
+    """Write the new versions of ``ids``, which are locked, and put them into ``rows``."""
     for memory_id in ids:
-        row, changes = rows[memory_id], wanted.changes[memory_id]
+        row, changes = rows[memory_id], edits.changes[memory_id]
         try:
             screening.check_update(row, changes)
             rules.check_place_change(row, changes)
             async with connection.begin_nested():
-                text = wanted.texts.get(memory_id)
+                text = edits.documents.get(memory_id)
                 rows[memory_id] = await new_version(
-                    connection, indexer, row, changes, text=text, source=SOURCE
+                    connection, search, row, changes, text=text, source=SOURCE
                 )
         except InvalidInput as error:
-            wanted.refused[memory_id] = error.reason
+            edits.refusals[memory_id] = error.reason
         except IntegrityError:
-            wanted.refused[memory_id] = "another memory says exactly this already"
+            edits.refusals[memory_id] = "another memory has exactly this content already"

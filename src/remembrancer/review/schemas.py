@@ -1,4 +1,4 @@
-"""What can be said of a memory that waits, and what becomes of it."""
+"""Request and response models of review."""
 
 from enum import StrEnum
 from typing import Any, Final
@@ -10,20 +10,20 @@ from remembrancer.memories.schemas import Category, Kind, MemoryId
 from remembrancer.text import Statement
 
 MOST_DECISIONS: Final = 200
-"""Decisions in one request."""
+"""The most decisions of one request."""
 
 
 class Decision(StrEnum):
-    """What is to become of a memory that waits."""
+    """A decision about a pending memory."""
 
     CONFIRM = "confirm"
-    """It is right: recall it."""
+    """The memory is right: recall it."""
     REJECT = "reject"
-    """It is not: forget it, and do not find it in the same messages again."""
+    """The memory is wrong: forget it, and do not extract it from the same messages again."""
     SHARE = "share"
-    """It is right, and the members of its space may see it."""
+    """The memory is right, and the members of its space may see it."""
     REOPEN = "reopen"
-    """It was rejected by mistake: it waits again."""
+    """The memory was rejected by mistake: make it pending again."""
 
 
 class ReviewDecision(BaseModel):
@@ -33,49 +33,47 @@ class ReviewDecision(BaseModel):
 
     memory_id: MemoryId
     decision: Decision
-    content: Statement | None = Field(
-        None, description="With `confirm` or `share`: in these words instead."
-    )
-    kind: Kind | None = Field(None, description="With `confirm` or `share`: of this kind.")
-    category: Category | None = Field(
-        None, description="With `confirm` or `share`: of this category."
-    )
+    content: Statement | None = Field(None, description="New content, with `confirm` or `share`.")
+    kind: Kind | None = Field(None, description="New kind, with `confirm` or `share`.")
+    category: Category | None = Field(None, description="New category, with `confirm` or `share`.")
 
     @model_validator(mode="after")
-    def _edits_what_it_keeps(self) -> "ReviewDecision":
+    def _check_edits(self) -> "ReviewDecision":
         if self.edits and self.decision not in {Decision.CONFIRM, Decision.SHARE}:
-            raise ValueError("decision: only what is confirmed or shared can be edited")
+            raise ValueError("decision: must be confirm or share to change the memory")
         return self
 
     @property
     def edits(self) -> dict[str, Any]:
-        """What it is to say instead, by field."""
+        """New values, by field."""
         given = self.model_dump(include={"content", "kind", "category"}, mode="json")
         return {name: value for name, value in given.items() if value is not None}
 
 
 class ReviewOutcome(StrEnum):
-    """What has become of a memory in a review."""
+    """The outcome of a decision."""
 
     CONFIRMED = "confirmed"
     REJECTED = "rejected"
     SHARED = "shared"
     UPDATED = "updated"
-    """It was a change of another memory, which now says so in a new version."""
+    """The memory was a change of another one, which has a new version now."""
     MENTIONED = "mentioned"
-    """Another memory says the same, and has been mentioned once more."""
+    """Another memory has the same statement, and got a mention."""
     REOPENED = "reopened"
-    """It waits again."""
+    """The memory is pending again."""
     REFUSED = "refused"
-    """It stays as it was; the reason says why."""
+    """The memory did not change; see the reason."""
     NOT_FOUND = "not_found"
 
 
 class ReviewResult(BaseModel):
-    """What became of one memory, and which memory now says it."""
+    """The outcome for one memory, and the memory that has its statement now."""
 
     memory_id: str
     outcome: ReviewOutcome
-    now: str | None = Field(None, description="Id of the memory that says it now, if one does.")
+    now: str | None = Field(
+        None, description="Id of the memory that has the statement now, if any."
+    )
     reason: str | None = None
-    guard: list[GuardFinding] = Field([], description="What was redacted in the new words.")
+    guard: list[GuardFinding] = Field([], description="Redactions in the new content.")

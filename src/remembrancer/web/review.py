@@ -114,7 +114,7 @@ class Row:
 async def edit(request: UserRequest) -> Response:
     """Show forms to edit and confirm pending memories."""
     ids = request.query.getlist("memory_id")
-    pending = await request.app.review.named(request.user_actor, ids)
+    pending = await request.app.review.get(request.user_actor, ids)
     return await _render_edit(request, [Row(memory) for memory in pending])
 
 
@@ -134,7 +134,7 @@ async def _render_edit(request: PageRequest, rows: Sequence[Row]) -> Response:
 @router.post("/edit")
 async def save(request: UserRequest, form: CheckedForm) -> Response:
     """Confirm the edited memories; those that were refused are shown again."""
-    pending = await request.app.review.named(request.user_actor, form.all("memory_id"))
+    pending = await request.app.review.get(request.user_actor, form.all("memory_id"))
     rows = [
         Row(memory, {name: form.get(f"{name}-{memory.id}") or "" for name in _FIELDS})
         for memory in pending
