@@ -8,7 +8,6 @@ from entry_points import Door, Json, refusals
 from helpers import Api, audit_lines, rows
 
 from remembrancer import Agent, Remembrancer, SpaceCreate, User, as_actor
-from remembrancer.associations import repository
 from remembrancer.recall.graph_arm import WALK
 
 QUERY = "Which tea does Ada drink in the morning?"
@@ -469,8 +468,8 @@ async def test_members_of_a_space_walk_what_is_shared_there(
     around = await door.neighbours(seed, user=bob, depth=2)
     assert {node["id"] for node in around["nodes"]} == {seed, near, far}
     # No longer shared, no longer walked.
-    async with memory.database.system() as connection:
-        await repository.share(connection, ada.id, [near], None)
+    statement = "UPDATE associations SET shared_space_id = NULL WHERE owner_id = %s"
+    rows(f"{statement} AND memory_id = %s", ada.id, near)
     assert not _reached(await _hits(door, user=bob))
 
 

@@ -190,12 +190,12 @@ async def test_what_is_shared_with_its_edges_is_hidden_with_them(
     first = await _fact(door, family, ada, visibility="shared")
     second = await _fact(door, family, ada, "Gran played the cello.")
     await door.associate(second, first, user=ada)
-    assert (await door.associations(first, user=bob))["associations"] == []
+    assert (await door.associations(first, user=bob))["items"] == []
     await door.show(second, "shared", user=ada)
-    [edge] = (await door.associations(first, user=bob))["associations"]
+    [edge] = (await door.associations(first, user=bob))["items"]
     assert edge["memory_id"] == second
     await door.show(second, "private", user=ada)
-    assert (await door.associations(first, user=bob))["associations"] == []
+    assert (await door.associations(first, user=bob))["items"] == []
 
 
 async def test_sibling_names_never_cross(door: Door, ada: User, bob: User) -> None:

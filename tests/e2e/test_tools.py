@@ -328,7 +328,7 @@ async def test_a_saved_memory_has_type_importance_and_associations(door: Door, a
     memory = await door.read(event["memory_id"], user=ada)
     assert (memory["kind"], memory["importance"]) == ("event", 0.9)
     assert memory["metadata"] == {"source": "diary.txt", "channel_id": "C123"}
-    edges = (await door.associations(event["memory_id"], user=ada))["associations"]
+    edges = (await door.associations(event["memory_id"], user=ada))["items"]
     assert [edge["relation"] for edge in edges] == ["result_of"]
     asked = {"mode": "typed", "memory_type": "goal", "max_results": 5}
     found = (await _done(door, "memory_recall", ada, **asked))["found"]
