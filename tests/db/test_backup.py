@@ -487,7 +487,10 @@ def test_from_an_embedded_database_to_another(
 
     file = tmp_path / "b"
     code, said = command("backup", file)
-    assert (code, said) == (2, f"error: there is no database in {tmp_path / 'data'}\n")
+    assert (code, said) == (
+        2,
+        f"error: there is no database in {tmp_path / 'data'}; set another --data-dir\n",
+    )
     assert not (tmp_path / "data").exists()
     code, said = command("restore", source.file, "--check")
     assert (code, "store.backup is complete." in said) == (0, True)
