@@ -23,7 +23,6 @@ from remembrancer.context.renderer import Renderer
 from remembrancer.context.service import Contexts
 from remembrancer.context.template_files import Templates
 from remembrancer.context.turns import ConversationTurns
-from remembrancer.conversations.append import MessageAppender
 from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.db.engine import Database, driver_url
 from remembrancer.db.migrate import migrate
@@ -111,22 +110,20 @@ class Remembrancer:
         memories = Memories(backend, pipeline, budget, associations)
         recall = Recall(backend, embedder, self.access_counts)
         self.summaries = Summaries(
-            database,
-            search,
-            self._summariser(search),
+            backend,
+            self._summariser(),
             settings.summaries,
-            self.reads,
             ExtractedFactWriter(
                 search, pipeline, budget, confirm=settings.extraction.review == "confirm"
-            ).keep,
+            ),
         )
         conversations = ConversationTurns(
             backend,
-            MessageAppender(backend, self.summaries.after_append),
-            Contexts(database, recall, self.reads, renderer, settings.context),
+            self.summaries.after_append,
+            Contexts(backend, recall, renderer, settings.context),
             self.summaries,
         )
-        bulletins = Bulletins(database, self.reads, renderer, settings.context)
+        bulletins = Bulletins(backend, renderer, settings.context)
 
         self.facts = Facts(backend, memories)
         self.memories = MemoryOperations(memories, recall, self.facts, erasure)
@@ -163,13 +160,11 @@ class Remembrancer:
             sweeps={SUMMARISE: self.summaries.sweep},
         )
 
-    def _summariser(self, search: SearchIndex) -> Summariser:
-        """Return what makes summaries: the language model if there is one, or no model at all."""
+    def _summariser(self) -> Summariser:
+        """Return a summariser with the language model, or one without if there is none."""
         if self.language_model is None:
             return Verbatim()
-        return LLMSummariser(
-            self.database, self.language_model, search, self.guard, self.settings.extraction
-        )
+        return LLMSummariser(self.backend, self.language_model, self.settings.extraction)
 
     @staticmethod
     @asynccontextmanager

@@ -13,6 +13,7 @@ from uuid import UUID
 from pydantic import AfterValidator, AwareDatetime, StringConstraints
 
 from remembrancer.errors import InvalidInput
+from remembrancer.sanitizer import visible
 
 _NOT_A_CURSOR = "is not a cursor from an earlier answer"
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
@@ -55,10 +56,13 @@ def _deeper_than(value: Any, levels: int) -> bool:
 
 
 def one_line(value: str) -> str:
-    """Return ``value`` trimmed; raise ``ValueError`` for control characters."""
+    """Return ``value`` trimmed and without hidden characters.
+
+    Raises ``ValueError`` for a control character or line break.
+    """
     if _CONTROL.search(storable(value)):
         raise ValueError("must have no control character or line break")
-    return value.strip()
+    return visible(value).strip()
 
 
 def not_blank(value: str) -> str:

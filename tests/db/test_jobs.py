@@ -33,7 +33,6 @@ from remembrancer.extraction.transcript import Transcript
 from remembrancer.jobs.queue import SUMMARISE
 from remembrancer.jobs.schemas import Job, JobStatus
 from remembrancer.jobs.worker import Worker
-from remembrancer.search.index import SearchIndex
 from remembrancer.settings import JobSettings, SummarySettings
 
 
@@ -53,11 +52,9 @@ async def say(memory: Remembrancer, user: User, conversation: UUID, count: int) 
 def worker_of(memory: Remembrancer, summariser: Any = None, **settings: Any) -> Worker:
     """A worker that tries again at once, over summaries made by ``summariser``."""
     summaries = Summaries(
-        memory.database,
-        SearchIndex(memory.embedder),
+        memory.backend,
         summariser or Verbatim(),
         SummarySettings(),
-        memory.reads,
     )
     return Worker(
         memory.database,

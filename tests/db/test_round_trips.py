@@ -31,6 +31,7 @@ from remembrancer.audit.reads import Reads
 from remembrancer.context.renderer import Renderer
 from remembrancer.context.service import Contexts
 from remembrancer.context.template_files import Templates
+from remembrancer.conversations.service import Conversations
 from remembrancer.db.engine import Database
 from remembrancer.recall.access_counts import AccessCounts
 from remembrancer.recall.service import Recall
@@ -106,10 +107,9 @@ async def test_a_context_waits_for_the_database_once(
     for content in ("Ada lives in Lisbon.", "Ada plays the cello.", "Ada likes tea."):
         await memory.remember(content, user=ada, agent=agent)
     talk = await memory.conversations.open(as_actor(ada), ConversationCreate(agent_id=agent.id))
-    reads = Reads(alone, whose="all")
-    backend = replace(memory.backend, database=alone, reads=reads)
+    backend = replace(memory.backend, database=alone, reads=Reads(alone, whose="all"))
     recall = Recall(backend, memory.embedder, AccessCounts(alone))
-    contexts = Contexts(alone, recall, reads, Renderer(Templates()), memory.settings.context)
+    contexts = Contexts(backend, recall, Renderer(Templates()), memory.settings.context)
     wanted = ContextQuery(conversation_id=talk.id, message="Where does Ada live?")
 
     async def ask() -> None:
@@ -120,6 +120,24 @@ async def test_a_context_waits_for_the_database_once(
     traffic = await _traced(alone, ask)
     assert traffic.sent("Sync") == 1
     assert traffic.round_trips == 1, traffic.lines
+
+
+async def test_an_append_waits_for_the_database_ten_times(
+    memory: Remembrancer, alone: Database, ada: User, agent: Agent
+) -> None:
+    """Two transactions: one reads the owners, one stores all that follows from the messages."""
+    talk = await memory.conversations.open(as_actor(ada), ConversationCreate(agent_id=agent.id))
+    backend = replace(memory.backend, database=alone)
+    conversations = Conversations(backend, memory.summaries.after_append)
+
+    async def say() -> None:
+        said = [MessageCreate(content="I live in Lisbon."), MessageCreate(content="I like tea.")]
+        await conversations.append(as_actor(ada, agent), talk.id, said)
+
+    for _ in range(4):  # until the statements are prepared
+        await say()
+    traffic = await _traced(alone, say)
+    assert traffic.round_trips <= 11, traffic.lines
 
 
 class Counted:

@@ -18,7 +18,6 @@ from remembrancer.db.migrate import migrate
 from remembrancer.extraction.service import Summaries
 from remembrancer.extraction.summariser import Summary
 from remembrancer.extraction.transcript import Transcript
-from remembrancer.search.index import SearchIndex
 from remembrancer.settings import SummarySettings
 
 BLANK = ["", "  ", "\n", "👍", "🎉🎉", "❤️", "1️⃣"]
@@ -53,8 +52,7 @@ class Counting:
 
 def summaries_by(memory: Remembrancer, summariser: Counting) -> Summaries:
     settings = SummarySettings()
-    indexer = SearchIndex(memory.embedder)
-    return Summaries(memory.database, indexer, summariser, settings, memory.reads)
+    return Summaries(memory.backend, summariser, settings)
 
 
 # Ranges -----------------------------------------------------------------------------------

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remembrancer import ConfigurationError, tokens
-from remembrancer.context.lines import said_line, zone_of
+from remembrancer.context.lines import message_line, zone_of
 from remembrancer.context.renderer import Moment, Renderer
-from remembrancer.context.sanitizer import one_line, quotation
 from remembrancer.context.template_files import Templates
+from remembrancer.sanitizer import prompt_line, quotation
 
 RENDERER = Renderer(Templates())
 START = datetime(2026, 1, 5, 23, 30, tzinfo=UTC)
@@ -43,6 +43,7 @@ class Row:
     category: str = "other"
     kind: str = "fact"
     shared: bool = False
+    quoted: bool | None = None
     mentions: int = 1
     mentioned_in: int = 0
     created_at: datetime = START
@@ -94,10 +95,10 @@ def test_no_memory_leaves_its_line(words: str) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200))
 def test_any_words_stay_on_one_line(words: str) -> None:
     """Whatever splits lines is gone, and doing it again is no change."""
-    plain = one_line(words)
+    plain = prompt_line(words)
     assert len(plain.splitlines()) <= 1
     assert not {"<", ">", "[", "]", "`"} & set(plain)
-    assert one_line(plain) == plain
+    assert prompt_line(plain) == plain
     inside = quotation(words)[1:-1]
     assert '"' not in inside
 
@@ -151,7 +152,7 @@ def test_the_budget_is_filled_in_the_order_given_and_the_rest_is_counted() -> No
     rows = [Row(f"id{n:06}", f"Fact number {n} about something.") for n in range(50)]
     rows[1] = Row("toolong0", "word " * 2000)
     filled = stable(rows, budget=400)
-    shown = {entry.row.memory_id for entry in filled.entries}
+    shown = {entry.memory.memory_id for entry in filled.entries}
     assert "id000000" in shown
     assert "id000002" in shown
     assert "toolong0" not in shown
@@ -210,7 +211,7 @@ def test_the_time_is_that_of_the_user() -> None:
 
 def test_a_long_message_is_cut_between_characters() -> None:
     """It keeps its date and says that there was more."""
-    line = said_line("m", "字" * 30_000, START, zone_of("UTC"), sender="A:da\nX")
+    line = message_line("m", "字" * 30_000, START, zone_of("UTC"), sender="A:da\nX")
     assert len(line.content.encode()) <= 490
     assert line.content.endswith('…"')
     assert line.sender == "A da X"

@@ -31,9 +31,25 @@ def test_words_for_a_time_become_the_time_they_mean(
     """In the text and as an interval; what happened ends with its day, "since" stays open."""
     found = resolve(words, SAID, "UTC")
     if resolved is not None:
-        assert found.words == resolved
+        assert found.text == resolved
     days = [day and day.date().isoformat() for day in (found.valid_from, found.valid_to)]
     assert days == [begins, ends]
+
+
+@pytest.mark.parametrize(
+    ("today", "words", "day"),
+    [
+        (8, "last Monday", "1 May 2023"),
+        (8, "next Monday", "15 May 2023"),
+        (7, "last Monday", "1 May 2023"),
+        (7, "next Monday", "8 May 2023"),
+        (9, "last Monday", "8 May 2023"),
+        (9, "next Monday", "15 May 2023"),
+    ],
+)
+def test_last_and_next_weekday_are_never_today(today: int, words: str, day: str) -> None:
+    """On a Monday, "last Monday" is a week ago and "next Monday" a week away."""
+    assert resolve(words, datetime(2023, 5, today, 12, tzinfo=UTC), "UTC").text == f"on {day}"
 
 
 @pytest.mark.parametrize(
@@ -47,7 +63,7 @@ def test_words_for_a_time_become_the_time_they_mean(
 def test_a_day_is_that_of_the_speakers_zone(zone: str, day: str) -> None:
     """One instant, two days; the interval begins when the day does there."""
     found = resolve("today", SAID, zone)
-    assert found.words == f"on {day}"
+    assert found.text == f"on {day}"
     assert found.valid_from is not None
     assert found.valid_from <= SAID
 

@@ -7,13 +7,13 @@ from uuid import UUID, uuid4
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remembrancer.extraction.transcript import Transcript, transcript
+from remembrancer.extraction.transcript import Transcript, transcript_of
 from remembrancer.extraction.triggers import (
     MOST_READERS,
     batch_size,
-    beyond_window,
+    estimated_tokens,
     readers,
-    tokens_in,
+    unsummarised,
 )
 
 ADA, BOB = uuid4(), uuid4()
@@ -32,7 +32,7 @@ class Message:
 
 
 def of(*messages: Message) -> Transcript:
-    return transcript(uuid4(), 1, len(messages), messages)
+    return transcript_of(uuid4(), 1, len(messages), messages)
 
 
 def test_each_line_says_who_said_it() -> None:
@@ -88,9 +88,9 @@ def test_what_nobody_said_is_left_out() -> None:
 def test_emoji_alone_say_nothing_and_words_among_them_do() -> None:
     """Blank and emoji-only ranges need no summary; one word is enough for one."""
     for said in ("", "  ", "👍", "🎉🎉 ❤️", "👩‍👩‍👧", "1️⃣ #️⃣", "…!?", "🇵🇹"):
-        assert not of(Message(said)).says_something, said
+        assert not of(Message(said)).is_readable, said
     for said in ("ok", "42", "好", "👍 yes", "مرحبا"):
-        assert of(Message("👍"), Message(said)).says_something, said
+        assert of(Message("👍"), Message(said)).is_readable, said
 
 
 @given(st.lists(st.tuples(st.text(max_size=40), st.text(max_size=12)), max_size=12))
@@ -109,8 +109,8 @@ def test_whatever_is_said_lines_stay_lines(said: list[tuple[str, str]]) -> None:
 
 def test_the_window_never_waits_for_a_summary() -> None:
     """What has left the last twenty messages and is not summarised yet does."""
-    assert [beyond_window(n, 0) for n in (0, 20, 21, 50)] == [0, 0, 1, 30]
-    assert beyond_window(50, 30) == 0
+    assert [unsummarised(n, 0) for n in (0, 20, 21, 50)] == [0, 0, 1, 30]
+    assert unsummarised(50, 30) == 0
 
 
 @given(st.lists(st.integers(0, 500), max_size=100), st.integers(1, 30), st.integers(1, 1000))
@@ -129,8 +129,8 @@ def test_batches_take_every_message_once(sizes: list[int], messages: int, tokens
 
 def test_size_is_estimated_by_bytes() -> None:
     """Scripts that need more tokens a character need more bytes as well."""
-    assert tokens_in("a" * 400) == 101
-    assert tokens_in("好" * 400) == 301
+    assert estimated_tokens("a" * 400) == 101
+    assert estimated_tokens("好" * 400) == 301
 
 
 def test_who_took_part_reads_and_in_a_crowd_who_spoke() -> None:

@@ -14,7 +14,7 @@ from remembrancer.cli.output import console, progress
 from remembrancer.cli.runtime import ADMIN, with_store
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.errors import InvalidInput
-from remembrancer.extraction.schemas import Pending
+from remembrancer.extraction.schemas import UnsummarisedConversation
 
 group = typer.Typer(help="Conversations and their messages.", no_args_is_help=True)
 
@@ -30,10 +30,11 @@ def summarize(
         raise InvalidInput("give either an id or --all", field="conversation")
 
     async def work(app: Remembrancer) -> Counter[str]:
-        pending = await app.summaries.pending(ADMIN)
+        pending = await app.summaries.unsummarised(ADMIN)
         if conversation is not None:
             sizes = {item.conversation_id: item.messages for item in pending}
-            pending = [Pending(conversation_id=conversation, messages=sizes.get(conversation, 0))]
+            messages = sizes.get(conversation, 0)
+            pending = [UnsummarisedConversation(conversation_id=conversation, messages=messages)]
         totals: Counter[str] = Counter()
         with progress() as bar:
             task = bar.add_task("Messages", total=sum(item.messages for item in pending))

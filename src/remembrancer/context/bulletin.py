@@ -4,52 +4,48 @@ from dataclasses import replace
 from uuid import UUID
 
 from remembrancer.access import Actor
-from remembrancer.agents import repository as agents
-from remembrancer.audit.reads import Reads
-from remembrancer.context.queries import PLANNER, statement
+from remembrancer.backend import Backend
+from remembrancer.checks import check_agent
+from remembrancer.context.queries import statement
 from remembrancer.context.renderer import Renderer
 from remembrancer.context.schemas import MOST_TOKENS, Bulletin
 from remembrancer.context.service import FEWEST_TOKENS_A_LINE
 from remembrancer.context.token_budget import MOST_MISSES
-from remembrancer.db.engine import Database, Statement
-from remembrancer.errors import NotFound
 from remembrancer.settings import ContextSettings
 from remembrancer.text import check_range
 
 
 class Bulletins:
-    """Makes bulletins. The same store gives the same one, byte by byte, on every day."""
+    """Renders bulletins. The same store gives the same one, byte by byte, on every day."""
 
-    def __init__(
-        self, database: Database, reads: Reads, renderer: Renderer, settings: ContextSettings
-    ) -> None:
-        self._database = database
-        self._reads = reads
+    def __init__(self, backend: Backend, renderer: Renderer, settings: ContextSettings) -> None:
+        self._backend = backend
         self._renderer = renderer
         self._settings = settings
 
     async def bulletin(
         self, actor: Actor, agent_id: UUID, *, tokens: int | None = None
     ) -> Bulletin:
-        """Return what everybody who talks to an agent may know, by kind, within ``tokens``.
+        """Return the shared knowledge of an agent, by kind, in up to ``tokens`` tokens.
 
-        The weightiest come first where not all fits. Nothing of any person is in it, whoever
-        asks. Raises ``NotFound`` for an unknown agent.
+        If not all fits, the most important has precedence. It holds nothing of any person.
+        ``tokens`` is 0 to 100,000, and the settings' unless given. Raises ``NotFound`` for an
+        unknown agent.
         """
         allowed = self._settings.bulletin_tokens if tokens is None else tokens
         check_range(allowed, 0, MOST_TOKENS, field="tokens")
-        async with self._database.transaction(actor) as (connection, actor):
-            if await agents.find(connection, agent_id) is None:
-                raise NotFound("no such agent", field="agent_id")
+        async with self._backend.database.transaction(actor) as (connection, actor):
+            await check_agent(connection, agent_id)
         nobody = replace(actor, user_id=None, agent_id=agent_id)
         count = allowed // FEWEST_TOKENS_A_LINE + MOST_MISSES
-        binds = {"user_id": None, "agent_id": agent_id, "count": count}
-        asked = Statement(statement("bulletin"), binds, PLANNER)
-        [rows] = await self._database.one_round_trip(nobody, asked)
+        query = statement("bulletin", user_id=None, agent_id=agent_id, count=count)
+        [rows] = await self._backend.database.one_round_trip(nobody, query)
         total = rows[0].total if rows else 0
         filled = self._renderer.fill_bulletin(rows, total, allowed)
-        ids = [entry.row.memory_id for entry in filled.entries]
-        await self._reads.note(actor, "bulletin.read", [(None, one) for one in ids])
+        ids = [entry.memory.memory_id for entry in filled.entries]
+        await self._backend.reads.note(
+            actor, "bulletin.read", [(None, memory_id) for memory_id in ids]
+        )
         return Bulletin(
             agent_id=agent_id,
             text=filled.text,

@@ -1,109 +1,114 @@
-"""What the dynamic block may say, the most needed first. Pure."""
+"""The entries of a dynamic block, the most needed first. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import tzinfo
 
-from remembrancer.context.lines import (
-    LONGEST_SUMMARY,
-    memory_line,
-    said_line,
-    zone_of,
-)
+from remembrancer.context.lines import LONGEST, LONGEST_SUMMARY, memory_line, message_line, zone_of
 from remembrancer.context.renderer import Renderer
+from remembrancer.context.rows import FrozenRow, PromptMemory, RecentMessage
 from remembrancer.context.token_budget import Entry
 from remembrancer.guard.instructions import is_instruction
+from remembrancer.ids import SHARED_OWNER
 from remembrancer.recall.schemas import Hit
 
 CHANGED = "Changed since this conversation began"
 SPEAKER = "About the current speaker"
 JOINED = "About who has joined"
-SAID = "What they said last, elsewhere"
+RECENT = "What they said last, elsewhere"
 MEMORIES = "Recalled for this message: memories"
 MESSAGES = "Recalled for this message: what was said"
 SUMMARIES = "Recalled for this message: summaries of earlier talk"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """All there is to tell from."""
+class DynamicSources:
+    """Rows and hits to render, and how many hits of a kind."""
 
     time_zone: str
     listed: set[str]
-    """Memories that the stable block shows, in words that hold unless they are in ``changed``."""
-    group: bool
+    """Memories in the stable block."""
     joined: bool
-    frozen: Sequence[Any]
-    changed: Sequence[Any]
-    speaker: Sequence[Any]
-    said: Sequence[Any]
+    frozen: Sequence[FrozenRow]
+    changes: Sequence[PromptMemory]
+    speaker: Sequence[PromptMemory]
+    recent: Sequence[RecentMessage]
     hits: Sequence[Hit]
     recalled: int
     summaries: int
 
 
-def dynamic_entries(renderer: Renderer, told: Told) -> list[Entry]:
-    """Return the entries of a dynamic block: what changed, who speaks, what was recalled.
+def dynamic_entries(renderer: Renderer, sources: DynamicSources) -> list[Entry]:
+    """Return the entries of a dynamic block: changes, the speaker, recall.
 
-    Nothing is told twice: what the stable block shows is only told again in new words.
+    Nothing stands twice: of the memories in the stable block, only changed ones are repeated.
     """
     entries: list[Entry] = []
-    shown: set[str] = set()
-    for entry in _all(renderer, told):
-        if not shown.issuperset(entry.ids) or not entry.ids:
-            shown.update(entry.ids)
+    listed: set[str] = set()
+    for entry in _entries(renderer, sources):
+        if not listed.issuperset(entry.ids) or not entry.ids:
+            listed.update(entry.ids)
             entries.append(entry)
     return entries
 
 
-def _all(renderer: Renderer, told: Told) -> Iterator[Entry]:
-    zone = zone_of(told.time_zone)
-    changed = [memory_line(row, zone) for row in told.changed]
-    for row in told.frozen:
-        if row.memory_id is not None and not row.told:
+def _entries(renderer: Renderer, sources: DynamicSources) -> Iterator[Entry]:
+    zone = zone_of(sources.time_zone)
+    for row in sources.frozen:
+        if row.memory_id is not None and not row.in_use:
             yield _entry(renderer.gone(row.memory_id), CHANGED, row.memory_id)
-    for memory in changed:
-        yield _entry(renderer.memory(memory), CHANGED, memory.id)
-    known = told.listed | {memory.id for memory in changed}
-    title = JOINED if told.joined else SPEAKER
-    for row in told.speaker:
-        if row.memory_id not in known:
-            yield _entry(renderer.memory(memory_line(row, zone)), title, row.memory_id)
-    for row in told.said:
-        line = said_line(str(row.id), row.content, row.sent_at, zone, sender=None)
-        yield _entry(renderer.said(line), SAID, str(row.id))
-    yield from _recalled(renderer, told, known)
+    for memory in sources.changes:
+        yield _memory_entry(renderer, memory, CHANGED, zone)
+    known = sources.listed | {memory.memory_id for memory in sources.changes}
+    for memory in sources.speaker:
+        if memory.memory_id not in known:
+            yield _memory_entry(renderer, memory, JOINED if sources.joined else SPEAKER, zone)
+    for message in sources.recent:
+        line = message_line(str(message.id), message.content, message.sent_at, zone, sender=None)
+        yield _entry(renderer.said(line), RECENT, line.id)
+    yield from _recalled(renderer, sources, known, zone)
 
 
-def _recalled(renderer: Renderer, told: Told, known: set[str]) -> Iterator[Entry]:
-    zone = zone_of(told.time_zone)
-    left = {"memory": told.recalled, "chunk": told.summaries}
-    for hit in told.hits:
+def _recalled(
+    renderer: Renderer, sources: DynamicSources, known: set[str], zone: tzinfo
+) -> Iterator[Entry]:
+    left = {"memory": sources.recalled, "chunk": sources.summaries}
+    for hit in sources.hits:
         kind = "chunk" if hit.type == "chunk" else "memory"
         if left[kind] == 0 or (hit.type == "memory" and hit.id in known):
             continue
         left[kind] -= 1
         if hit.type == "memory":
-            memory = memory_line(_Row(hit), zone)
-            yield _entry(renderer.memory(memory), MEMORIES, hit.id)
+            yield _memory_entry(renderer, _as_memory(hit), MEMORIES, zone)
             continue
-        longest = {"longest": LONGEST_SUMMARY} if hit.type == "chunk" else {}
-        line = said_line(hit.id, hit.content, hit.at, zone, sender=hit.sender_name, **longest)
-        yield _entry(renderer.said(line), SUMMARIES if hit.type == "chunk" else MESSAGES, hit.id)
+        title, longest = (
+            (SUMMARIES, LONGEST_SUMMARY) if hit.type == "chunk" else (MESSAGES, LONGEST)
+        )
+        line = message_line(
+            hit.id, hit.content, hit.at, zone, sender=hit.sender_name, longest=longest
+        )
+        yield _entry(renderer.said(line), title, hit.id)
 
 
-class _Row:
-    """A hit that is a memory, as a row of one."""
+def _as_memory(hit: Hit) -> PromptMemory:
+    return PromptMemory(
+        memory_owner_id=hit.user_id or SHARED_OWNER,
+        memory_id=hit.id,
+        version=hit.version or 1,
+        kind=hit.kind.value if hit.kind else "fact",
+        category=hit.category.value if hit.category else "other",
+        subject=hit.subject,
+        content=hit.content,
+        shared=hit.user_id is None or hit.visibility == "shared",
+        quoted=hit.quoted or bool(hit.subject and is_instruction(hit.subject)),
+        mentions=1,
+        mentioned_in=0,
+        created_at=hit.at,
+    )
 
-    def __init__(self, hit: Hit) -> None:
-        self.memory_id = hit.id
-        self.content = hit.content
-        self.subject = hit.subject
-        self.category = hit.category.value if hit.category else "other"
-        self.kind = hit.kind.value if hit.kind else "fact"
-        self.shared = hit.user_id is None or hit.visibility == "shared"
-        self.created_at = hit.at
-        self.quoted = hit.quoted or bool(hit.subject and is_instruction(hit.subject))
+
+def _memory_entry(renderer: Renderer, memory: PromptMemory, section: str, zone: tzinfo) -> Entry:
+    return _entry(renderer.memory(memory_line(memory, zone)), section, memory.memory_id)
 
 
 def _entry(line: str, section: str, id_: str) -> Entry:

@@ -1,24 +1,25 @@
-"""What is told, as values that templates turn into lines. Pure."""
+"""Memories and messages as values for templates: one line each, safe for a prompt. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import cache
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from remembrancer.context.sanitizer import one_line, quotation
+from remembrancer.context.rows import PromptMemory
 from remembrancer.guard.instructions import is_instruction
+from remembrancer.sanitizer import prompt_line, quotation
 
 LONGEST: Final = 480
-"""Bytes of a message that is recalled, about 120 tokens; the rest of it is cut off."""
+"""Bytes of a recalled message, about 120 tokens; the rest is cut off."""
 LONGEST_SUMMARY: Final = 1200
-"""The same of a summary."""
+"""The same for a summary."""
 
 
 @dataclass(slots=True)
 class MemoryLine:
-    """A memory, its words made safe for a prompt."""
+    """A memory for a template."""
 
     id: str
     content: str
@@ -27,15 +28,15 @@ class MemoryLine:
     kind: str
     shared: bool
     quoted: bool
-    """It reads like an instruction; its content stands between quotation marks."""
+    """It reads like an instruction; its content stands in quotation marks."""
     date: str
-    mentions: int = 1
-    mentioned_in: int = 0
+    mentions: int
+    mentioned_in: int
 
 
 @dataclass(frozen=True, slots=True)
-class SaidLine:
-    """A message or a summary that was recalled, its words made safe for a prompt."""
+class MessageLine:
+    """A message or a summary for a template."""
 
     id: str
     content: str
@@ -43,33 +44,31 @@ class SaidLine:
     sender: str | None = None
 
 
-def memory_line(row: Any, zone: tzinfo) -> MemoryLine:
-    """Return a row of a memory as a line."""
-    quoted = is_quoted(row)
-    say = quotation if quoted else one_line
+def memory_line(memory: PromptMemory, zone: tzinfo) -> MemoryLine:
+    """Return a memory as a line."""
+    quoted = is_quoted(memory)
     return MemoryLine(
-        id=row.memory_id,
-        content=say(row.content),
-        subject=one_line(row.subject) if row.subject and not quoted else None,
-        category=row.category,
-        kind=row.kind,
-        shared=row.shared,
+        id=memory.memory_id,
+        content=quotation(memory.content) if quoted else prompt_line(memory.content),
+        subject=prompt_line(memory.subject) if memory.subject and not quoted else None,
+        category=memory.category,
+        kind=memory.kind,
+        shared=memory.shared,
         quoted=quoted,
-        date=day(row.created_at, zone),
-        mentions=getattr(row, "mentions", 1),
-        mentioned_in=getattr(row, "mentioned_in", 0),
+        date=day(memory.created_at, zone),
+        mentions=memory.mentions,
+        mentioned_in=memory.mentioned_in,
     )
 
 
-def is_quoted(row: Any) -> bool:
-    """Say whether a memory (its row) reads like an instruction, unless the row knows."""
-    known: bool | None = getattr(row, "quoted", None)
-    if known is not None:
-        return known
-    return any(is_instruction(words) for words in (row.content, row.subject) if words)
+def is_quoted(memory: PromptMemory) -> bool:
+    """Say whether a memory reads like an instruction."""
+    if memory.quoted is not None:
+        return memory.quoted
+    return any(is_instruction(text) for text in (memory.content, memory.subject) if text)
 
 
-def said_line(
+def message_line(
     id_: str,
     content: str,
     at: datetime,
@@ -77,23 +76,23 @@ def said_line(
     *,
     sender: str | None,
     longest: int = LONGEST,
-) -> SaidLine:
+) -> MessageLine:
     """Return a message or a summary as a line, cut to ``longest`` bytes between characters."""
-    written = one_line(content[: longest * 2]).encode()
-    words = written[:longest].decode(errors="ignore")
-    if len(written) > longest or len(content) > longest * 2:
-        words = f"{words.rstrip()} …"
-    name = one_line(sender).replace(":", " ") if sender else None
-    return SaidLine(id_, f'"{words.replace(chr(34), chr(39))}"', day(at, zone), name)
+    encoded = prompt_line(content[: longest * 2]).encode()
+    text = encoded[:longest].decode(errors="ignore")
+    if len(encoded) > longest or len(content) > longest * 2:
+        text = f"{text.rstrip()} …"
+    name = prompt_line(sender).replace(":", " ") if sender else None
+    return MessageLine(id_, f'"{text.replace(chr(34), chr(39))}"', day(at, zone), name)
 
 
 def day(at: datetime, zone: tzinfo) -> str:
-    """Return the date of a moment where the user is."""
+    """Return the local date of a moment."""
     return at.astimezone(zone).date().isoformat()
 
 
 def clock(at: datetime, zone: tzinfo) -> str:
-    """Return a moment where the user is, in words: `Saturday 2026-11-28 08:40`."""
+    """Return a moment in local time: `Saturday 2026-11-28 08:40`."""
     local = at.astimezone(zone)
     return f"{_DAYS[local.weekday()]} {local:%Y-%m-%d %H:%M}"
 
@@ -111,7 +110,7 @@ _DAYS: Final[Sequence[str]] = (
 
 @cache
 def zone_of(name: str) -> tzinfo:
-    """Return a time zone by its IANA name; UTC for one that this machine does not know."""
+    """Return a time zone by its IANA name; UTC for a name this machine does not know."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError):

@@ -1,8 +1,10 @@
-"""The statements of a context, read from their files, with the access rule filled in."""
+"""The statements of a context, with the access rule filled in."""
 
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
+from remembrancer.context.rows import Candidate, FrozenRow, PromptMemory, ReaderRow, RecentMessage
+from remembrancer.db.engine import Statement
 from remembrancer.db.sql import NumberedSql, Part, numbered, statement_text
 from remembrancer.memories.decay import decayed_sql
 
@@ -18,9 +20,23 @@ _PARTS: Final[dict[str, Part]] = {
         "m.importance", "m.kind", "v.recorded_at", "CAST(:as_of AS timestamptz)"
     ),
 }
+_ROWS: Final[dict[str, type[Any]]] = {
+    "bulletin": Candidate,
+    "candidates": Candidate,
+    "candidates_as_of": Candidate,
+    "changes": PromptMemory,
+    "frozen_block": FrozenRow,
+    "reader": ReaderRow,
+    "recent_messages": RecentMessage,
+    "speaker_memories": PromptMemory,
+}
+
+
+def statement(name: str, **binds: Any) -> Statement:
+    """Return the statement in ``sql/<name>.sql`` with its values."""
+    return Statement(_numbered(name), binds, PLANNER, _ROWS[name])
 
 
 @cache
-def statement(name: str) -> NumberedSql:
-    """Return ``sql/<name>.sql``."""
+def _numbered(name: str) -> NumberedSql:
     return numbered(statement_text("remembrancer.context", name, name, **_PARTS))

@@ -1,27 +1,31 @@
-"""From what is known to the text of a prompt. Pure: the same input gives the same bytes."""
+"""Render memories to the text of a prompt. Pure: the same input gives the same bytes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from itertools import groupby
 from typing import Any
 
-from remembrancer.context.lines import MemoryLine, SaidLine, clock, memory_line, zone_of
-from remembrancer.context.sanitizer import one_line
+from remembrancer.context.lines import MemoryLine, MessageLine, clock, memory_line, zone_of
+from remembrancer.context.rows import PromptMemory
 from remembrancer.context.template_files import Templates
-from remembrancer.context.token_budget import Entry, Filled, fill
+from remembrancer.context.token_budget import Entry, FilledText, fill
 from remembrancer.memories.schemas import Kind
+from remembrancer.sanitizer import prompt_line
 
 PLACES = "Places"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class MemoryEntry(Entry):
-    """A memory that may be told, and what decides where its line stands."""
+    """A memory as an entry; the order of entries depends on its row."""
 
-    row: Any = None
-    quoted: bool = False
+    memory: PromptMemory
+    quoted: bool
+
+
+Order = Callable[[MemoryEntry], tuple[Any, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When, where and to whom something is told."""
+    """The time of a context, and its speaker."""
 
     at: datetime
     time_zone: str
@@ -44,7 +48,7 @@ class Moment:
 
 
 class Renderer:
-    """Makes blocks of text, each within its budget of tokens, from rows of memories."""
+    """Renders blocks of text, each within its budget of tokens."""
 
     def __init__(self, templates: Templates) -> None:
         self._templates = templates
@@ -53,47 +57,49 @@ class Renderer:
         """Return a memory on one line."""
         m = memory
         if m.kind == Kind.PLACE:
-            whose = (m.shared, m.quoted, m.mentions, m.mentioned_in)
-            return self._templates.line("place", m.id, m.content, *whose)
+            values = (m.shared, m.quoted, m.mentions, m.mentioned_in)
+            return self._templates.line("place", m.id, m.content, *values)
         return self._templates.line(
             "memory", m.id, m.subject, m.content, m.shared, m.quoted, m.date
         )
 
-    def said(self, said: SaidLine) -> str:
+    def said(self, message: MessageLine) -> str:
         """Return a message or a summary on one line."""
-        return self._templates.line("said", said.content, said.date, said.sender)
+        return self._templates.line("said", message.content, message.date, message.sender)
 
     def gone(self, memory_id: str) -> str:
-        """Return the line that says that a memory is no longer known."""
+        """Return the line for a memory that may no longer be used."""
         return self._templates.line("gone", memory_id)
 
-    def entries(self, rows: Iterable[Any], time_zone: str) -> Iterator[MemoryEntry]:
-        """Yield rows of memories as entries of a stable block, in their order."""
-        zone = zone_of(time_zone)
-        for row in rows:
-            memory = memory_line(row, zone)
-            title, heading = _title(PLACES if memory.kind == Kind.PLACE else memory.category)
-            yield MemoryEntry(self.memory(memory), title, heading, (memory.id,), row, memory.quoted)
+    def entries(self, memories: Iterable[PromptMemory], time_zone: str) -> Iterator[MemoryEntry]:
+        """Yield memories as entries of a stable block, in their order."""
+        return self._entries(
+            memories,
+            time_zone,
+            lambda line: PLACES if line.kind == Kind.PLACE else line.category,
+        )
 
     def stable(self, entries: Sequence[MemoryEntry], left_out: int) -> str:
         """Return the stable block: by category, then age, then id; places last."""
-        ordered = sorted(entries, key=_place_in_block)
-        sections = [
-            Section(str(title), [entry.line for entry in inside])
-            for title, inside in groupby(ordered, key=lambda entry: entry.section)
-        ]
-        return self._templates.text("stable.md.j2", sections=sections, left_out=left_out)
+        return self._block("stable.md.j2", entries, _stable_order, left_out)
 
     def fill_stable(
         self, entries: Iterable[MemoryEntry], total: int, budget: int
-    ) -> Filled[MemoryEntry]:
+    ) -> FilledText[MemoryEntry]:
         """Return a stable block of the first of ``entries`` that fit, out of ``total``."""
-        filled = fill(entries, budget, lambda chosen: self.stable(chosen, total - len(chosen)))
-        in_order = sorted(filled.entries, key=_place_in_block)
-        return Filled(filled.text, filled.tokens, in_order)
+        return self._fill("stable.md.j2", entries, _stable_order, total, budget)
 
-    def fill_dynamic(self, moment: Moment, entries: Sequence[Entry], budget: int) -> Filled[Entry]:
-        """Return the dynamic block: the time, who speaks, and as many entries as fit."""
+    def fill_bulletin(
+        self, memories: Sequence[PromptMemory], total: int, budget: int
+    ) -> FilledText[MemoryEntry]:
+        """Return the bulletin: shared knowledge by kind, then age, then id."""
+        entries = self._entries(memories, "UTC", lambda line: line.kind)
+        return self._fill("bulletin.md.j2", entries, _bulletin_order, total, budget)
+
+    def fill_dynamic(
+        self, moment: Moment, entries: Sequence[Entry], budget: int
+    ) -> FilledText[Entry]:
+        """Return the dynamic block: the time, the speaker, and as many entries as fit."""
         titles = list(dict.fromkeys(str(entry.section) for entry in entries))
 
         def text(chosen: Sequence[Entry]) -> str:
@@ -106,7 +112,7 @@ class Renderer:
                 "dynamic.md.j2",
                 now=clock(moment.at, zone_of(moment.time_zone)),
                 time_zone=moment.time_zone,
-                speaker=one_line(moment.speaker) if moment.speaker else None,
+                speaker=prompt_line(moment.speaker) if moment.speaker else None,
                 user_id=moment.user_id,
                 joined=moment.joined,
                 sections=sections,
@@ -114,48 +120,60 @@ class Renderer:
 
         filled = fill(entries, budget, text)
         order = {title: number for number, title in enumerate(titles)}
-        shown = sorted(filled.entries, key=lambda entry: order[str(entry.section)])
-        return Filled(filled.text, filled.tokens, shown)
+        in_order = sorted(filled.entries, key=lambda entry: order[str(entry.section)])
+        return FilledText(filled.text, filled.tokens, in_order)
 
-    def fill_bulletin(self, rows: Sequence[Any], total: int, budget: int) -> Filled[MemoryEntry]:
-        """Return the bulletin: shared knowledge by kind, then age, then id."""
-        zone = zone_of("UTC")
-
-        def entries() -> Iterator[MemoryEntry]:
-            for row in rows:
-                memory = memory_line(row, zone)
-                title, heading = _title(memory.kind)
-                yield MemoryEntry(self.memory(memory), title, heading, (memory.id,), row)
-
-        def text(chosen: Sequence[MemoryEntry]) -> str:
-            ordered = sorted(chosen, key=_place_in_bulletin)
-            sections = [
-                Section(str(title), [entry.line for entry in inside])
-                for title, inside in groupby(ordered, key=lambda entry: entry.section)
-            ]
-            return self._templates.text(
-                "bulletin.md.j2", sections=sections, left_out=total - len(chosen)
+    def _entries(
+        self, memories: Iterable[PromptMemory], time_zone: str, section: Callable[[MemoryLine], str]
+    ) -> Iterator[MemoryEntry]:
+        zone = zone_of(time_zone)
+        for memory in memories:
+            line = memory_line(memory, zone)
+            title, heading = _title(section(line))
+            yield MemoryEntry(
+                self.memory(line), title, heading, (line.id,), memory=memory, quoted=line.quoted
             )
 
-        filled = fill(entries(), budget, text)
-        return Filled(filled.text, filled.tokens, sorted(filled.entries, key=_place_in_bulletin))
+    def _block(
+        self, template: str, entries: Sequence[MemoryEntry], order: Order, left_out: int
+    ) -> str:
+        sections = [
+            Section(str(title), [entry.line for entry in group])
+            for title, group in groupby(sorted(entries, key=order), key=lambda entry: entry.section)
+        ]
+        return self._templates.text(template, sections=sections, left_out=left_out)
+
+    def _fill(
+        self,
+        template: str,
+        entries: Iterable[MemoryEntry],
+        order: Order,
+        total: int,
+        budget: int,
+    ) -> FilledText[MemoryEntry]:
+        filled = fill(
+            entries,
+            budget,
+            lambda chosen: self._block(template, chosen, order, total - len(chosen)),
+        )
+        return FilledText(filled.text, filled.tokens, sorted(filled.entries, key=order))
 
 
 @cache
 def _title(name: str) -> tuple[str, str]:
     """Return the title of a section, and its heading as it counts against a budget."""
-    title = one_line(name).title()
+    title = prompt_line(name).title()
     return title, f"### {title}"
 
 
-def _place_in_block(entry: MemoryEntry) -> tuple[Any, ...]:
-    row = entry.row
-    return (entry.section == PLACES, row.category if entry.section != PLACES else "", *_age(row))
+def _stable_order(entry: MemoryEntry) -> tuple[Any, ...]:
+    places = entry.section == PLACES
+    return (places, "" if places else entry.memory.category, *_age(entry.memory))
 
 
-def _place_in_bulletin(entry: MemoryEntry) -> tuple[Any, ...]:
-    return (entry.section, *_age(entry.row))
+def _bulletin_order(entry: MemoryEntry) -> tuple[Any, ...]:
+    return (entry.section, *_age(entry.memory))
 
 
-def _age(row: Any) -> tuple[Any, ...]:
-    return (row.created_at, row.memory_id, str(row.memory_owner_id))
+def _age(memory: PromptMemory) -> tuple[Any, ...]:
+    return (memory.created_at, memory.memory_id, str(memory.memory_owner_id))

@@ -1,15 +1,17 @@
 """Frozen blocks in the database."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, text
+from sqlalchemy import ARRAY, Uuid, any_, cast, delete, or_, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.db.tables import frozen_contexts
+from remembrancer.context.renderer import MemoryEntry
+from remembrancer.db.tables import frozen_contexts, frozen_lines
 
 # Only memories that are there still, and each held until the lines are: an erasure then either
 # finds a line or leaves no memory to make one of.
@@ -43,6 +45,11 @@ _DROP_MOVED_LINES = text("""
        AND NOT EXISTS (SELECT FROM memories AS m
                         WHERE m.owner_id = l.memory_owner_id AND m.id = l.memory_id)
 """)
+_ERASE_LINES = text("""
+    DELETE FROM frozen_lines AS l
+     USING unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[])) AS m (owner_id, id)
+     WHERE l.memory_owner_id = m.owner_id AND l.memory_id = m.id
+""")
 _COLUMNS = (
     "memory_owner_id",
     "memory_id",
@@ -60,7 +67,7 @@ _COLUMNS = (
 async def freeze(
     connection: AsyncConnection,
     key: dict[str, UUID],
-    entries: Sequence[Any],
+    entries: Sequence[MemoryEntry],
     *,
     time_zone: str,
     budget: int,
@@ -84,8 +91,10 @@ async def freeze(
     if first is None:
         return False
     if entries:
-        columns = {name: [getattr(one.row, name) for one in entries] for name in _COLUMNS}
-        columns["quoted"] = [one.quoted for one in entries]
+        columns: dict[str, list[Any]] = {
+            name: [getattr(entry.memory, name) for entry in entries] for name in _COLUMNS
+        }
+        columns["quoted"] = [entry.quoted for entry in entries]
         await connection.execute(_ADD_LINES, {**key, **columns})
     return True
 
@@ -97,3 +106,38 @@ async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> Non
     """
     await connection.execute(delete(frozen_contexts).where(frozen_contexts.c.owner_id == giver))
     await connection.execute(_DROP_MOVED_LINES, {"giver": giver, "taker": taker})
+
+
+async def erase_lines(
+    connection: AsyncConnection, memories: Iterable[tuple[UUID, str]]
+) -> Counter[str]:
+    """Delete the lines of erased memories, given as owner and id; return deleted rows by table.
+
+    Delete the memories first: a context that is frozen at this moment holds them.
+    """
+    keys = list(memories)
+    binds = {"owners": [owner for owner, _ in keys], "ids": [memory_id for _, memory_id in keys]}
+    return Counter(frozen_lines=(await connection.execute(_ERASE_LINES, binds)).rowcount)
+
+
+async def erase_owner(connection: AsyncConnection, owner_id: UUID) -> Counter[str]:
+    """Delete an owner's frozen contexts, and all lines of their memories."""
+    line = frozen_lines.c
+    lines = delete(frozen_lines).where(
+        or_(line.owner_id == owner_id, line.memory_owner_id == owner_id)
+    )
+    contexts = delete(frozen_contexts).where(frozen_contexts.c.owner_id == owner_id)
+    return Counter(
+        frozen_lines=(await connection.execute(lines)).rowcount,
+        frozen_contexts=(await connection.execute(contexts)).rowcount,
+    )
+
+
+async def erase_conversations(
+    connection: AsyncConnection, conversation_ids: Sequence[UUID]
+) -> Counter[str]:
+    """Delete the frozen contexts of erased conversations; their lines go with them."""
+    contexts = delete(frozen_contexts).where(
+        frozen_contexts.c.conversation_id == any_(cast(list(conversation_ids), ARRAY(Uuid)))
+    )
+    return Counter(frozen_contexts=(await connection.execute(contexts)).rowcount)

@@ -1,4 +1,4 @@
-"""What an agent is told before it answers: the stable block, and what this message calls for."""
+"""The context of an agent's next answer: a frozen stable block, and a dynamic one."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,305 +8,300 @@ from typing import Any, Final
 from uuid import UUID
 
 from remembrancer import tokens
-from remembrancer.access import Actor, may_take_part
-from remembrancer.audit.reads import Reads
+from remembrancer.access import Actor, EffectiveScope, may_take_part
+from remembrancer.backend import Backend
 from remembrancer.context import repository
-from remembrancer.context.dynamic import Told, dynamic_entries
-from remembrancer.context.queries import PLANNER, statement
+from remembrancer.context.dynamic import DynamicSources, dynamic_entries
+from remembrancer.context.queries import statement
 from remembrancer.context.renderer import MemoryEntry, Moment, Renderer
+from remembrancer.context.rows import (
+    Candidate,
+    FrozenRow,
+    PromptMemory,
+    ReaderRow,
+    RecentMessage,
+)
 from remembrancer.context.schemas import MOST_TOKENS, Block, Context, ContextQuery, StableBlock
 from remembrancer.context.token_budget import MOST_MISSES
-from remembrancer.conversations.access import refused
-from remembrancer.db.engine import Database, Statement
+from remembrancer.conversations.access import no_such_conversation
+from remembrancer.db.engine import Statement
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.recall.schemas import Hit, RecallQuery
-from remembrancer.recall.service import PER_ARM, Recall, RecallResult, RecentMessages
+from remembrancer.recall.service import PER_ARM, Recall, RecentMessages
 from remembrancer.settings import ContextSettings
 from remembrancer.users import repository as users
 
 FEWEST_TOKENS_A_LINE: Final = 10
 MOST_CHANGES: Final = 20
 MOST_OF_SPEAKER: Final = 30
-LAST_SAID: Final = 3
+MOST_RECENT: Final = 3
 ACTION: Final = "context.read"
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A question for a context, and the answers of the one trip to the database."""
+class _Sources:
+    """A query for a context, and all that one round trip read for it."""
 
-    wanted: ContextQuery
-    found: RecallResult
+    query: ContextQuery
+    actor: Actor
+    scope: EffectiveScope | None
+    hits: Sequence[Hit]
     now: datetime
-    asker: Any
-    frozen: Sequence[Any]
-    chosen: Sequence[Any]
-    changed: Sequence[Any]
-    speaker: Sequence[Any]
-    said: Sequence[Any]
-
-    @property
-    def actor(self) -> Actor:
-        return self.found.actor
+    reader: ReaderRow
+    frozen: Sequence[FrozenRow]
+    candidates: Sequence[Candidate]
+    changes: Sequence[PromptMemory]
+    speaker: Sequence[PromptMemory]
+    recent: Sequence[RecentMessage]
 
     @property
     def group(self) -> bool:
-        return len(self.asker.participants or ()) > 1
+        return len(self.reader.participants or ()) > 1
 
     @property
     def time_zone(self) -> str:
-        return self.asker.time_zone or "UTC"
+        return self.reader.time_zone or "UTC"
+
+    @property
+    def total(self) -> int:
+        """Memories that the stable block could hold."""
+        return self.candidates[0].total if self.candidates else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _DynamicBlock:
+    """A dynamic block, the hits in it, and the owner of each of its ids."""
+
+    block: Block
+    hits: Sequence[Hit]
+    owners: Sequence[tuple[UUID | None, str]]
 
 
 class Contexts:
-    """Memory as text for the prompt of an agent.
+    """Memory as text for an agent's prompt.
 
-    The stable block is frozen by the first context of a conversation and the same, byte by byte,
-    in every later one. Only what may no longer be told leaves it. The dynamic block is made for
+    The first context of a conversation freezes the stable block. It is the same, byte by byte,
+    in every later one, without what the reader may no longer see. The dynamic block is made for
     each message.
     """
 
     def __init__(
-        self,
-        database: Database,
-        recall: Recall,
-        reads: Reads,
-        renderer: Renderer,
-        settings: ContextSettings,
+        self, backend: Backend, recall: Recall, renderer: Renderer, settings: ContextSettings
     ) -> None:
-        self._database = database
+        self._backend = backend
         self._recall = recall
-        self._reads = reads
         self._renderer = renderer
         self._settings = settings
 
-    async def context(self, actor: Actor, wanted: ContextQuery) -> Context:
-        """Return what the actor's agent is told for the actor's user, now.
+    async def context(self, actor: Actor, query: ContextQuery) -> Context:
+        """Return the context of the next answer to the actor's user.
 
-        One database round trip, as a recall, but for the first of a conversation, which also
-        writes what is frozen. Raises ``NotFound`` for a conversation the user takes no part in,
-        ``InvalidInput`` for an agent that is not the one of the conversation. With ``as_of``
-        it is told from the versions known and in force then, of what is active now.
+        One database round trip; the first context of a conversation also writes the frozen
+        block. With ``as_of`` it has the versions known and valid then of memories active now.
+        Raises ``NotFound`` for a conversation the user takes no part in, and ``InvalidInput``
+        for another agent than the conversation's.
         """
-        now = wanted.as_of or datetime.now(UTC)
-        asked = await self._ask(actor, wanted, now)
-        if wanted.conversation_id is not None:
-            agent_id = await self._entered(asked)
-            if agent_id != asked.actor.agent_id:
-                return await self.context(asked.actor.acting_for(None, agent_id), wanted)
-            if not asked.frozen and not await self._freeze(asked):
-                # Another process was first: its block is the one.
-                return await self.context(asked.actor, wanted)
-        stable = self._stable(asked)
-        told = self._dynamic(asked, {*stable.ids})
-        self._recall.count(told.hits)
-        read = [*_owners(asked, stable), *told.read]
-        await self._reads.note(asked.actor, ACTION, read)
-        scope = asked.found.scope
+        sources = await self._read(actor, query)
+        if query.conversation_id is not None:
+            agent_id = await self._conversation_agent(sources, query.conversation_id)
+            if agent_id != sources.actor.agent_id:
+                return await self.context(sources.actor.acting_for(None, agent_id), query)
+            if not sources.frozen and not await self._freeze(sources, query.conversation_id):
+                # Another request was first: its block is the frozen one.
+                return await self.context(sources.actor, query)
+        stable = self._stable(sources)
+        dynamic = self._dynamic(sources, {*stable.ids})
+        self._recall.count(dynamic.hits)
+        await self._backend.reads.note(
+            sources.actor, ACTION, [*_owners(sources, stable), *dynamic.owners]
+        )
         return Context(
             stable=stable,
-            dynamic=told.block,
-            group=asked.group,
-            scope=scope.scope if scope else None,
-            scope_source=scope.source if scope else None,
+            dynamic=dynamic.block,
+            group=sources.group,
+            scope=sources.scope.scope if sources.scope else None,
+            scope_source=sources.scope.source if sources.scope else None,
         )
 
-    async def _ask(self, actor: Actor, wanted: ContextQuery, now: datetime) -> _Asked:
-        def beside(actor: Actor) -> Sequence[Statement]:
-            who: dict[str, Any] = {
+    async def _read(self, actor: Actor, query: ContextQuery) -> _Sources:
+        def statements(actor: Actor) -> Sequence[Statement]:
+            viewer = {
                 "user_id": actor.user_id,
                 "agent_id": actor.agent_id,
-                "conversation_id": wanted.conversation_id,
+                "conversation_id": query.conversation_id,
             }
-            most = self._stable_budget(wanted) // FEWEST_TOKENS_A_LINE + MOST_MISSES
-            asked: list[tuple[str, dict[str, Any]]] = [
-                ("asker", {}),
-                ("frozen", {}),
-                _chosen_at(wanted.as_of, most),
-                ("changed", {"count": MOST_CHANGES}),
-                (
-                    "speaker",
-                    {
-                        "joined": wanted.joined,
-                        "least": self._settings.high_importance,
-                        "count": MOST_OF_SPEAKER,
-                    },
-                ),
-                *([("said", {"count": LAST_SAID})] if wanted.joined else []),
-            ]
-            # Settings hold until the trip ends, so the first statement's are those of all.
+            count = self._stable_budget(query) // FEWEST_TOKENS_A_LINE + MOST_MISSES
             return [
-                Statement(statement(name), {**who, **binds}, {} if n else PLANNER)
-                for n, (name, binds) in enumerate(asked)
+                statement("reader", **viewer),
+                statement("frozen_block", **viewer),
+                statement("candidates", **viewer, count=count)
+                if query.as_of is None
+                else statement("candidates_as_of", **viewer, count=count, as_of=query.as_of),
+                statement("changes", **viewer, count=MOST_CHANGES),
+                statement(
+                    "speaker_memories",
+                    **viewer,
+                    joined=query.joined,
+                    min_importance=self._settings.high_importance,
+                    count=MOST_OF_SPEAKER,
+                ),
+                *([statement("recent_messages", **viewer, count=MOST_RECENT)] * query.joined),
             ]
 
-        query = self._query(wanted)
-        where = wanted.conversation_id
-        recent = RecentMessages(where, wanted.window) if where else None
-        found = await self._recall.find(actor, query, beside, recent)
-        [asker], frozen, chosen, changed, speaker, *said = found.answers
-        return _Asked(
-            wanted, found, now, asker, frozen, chosen, changed, speaker, said[0] if said else ()
+        where = query.conversation_id
+        in_prompt = RecentMessages(where, query.window) if where else None
+        result = await self._recall.find(actor, self._recall_query(query), statements, in_prompt)
+        [reader], frozen, candidates, changes, speaker, *recent = result.answers
+        return _Sources(
+            query=query,
+            actor=result.actor,
+            scope=result.scope,
+            hits=result.hits,
+            now=query.as_of or datetime.now(UTC),
+            reader=reader,
+            frozen=frozen,
+            candidates=candidates,
+            changes=changes,
+            speaker=speaker,
+            recent=recent[0] if recent else (),
         )
 
-    def _query(self, wanted: ContextQuery) -> RecallQuery | None:
+    def _recall_query(self, query: ContextQuery) -> RecallQuery | None:
         settings = self._settings
         most = settings.recalled + settings.summaries
-        if wanted.message is None or not most:
+        if query.message is None or not most:
             return None
-        # A few more than are told, since some stand in the stable block already.
+        # A few more than the block has, since some stand in the stable block already.
         return RecallQuery(
-            query=wanted.message,
+            query=query.message,
             limit=max(most, PER_ARM),
             sources=["memory", "message", *(["chunk"] if settings.summaries else [])],
-            as_of=wanted.as_of,
+            as_of=query.as_of,
         )
 
-    async def _entered(self, asked: _Asked) -> UUID | None:
-        """Return the agent of the conversation, once it is known that the actor takes part."""
-        conversation_id, actor = asked.wanted.conversation_id, asked.actor
-        assert conversation_id is not None
-        if not may_take_part(actor, frozenset(asked.asker.participants or ())):
-            raise await refused(self._database, actor, ACTION, conversation_id)
-        agent_id: UUID | None = asked.asker.agent_id or actor.agent_id
+    async def _conversation_agent(self, sources: _Sources, conversation_id: UUID) -> UUID | None:
+        """Return the conversation's agent; refuse actors who take no part."""
+        reader, actor = sources.reader, sources.actor
+        if not may_take_part(actor, frozenset(reader.participants or ())):
+            error = no_such_conversation()
+            await self._backend.refuse(actor, ACTION, [str(conversation_id)], error)
+        agent_id = reader.agent_id or actor.agent_id
         if actor.agent_id not in {None, agent_id}:
             raise InvalidInput("is not the agent of this conversation", field="agent_id")
         return agent_id
 
-    async def _freeze(self, asked: _Asked) -> bool:
-        """Store what the stable block is made of; return false if somebody was first."""
-        actor, wanted = asked.actor, asked.wanted
-        for_nobody = asked.group or actor.user_id is None
-        budget = self._stable_budget(wanted)
-        filled = self._chosen(asked, budget)
-        left_out = _total(asked.chosen) - len(filled)
-        text = self._renderer.stable(filled, left_out)
-        assert wanted.conversation_id is not None
-        key = {
-            "owner_id": SHARED_OWNER if for_nobody else actor.require_user(),
-            "conversation_id": wanted.conversation_id,
+    async def _freeze(self, sources: _Sources, conversation_id: UUID) -> bool:
+        """Store the memories of the stable block; return false if it was frozen already."""
+        actor = sources.actor
+        shared = sources.group or actor.user_id is None
+        budget = self._stable_budget(sources.query)
+        entries = self._fitting(sources, budget)
+        left_out = sources.total - len(entries)
+        text = self._renderer.stable(entries, left_out)
+        key: dict[str, Any] = {
+            "owner_id": SHARED_OWNER if shared else actor.require_user(),
+            "conversation_id": conversation_id,
             "agent_id": actor.agent_id or SHARED_OWNER,
         }
-        async with self._database.system_for(actor) as (connection, _):
+        async with self._backend.database.system_for(actor) as (connection, _):
             if actor.user_id is not None:
-                held = await users.hold(connection, [actor.user_id])
-                if actor.user_id not in held:
+                survivors = await users.hold(connection, [actor.user_id])
+                if actor.user_id not in survivors:
                     raise NotFound("no such user", field="user_id")
-                if held[actor.user_id] != actor.user_id:
-                    # Merged at this moment: to be asked again as the survivor.
+                if survivors[actor.user_id] != actor.user_id:
+                    # Merged at this moment: read again as the survivor.
                     return False
             return await repository.freeze(
                 connection,
                 key,
-                filled,
-                time_zone=asked.time_zone,
+                entries,
+                time_zone=sources.time_zone,
                 budget=budget,
                 left_out=left_out,
                 tokens=tokens.count(text),
                 digest=_digest(text),
-                frozen_at=asked.now,
+                frozen_at=sources.now,
             )
 
-    def _stable_budget(self, wanted: ContextQuery) -> int:
-        given = wanted.stable_tokens
-        return self._settings.stable_tokens if given is None else min(given, MOST_TOKENS)
+    def _stable_budget(self, query: ContextQuery) -> int:
+        budget = query.stable_tokens
+        return self._settings.stable_tokens if budget is None else min(budget, MOST_TOKENS)
 
-    def _chosen(self, asked: _Asked, budget: int) -> Sequence[MemoryEntry]:
-        entries = self._renderer.entries(asked.chosen, asked.time_zone)
-        return self._renderer.fill_stable(entries, _total(asked.chosen), budget).entries
+    def _fitting(self, sources: _Sources, budget: int) -> Sequence[MemoryEntry]:
+        entries = self._renderer.entries(sources.candidates, sources.time_zone)
+        return self._renderer.fill_stable(entries, sources.total, budget).entries
 
-    def _stable(self, asked: _Asked) -> StableBlock:
-        first = asked.frozen[0] if asked.frozen else None
-        if first is not None:
-            told = [row for row in asked.frozen if row.told]
-            entries: Sequence[MemoryEntry] = list(self._renderer.entries(told, first.time_zone))
-            left_out, budget = first.left_out, first.budget
+    def _stable(self, sources: _Sources) -> StableBlock:
+        block = sources.frozen[0] if sources.frozen else None
+        if block is not None:
+            memories = [row.memory for row in sources.frozen if row.in_use]
+            entries: Sequence[MemoryEntry] = [*self._renderer.entries(memories, block.time_zone)]
+            left_out, budget = block.left_out, block.budget
         else:
-            budget = self._stable_budget(asked.wanted)
-            entries = self._chosen(asked, budget)
-            left_out = _total(asked.chosen) - len(entries)
+            budget = self._stable_budget(sources.query)
+            entries = self._fitting(sources, budget)
+            left_out = sources.total - len(entries)
         text = self._renderer.stable(entries, left_out)
-        if first is not None and bytes(first.digest) == _digest(text):
-            total = first.tokens
-        else:
-            total = tokens.count(text)
+        unchanged = block is not None and bytes(block.digest) == _digest(text)
+        total = block.tokens if block is not None and unchanged else tokens.count(text)
         if total > budget:
             # Not even the frame fits.
             text, total, entries = "", 0, []
-        frozen_at = asked.now if first is None else first.frozen_at
+        frozen_at = sources.now if block is None else block.frozen_at
         return StableBlock(
             text=text,
             tokens=total,
-            ids=[entry.row.memory_id for entry in entries],
+            ids=[entry.memory.memory_id for entry in entries],
             left_out=left_out,
-            frozen_at=frozen_at if asked.wanted.conversation_id else None,
+            frozen_at=frozen_at if sources.query.conversation_id else None,
         )
 
-    def _dynamic(self, asked: _Asked, listed: set[str]) -> "_Dynamic":
-        wanted, settings = asked.wanted, self._settings
-        told = Told(
-            time_zone=asked.time_zone,
-            listed=listed,
-            group=asked.group or wanted.joined,
-            joined=wanted.joined,
-            frozen=asked.frozen,
-            changed=asked.changed,
-            speaker=asked.speaker,
-            said=asked.said,
-            hits=asked.found.hits,
-            recalled=settings.recalled,
-            summaries=settings.summaries,
+    def _dynamic(self, sources: _Sources, listed: set[str]) -> _DynamicBlock:
+        query, settings = sources.query, self._settings
+        entries = dynamic_entries(
+            self._renderer,
+            DynamicSources(
+                time_zone=sources.time_zone,
+                listed=listed,
+                joined=query.joined,
+                frozen=sources.frozen,
+                changes=sources.changes,
+                speaker=sources.speaker,
+                recent=sources.recent,
+                hits=sources.hits,
+                recalled=settings.recalled,
+                summaries=settings.summaries,
+            ),
         )
-        entries = dynamic_entries(self._renderer, told)
-        name = asked.asker.display_name
         moment = Moment(
-            asked.now,
-            asked.time_zone,
-            speaker=name if asked.group or wanted.joined else None,
-            user_id=str(asked.actor.user_id),
-            joined=wanted.joined,
+            sources.now,
+            sources.time_zone,
+            speaker=sources.reader.display_name if sources.group or query.joined else None,
+            user_id=str(sources.actor.user_id),
+            joined=query.joined,
         )
-        given = wanted.dynamic_tokens
-        budget = settings.dynamic_tokens if given is None else given
+        budget = query.dynamic_tokens
+        budget = settings.dynamic_tokens if budget is None else budget
         filled = self._renderer.fill_dynamic(moment, entries, budget)
-        ids = list(dict.fromkeys(one for entry in filled.entries for one in entry.ids))
+        ids = list(dict.fromkeys(id_ for entry in filled.entries for id_ in entry.ids))
         block = Block(
             text=filled.text,
             tokens=filled.tokens,
             ids=ids,
             left_out=len(entries) - len(filled.entries),
         )
-        shown = set(ids)
-        hits = [hit for hit in told.hits if hit.id in shown]
+        hits = [hit for hit in sources.hits if hit.id in ids]
         owners = {hit.id: hit.user_id for hit in hits}
-        return _Dynamic(block, hits, [(owners.get(i, asked.actor.user_id), i) for i in ids])
-
-
-@dataclass(frozen=True, slots=True)
-class _Dynamic:
-    block: Block
-    hits: Sequence[Hit]
-    read: Sequence[tuple[UUID | None, str]]
-
-
-def _chosen_at(as_of: datetime | None, most: int) -> tuple[str, dict[str, Any]]:
-    """Return the statement for what a stable block may hold, now or as of a time."""
-    if as_of is None:
-        return "chosen", {"count": most}
-    return "chosen_as_of", {"count": most, "as_of": as_of}
+        return _DynamicBlock(block, hits, [(owners.get(i, sources.actor.user_id), i) for i in ids])
 
 
 def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def _total(chosen: Sequence[Any]) -> int:
-    return chosen[0].total if chosen else 0
-
-
-def _owners(asked: _Asked, stable: StableBlock) -> list[tuple[UUID | None, str]]:
-    """Return whose each memory of the stable block is."""
-    rows = asked.frozen or asked.chosen
-    owners = {row.memory_id: row.memory_owner_id for row in rows}
+def _owners(sources: _Sources, stable: StableBlock) -> list[tuple[UUID | None, str]]:
+    """Return the owner of each memory in the stable block."""
+    rows = sources.frozen or sources.candidates
+    owners: dict[str | None, UUID] = {row.memory_id: row.memory_owner_id for row in rows}
     return [(owners[memory_id], memory_id) for memory_id in stable.ids]

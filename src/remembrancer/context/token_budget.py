@@ -13,12 +13,12 @@ SHORTEST: Final = 8
 
 
 FEW: Final = 50
-"""Entries that are tried all at once before they are counted one by one."""
+"""Up to so many entries are rendered all at once before they are counted one by one."""
 
 
 @dataclass(slots=True)
 class Entry:
-    """One line that may be told: its text, and under which heading it would stand."""
+    """One line for a block, and its section's heading."""
 
     line: str
     section: Hashable
@@ -30,8 +30,8 @@ Chosen = TypeVar("Chosen", bound=Entry)
 
 
 @dataclass(frozen=True, slots=True)
-class Filled(Generic[Chosen]):
-    """A text within its budget, and the entries in it in the order of choice."""
+class FilledText(Generic[Chosen]):
+    """A text within its budget, and its entries in the order of choice."""
 
     text: str
     tokens: int
@@ -40,31 +40,31 @@ class Filled(Generic[Chosen]):
 
 def fill(
     entries: Iterable[Chosen], budget: int, render: Callable[[Sequence[Chosen]], str]
-) -> Filled[Chosen]:
+) -> FilledText[Chosen]:
     """Return the text of as many ``entries``, the first ones first, as ``budget`` tokens hold.
 
-    They are asked for one by one, and no more of them than are needed. ``render`` makes a text
-    of those chosen. One that is too long is passed over for shorter
-    ones after it. Nothing at all is told where not even the frame of the text fits.
+    Entries are read one by one, as far as needed. ``render`` makes the text of the chosen ones.
+    An entry that is too long is skipped for shorter ones after it. If not even the text without
+    entries fits, the result is empty.
     """
     if isinstance(entries, Sequence) and len(entries) <= FEW:
         # Most often all of them fit, which takes one count to see.
         text = render(entries)
         total = tokens.count(text)
         if total <= budget:
-            return Filled(text, total, entries)
+            return FilledText(text, total, entries)
     bare = tokens.count(render([]))
     if bare > budget:
-        return Filled("", 0, [])
+        return FilledText("", 0, [])
     chosen = _choose(entries, budget - bare)
     while True:
         text = render(chosen)
         total = tokens.count(text)
         if total <= budget:
-            return Filled(text, total, chosen)
+            return FilledText(text, total, chosen)
         # A template may add what no line says; the last to be chosen makes room.
         if not chosen:
-            return Filled("", 0, [])
+            return FilledText("", 0, [])
         chosen = chosen[:-1]
 
 

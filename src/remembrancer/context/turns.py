@@ -6,13 +6,13 @@ from remembrancer.access import Actor
 from remembrancer.backend import Backend
 from remembrancer.context.schemas import Context, ContextQuery, Turn
 from remembrancer.context.service import Contexts
-from remembrancer.conversations.append import MessageAppender
+from remembrancer.conversations.append import AfterAppend
 from remembrancer.conversations.rules import WINDOW
 from remembrancer.conversations.schemas import AppendResult, MessageCreate, MessageRole
 from remembrancer.conversations.service import Conversations
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.extraction.schemas import Chunk, SummaryResult
-from remembrancer.extraction.service import Progress, Summaries
+from remembrancer.extraction.service import OnProgress, Summaries
 from remembrancer.paging import Page
 
 
@@ -22,11 +22,11 @@ class ConversationTurns(Conversations):
     def __init__(
         self,
         backend: Backend,
-        appender: MessageAppender,
+        after_append: AfterAppend,
         contexts: Contexts,
         summaries: Summaries,
     ) -> None:
-        super().__init__(backend, appender)
+        super().__init__(backend, after_append)
         self._contexts = contexts
         self._summaries = summaries
 
@@ -91,7 +91,7 @@ class ConversationTurns(Conversations):
         return await self._contexts.context(actor, query or ContextQuery())
 
     async def summarize(
-        self, actor: Actor, conversation_id: UUID, *, progress: Progress | None = None
+        self, actor: Actor, conversation_id: UUID, *, progress: OnProgress | None = None
     ) -> SummaryResult:
         """Summarise all messages outside of the window. See :meth:`Summaries.summarize`."""
         return await self._summaries.summarize(actor, conversation_id, progress=progress)

@@ -1,19 +1,19 @@
-"""From messages as sent to messages stored: whose they are, where they lie, made searchable."""
+"""Append messages: guard, senders, search documents, placements, storage, summary job."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
-from remembrancer.access import STAFF, Actor, Placement, Role, Visibility, may_take_part
+from remembrancer.access import STAFF, Actor, Placement, Role
 from remembrancer.backend import Backend
-from remembrancer.conversations import repository, rules, screening, senders
-from remembrancer.conversations.access import refused
+from remembrancer.conversations import repository, rules, senders
+from remembrancer.conversations.access import no_such_conversation
+from remembrancer.conversations.placements import placements
+from remembrancer.conversations.rows import AppendTarget
 from remembrancer.conversations.schemas import (
     AppendedMessage,
     AppendResult,
@@ -21,18 +21,23 @@ from remembrancer.conversations.schemas import (
     MessageRole,
 )
 from remembrancer.conversations.senders import Sender
-from remembrancer.errors import NotFound
+from remembrancer.db.engine import pipeline
+from remembrancer.errors import NotFound, UserMerged
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
-from remembrancer.preferences.scopes import scopes
 from remembrancer.search.index import SearchDocument, Source
-from remembrancer.spaces import repository as spaces
 from remembrancer.users import repository as users
+
+ACTION = "message.append"
+SCREENED = ("content", "sender_name", "metadata")
+
+AfterAppend = Callable[[AsyncConnection, UUID], Awaitable[None]]
+"""Runs in the transaction that appends to a conversation, and returns nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A message on its way in: its id, whose it is and what search will need."""
+    """A message with its id, owner, sender's name and time."""
 
     id: UUID
     message: MessageCreate
@@ -41,16 +46,12 @@ class Draft:
     sent_at: datetime
 
 
-AfterAppend = Callable[[AsyncConnection, UUID], Awaitable[None]]
-"""What else happens in the transaction that adds messages to a conversation."""
+class Appender:
+    """Appends messages to conversations; ``after_append`` queues a summary if one is due."""
 
-
-class MessageAppender:
-    """Adds messages to conversations; ``afterwards`` runs in the same transaction."""
-
-    def __init__(self, backend: Backend, afterwards: AfterAppend | None = None) -> None:
+    def __init__(self, backend: Backend, after_append: AfterAppend) -> None:
         self._backend = backend
-        self._afterwards = afterwards
+        self._after_append = after_append
 
     async def append(
         self,
@@ -60,107 +61,119 @@ class MessageAppender:
         *,
         idempotency_key: str | None,
     ) -> AppendResult:
-        """Store ``messages`` at the end of a conversation; see ``Conversations.append``."""
+        """See ``Conversations.append``."""
         limits = self._backend.limits
         rules.check_lengths(messages, batch=limits.batch, characters=limits.message_characters)
-        screened = screening.messages(self._backend.guard, messages)
-        messages = [one.model for one in screened]
-        async with self._backend.database.system_for(actor) as (connection, actor):
-            conversation = await _writable(connection, actor, conversation_id)
-            if conversation is not None:
-                named = await senders.look_up(connection, conversation.platform, messages)
-                if named:
-                    actor.require(*STAFF)
-                drafts = await _drafts(connection, actor, conversation_id, messages, named)
-        if conversation is None:
-            raise await refused(self._backend.database, actor, "message.append", conversation_id)
-        searchable = await self._prepare(drafts)
-        request = (conversation_id, messages)
+        screened = [
+            self._backend.guard.screen(
+                message, SCREENED, redact_only=True, prefix=f"messages.{index}."
+            )
+            for index, message in enumerate(messages)
+        ]
+        messages = [result.model for result in screened]
+        actor, target = await self._target(actor, conversation_id, messages)
+        named = senders.platform_senders(target, messages)
+        if named:
+            actor.require(*STAFF)
+        drafts = _drafts(actor, target, messages, named)
+        documents = await self._documents(drafts)
         async with (
             self._backend.database.system_for(actor) as (connection, actor),
-            once(connection, actor, "messages.append", idempotency_key, request) as answer,
+            once(
+                connection, actor, "messages.append", idempotency_key, (conversation_id, messages)
+            ) as answer,
         ):
             if answer.earlier is not None:
                 return AppendResult.model_validate(answer.earlier)
-            found = await senders.store(connection, named)
-            drafts = [replace(d, owner_id=found.get(d.owner_id, d.owner_id)) for d in drafts]
-            now = await users.hold(connection, {draft.owner_id for draft in drafts})
-            if any(draft.owner_id not in now for draft in drafts):
-                raise NotFound("no such user", field="user_id")
-            drafts = [replace(draft, owner_id=now[draft.owner_id]) for draft in drafts]
-            appended = await self._store(connection, conversation, drafts, searchable)
-            said: dict[UUID, list[str]] = {}
-            for draft in drafts:
-                said.setdefault(draft.owner_id, []).append(str(draft.id))
-            await audit.note_each(connection, actor, "message.append", said)
-            appended.guard = [finding for one in screened for finding in one.findings]
-            answer.new = appended.model_dump(mode="json")
-            return appended
+            drafts = await _hold_owners(connection, drafts, named)
+            result = await self._store(connection, actor, target, drafts, documents)
+            result.guard = [finding for screen in screened for finding in screen.findings]
+            answer.new = result.model_dump(mode="json")
+            return result
 
-    async def _prepare(self, drafts: Sequence[Draft]) -> dict[UUID, SearchDocument]:
-        said = [
+    async def _target(
+        self, actor: Actor, conversation_id: UUID, messages: Sequence[MessageCreate]
+    ) -> tuple[Actor, AppendTarget]:
+        query = repository.append_target(
+            conversation_id,
+            actor.user_id,
+            user_ids=[m.user_id for m in messages if m.user_id],
+            platform_user_ids=[m.platform_user_id for m in messages if m.platform_user_id],
+        )
+        try:
+            [rows] = await self._backend.database.one_round_trip(actor, query, system=True)
+        except UserMerged as merged:
+            return await self._target(actor.now(merged.survivor), conversation_id, messages)
+        target: AppendTarget | None = rows[0] if rows else None
+        if target is None or (actor.role is Role.USER and not target.takes_part):
+            error = no_such_conversation()
+            await self._backend.refuse(actor, ACTION, [str(conversation_id)], error)
+        return actor, target
+
+    async def _documents(self, drafts: Sequence[Draft]) -> dict[UUID, SearchDocument]:
+        recalled = [
             draft
             for draft in drafts
             if draft.message.role in rules.RECALLED and draft.message.content.strip()
         ]
-        prepared = await self._backend.search.prepare(
-            [draft.message.content for draft in said], [draft.sender_name for draft in said]
+        documents = await self._backend.search.prepare(
+            [draft.message.content for draft in recalled],
+            [draft.sender_name for draft in recalled],
         )
-        return {draft.id: text for draft, text in zip(said, prepared, strict=True)}
+        return {draft.id: doc for draft, doc in zip(recalled, documents, strict=True)}
 
     async def _store(
         self,
         connection: AsyncConnection,
-        conversation: Row[Any],
+        actor: Actor,
+        target: AppendTarget,
         drafts: Sequence[Draft],
-        searchable: dict[UUID, SearchDocument],
+        documents: Mapping[UUID, SearchDocument],
     ) -> AppendResult:
-        places = await places_of(connection, conversation, {draft.owner_id for draft in drafts})
-        reserved = await repository.reserve(connection, conversation.id, len(drafts))
-        if reserved is None:
-            raise NotFound("the conversation is gone", field="conversation_id")
-        before, paused = reserved
-        placed = list(enumerate(drafts, before + 1))
-        await repository.join(connection, conversation.id, places)
-        await repository.add_messages(
-            connection,
-            [
-                _row(conversation, draft, places[draft.owner_id], at) | {"off_record": paused}
-                for at, draft in placed
-            ],
+        where = await placements(connection, target, {draft.owner_id for draft in drafts})
+        rows = await repository.append(
+            connection, target.id, [_columns(draft, where[draft.owner_id]) for draft in drafts]
         )
+        if not rows:
+            raise NotFound("the conversation is gone", field="conversation_id")
+        by_id = {row.id: row for row in rows}
         await self._backend.search.store(
             connection,
             [
-                (places[draft.owner_id], _source(conversation, draft, at), searchable[draft.id])
-                for at, draft in placed
-                if draft.id in searchable and not paused
+                (
+                    where[draft.owner_id],
+                    Source(
+                        source_type="message",
+                        source_id=draft.id,
+                        conversation_id=target.id,
+                        position=by_id[draft.id].position,
+                        at=draft.sent_at,
+                    ),
+                    documents[draft.id],
+                )
+                for draft in drafts
+                if draft.id in documents and not by_id[draft.id].off_record
             ],
         )
-        if self._afterwards is not None:
-            await self._afterwards(connection, conversation.id)
+        by_owner: dict[UUID, list[str]] = {}
+        for draft in drafts:
+            by_owner.setdefault(draft.owner_id, []).append(str(draft.id))
+        async with pipeline(connection):
+            await self._after_append(connection, target.id)
+            await audit.note_each(connection, actor, ACTION, by_owner)
         return AppendResult(
-            conversation_id=conversation.id,
-            messages=[AppendedMessage(id=draft.id, position=at) for at, draft in placed],
-            message_count=before + len(drafts),
-            off_record=paused,
+            conversation_id=target.id,
+            messages=[
+                AppendedMessage(id=draft.id, position=by_id[draft.id].position) for draft in drafts
+            ],
+            message_count=max(row.position for row in rows),
+            off_record=rows[0].off_record,
         )
 
 
-async def _writable(
-    connection: AsyncConnection, actor: Actor, conversation_id: UUID
-) -> Row[Any] | None:
-    if actor.role is Role.USER:
-        participants = await repository.participants_of(connection, conversation_id)
-        if not may_take_part(actor, participants):
-            return None
-    return await repository.find(connection, conversation_id)
-
-
-async def _drafts(
-    connection: AsyncConnection,
+def _drafts(
     actor: Actor,
-    conversation_id: UUID,
+    target: AppendTarget,
     messages: Sequence[MessageCreate],
     named: Mapping[str, Sender],
 ) -> list[Draft]:
@@ -169,11 +182,11 @@ async def _drafts(
         messages,
         [m.user_id or by_platform_id.get(m.platform_user_id or "") for m in messages],
         acting_for=actor.user_id,
-        last_sender=await repository.last_sender(connection, conversation_id),
+        last_sender=target.last_sender,
     )
     if actor.role is Role.USER and set(owners) != {actor.user_id}:
         raise NotFound("no such user", field="user_id")
-    names = await repository.names(connection, owners)
+    names = {UUID(user_id): name for user_id, name in target.names.items()}
     names |= {sender.user_id: sender.name for sender in named.values()}
     if not set(owners) <= names.keys():
         raise NotFound("no such user", field="user_id")
@@ -194,54 +207,30 @@ def _default_name(message: MessageCreate, owner_name: str) -> str:
     return owner_name if message.role is MessageRole.USER else message.role.value
 
 
-async def places_of(
-    connection: AsyncConnection, conversation: Row[Any], owners: Collection[UUID]
-) -> dict[UUID, Placement]:
-    """Return where what each owner has of a conversation lies: messages, and their summaries.
-
-    Who has left its space still talks to those who take part, but shares nothing there.
-    """
-    agent_id = conversation.agent_id
-    shown = Visibility(conversation.visibility)
-    members = await spaces.roles(connection, conversation.space_id) if conversation.space_id else {}
-    in_effect = await scopes(connection, agent_id, sorted(owners)) if agent_id else {}
-    return {
-        owner: rules.placement(
-            owner,
-            agent_id=agent_id,
-            scope=in_effect.get(owner),
-            space_id=conversation.space_id,
-            visibility=shown if owner in members else Visibility.PRIVATE,
-        )
-        for owner in sorted(owners)
-    }
+async def _hold_owners(
+    connection: AsyncConnection, drafts: Sequence[Draft], named: Mapping[str, Sender]
+) -> list[Draft]:
+    """Create strangers, hold all owners, and return the drafts with the owners of now."""
+    stored = await senders.store(connection, named)
+    owners = {draft.owner_id: stored.get(draft.owner_id, draft.owner_id) for draft in drafts}
+    survivors = await users.hold(connection, set(owners.values()))
+    if not set(owners.values()) <= survivors.keys():
+        raise NotFound("no such user", field="user_id")
+    return [replace(draft, owner_id=survivors[owners[draft.owner_id]]) for draft in drafts]
 
 
-def _row(conversation: Row[Any], draft: Draft, place: Placement, position: int) -> dict[str, Any]:
+def _columns(draft: Draft, placement: Placement) -> repository.NewMessage:
     message = draft.message
-    return {
-        "owner_id": place.owner_id,
-        "agent_id": place.agent_id,
-        "space_id": place.space_id,
-        "visibility": place.visibility,
-        "id": draft.id,
-        "conversation_id": conversation.id,
-        "position": position,
-        "role": message.role,
-        "sender_name": draft.sender_name,
-        "content": message.content,
-        "platform": conversation.platform,
-        "platform_message_id": message.platform_message_id,
-        "metadata": message.metadata,
-        "sent_at": draft.sent_at,
-    }
-
-
-def _source(conversation: Row[Any], draft: Draft, position: int) -> Source:
-    return Source(
-        source_type="message",
-        source_id=draft.id,
-        conversation_id=conversation.id,
-        position=position,
-        at=draft.sent_at,
+    return repository.NewMessage(
+        owner_id=placement.owner_id,
+        agent_id=placement.agent_id,
+        space_id=placement.space_id,
+        visibility=placement.visibility,
+        id=draft.id,
+        role=message.role,
+        sender_name=draft.sender_name,
+        content=message.content,
+        platform_message_id=message.platform_message_id,
+        metadata=message.metadata,
+        sent_at=draft.sent_at,
     )

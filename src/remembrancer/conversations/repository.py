@@ -1,159 +1,202 @@
 """Conversations, participants and messages in the database."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Row, func, insert, select, text, update
-from sqlalchemy.dialects.postgresql import insert as upsert
+from pydantic_core import to_json
+from sqlalchemy import func, select, update
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from remembrancer.conversations.rows import (
+    AppendedRow,
+    AppendTarget,
+    ConversationRow,
+    MessageRow,
+)
+from remembrancer.db.engine import Statement
+from remembrancer.db.keyset import Keyset
+from remembrancer.db.rows import all_rows, first_row, one_row
+from remembrancer.db.sql import numbered, statement, statement_text
 from remembrancer.db.tables import conversations, messages, participants
+from remembrancer.paging import Page
+
+_append = partial(statement, "remembrancer.conversations", "append")
+_TARGET: Final = numbered(statement_text("remembrancer.conversations", "append", "target"))
+_INSERT: Final = _append("insert")
+
+_PAGES: Final = Keyset("conversations", conversations.c.id, descending=True)
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """The columns of a message that do not come from its conversation."""
+
+    owner_id: UUID
+    agent_id: UUID | None
+    space_id: UUID | None
+    visibility: str
+    id: UUID
+    role: str
+    sender_name: str
+    content: str
+    platform_message_id: str | None
+    metadata: dict[str, Any]
+    sent_at: datetime
 
 
 async def open_or_find(
     connection: AsyncConnection, values: dict[str, Any]
-) -> tuple[Row[Any], bool]:
-    """Insert a conversation, or return the one with its platform id; say if it is new."""
-    statement = upsert(conversations).values(values).on_conflict_do_nothing()
-    row = (await connection.execute(statement.returning(conversations))).first()
+) -> tuple[ConversationRow, bool]:
+    """Insert a conversation with its opener, or return the one with its platform id.
+
+    The second value says whether it is new.
+    """
+    statement = insert(conversations).values(values).on_conflict_do_nothing()
+    row = await first_row(connection, ConversationRow, statement.returning(conversations))
     if row is not None:
+        opener = insert(participants).values(conversation_id=row.id, user_id=row.opened_by)
+        await connection.execute(opener)
         return row, True
     same = [
         conversations.c[name].is_not_distinct_from(values[name])
         for name in ("platform", "platform_conversation_id", "agent_id")
     ]
-    return (await connection.execute(select(conversations).where(*same))).one(), False
+    return await one_row(connection, ConversationRow, select(conversations).where(*same)), False
 
 
-async def find(connection: AsyncConnection, conversation_id: UUID) -> Row[Any] | None:
-    """Return a conversation by its id."""
-    statement = select(conversations).where(conversations.c.id == conversation_id)
-    return (await connection.execute(statement)).first()
+async def find(
+    connection: AsyncConnection, conversation_id: UUID, *, lock: bool = False
+) -> ConversationRow | None:
+    """Return a conversation; locked against appends and summaries if asked."""
+    query = select(conversations).where(conversations.c.id == conversation_id)
+    return await first_row(connection, ConversationRow, query.with_for_update() if lock else query)
 
 
-async def on_platform(
+async def find_on_platform(
     connection: AsyncConnection,
     platform: str,
     platform_conversation_id: str,
     agent_id: UUID | None,
-) -> Row[Any] | None:
-    """Return the conversation that a platform and an agent know by this id."""
+) -> ConversationRow | None:
+    """Return the conversation with an id on a platform, of one agent."""
     column = conversations.c
-    statement = select(conversations).where(
+    query = select(conversations).where(
         column.platform == platform,
         column.platform_conversation_id == platform_conversation_id,
         column.agent_id.is_not_distinct_from(agent_id),
     )
-    return (await connection.execute(statement)).first()
+    return await first_row(connection, ConversationRow, query)
 
 
 async def participants_of(connection: AsyncConnection, conversation_id: UUID) -> frozenset[UUID]:
-    """Return who takes part in a conversation."""
-    statement = select(participants.c.user_id).filter_by(conversation_id=conversation_id)
-    return frozenset((await connection.execute(statement)).scalars())
+    """Return the participants of a conversation."""
+    query = select(participants.c.user_id).where(participants.c.conversation_id == conversation_id)
+    return frozenset((await connection.execute(query)).scalars())
 
 
-async def join(
-    connection: AsyncConnection, conversation_id: UUID, user_ids: Iterable[UUID]
-) -> None:
-    """Make users participants; those who are already stay so."""
-    rows = [{"conversation_id": conversation_id, "user_id": u} for u in sorted(set(user_ids))]
-    if rows:
-        await connection.execute(upsert(participants).on_conflict_do_nothing(), rows)
+def append_target(
+    conversation_id: UUID,
+    user_id: UUID | None,
+    *,
+    user_ids: Sequence[UUID],
+    platform_user_ids: Sequence[str],
+) -> Statement:
+    """Return the query for an :class:`AppendTarget`; it has no row for an unknown conversation."""
+    binds = {
+        "conversation_id": conversation_id,
+        "user_id": user_id,
+        "user_ids": list(user_ids),
+        "platform_user_ids": list(platform_user_ids),
+    }
+    return Statement(_TARGET, binds, row_type=AppendTarget)
 
 
-async def reserve(
-    connection: AsyncConnection, conversation_id: UUID, count: int
-) -> tuple[int, bool] | None:
-    """Take the next ``count`` positions; return the last one before them and if it is paused.
+async def append(
+    connection: AsyncConnection, conversation_id: UUID, rows: Sequence[NewMessage]
+) -> list[AppendedRow]:
+    """Insert messages at the end, and let their owners take part.
 
-    Null if the conversation is gone. The row stays locked until the transaction ends, so
-    positions follow the order of commits and a rolled-back append leaves no gap.
+    Returns nothing if the conversation is gone. Its row stays locked until the transaction ends.
     """
-    statement = (
-        update(conversations)
-        .where(conversations.c.id == conversation_id)
-        .values(
-            message_count=conversations.c.message_count + count,
-            updated_at=func.now(),
-        )
-        .returning(conversations.c.message_count, conversations.c.paused_at)
-    )
-    row = (await connection.execute(statement)).first()
-    return None if row is None else (row.message_count - count, row.paused_at is not None)
+    binds = {
+        "owner_ids": [row.owner_id for row in rows],
+        "agent_ids": [row.agent_id for row in rows],
+        "space_ids": [row.space_id for row in rows],
+        "visibilities": [row.visibility for row in rows],
+        "ids": [row.id for row in rows],
+        "roles": [row.role for row in rows],
+        "sender_names": [row.sender_name for row in rows],
+        "contents": [row.content for row in rows],
+        "platform_message_ids": [row.platform_message_id for row in rows],
+        "metadata": [to_json(row.metadata).decode() for row in rows],
+        "sent_at": [row.sent_at for row in rows],
+        "conversation_id": conversation_id,
+    }
+    return await all_rows(connection, AppendedRow, _INSERT, binds)
 
 
-async def pause(
+async def set_paused(
     connection: AsyncConnection, conversation_id: UUID, *, paused: bool
-) -> Row[Any] | None:
-    """Pause remembering in a conversation, or resume it; paused again it keeps its moment."""
+) -> ConversationRow | None:
+    """Pause or resume remembering. A repeated pause keeps its first time."""
     column = conversations.c
-    moment = func.coalesce(column.paused_at, func.now()) if paused else None
-    statement = update(conversations).where(column.id == conversation_id)
-    changed = statement.values(paused_at=moment).returning(conversations)
-    row: Row[Any] | None = (await connection.execute(changed)).first()
-    return row
+    paused_at = func.coalesce(column.paused_at, func.now()) if paused else None
+    change = update(conversations).where(column.id == conversation_id).values(paused_at=paused_at)
+    return await first_row(connection, ConversationRow, change.returning(conversations))
 
 
-async def last_sender(connection: AsyncConnection, conversation_id: UUID) -> UUID | None:
-    """Return who sent the latest user message."""
-    statement = (
-        select(messages.c.owner_id)
-        .filter_by(conversation_id=conversation_id, role="user")
-        .order_by(messages.c.position.desc())
-        .limit(1)
-    )
-    return (await connection.execute(statement)).scalar_one_or_none()
-
-
-async def names(connection: AsyncConnection, user_ids: Iterable[UUID]) -> dict[UUID, str]:
-    """Return the last-known names of those users that exist, merged ones included."""
-    statement = text("SELECT id, display_name FROM users WHERE id = ANY (:ids)")
-    rows = await connection.execute(statement, {"ids": list(set(user_ids))})
-    return {row.id: row.display_name for row in rows}
-
-
-async def add_messages(connection: AsyncConnection, rows: Sequence[dict[str, Any]]) -> None:
-    """Insert messages."""
-    await connection.execute(insert(messages), rows)
+async def set_summarised(connection: AsyncConnection, conversation_id: UUID, to: int) -> None:
+    """Store the position up to which all messages are summarised."""
+    change = update(conversations).where(conversations.c.id == conversation_id)
+    await connection.execute(change.values(summarised_to=to))
 
 
 async def page(
-    connection: AsyncConnection, user_id: UUID, limit: int, before: UUID | None
-) -> Sequence[Row[Any]]:
-    """Return a user's conversations, newest first, one more than ``limit``."""
-    statement = (
+    connection: AsyncConnection, user_id: UUID, limit: int, cursor: str | None
+) -> Page[ConversationRow]:
+    """Return a page of a user's conversations, newest first."""
+    query = (
         select(conversations)
         .join(participants, participants.c.conversation_id == conversations.c.id)
         .where(participants.c.user_id == user_id)
-        .order_by(conversations.c.id.desc())
-        .limit(limit + 1)
     )
-    if before is not None:
-        statement = statement.where(conversations.c.id < before)
-    return (await connection.execute(statement)).all()
+    return await _PAGES.page(connection, ConversationRow, query, limit, cursor)
 
 
-async def window(
+async def last_messages(
     connection: AsyncConnection, conversation_id: UUID, last: int, before: int | None
-) -> Sequence[Row[Any]]:
+) -> list[MessageRow]:
     """Return the ``last`` messages (before a position if given), oldest first."""
-    statement = (
-        select(messages)
-        .filter_by(conversation_id=conversation_id)
-        .order_by(messages.c.position.desc())
-        .limit(last)
-    )
+    query = select(messages).where(messages.c.conversation_id == conversation_id)
     if before is not None:
-        statement = statement.where(messages.c.position < before)
-    return list(reversed((await connection.execute(statement)).all()))
+        query = query.where(messages.c.position < before)
+    query = query.order_by(messages.c.position.desc()).limit(last)
+    return (await all_rows(connection, MessageRow, query))[::-1]
+
+
+async def messages_after(
+    connection: AsyncConnection, conversation_id: UUID, position: int, count: int
+) -> list[MessageRow]:
+    """Return the messages on the record among the ``count`` positions after one, in order."""
+    column = messages.c
+    query = (
+        select(messages)
+        .where(column.conversation_id == conversation_id, column.position > position)
+        .where(column.position <= position + count, ~column.off_record)
+        .order_by(column.position)
+    )
+    return await all_rows(connection, MessageRow, query)
 
 
 async def position(
     connection: AsyncConnection, conversation_id: UUID, message_id: UUID
 ) -> int | None:
-    """Return the position of a message in a conversation; null if it is not there."""
-    wanted = select(messages.c.position).filter_by(conversation_id=conversation_id, id=message_id)
-    found: int | None = (await connection.execute(wanted)).scalar_one_or_none()
-    return found
+    """Return the position of a message; None if it is not in the conversation."""
+    query = select(messages.c.position).filter_by(conversation_id=conversation_id, id=message_id)
+    number: int | None = (await connection.execute(query)).scalar_one_or_none()
+    return number

@@ -9,7 +9,7 @@ from typing import Any, cast
 from uuid import UUID
 
 import psycopg
-from sqlalchemy import Uuid, event, make_url, text
+from sqlalchemy import event, make_url, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
@@ -37,8 +37,7 @@ _SESSION = {
     "plan_cache_mode": "force_custom_plan",
 }
 
-_ACT_AS = text("SELECT app_act_as(:user_id, :role)").columns(survivor=Uuid)
-_ACT_AS_RAW = "SELECT app_act_as(%s, %s) AS user_id"
+_ACT_AS = "SELECT app_act_as(%s, %s) AS user_id"
 _SET = "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS s (name, value)"
 
 
@@ -113,27 +112,28 @@ class Database:
         self, user_id: UUID | None, role: str
     ) -> AsyncIterator[tuple[AsyncConnection, UUID | None]]:
         try:
-            async with self._engine.begin() as connection:
-                binds = {"user_id": user_id, "role": role}
-                async with _discard_if_interrupted(connection):
-                    now: UUID | None = (await connection.execute(_ACT_AS, binds)).scalar_one()
-                    yield connection, now
-        except (DBAPIError, PoolTimeout) as error:
+            # Autocommit, so that BEGIN is ours: it travels with the first statement.
+            async with self._autocommit.begin() as connection, _discard_if_interrupted(connection):
+                yield connection, await _act_as(connection, user_id, role)
+        except (psycopg.Error, DBAPIError, PoolTimeout) as error:
             raise _translate(error) from error
 
-    async def one_round_trip(self, actor: Actor, *statements: Statement) -> list[Sequence[Any]]:
+    async def one_round_trip(
+        self, actor: Actor, *statements: Statement, system: bool = False
+    ) -> list[Sequence[Any]]:
         """Run read-only statements for ``actor`` in one round trip; return the rows of each.
 
         The actor, the settings and the statements are sent together, as one implicit
-        transaction. Raises ``UserMerged`` if the actor's user was merged into another: the
-        statements were for the wrong user.
+        transaction; with ``system``, across all owners. Raises ``UserMerged`` if the actor's user
+        was merged into another: the statements were for the wrong user.
         """
         try:
             async with self._autocommit.connect() as connection:
-                raw = await connection.get_raw_connection()
-                driver = cast("psycopg.AsyncConnection[Any]", raw.driver_connection)
+                driver = await _driver_of(connection)
                 async with _discard_if_interrupted(connection):
-                    user_id, answers = await _pipelined(driver, actor, statements)
+                    user_id, answers = await _pipelined(
+                        driver, actor.user_id, "system" if system else actor.role, statements
+                    )
         except (psycopg.Error, DBAPIError, PoolTimeout) as error:
             raise _translate(error) from error
         if user_id != actor.user_id:
@@ -148,6 +148,30 @@ class Database:
     async def close(self) -> None:
         """Close all connections."""
         await self._engine.dispose()
+
+
+@asynccontextmanager
+async def pipeline(connection: AsyncConnection) -> AsyncIterator[None]:
+    """Send the statements inside in one round trip; their results cannot be read."""
+    driver = await _driver_of(connection)
+    async with driver.pipeline():
+        yield
+
+
+async def _driver_of(connection: AsyncConnection) -> "psycopg.AsyncConnection[Any]":
+    raw = await connection.get_raw_connection()
+    return cast("psycopg.AsyncConnection[Any]", raw.driver_connection)
+
+
+async def _act_as(connection: AsyncConnection, user_id: UUID | None, role: str) -> UUID | None:
+    """Begin a transaction for a user in one round trip; return who the user is now."""
+    driver = await _driver_of(connection)
+    async with driver.cursor() as cursor:
+        async with driver.pipeline(), driver.cursor() as begin:
+            await begin.execute("BEGIN")
+            await cursor.execute(_ACT_AS, (user_id, role))
+        [(survivor,)] = await cursor.fetchall()
+    return cast("UUID | None", survivor)
 
 
 @asynccontextmanager
@@ -171,7 +195,10 @@ async def _discard_if_interrupted(connection: AsyncConnection) -> AsyncIterator[
 
 
 async def _pipelined(
-    driver: "psycopg.AsyncConnection[Any]", actor: Actor, statements: Sequence[Statement]
+    driver: "psycopg.AsyncConnection[Any]",
+    user_id: UUID | None,
+    role: str,
+    statements: Sequence[Statement],
 ) -> tuple[UUID | None, list[Sequence[Any]]]:
     """Return the id of the actor's current user, and the rows of each statement."""
     # A pipeline is one transaction, so the settings end with it, without BEGIN or COMMIT. The
@@ -185,14 +212,14 @@ async def _pipelined(
         ]
         current_user = await stack.enter_async_context(driver.cursor())
         async with driver.pipeline(), driver.cursor() as settings:
-            await current_user.execute(_ACT_AS_RAW, (actor.user_id, str(actor.role)))
+            await current_user.execute(_ACT_AS, (user_id, str(role)))
             for statement, answer in zip(statements, answers, strict=True):
                 if changes := statement.settings:
                     await settings.execute(_SET, (list(changes), list(changes.values())))
                 values = [statement.binds[name] for name in statement.sql.names]
                 await answer.execute(statement.sql.text, values, binary=True)
-        [(user_id,)] = await current_user.fetchall()
-        return user_id, [await answer.fetchall() for answer in answers]
+        [(survivor,)] = await current_user.fetchall()
+        return survivor, [await answer.fetchall() for answer in answers]
 
 
 def _create_engine(url: str, pool_size: int) -> AsyncEngine:

@@ -12,8 +12,8 @@ from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import tokens
+from remembrancer.context import repository as contexts
 from remembrancer.erasure.repository import (
-    FROZEN_LINES,
     MEMORIES,
     Counts,
     Statements,
@@ -96,8 +96,6 @@ _ITEMS_GOING = f"""
      WHERE i.owner_id = g.owner_id AND i.memory_id = g.memory_id AND i.memory_version = g.version
 """
 _DROP_VERSIONS: Statements = (
-    # A version of this number may be another one later.
-    FROZEN_LINES,
     *deleting_items(_ITEMS_GOING),
     (
         "memory_versions",
@@ -214,7 +212,9 @@ async def _drop_versions(
     """Delete the words that messages gave to memories; the words before hold again."""
     which: dict[str, Any] = {**pairs(_keys(reworded)), "messages": messages}
     await connection.execute(_GIVE_BACK_ITEMS, which)
-    counts = await delete(connection, _DROP_VERSIONS, which)
+    # A later version may have the same number, so the lines go with the version.
+    counts = await contexts.erase_lines(connection, _keys(reworded))
+    counts += await delete(connection, _DROP_VERSIONS, which)
     fell_back = (await connection.execute(_FELL_BACK, pairs(_keys(reworded)))).all()
     if fell_back:
         await _hold_again(connection, fell_back)

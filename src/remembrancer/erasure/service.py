@@ -57,7 +57,7 @@ class Erasure:
             spaces = await locks.belongings(connection, person)
             said = await locks.messages_of(connection, person)
             rows = await repository.erase_user(
-                connection, person, profile=not memories_only, spaces=spaces
+                connection, person, profile=not memories_only, space_ids=spaces
             )
             return person, rows + await citations.erase(connection, said)
 

@@ -1,1 +1,1 @@
-"""What is made of conversations: summaries of what has left the window."""
+"""Summaries and facts of messages outside of a conversation's window."""

@@ -1,6 +1,7 @@
-"""Words that say when, resolved: "last year", said in May 2023, is 2022. Pure.
+"""Resolve relative dates: "last year", written in May 2023, is 2022. Pure.
 
-English, in the wordings people use most. Whatever is not known here stays as it was said.
+English, in its most used wordings; other text stays unchanged. "last Monday" is the Monday before
+today: on a Monday, that of the week before. "next Monday" is likewise the one after today.
 """
 
 import re
@@ -35,7 +36,7 @@ _MONTHS: Final = (
 
 _N = r"(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|a\ couple\ of)"
 _LEAD = r"(?:\b(since|from|until|till|before|by|in|on|during|for)\s+)?"
-_SAYING = re.compile(
+_RELATIVE = re.compile(
     rf"""{_LEAD}\b(?:
         (?P<before_yesterday>(?:the\ )?day\ before\ yesterday)
       | (?P<after_tomorrow>(?:the\ )?day\ after\ tomorrow)
@@ -53,61 +54,60 @@ _SAYING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Days from ``first`` up to, but not with, ``end``, and how they are called."""
+    """Days from ``first`` up to, but not with, ``end``, and their name."""
 
     first: date
     end: date
     name: str
-    at: str
-    """The word before the name: "in" or "on"."""
+    preposition: str
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
-    """A text without words that mean something else tomorrow, and the time it speaks of.
+class DatedText:
+    """A text with absolute dates, and the interval of the first one.
 
-    The times are null where it names none, or says only since or until when.
+    The ends are null if the text names no date, or only a beginning or an end.
     """
 
-    words: str
+    text: str
     valid_from: datetime | None = None
     valid_to: datetime | None = None
 
 
-def resolve(words: str, said_at: datetime, zone: str) -> Resolved:
-    """Return ``words`` with the days they mean, as somebody in ``zone`` said them at ``said_at``.
+def resolve(text: str, written_at: datetime, zone: str) -> DatedText:
+    """Return ``text`` with the dates its relative ones had in ``zone`` at ``written_at``."""
+    today = local(written_at, zone).date()
+    spans: list[tuple[str, Span]] = []
 
-    The interval is that of the first such wording.
-    """
-    today = local(said_at, zone).date()
-    found: list[tuple[str, Span]] = []
-
-    def named(match: re.Match[str]) -> str:
+    def absolute(match: re.Match[str]) -> str:
         span = _span(match, today)
         if span is None:
             return match[0]
         lead = (match[1] or "").casefold()
-        found.append((lead, span))
-        kept = match[1] if lead not in {"", "in", "on", "during", "for"} else span.at
-        shown = f"{kept} {span.name}"
-        return shown[0].upper() + shown[1:] if match[0][0].isupper() else shown
+        spans.append((lead, span))
+        preposition = match[1] if lead in _OPEN else span.preposition
+        words = f"{preposition} {span.name}"
+        return words[0].upper() + words[1:] if match[0][0].isupper() else words
 
-    resolved = _SAYING.sub(named, words)
-    if not found:
-        return Resolved(words)
-    lead, span = found[0]
+    dated = _RELATIVE.sub(absolute, text)
+    if not spans:
+        return DatedText(text)
+    lead, span = spans[0]
     first, end = midnight(span.first, zone), midnight(span.end, zone)
     if lead in {"since", "from"}:
-        return Resolved(resolved, valid_from=first)
+        return DatedText(dated, valid_from=first)
     if lead in {"until", "till"}:
-        return Resolved(resolved, valid_to=end)
+        return DatedText(dated, valid_to=end)
     if lead in {"before", "by"}:
-        return Resolved(resolved, valid_to=first)
-    return Resolved(resolved, first, end)
+        return DatedText(dated, valid_to=first)
+    return DatedText(dated, first, end)
+
+
+_OPEN: Final = frozenset({"since", "from", "until", "till", "before", "by"})
 
 
 def interval(written: str | None, zone: str) -> tuple[datetime, datetime] | None:
-    """Return when a year, month or day as ``2023``, ``2023-05`` or ``2023-05-07`` is; else none."""
+    """Return the interval of ``2023``, ``2023-05`` or ``2023-05-07``; None for another text."""
     match = re.fullmatch(r"(\d{4})(?:-(\d\d?))?(?:-(\d\d?))?(?:T.*)?", (written or "").strip())
     if match is None:
         return None
@@ -125,18 +125,18 @@ def interval(written: str | None, zone: str) -> tuple[datetime, datetime] | None
 
 
 def local(moment: datetime, zone: str) -> datetime:
-    """Return a moment as clocks in a zone show it."""
+    """Return a moment in local time."""
     return moment.astimezone(ZoneInfo(zone))
 
 
 def midnight(day: date, zone: str) -> datetime:
-    """Return when a day begins in a zone."""
+    """Return the beginning of a day in local time."""
     return datetime.combine(day, time(), ZoneInfo(zone))
 
 
 def _span(match: re.Match[str], today: date) -> Span | None:
     try:
-        return next(made(match, today) for name, made in _KINDS.items() if match[name] is not None)
+        return next(span(match, today) for name, span in _KINDS.items() if match[name] is not None)
     except (OverflowError, ValueError):
         return None
 
@@ -167,9 +167,12 @@ def _months(day: date, count: int) -> date:
 
 
 def _named_day(match: re.Match[str], today: date) -> Span:
-    said = match["day"].casefold()
-    ahead = -1 if said.startswith("yesterday") or said == "last night" else 0
-    return _one_day(today + timedelta(days=1 if said.startswith("tomorrow") else ahead))
+    words = match["day"].casefold()
+    if words.startswith("tomorrow"):
+        return _one_day(today + timedelta(days=1))
+    if words.startswith("yesterday") or words == "last night":
+        return _one_day(today - timedelta(days=1))
+    return _one_day(today)
 
 
 def _named_unit(match: re.Match[str], today: date) -> Span:
@@ -185,10 +188,10 @@ def _named_weekday(match: re.Match[str], today: date) -> Span:
 
 
 def _count(word: str) -> int:
-    said = word.casefold()
-    if said.startswith("a couple"):
+    number = word.casefold()
+    if number.startswith("a couple"):
         return 2
-    return int(said) if said.isdecimal() else _NUMBERS[said]
+    return int(number) if number.isdecimal() else _NUMBERS[number]
 
 
 def _ago(match: re.Match[str], today: date) -> Span:

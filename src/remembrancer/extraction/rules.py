@@ -1,4 +1,4 @@
-"""Which facts of a model's answer are kept, in whose memory, and as what. Pure."""
+"""From a model's answer to facts in people's memories. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,129 +10,127 @@ from pydantic import ValidationError
 
 from remembrancer.conversations.schemas import MessageRole
 from remembrancer.extraction import dates
-from remembrancer.extraction.prompts.extract import EVERYONE, FactFound, ShownLine
-from remembrancer.extraction.transcript import Line, Transcript, one_line
+from remembrancer.extraction.prompts.extract import EVERYONE, ModelFact, PromptLine
+from remembrancer.extraction.schemas import ExtractedFact
+from remembrancer.extraction.transcript import Line, Transcript
 from remembrancer.memories.schemas import Kind, MemoryCreate
+from remembrancer.sanitizer import visible_line
 
 _UTC: Final = "UTC"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A fact on its way into somebody's memory."""
-
-    owner_id: UUID
-    statement: MemoryCreate
-    updates: str | None = None
-    """The memory of theirs that it is a new version of."""
-    hearsay: bool = False
-    """Somebody else said it: it waits until its owner confirms it."""
-
-
-@dataclass(frozen=True, slots=True)
 class Background:
-    """What is known of a transcript besides its words."""
+    """Facts about a transcript that its lines do not hold."""
 
     zones: Mapping[UUID, str]
-    """The time zone of each person."""
-    known: Mapping[str, UUID]
-    """Whose each memory is that the model was shown, by id."""
+    """Time zones by user."""
+    owners: Mapping[str, UUID]
+    """Owners of the memories in the prompt, by memory id."""
     platform: str | None = None
 
 
-def shown(talk: Transcript, zones: Mapping[UUID, str]) -> list[ShownLine]:
-    """Return the lines of a transcript as a model sees them, each with its day."""
+def prompt_lines(transcript: Transcript, zones: Mapping[UUID, str]) -> list[PromptLine]:
+    """Return the lines of a transcript for the prompt, each with its sender's local day."""
     return [
-        ShownLine(
+        PromptLine(
             number,
             f"{dates.local(line.sent_at, zones.get(line.owner_id, _UTC)):%Y-%m-%d %a}",
             line.name,
             line.role is MessageRole.ASSISTANT,
             line.words,
         )
-        for number, line in enumerate(talk.lines, 1)
+        for number, line in enumerate(transcript.lines, 1)
     ]
 
 
-def kept(found: Sequence[FactFound], talk: Transcript, background: Background) -> list[Kept]:
-    """Return the facts that may be kept, each in the memory of whom it is about.
+def extracted_facts(
+    answer: Sequence[ModelFact], transcript: Transcript, background: Background
+) -> list[ExtractedFact]:
+    """Return the facts of an answer that may be stored, each for the person it is about.
 
-    A fact must rest on a line that a person said: what only an assistant said, or nobody, is
-    none. It goes into the memory of the person named, and nowhere if nobody in the transcript
-    has that name. One about everyone is kept for each person who spoke.
+    A fact must cite a user's line; an assistant's is not enough. A fact about everyone is stored
+    for each speaker, one about a name that is not in the transcript for nobody.
     """
     return [
-        made
-        for fact in found
-        if (source := _source(fact, talk))
-        for owner_id in _owners(fact, talk)
-        if (made := _made(fact, owner_id, source, talk, background))
+        extracted
+        for fact in answer
+        if (source := _source(fact, transcript))
+        for owner_id in _owners(fact, transcript)
+        if (extracted := _extracted(fact, owner_id, source, transcript, background))
     ]
 
 
-def _source(fact: FactFound, talk: Transcript) -> Line | None:
-    """Return the line that a fact rests on: a person's, theirs whom it is about if there is one."""
-    said = [line for line in _cited(fact, talk) if line.role is MessageRole.USER]
-    about = talk.people.get(one_line(fact.about))
-    return next((line for line in said if line.owner_id == about), said[0] if said else None)
+def _source(fact: ModelFact, transcript: Transcript) -> Line | None:
+    """Return the cited line of the person the fact is about, else of another user."""
+    lines = [line for line in _cited(fact, transcript) if line.role is MessageRole.USER]
+    about = transcript.people.get(visible_line(fact.about))
+    return next((line for line in lines if line.owner_id == about), lines[0] if lines else None)
 
 
-def _cited(fact: FactFound, talk: Transcript) -> list[Line]:
-    numbers = sorted(set(fact.lines))
-    return [talk.lines[n - 1] for n in numbers if 1 <= n <= len(talk.lines)]
+def _cited(fact: ModelFact, transcript: Transcript) -> list[Line]:
+    lines = transcript.lines
+    return [lines[number - 1] for number in sorted(set(fact.lines)) if 1 <= number <= len(lines)]
 
 
-def _owners(fact: FactFound, talk: Transcript) -> list[UUID]:
-    name = one_line(fact.about)
-    if name in talk.people:
-        return [talk.people[name]]
-    if name.casefold() == EVERYONE:
-        return sorted(set(talk.people.values()))
-    return []
+def _owners(fact: ModelFact, transcript: Transcript) -> list[UUID]:
+    name = visible_line(fact.about)
+    if name in transcript.people:
+        return [transcript.people[name]]
+    return sorted(set(transcript.people.values())) if _is_about_everyone(fact) else []
 
 
-def _made(
-    fact: FactFound, owner_id: UUID, source: Line, talk: Transcript, background: Background
-) -> Kept | None:
+def _is_about_everyone(fact: ModelFact) -> bool:
+    return visible_line(fact.about).casefold() == EVERYONE
+
+
+def _extracted(
+    fact: ModelFact, owner_id: UUID, source: Line, transcript: Transcript, background: Background
+) -> ExtractedFact | None:
     zone = background.zones.get(source.owner_id, _UTC)
-    resolved = dates.resolve(one_line(fact.content), source.sent_at, zone)
-    begins, ends = _interval(fact, resolved, zone)
+    dated = dates.resolve(visible_line(fact.content), source.sent_at, zone)
+    valid_from, valid_to = _interval(fact, dated, zone)
     try:
-        statement = MemoryCreate(
-            content=resolved.words,
+        memory = MemoryCreate(
+            content=dated.text,
             kind=fact.kind,
             category=fact.category,
-            subject=one_line(fact.subject or "") or None,
-            valid_from=begins,
-            valid_to=ends,
+            subject=visible_line(fact.subject or "") or None,
+            valid_from=valid_from,
+            valid_to=valid_to,
             platform=background.platform,
-            conversation_id=talk.conversation_id,
+            conversation_id=transcript.conversation_id,
             message_id=source.message_id,
-            # The model was shown what is near: what it does not call a change is none.
+            # The prompt has the nearest memories; the model names the one that it changes.
             allow_similar=True,
         )
     except ValidationError:
         return None
-    everyone = one_line(fact.about).casefold() == EVERYONE
-    mine = fact.updates if background.known.get(fact.updates or "") == owner_id else None
-    theirs = any(
-        line.owner_id == owner_id and line.role is MessageRole.USER for line in _cited(fact, talk)
+    owned = fact.updates is not None and background.owners.get(fact.updates) == owner_id
+    own_words = any(
+        line.owner_id == owner_id and line.role is MessageRole.USER
+        for line in _cited(fact, transcript)
     )
-    return Kept(owner_id, statement, mine, hearsay=not theirs and not everyone)
+    return ExtractedFact(
+        owner_id,
+        memory,
+        fact.updates if owned else None,
+        hearsay=not own_words and not _is_about_everyone(fact),
+    )
 
 
 def _interval(
-    fact: FactFound, resolved: dates.Resolved, zone: str
+    fact: ModelFact, dated: dates.DatedText, zone: str
 ) -> tuple[datetime | None, datetime | None]:
-    """Return since and until when a fact holds: as the model says, else as its words do."""
-    first, last = (dates.interval(one, zone) for one in (fact.valid_from, fact.valid_to))
+    """Return the interval in the model's answer, else that of the fact's words."""
+    first, last = (dates.interval(day, zone) for day in (fact.valid_from, fact.valid_to))
     if first or last:
-        begins, ends = first[0] if first else None, last[1] if last else None
+        begin, end = first[0] if first else None, last[1] if last else None
     else:
-        begins, ends = resolved.valid_from, resolved.valid_to
-        # What happened is over with its day; what was so on a day may still be.
-        if fact.kind is not Kind.EVENT and begins is not None:
-            ends = None
-    if begins is not None and ends is not None and begins >= ends:
+        begin, end = dated.valid_from, dated.valid_to
+        # An event ends with its day; another fact of that day may still hold.
+        if fact.kind is not Kind.EVENT and begin is not None:
+            end = None
+    if begin is not None and end is not None and begin >= end:
         return None, None
-    return begins, ends
+    return begin, end

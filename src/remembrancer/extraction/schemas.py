@@ -1,5 +1,6 @@
-"""Summaries, as a client gets them."""
+"""Summaries as a client gets them, and extracted facts."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -7,16 +8,17 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from remembrancer.access import Visibility
 from remembrancer.guard.schemas import GuardFinding
+from remembrancer.memories.schemas import MemoryCreate
 
 
 class Chunk(BaseModel):
-    """The summary of some messages in a row."""
+    """The summary of consecutive messages."""
 
     model_config = ConfigDict(from_attributes=True)
 
     id: UUID
     conversation_id: UUID
-    range_start: int = Field(description="Position of the first message it is about.")
+    range_start: int = Field(description="Position of the first summarised message.")
     range_end: int = Field(description="Position of the last.")
     content: str
     visibility: Visibility
@@ -24,29 +26,43 @@ class Chunk(BaseModel):
 
 
 class GuardedFact(BaseModel):
-    """A fact of a model's in which the guard found something; never its words."""
+    """An extracted fact in which the guard found something; never its words."""
 
-    message_id: UUID = Field(description="The message that it rests on.")
-    refused: bool = Field(description="Whether it was not kept at all.")
+    message_id: UUID = Field(description="The message it was extracted from.")
+    refused: bool = Field(description="Whether it was refused, not only redacted.")
     guard: list[GuardFinding]
 
 
 class SummaryResult(BaseModel):
-    """What was done, and how far a conversation is summarised now."""
+    """The result of summarising a conversation."""
 
     conversation_id: UUID
-    messages: int = Field(description="Messages that were dealt with.")
-    chunks: int = Field(description="Ranges of them that had something to keep.")
-    facts: int = Field(description="Facts found in them.")
-    summarised_to: int = Field(description="Position of the last message that is dealt with.")
+    messages: int = Field(description="Messages summarised, or passed over as unreadable.")
+    chunks: int = Field(description="New summaries.")
+    facts: int = Field(description="New and changed memories.")
+    summarised_to: int = Field(description="Position up to which all messages are summarised.")
     message_count: int
     guarded: list[GuardedFact] = Field(
-        description="Facts that the guard refused or changed, in the order they were found."
+        description="Facts that the guard refused or changed, in the order of extraction."
     )
 
 
-class Pending(BaseModel):
-    """A conversation with messages that have left the window and have no summary."""
+class UnsummarisedConversation(BaseModel):
+    """A conversation with unsummarised messages outside of the window."""
+
+    model_config = ConfigDict(from_attributes=True)
 
     conversation_id: UUID
-    messages: int
+    messages: int = Field(description="Number of those messages.")
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedFact:
+    """A fact from a conversation, as a memory of one owner."""
+
+    owner_id: UUID
+    memory: MemoryCreate
+    updates: str | None = None
+    """Id of the owner's memory that it changes."""
+    hearsay: bool = False
+    """Only somebody else said it, so it stays pending until its owner confirms it."""

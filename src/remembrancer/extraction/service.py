@@ -1,41 +1,45 @@
-"""Summarise what has left the window, range after range, each once."""
+"""Summarise the messages outside of a conversation's window, range by range, each once."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
 from remembrancer.access import Actor, Role
-from remembrancer.audit.reads import Reads
+from remembrancer.backend import Backend
 from remembrancer.conversations import repository as conversations
-from remembrancer.conversations.access import entered
-from remembrancer.db.engine import Database
-from remembrancer.errors import AnswerCutShort, InvalidInput
+from remembrancer.conversations.access import reading
+from remembrancer.conversations.rows import ConversationRow
+from remembrancer.errors import AnswerCutShort
 from remembrancer.extraction import repository, triggers
-from remembrancer.extraction.schemas import Chunk, GuardedFact, Pending, SummaryResult
-from remembrancer.extraction.store_chunks import Made, store
+from remembrancer.extraction.schemas import (
+    Chunk,
+    GuardedFact,
+    SummaryResult,
+    UnsummarisedConversation,
+)
+from remembrancer.extraction.store_chunks import store_chunks
+from remembrancer.extraction.store_facts import ExtractedFactWriter
 from remembrancer.extraction.summariser import Summariser, Summary, Verbatim
-from remembrancer.extraction.transcript import Transcript, transcript
+from remembrancer.extraction.transcript import Transcript, transcript_of
 from remembrancer.jobs.failures import JobFailed, reason_of
 from remembrancer.paging import LARGEST_PAGE, Page
-from remembrancer.search.index import SearchDocument, SearchIndex
+from remembrancer.search.index import SearchDocument
 from remembrancer.settings import SummarySettings
 from remembrancer.spaces import repository as spaces
-from remembrancer.text import check_range, from_cursor, to_cursor
+from remembrancer.text import check_range
 from remembrancer.users import repository as users
 
-KeepFacts = Callable[[AsyncConnection, Transcript, Sequence[Any]], Awaitable[int]]
-"""Stores what a model found out, in the transaction of the chunk; returns how many facts."""
-Progress = Callable[[int], None]
+ACTION = "conversations.summarise"
+OnProgress = Callable[[int], None]
+"""Called after each range with the number of its messages."""
 
 
 @dataclass(slots=True)
-class Done:
-    """What was done so far."""
+class SummaryCounts:
+    """Results of the ranges so far."""
 
     messages: int = 0
     chunks: int = 0
@@ -43,223 +47,245 @@ class Done:
     guarded: list[GuardedFact] = field(default_factory=list)
 
     def as_counts(self) -> dict[str, int]:
-        """Return it as a job tells it."""
+        """Return the counts of a job."""
+        refused = sum(fact.refused for fact in self.guarded)
         return {
             "messages": self.messages,
             "chunks": self.chunks,
             "facts": self.facts,
-            "refused": sum(one.refused for one in self.guarded),
+            "refused": refused,
         }
 
 
-class Summaries:
-    """Chunks: summaries of ranges of conversations.
+@dataclass(frozen=True, slots=True)
+class MessageRange:
+    """The messages of the next summary, as a transcript and by id."""
 
-    A pass takes the oldest messages that have left the window, summarises them outside of any
-    transaction, and stores the chunk and how far it reaches in one. Two passes over the same
-    range are one: the second finds the range done.
+    transcript: Transcript
+    message_ids: Sequence[UUID]
+
+
+class Summaries:
+    """Summaries of conversations: a chunk for each range of messages.
+
+    A pass takes the oldest messages outside of the window, summarises them outside of any
+    transaction, and stores the chunk with its end in one. Of two passes over the same range, the
+    second stores nothing.
     """
 
     def __init__(
         self,
-        database: Database,
-        indexer: SearchIndex,
+        backend: Backend,
         summariser: Summariser,
         settings: SummarySettings,
-        reads: Reads,
-        keep_facts: KeepFacts | None = None,
+        fact_writer: ExtractedFactWriter | None = None,
     ) -> None:
-        self._database = database
-        self._indexer = indexer
+        self._backend = backend
         self._summariser = summariser
         self._settings = settings
-        self._reads = reads
-        self._keep_facts = keep_facts
+        self._fact_writer = fact_writer
 
     async def summarize(
-        self, actor: Actor, conversation_id: UUID, *, progress: Progress | None = None
+        self, actor: Actor, conversation_id: UUID, *, progress: OnProgress | None = None
     ) -> SummaryResult:
-        """Summarise all that has left the window of a conversation, however little it is.
+        """Summarise all messages outside of a conversation's window, however few.
 
-        ``progress`` is told how many messages each range had. Stopped anywhere, it goes on
-        from there the next time. Raises ``NotFound`` unless the actor takes part.
+        ``progress`` gets the number of messages of each range. An interrupted call continues
+        where it stopped. Raises ``NotFound`` unless the actor takes part.
         """
-        async with entered(self._database, actor, conversation_id, "conversations.summarise"):
+        async with reading(self._backend, actor, conversation_id, ACTION):
             pass
-        done = Done()
-        while await self._pass(conversation_id, done, progress):
+        counts = SummaryCounts()
+        while await self._pass(conversation_id, counts, progress):
             pass
-        async with self._database.system_for(actor) as (connection, actor):
-            if done.messages:
-                await audit.note(
-                    connection, actor, "conversations.summarise", [str(conversation_id)]
-                )
-            row = await conversations.find(connection, conversation_id)
-            assert row is not None
+        async with self._backend.database.system_for(actor) as (connection, actor):
+            if counts.messages:
+                await audit.note(connection, actor, ACTION, [str(conversation_id)])
+            conversation = await conversations.find(connection, conversation_id)
+            assert conversation is not None
             return SummaryResult(
                 conversation_id=conversation_id,
-                summarised_to=row.summarised_to,
-                message_count=row.message_count,
-                messages=done.messages,
-                chunks=done.chunks,
-                facts=done.facts,
-                guarded=done.guarded,
+                summarised_to=conversation.summarised_to,
+                message_count=conversation.message_count,
+                messages=counts.messages,
+                chunks=counts.chunks,
+                facts=counts.facts,
+                guarded=counts.guarded,
             )
 
-    async def pending(self, actor: Actor) -> Sequence[Pending]:
-        """Return all conversations of which something can be summarised. For admins."""
+    async def unsummarised(self, actor: Actor) -> Sequence[UnsummarisedConversation]:
+        """Return all conversations with something to summarise. For admins."""
         actor.require(Role.ADMIN)
-        async with self._database.system() as connection:
-            rows = await repository.pending(connection)
-        return [Pending(**row._mapping) for row in rows]
+        async with self._backend.database.system() as connection:
+            return await repository.unsummarised(connection)
 
     async def chunks(
         self, actor: Actor, conversation_id: UUID, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Chunk]:
-        """Return the summaries of a conversation the actor takes part in, in order."""
+        """Return a page of a conversation's summaries, in order; ``limit`` is 1 to 200.
+
+        Raises ``NotFound`` unless the actor takes part.
+        """
         check_range(limit, 1, LARGEST_PAGE, field="limit")
-        after = _position(cursor)
-        async with entered(self._database, actor, conversation_id, "chunk.read") as inside:
-            connection, actor = inside
-            rows = await repository.page(connection, conversation_id, actor.user_id, limit, after)
-        shown = ((row.owner_id, row.id) for row in rows[:limit])
-        await self._reads.note(actor, "chunk.read", shown)
-        items = [Chunk.model_validate(row) for row in rows[:limit]]
-        more = len(rows) > limit
-        return Page(
-            items=items, next_cursor=to_cursor(str(items[-1].range_start)) if more else None
+        action = "chunk.read"
+        async with reading(self._backend, actor, conversation_id, action) as (connection, actor):
+            page = await repository.page(connection, conversation_id, actor.user_id, limit, cursor)
+        await self._backend.reads.note(
+            actor, action, ((row.owner_id, row.id) for row in page.items)
         )
+        return page.map(Chunk.model_validate)
 
     async def after_append(self, connection: AsyncConnection, conversation_id: UUID) -> None:
-        """Queue the summarising of a conversation if it is due, with what made it so."""
+        """Queue the summary of a conversation if it is due, in the append's transaction."""
         if self._settings.automatic:
             await repository.enqueue_if_due(connection, conversation_id, **self._limits)
 
     async def sweep(self) -> int:
-        """Queue every conversation that is due and is not queued; return how many."""
+        """Queue every conversation that is due and not queued; return how many."""
         if not self._settings.automatic:
             return 0
-        async with self._database.system() as connection:
+        async with self._backend.database.system() as connection:
             return await repository.sweep(connection, **self._limits)
 
     async def job(self, conversation_id: str) -> Mapping[str, int]:
         """Summarise a conversation until it is no longer due; return counts."""
-        done, subject = Done(), UUID(conversation_id)
+        counts, subject = SummaryCounts(), UUID(conversation_id)
         try:
-            while await self._is_due(subject) and await self._pass(subject, done, None):
+            while await self._is_due(subject) and await self._pass(subject, counts, None):
                 pass
         except Exception as error:
-            raise JobFailed(reason_of(error), done.as_counts()) from error
-        return done.as_counts()
+            raise JobFailed(reason_of(error), counts.as_counts()) from error
+        return counts.as_counts()
 
     @property
     def _limits(self) -> dict[str, int]:
         return {"messages": self._settings.messages, "tokens": self._settings.tokens}
 
     async def _is_due(self, conversation_id: UUID) -> bool:
-        async with self._database.system() as connection:
+        async with self._backend.database.system() as connection:
             return await repository.is_due(connection, conversation_id, **self._limits)
 
-    async def _pass(self, conversation_id: UUID, done: Done, progress: Progress | None) -> bool:
-        """Deal with the next range; return whether there was one."""
-        made = await self._make(conversation_id)
-        if made is None:
+    async def _pass(
+        self, conversation_id: UUID, counts: SummaryCounts, progress: OnProgress | None
+    ) -> bool:
+        """Summarise the next range; say whether there was one."""
+        summarised = await self._summarise_next(conversation_id)
+        if summarised is None:
             return False
-        talk, messages, summary = made
-        searchable = None
-        if summary.words.strip():
-            [searchable] = await self._indexer.prepare([summary.words])
-        if await self._store(talk, messages, summary, searchable, done) and progress:
-            progress(len(messages))
+        messages, summary = summarised
+        document = None
+        if summary.text.strip():
+            [document] = await self._backend.search.prepare([summary.text])
+        if await self._store(messages, summary, document, counts) and progress:
+            progress(len(messages.message_ids))
         return True
 
-    async def _make(
-        self, conversation_id: UUID
-    ) -> tuple[Transcript, Sequence[Row[Any]], Summary] | None:
-        """Summarise the next range: fewer messages each time that they are too much at once."""
+    async def _summarise_next(self, conversation_id: UUID) -> tuple[MessageRange, Summary] | None:
+        """Summarise the next range: half as many messages each time they are too much at once."""
         most = self._settings.batch
-        while range_ := await self._next(conversation_id, most):
-            talk, messages = range_
-            if not talk.says_something:
-                return talk, messages, Summary("")
+        while messages := await self._next(conversation_id, most):
+            if not messages.transcript.is_readable:
+                return messages, Summary("")
             try:
-                return talk, messages, await self._summariser.summarise(talk)
+                return messages, await self._summariser.summarise(messages.transcript)
             except AnswerCutShort:
-                if len(messages) == 1:
-                    # Kept as it was said, so that it does not hold up all that comes after it.
-                    return talk, messages, await Verbatim().summarise(talk)
-                most = len(messages) // 2
+                if len(messages.message_ids) == 1:
+                    # Stored word for word, so that it does not hold up all messages after it.
+                    return messages, await Verbatim().summarise(messages.transcript)
+                most = len(messages.message_ids) // 2
         return None
 
-    async def _next(
-        self, conversation_id: UUID, most: int
-    ) -> tuple[Transcript, Sequence[Row[Any]]] | None:
-        settings = self._settings
-        async with self._database.system() as connection:
+    async def _next(self, conversation_id: UUID, most: int) -> MessageRange | None:
+        async with self._backend.database.system() as connection:
             row = await conversations.find(connection, conversation_id)
             if row is None:
                 return None
-            waiting = triggers.beyond_window(row.message_count, row.summarised_to)
-            if not waiting:
+            count = min(triggers.unsummarised(row.message_count, row.summarised_to), most)
+            if not count:
                 return None
-            count = min(waiting, most)
-            messages = await repository.said(connection, conversation_id, row.summarised_to, count)
-        taken = messages[
-            : triggers.batch_size(
-                [triggers.tokens_in(message.content) for message in messages],
-                messages=most,
-                tokens=settings.tokens,
+            messages = await conversations.messages_after(
+                connection, conversation_id, row.summarised_to, count
             )
-        ]
-        # Positions of erased messages are gaps, which are dealt with by being passed over.
-        whole = len(taken) == len(messages)
-        end = row.summarised_to + count if whole else taken[-1].position
-        return transcript(conversation_id, row.summarised_to + 1, end, taken), taken
+        size = triggers.batch_size(
+            [triggers.estimated_tokens(message.content) for message in messages],
+            messages=most,
+            tokens=self._settings.tokens,
+        )
+        batch = messages[:size]
+        # Erased messages leave gaps in the positions; a range that ends in one includes it.
+        end = row.summarised_to + count if size == len(messages) else batch[-1].position
+        return MessageRange(
+            transcript_of(conversation_id, row.summarised_to + 1, end, batch),
+            [message.id for message in batch],
+        )
 
     async def _store(
         self,
-        talk: Transcript,
-        messages: Sequence[Row[Any]],
+        messages: MessageRange,
         summary: Summary,
-        searchable: SearchDocument | None,
-        done: Done,
+        document: SearchDocument | None,
+        counts: SummaryCounts,
     ) -> bool:
-        """Store what was made of a range, unless it is done already or has changed meanwhile."""
-        count = talk.end - talk.start + 1
-        async with self._database.system() as connection:
-            held = await conversations.participants_of(connection, talk.conversation_id)
-            held |= set((await users.hold(connection, held)).values())
-            # The space before the conversation, as all who lock both have it: decision 10.
-            space_id = await repository.space_of(connection, talk.conversation_id)
-            if space_id is not None:
-                await spaces.members_among(connection, space_id, held)
-            row = await repository.lock(connection, talk.conversation_id)
-            if row is None or row.summarised_to != talk.start - 1:
+        """Store a summary and its facts; say whether the range was still to be summarised."""
+        transcript, facts = messages.transcript, 0
+        async with self._backend.database.system() as connection:
+            locked = await _lock(connection, transcript.conversation_id)
+            if locked is None:
                 return False
-            now = await repository.said(connection, row.id, talk.start - 1, count)
-            taking_part = await conversations.participants_of(connection, row.id)
-            if [one.id for one in now] != [one.id for one in messages] or not taking_part <= held:
+            conversation, participants = locked
+            if not await _is_current(connection, conversation, messages):
                 return False
-            if summary.made_for not in {None, frozenset(taking_part)}:
+            if summary.readers not in {None, participants}:
                 return False
-            facts = 0
-            if searchable is not None:
-                made = Made(talk, summary.words, searchable)
-                await store(connection, self._indexer, row, made, taking_part)
-            if summary.facts and self._keep_facts is not None:
-                facts = await self._keep_facts(connection, talk, summary.facts)
-            await repository.summarised(connection, row.id, talk.end)
-        done.messages += len(messages)
-        done.chunks += searchable is not None
-        done.facts += facts
-        done.guarded += summary.guarded
+            if document is not None:
+                await store_chunks(
+                    connection,
+                    self._backend.search,
+                    conversation,
+                    transcript,
+                    summary.text,
+                    document,
+                    participants,
+                )
+            if summary.facts and self._fact_writer is not None:
+                facts = await self._fact_writer.store(
+                    connection, conversation, transcript, summary.facts
+                )
+            await conversations.set_summarised(connection, conversation.id, transcript.end)
+        counts.messages += len(messages.message_ids)
+        counts.chunks += document is not None
+        counts.facts += facts
+        counts.guarded += summary.guarded
         return True
 
 
-def _position(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    [position] = from_cursor(cursor, 1)
-    if not (position.isascii() and position.isdigit() and len(position) < 10):
-        raise InvalidInput("is not a cursor from an earlier answer", field="cursor")
-    return int(position)
+async def _lock(
+    connection: AsyncConnection, conversation_id: UUID
+) -> tuple[ConversationRow, frozenset[UUID]] | None:
+    """Lock a conversation and its participants, in the order of every writer: decision 10.
+
+    Returns None if it is gone, or somebody joined meanwhile.
+    """
+    held = await conversations.participants_of(connection, conversation_id)
+    held |= set((await users.hold(connection, held)).values())
+    conversation = await conversations.find(connection, conversation_id)
+    if conversation is not None and conversation.space_id is not None:
+        await spaces.members_among(connection, conversation.space_id, held)
+    conversation = await conversations.find(connection, conversation_id, lock=True)
+    if conversation is None:
+        return None
+    participants = await conversations.participants_of(connection, conversation_id)
+    return (conversation, participants) if participants <= held else None
+
+
+async def _is_current(
+    connection: AsyncConnection, conversation: ConversationRow, messages: MessageRange
+) -> bool:
+    """Say whether a range is still unsummarised and has the same messages."""
+    start, end = messages.transcript.start, messages.transcript.end
+    if conversation.summarised_to != start - 1:
+        return False
+    rows = await conversations.messages_after(
+        connection, conversation.id, start - 1, end - start + 1
+    )
+    return [row.id for row in rows] == list(messages.message_ids)

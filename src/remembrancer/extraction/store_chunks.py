@@ -1,70 +1,62 @@
-"""Store what was made of a range: a copy for each of its readers, found by recall."""
+"""Store the summary of a range: one searchable copy for each reader."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.access import Placement, Visibility
-from remembrancer.conversations.append import places_of
+from remembrancer.access import Visibility
+from remembrancer.conversations.placements import placements
+from remembrancer.conversations.rows import ConversationRow
 from remembrancer.extraction import repository, triggers
 from remembrancer.extraction.transcript import Transcript
 from remembrancer.ids import new_uuid
 from remembrancer.search.index import SearchDocument, SearchIndex, Source
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A summary, made ready for search, and the range it is of."""
-
-    talk: Transcript
-    words: str
-    searchable: SearchDocument
-
-
-async def store(
+async def store_chunks(
     connection: AsyncConnection,
-    indexer: SearchIndex,
-    conversation: Row[Any],
-    made: Made,
-    taking_part: Collection[UUID],
+    search: SearchIndex,
+    conversation: ConversationRow,
+    transcript: Transcript,
+    text: str,
+    document: SearchDocument,
+    participants: Collection[UUID],
 ) -> None:
-    """Store a chunk for each reader, placed as their messages of the conversation are."""
-    talk = made.talk
+    """Store a chunk for each reader, placed as the reader's messages are."""
     shared = conversation.space_id is not None and conversation.visibility == Visibility.SHARED
-    speakers = [line.owner_id for line in talk.lines]
-    readers = triggers.readers(taking_part, speakers, shared=shared)
-    places = await places_of(connection, conversation, readers)
-    copies = [(new_uuid(), place) for place in places.values()]
+    speakers = [line.owner_id for line in transcript.lines]
+    readers = triggers.readers(participants, speakers, shared=shared)
+    copies = [
+        (new_uuid(), placement)
+        for placement in (await placements(connection, conversation, readers)).values()
+    ]
     await repository.add_chunks(
-        connection, [_row(chunk_id, place, conversation.id, made) for chunk_id, place in copies]
+        connection,
+        [
+            {
+                "owner_id": placement.owner_id,
+                "agent_id": placement.agent_id,
+                "space_id": placement.space_id,
+                "visibility": placement.visibility,
+                "id": chunk_id,
+                "conversation_id": conversation.id,
+                "range_start": transcript.start,
+                "range_end": transcript.end,
+                "content": text,
+            }
+            for chunk_id, placement in copies
+        ],
     )
-    last = max(line.sent_at for line in talk.lines)
-    await indexer.store(
+    at = max(line.sent_at for line in transcript.lines)
+    await search.store(
         connection,
         [
             (
-                place,
-                Source("chunk", at=last, source_id=chunk_id, conversation_id=conversation.id),
-                made.searchable,
+                placement,
+                Source("chunk", at=at, source_id=chunk_id, conversation_id=conversation.id),
+                document,
             )
-            for chunk_id, place in copies
+            for chunk_id, placement in copies
         ],
     )
-
-
-def _row(chunk_id: UUID, place: Placement, conversation_id: UUID, made: Made) -> dict[str, Any]:
-    return {
-        "owner_id": place.owner_id,
-        "agent_id": place.agent_id,
-        "space_id": place.space_id,
-        "visibility": place.visibility,
-        "id": chunk_id,
-        "conversation_id": conversation_id,
-        "range_start": made.talk.start,
-        "range_end": made.talk.end,
-        "content": made.words,
-    }

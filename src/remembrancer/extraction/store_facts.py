@@ -1,19 +1,17 @@
-"""Store what a model found out, in the transaction of the summary: by the one way in."""
+"""Store extracted facts through the write pipeline, in the summary's transaction."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from sqlalchemy import Row
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
 from remembrancer.access import Actor, Role, Visibility
 from remembrancer.agents import repository as agents
-from remembrancer.conversations import repository as conversations
+from remembrancer.conversations.rows import ConversationRow
 from remembrancer.extraction import repository
-from remembrancer.extraction.llm_summariser import Found
-from remembrancer.extraction.rules import Kept
+from remembrancer.extraction.schemas import ExtractedFact
+from remembrancer.extraction.summariser import IndexedFact
 from remembrancer.extraction.transcript import Transcript
 from remembrancer.memories import repository as memories
 from remembrancer.memories import screening
@@ -25,118 +23,120 @@ from remembrancer.search.index import SearchIndex
 from remembrancer.spaces import repository as spaces
 
 SOURCE = "extraction"
-"""What a memory says of how it came in."""
+"""The source of extracted memories."""
 
 
 class ExtractedFactWriter:
-    """Puts facts into people's memories.
+    """Stores facts as memories of the people they are about.
 
-    With ``confirm``, and whenever somebody else said it, a fact waits until its owner confirms
-    it. What its owner has forgotten or rejected does not come back from the same messages.
+    With ``confirm``, and for hearsay, the memory is pending until its owner confirms it. A fact
+    that its owner has forgotten or rejected is not extracted again from the same messages.
     """
 
     def __init__(
-        self, indexer: SearchIndex, writing: WritePipeline, budget: Budget, *, confirm: bool
+        self, search: SearchIndex, pipeline: WritePipeline, budget: Budget, *, confirm: bool
     ) -> None:
-        self._indexer = indexer
-        self._writing = writing
+        self._search = search
+        self._pipeline = pipeline
         self._budget = budget
         self._confirm = confirm
 
-    async def keep(
-        self, connection: AsyncConnection, talk: Transcript, found: Sequence[Found]
+    async def store(
+        self,
+        connection: AsyncConnection,
+        conversation: ConversationRow,
+        transcript: Transcript,
+        facts: Sequence[IndexedFact],
     ) -> int:
-        """Store facts; return how many were new or changed one."""
-        conversation = await conversations.find(connection, talk.conversation_id)
-        assert conversation is not None
+        """Store facts; return how many memories are new or changed."""
         agent_id = conversation.agent_id
         if agent_id is not None and await agents.find(connection, agent_id) is None:
             return 0
-        owners = sorted({one.fact.owner_id for one in found})
+        owners = sorted({indexed.fact.owner_id for indexed in facts})
         if (space_id := conversation.space_id) is not None:
             owners = sorted(await spaces.members_among(connection, space_id, owners))
-        # Every right to say what is new before any memory, as all who write have it.
+        # All owners before any memory, in the order of every writer.
         for owner_id in owners:
             await memories.lock_owner(connection, owner_id)
-        found = await self._unsettled(connection, talk, found)
-        kept = 0
-        for owner_id in owners:
-            actor = Actor(Role.SERVICE, owner_id, agent_id, entry_point=SOURCE)
-            theirs = [one for one in found if one.fact.owner_id == owner_id]
-            kept += await self._keep_for(connection, actor, conversation, theirs)
-        return kept
-
-    async def _unsettled(
-        self, connection: AsyncConnection, talk: Transcript, found: Sequence[Found]
-    ) -> Sequence[Found]:
         settled = await repository.settled(
             connection,
-            [line.message_id for line in talk.lines],
-            owners=[one.fact.owner_id for one in found],
-            hashes=[one.searchable.content_hash for one in found],
-            vectors=[str(one.searchable.vector.tolist()) for one in found],
+            [line.message_id for line in transcript.lines],
+            owners=[indexed.fact.owner_id for indexed in facts],
+            hashes=[indexed.document.content_hash for indexed in facts],
+            vectors=[str(indexed.document.vector.tolist()) for indexed in facts],
         )
-        return [one for n, one in enumerate(found) if n not in settled]
+        facts = [indexed for number, indexed in enumerate(facts) if number not in settled]
+        count = 0
+        for owner_id in owners:
+            actor = Actor(Role.SERVICE, owner_id, agent_id, entry_point=SOURCE)
+            own = [indexed for indexed in facts if indexed.fact.owner_id == owner_id]
+            count += await self._store_for(connection, actor, conversation, own)
+        return count
 
-    async def _keep_for(
+    async def _store_for(
         self,
         connection: AsyncConnection,
         actor: Actor,
-        conversation: Row[Any],
-        found: Sequence[Found],
+        conversation: ConversationRow,
+        facts: Sequence[IndexedFact],
     ) -> int:
-        kept, new = 0, []
-        for one in found:
-            waits = self._waits(one)
-            if one.fact.updates and not waits and await self._update(connection, actor, one):
-                kept += 1
+        count, new = 0, []
+        for indexed in facts:
+            pending = self._confirm or indexed.fact.hearsay
+            if not pending and await self._update(connection, actor, indexed):
+                count += 1
             else:
-                new.append((_placed(one.fact, conversation, waits=waits), one))
+                new.append((_placed(indexed.fact, conversation, pending=pending), indexed))
         if new:
-            written = await self._writing.write(
+            results = await self._pipeline.write(
                 connection,
                 actor,
-                [statement for statement, _ in new],
-                [one.searchable for _, one in new],
+                [memory for memory, _ in new],
+                [indexed.document for _, indexed in new],
                 SOURCE,
             )
-            kept += sum(result.outcome is Outcome.CREATED for result in written)
-        return kept
+            count += sum(result.outcome is Outcome.CREATED for result in results)
+        return count
 
-    def _waits(self, one: Found) -> bool:
-        return self._confirm or one.fact.hearsay
-
-    async def _update(self, connection: AsyncConnection, actor: Actor, one: Found) -> bool:
-        """Make a fact the new version of the memory it changes; say whether it could be."""
-        assert one.fact.updates is not None
-        row = await memories.find(connection, actor, one.fact.updates, lock=True)
-        if row is None or row.owner_id != one.fact.owner_id or row.status != Status.ACTIVE:
+    async def _update(
+        self, connection: AsyncConnection, actor: Actor, indexed: IndexedFact
+    ) -> bool:
+        """Store a fact as a new version of the memory it changes; say whether there is one."""
+        fact = indexed.fact
+        if fact.updates is None:
             return False
-        if row.address is not None:
-            # What a program keeps is the program's to change.
+        memory = await memories.find(connection, actor, fact.updates, lock=True)
+        if memory is None or memory.owner_id != fact.owner_id or memory.status != Status.ACTIVE:
             return False
-        changes = as_changes(one.fact.statement)
-        if row.visibility == Visibility.SHARED and screening.is_quoted(changes):
+        if memory.address is not None:
+            # A record changes only through the program that wrote it.
+            return False
+        changes = as_changes(fact.memory)
+        if memory.visibility == Visibility.SHARED and screening.is_quoted(changes):
             return False
         try:
             async with connection.begin_nested():
                 await new_version(
-                    connection, self._indexer, row, changes, text=one.searchable, source=SOURCE
+                    connection, self._search, memory, changes, text=indexed.document, source=SOURCE
                 )
         except IntegrityError:
-            # Another memory says exactly this: a mention of that one is all there is to store.
+            # Another memory has these words: the pipeline adds a mention of it.
             return False
-        await audit.note(connection, actor, "memory.update", [row.id], owner_id=row.owner_id)
-        await self._budget.enforce(connection, actor, row.owner_id, [row.id])
+        await audit.note(connection, actor, "memory.update", [memory.id], owner_id=memory.owner_id)
+        await self._budget.enforce(connection, actor, memory.owner_id, [memory.id])
         return True
 
 
-def _placed(fact: Kept, conversation: Row[Any], *, waits: bool) -> MemoryCreate:
-    """Return a fact as it lies: in the space of its conversation, an instruction never shared."""
-    statement = fact.statement
+def _placed(fact: ExtractedFact, conversation: ConversationRow, *, pending: bool) -> MemoryCreate:
+    """Return the memory in its conversation's space; an instruction stays private."""
     visibility = Visibility(conversation.visibility)
-    if conversation.space_id is None or screening.is_quoted(statement):
+    if conversation.space_id is None or screening.is_quoted(fact.memory):
         visibility = Visibility.PRIVATE
-    where = {"space_id": conversation.space_id, "visibility": visibility, "pending": waits}
-    revises = {"revises": fact.updates if waits else None}
-    return statement.model_copy(update=where | revises)
+    return fact.memory.model_copy(
+        update={
+            "space_id": conversation.space_id,
+            "visibility": visibility,
+            "pending": pending,
+            "revises": fact.updates if pending else None,
+        }
+    )

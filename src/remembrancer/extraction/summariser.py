@@ -1,41 +1,49 @@
-"""What makes a summary of a transcript, and the one that needs no model."""
+"""Summaries of transcripts; the simplest summariser needs no language model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import UUID
 
-from remembrancer.extraction.schemas import GuardedFact
+from remembrancer.extraction.schemas import ExtractedFact, GuardedFact
 from remembrancer.extraction.transcript import Transcript
+from remembrancer.search.index import SearchDocument
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedFact:
+    """An extracted fact that passed the guard, with its search document."""
+
+    fact: ExtractedFact
+    document: SearchDocument
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What is kept of a transcript. Without words there is nothing to keep, which is fine."""
+    """The result for one transcript. An empty ``text`` stores no chunk."""
 
-    words: str
-    facts: Sequence[Any] = field(default=())
-    """What a model found out besides; kept by whoever is given to ``Summaries`` for that."""
+    text: str
+    facts: Sequence[IndexedFact] = field(default=())
     guarded: Sequence[GuardedFact] = field(default=())
-    """What the guard did to facts."""
-    made_for: frozenset[UUID] | None = None
-    """Who took part when it was made, if it may be told to nobody else."""
+    """Facts that the guard refused or changed."""
+    readers: frozenset[UUID] | None = None
+    """The only participants it may be stored for; None for any."""
 
 
 class Summariser(Protocol):
-    """Summarises a transcript that says something.
+    """Summarises a transcript with readable lines.
 
-    ``AnswerCutShort`` asks for fewer messages. Whatever else it raises leaves the range
-    unsummarised, to be tried again; the error's text goes nowhere.
+    ``AnswerCutShort`` asks for fewer messages. Any other error leaves the range unsummarised for
+    a later try; the error's text is not shown.
     """
 
     async def summarise(self, transcript: Transcript) -> Summary:
-        """Return a summary; an empty one if nothing is worth keeping."""
+        """Return a summary; an empty one if nothing is worth remembering."""
 
 
 class Verbatim:
-    """Keeps the transcript itself: nothing is lost, nothing is made up, no model is needed."""
+    """Stores the transcript itself as its summary."""
 
     async def summarise(self, transcript: Transcript) -> Summary:
-        """Return the transcript, line by line as it was said."""
+        """Return the transcript, line by line."""
         return Summary(transcript.text)

@@ -1,63 +1,36 @@
-"""What was said, as lines that keep who said it. Pure."""
+"""Transcripts: messages as one line each, with the sender's name. Pure."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
 from uuid import UUID
 
+from remembrancer.conversations.rows import MessageRow
 from remembrancer.conversations.rules import RECALLED
 from remembrancer.conversations.schemas import MessageRole
+from remembrancer.sanitizer import visible_line
 
-_BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\s]+")
 _KEYCAP = re.compile(r"[0-9#*]\ufe0f?\u20e3")
-
-
-class Said(Protocol):
-    """A message as stored."""
-
-    @property
-    def id(self) -> UUID:
-        """Which message it is."""
-
-    @property
-    def owner_id(self) -> UUID:
-        """Who said it, or whom it answers."""
-
-    @property
-    def role(self) -> str:
-        """As which role it was said."""
-
-    @property
-    def sender_name(self) -> str:
-        """Who is said to have said it."""
-
-    @property
-    def content(self) -> str:
-        """What was said."""
-
-    @property
-    def sent_at(self) -> datetime:
-        """When."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message: who said it, to whom it belongs, and its words on one line."""
+    """One message."""
 
     message_id: UUID
     owner_id: UUID
     role: MessageRole
     name: str
-    """Unlike that of everybody else in the transcript, and without a colon."""
+    """The sender's name, unique in the transcript and without a colon."""
     words: str
+    """The content on one line."""
     sent_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A range of a conversation, one line a message, in order."""
+    """A range of a conversation, one line for each message, in order."""
 
     conversation_id: UUID
     start: int
@@ -65,58 +38,54 @@ class Transcript:
     end: int
     """Position of the last."""
     lines: Sequence[Line]
-    """Those messages that somebody said and that hold anything; there may be none."""
+    """The readable messages of users and assistants; there may be none."""
 
     @property
     def text(self) -> str:
-        """``Name: words``, one line a message."""
+        """``Name: words``, one line for each message."""
         return "\n".join(f"{line.name}: {line.words}" for line in self.lines)
 
     @property
-    def says_something(self) -> bool:
-        """Whether anything in it can be read: a letter or a number, not only emoji."""
-        return any(_says_something(line.words) for line in self.lines)
+    def is_readable(self) -> bool:
+        """Whether a line has a letter or a number, not only emoji."""
+        return any(
+            character.isalnum() for line in self.lines for character in _KEYCAP.sub("", line.words)
+        )
 
     @property
     def people(self) -> Mapping[str, UUID]:
-        """Which user is meant by each name; assistants are nobody."""
+        """Users by their name in the transcript, without assistants."""
         return {line.name: line.owner_id for line in self.lines if line.role is MessageRole.USER}
 
 
-def transcript(conversation_id: UUID, start: int, end: int, messages: Iterable[Said]) -> Transcript:
+def transcript_of(
+    conversation_id: UUID, start: int, end: int, messages: Iterable[MessageRow]
+) -> Transcript:
     """Return the transcript of a range.
 
-    Prompts and tool output are left out, for nobody said them, as are messages without
-    anything visible. Line breaks and whatever else could break out of a line become spaces.
-    Where two share a name, the later one to speak is ``Name (2)``.
+    It leaves out prompts, tool output and messages without visible text. If two senders share a
+    name, the second one's is ``Name (2)``.
     """
-    names: dict[Any, str] = {}
+    names: dict[tuple[MessageRole, UUID | None, str], str] = {}
     lines = []
     for message in messages:
-        words = one_line(message.content)
+        words = visible_line(message.content)
         role = MessageRole(message.role)
         if role not in RECALLED or not words:
             continue
-        name = one_line(message.sender_name.replace(":", " ")) or role.value
-        who = (role, message.owner_id if role is MessageRole.USER else None, name)
-        if who not in names:
-            names[who] = _unlike(name, set(names.values()))
-        lines.append(Line(message.id, message.owner_id, role, names[who], words, message.sent_at))
+        name = visible_line(message.sender_name.replace(":", " ")) or role.value
+        sender = (role, message.owner_id if role is MessageRole.USER else None, name)
+        if sender not in names:
+            names[sender] = _unique(name, set(names.values()))
+        lines.append(
+            Line(message.id, message.owner_id, role, names[sender], words, message.sent_at)
+        )
     return Transcript(conversation_id, start, end, lines)
 
 
-def one_line(words: str) -> str:
-    """Return words on one line: whatever could break out of it becomes a space."""
-    return _BREAKS.sub(" ", words).strip()
-
-
-def _unlike(name: str, taken: set[str]) -> str:
-    number, made = 1, name
-    while made in taken:
+def _unique(name: str, taken: set[str]) -> str:
+    number, candidate = 1, name
+    while candidate in taken:
         number += 1
-        made = f"{name} ({number})"
-    return made
-
-
-def _says_something(words: str) -> bool:
-    return any(character.isalnum() for character in _KEYCAP.sub("", words))
+        candidate = f"{name} ({number})"
+    return candidate

@@ -1,4 +1,4 @@
-"""Which messages are summarised next. Pure."""
+"""Which messages are summarised next, and for whom. Pure."""
 
 from collections.abc import Collection, Sequence
 from uuid import UUID
@@ -6,22 +6,20 @@ from uuid import UUID
 from remembrancer.conversations.rules import WINDOW
 
 MOST_READERS = 10
-"""Participants up to whom each gets a copy of a summary, whether or not they spoke in it."""
-
-
+"""Up to so many participants, each gets a copy of a summary; else only those who spoke."""
 BYTES_A_TOKEN = 4
-"""How size is estimated: exact for no model, near enough for all, and the same in SQL."""
+"""Estimate of a token's size: the same in SQL."""
 
 
-def tokens_in(words: str) -> int:
-    """Return about how many tokens a text is."""
-    return len(words.encode()) // BYTES_A_TOKEN + 1
+def estimated_tokens(text: str) -> int:
+    """Return about how many tokens a text has."""
+    return len(text.encode()) // BYTES_A_TOKEN + 1
 
 
 def batch_size(sizes: Sequence[int], *, messages: int, tokens: int) -> int:
     """Return how many of the oldest messages go into the next summary; at least one.
 
-    ``sizes`` are the tokens of those that have left the window, oldest first.
+    ``sizes`` are the tokens of the messages outside of the window, oldest first.
     """
     total = 0
     for count, size in enumerate(sizes[:messages]):
@@ -31,8 +29,8 @@ def batch_size(sizes: Sequence[int], *, messages: int, tokens: int) -> int:
     return min(len(sizes), messages)
 
 
-def beyond_window(message_count: int, summarised_to: int) -> int:
-    """Return how many messages have left the window and have no summary."""
+def unsummarised(message_count: int, summarised_to: int) -> int:
+    """Return how many messages outside of the window have no summary."""
     return max(message_count - WINDOW - summarised_to, 0)
 
 
@@ -41,12 +39,12 @@ def readers(
 ) -> Sequence[UUID]:
     """Return who gets a copy of a summary; ``speakers`` are the owners of its messages.
 
-    In a conversation that is shared in a space one copy is there for all its members: that
-    of whoever spoke first. Else those who take part; of a crowd, those who spoke.
+    A conversation that is shared in a space needs one copy, that of the first speaker. Else each
+    participant gets one; in a large group, each speaker.
     """
-    spoke = list(dict.fromkeys(speakers))
+    unique = list(dict.fromkeys(speakers))
     if shared:
-        return spoke[:1]
+        return unique[:1]
     if len(participants) > MOST_READERS:
-        return sorted(spoke)
-    return sorted({*participants, *spoke})
+        return sorted(unique)
+    return sorted({*participants, *unique})

@@ -1,1 +1,1 @@
-"""Work that is done later: queued with the change that calls for it, run by a worker."""
+"""Background jobs: queued in the transaction that needs them, run by a worker."""

@@ -1,4 +1,4 @@
-"""Why jobs fail, told so that nobody is quoted."""
+"""Reasons of failed jobs, without any text of users."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from remembrancer.errors import RemembrancerError
 
 
 class JobFailed(Exception):
-    """A job failed: why, in words that quote nobody, and what it did until then."""
+    """A job failed: the reason, and its counts until then."""
 
     def __init__(self, reason: str, counts: Mapping[str, int] | None = None) -> None:
         super().__init__(reason)
@@ -17,10 +17,10 @@ class JobFailed(Exception):
 
 
 def reason_of(error: BaseException) -> str:
-    """Return what may be told of an error: its kind and the field it names."""
+    """Return the kind of an error and the field it names; its text may quote users."""
     if isinstance(error, JobFailed):
         return error.reason
-    told = error.orig if isinstance(error, DBAPIError) and error.orig else error
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
     field = error.field if isinstance(error, RemembrancerError) else None
-    kind = type(told).__name__
+    kind = type(cause).__name__
     return f"{kind}: {field}" if field else kind

@@ -1,4 +1,4 @@
-"""Jobs, as an admin sees them."""
+"""Background jobs, as admins see them."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -9,31 +9,31 @@ from remembrancer.paging import Page
 
 
 class JobStatus(StrEnum):
-    """How far a job is."""
+    """The status of a job."""
 
     QUEUED = "queued"
-    """Waits for a worker, or for its next try."""
+    """Waiting for a worker, or for the next try."""
     RUNNING = "running"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
-    """Gave up after the last try; the sweep queues its work anew."""
+    """Gave up after the last try; the sweep queues its work again."""
     CANCELLED = "cancelled"
 
 
 class Job(BaseModel):
-    """One job. It holds ids and counts, never what anybody said."""
+    """A job. It has ids and counts, never text of users."""
 
     id: int
     task: str = Field(examples=["summarise"])
     status: JobStatus
-    arguments: dict[str, str] = Field(description="Ids of what it is about.")
-    tries: int = Field(description="How often it ran to an end, or was put back.")
+    arguments: dict[str, str] = Field(description="Ids of its subjects.")
+    tries: int = Field(description="How often it ended or was requeued.")
     reason: str | None = Field(
         None,
-        description="Why the last try failed: the kind of error and the field it names.",
+        description="Reason of the last failure: the kind of error and the field it names.",
         examples=["EmbeddingUnavailable"],
     )
-    counts: dict[str, int] = Field(description="What the last try did.")
+    counts: dict[str, int] = Field(description="Results of the last try.")
     queued_at: datetime | None
     started_at: datetime | None = Field(None, description="Start of the last try.")
     ended_at: datetime | None = Field(None, description="End of the last try.")
@@ -41,7 +41,7 @@ class Job(BaseModel):
 
 
 class JobCounts(BaseModel):
-    """How many jobs are in which state. ``retrying`` are those of ``queued`` that failed before."""
+    """Jobs by status. ``retrying`` counts the queued ones that failed before."""
 
     queued: int = 0
     running: int = 0
@@ -52,6 +52,6 @@ class JobCounts(BaseModel):
 
 
 class JobPage(Page[Job]):
-    """One page of jobs, and how many there are in which state."""
+    """A page of jobs, and the number of all jobs by status."""
 
-    counts: JobCounts = Field(description="Of all jobs, whatever is asked for.")
+    counts: JobCounts = Field(description="All jobs by status, without the filter.")

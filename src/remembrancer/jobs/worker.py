@@ -1,4 +1,4 @@
-"""The worker: takes jobs from the queue and does them, until it is told to stop."""
+"""The worker: runs jobs from the queue until it is stopped."""
 
 import asyncio
 import logging
@@ -23,29 +23,29 @@ from remembrancer.settings import JobSettings
 log = logging.getLogger(__name__)
 
 Task = Callable[..., Awaitable[Mapping[str, int]]]
-"""Does a job, given its ids; returns counts of what it did."""
+"""Runs a job, given its ids; returns counts of its results."""
 Sweep = Callable[[], Awaitable[int]]
-"""Queues what should be in the queue and is not; returns how many jobs."""
+"""Queues missing jobs; returns how many."""
 
 GRACE: Final = 2.0
-"""Seconds that running jobs get to finish when the worker stops; then they go back."""
+"""Seconds that running jobs get to finish when the worker stops; then they are requeued."""
 SILENT_BEATS: Final = 4
-"""Heartbeats that a worker may miss before its jobs are given to others."""
+"""Heartbeats that a worker may miss before its jobs are requeued."""
 LONGEST_WAIT: Final = 600.0
-"""Most seconds between two tries of a job."""
+"""Maximum of seconds between two tries of a job."""
 LOST_DATABASE: Final = 2.0
 """Seconds until a worker that lost the database tries again."""
 
 
 class Backoff(BaseRetryStrategy):
-    """Try again after 1, 2, 4 … times a first wait, so many times; at once after a stop."""
+    """Try again after 1, 2, 4 … times the first wait; at once after a stop."""
 
     def __init__(self, first_wait: float, tries: int) -> None:
         self._first_wait = first_wait
         self._tries = tries
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
-        """Return when to try again, or null to give up."""
+        """Return when to try again, or None to give up."""
         if isinstance(exception, asyncio.CancelledError | JobAborted):
             return RetryDecision(retry_in={"seconds": 0})
         if job.attempts + 1 >= self._tries:
@@ -57,8 +57,8 @@ class Backoff(BaseRetryStrategy):
 class Worker:
     """Runs ``tasks`` by their names, one job of a key at a time.
 
-    Beside that it puts back the jobs of workers that died and, at its start and then now and
-    again, calls ``sweeps``, so that a backlog drains though nothing new is written.
+    It requeues the jobs of dead workers, and calls ``sweeps`` at its start and then regularly,
+    so that a backlog drains without new writes.
     """
 
     def __init__(
@@ -75,10 +75,10 @@ class Worker:
         self._swept = 0.0
 
     async def run(self, *, once: bool = False) -> None:
-        """Work until cancelled, or with ``once`` until nothing is left that could be done now.
+        """Work until cancelled, or with ``once`` until no job is ready.
 
-        When cancelled, running jobs get two seconds to finish, then go back into the queue.
-        A lost database is waited for.
+        When cancelled, running jobs get two seconds to finish; then they are requeued. If the
+        database is lost, the worker waits for it.
         """
         while True:
             try:
@@ -86,7 +86,7 @@ class Worker:
             except (ConnectorException, DatabaseUnavailable, psycopg.OperationalError) as error:
                 task = asyncio.current_task()
                 if task is not None and task.cancelling():
-                    # The connection went as the worker was told to stop: that is no reason to stay.
+                    # The worker was stopped as it lost the connection.
                     raise asyncio.CancelledError from error
                 if once:
                     raise DatabaseUnavailable("the database does not answer") from error
@@ -97,7 +97,7 @@ class Worker:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Work beside whatever is done inside the block."""
+        """Run the worker during the block."""
         task = asyncio.create_task(self.run(), name="worker")
         try:
             yield
@@ -108,13 +108,15 @@ class Worker:
 
     async def _run(self, *, once: bool) -> None:
         self._swept = time.monotonic()
-        await self._tend(first=True)
+        await self._maintain(first=True)
         app = self._app()
         async with app.open_async():
-            tending = Periodic(
-                self._tend_again, every=self._settings.heartbeat, what="tending of the queue"
+            maintenance = Periodic(
+                self._maintain_again,
+                every=self._settings.heartbeat,
+                what="maintenance of the queue",
             )
-            tending.start()
+            maintenance.start()
             try:
                 await app.run_worker_async(
                     name="remembrancer",
@@ -127,46 +129,48 @@ class Worker:
                     stalled_worker_timeout=self._silent,
                 )
             finally:
-                await tending.stop()
+                await maintenance.stop()
 
     @property
     def _silent(self) -> float:
         return self._settings.heartbeat * SILENT_BEATS
 
-    async def _tend_again(self) -> None:
+    async def _maintain_again(self) -> None:
         due = time.monotonic() - self._swept >= self._settings.sweep
         if due:
             self._swept = time.monotonic()
-        await self._tend(first=due)
+        await self._maintain(first=due)
 
-    async def _tend(self, *, first: bool) -> None:
+    async def _maintain(self, *, first: bool) -> None:
         async with self._database.system() as connection:
             lost = await queue.recover(connection, self._silent)
             if first:
                 await queue.forget_old(connection)
         if lost:
-            log.warning("put back %d jobs of workers that died", len(lost))
+            log.warning("requeued %d jobs of dead workers", len(lost))
         for name, sweep in self._sweeps.items() if first else ():
             if queued := await sweep():
-                log.info("queued %d jobs of %s", queued, name)
+                log.info("queued %d %s jobs", queued, name)
 
     def _app(self) -> App:
         url = make_url(self._database.url).set(drivername="postgresql")
         connector = PsycopgConnector(
             conninfo=url.render_as_string(hide_password=False),
-            # The same role and clock as all of this service, and the schema of the queue.
+            # The role and time zone of the service, and the schema of the queue.
             kwargs={"options": f"-c role={APP_ROLE} -c timezone=UTC -c search_path=jobs"},
             min_size=1,
             max_size=self._settings.concurrency + 2,
         )
         app = App(connector=connector)
-        logging.getLogger("procrastinate.worker").addFilter(_not_told_yet)
+        logging.getLogger("procrastinate.worker").addFilter(_is_unknown_failure)
         backoff = Backoff(self._settings.first_wait, self._settings.tries)
         for name, task in self._tasks.items():
-            app.task(name=name, queue=name, pass_context=True, retry=backoff)(self._noting(task))
+            app.task(name=name, queue=name, pass_context=True, retry=backoff)(
+                self._run_and_note(task)
+            )
         return app
 
-    def _noting(self, task: Task) -> Callable[..., Awaitable[None]]:
+    def _run_and_note(self, task: Task) -> Callable[..., Awaitable[None]]:
         async def run(context: JobContext, **ids: Any) -> None:
             job = context.job
             try:
@@ -175,7 +179,7 @@ class Worker:
                 reason = reason_of(error)
                 log.warning("job %s (%s) failed: %s", job.id, job.task_name, reason)
                 await self._note(job, reason, getattr(error, "counts", {}))
-                # The error itself may quote what people said, and procrastinate logs it.
+                # The error itself may quote users, and procrastinate logs it.
                 raise JobFailed(reason) from None
             await self._note(job, None, counts)
 
@@ -183,12 +187,12 @@ class Worker:
 
     async def _note(self, job: Job, reason: str | None, counts: Mapping[str, int]) -> None:
         assert job.id is not None
-        # What is told of a job is worth less than the job.
+        # A lost outcome must not fail the job.
         with suppress(DatabaseUnavailable):
             async with self._database.system() as connection:
                 await queue.note(connection, job.id, reason, counts)
 
 
-def _not_told_yet(record: logging.LogRecord) -> bool:
-    # That a job failed, and why, is in our own line.
+def _is_unknown_failure(record: logging.LogRecord) -> bool:
+    # Our own line has the failure and its reason.
     return getattr(record, "action", "") not in {"job_error", "job_error_retry"}

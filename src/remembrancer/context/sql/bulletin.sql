@@ -1,12 +1,12 @@
--- Shared knowledge that one agent may tell, the weightiest first, and how much there is in all.
+-- Shared knowledge for one agent, the most important first, with its total.
 -- Not decayed: the same store gives the same bulletin on every day.
 --
 -- Binds: user_id (null), agent_id, count.
 
 -- name: bulletin
 SELECT m.owner_id AS memory_owner_id, m.id AS memory_id, m.version, m.kind, m.category,
-       m.subject, m.content, true AS shared, m.mention_count AS mentions,
-       0 AS mentioned_in, m.created_at, count(*) OVER () AS total
+       m.subject, m.content, true AS shared, CAST(NULL AS boolean) AS quoted,
+       m.mention_count AS mentions, 0 AS mentioned_in, m.created_at, count(*) OVER () AS total
   FROM memories AS m
  WHERE m.owner_id = '00000000-0000-0000-0000-000000000000'
    AND /*[visible m*/ true /*]*/

@@ -1,1 +1,1 @@
-"""What a model is asked: Jinja files, with the shape of the answer beside them."""
+"""Prompts: Jinja files, and the types of their answers."""

@@ -1,4 +1,4 @@
-"""The request for a summary and facts, and the answer to it."""
+"""The request for a summary and facts, and its answer."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from remembrancer.extraction.transcript import Transcript
 from remembrancer.memories.schemas import Category, Kind
 
 EVERYONE: Final = "everyone"
-"""Whom a fact is about that is about all of them."""
+"""The subject of a fact about all participants."""
 MOST_FACTS: Final = 20
 LONGEST_FACT: Final = 400
 LONGEST_SUMMARY: Final = 1500
 
 _PROMPTS = Environment(
     loader=PackageLoader("remembrancer.extraction", "prompts"),
-    # Prompts are plain text; what people said is kept in its line by ``one_line``.
+    # Prompts are plain text; ``visible_line`` keeps each message on its line.
     autoescape=False,  # noqa: S701
     undefined=StrictUndefined,
     trim_blocks=True,
@@ -28,8 +28,8 @@ _PROMPTS = Environment(
 Date = Annotated[str | None, Field(max_length=32)]
 
 
-class FactFound(BaseModel):
-    """Something a person said that is worth remembering."""
+class ModelFact(BaseModel):
+    """A fact in a model's answer."""
 
     content: str = Field(min_length=3, max_length=LONGEST_FACT)
     about: str = Field(max_length=200)
@@ -42,15 +42,19 @@ class FactFound(BaseModel):
     valid_to: Date = None
 
 
-_FACT: Final = TypeAdapter(FactFound)
+_FACT: Final = TypeAdapter(ModelFact)
 
 
-def _those_that_fit(found: Any) -> Any:
-    """Leave out facts of the wrong shape: one bad fact is no reason to ask for all again."""
-    return [one for one in found[:MOST_FACTS] if _fits(one)] if isinstance(found, list) else found
+def _only_valid(facts: Any) -> Any:
+    """Leave out facts of the wrong shape, instead of asking for all of them again."""
+    return (
+        [fact for fact in facts[:MOST_FACTS] if _is_valid(fact)]
+        if isinstance(facts, list)
+        else facts
+    )
 
 
-def _fits(fact: Any) -> bool:
+def _is_valid(fact: Any) -> bool:
     try:
         _FACT.validate_python(fact)
     except ValidationError:
@@ -58,46 +62,44 @@ def _fits(fact: Any) -> bool:
     return True
 
 
-def _within(length: int) -> BeforeValidator:
-    return BeforeValidator(lambda words: words[:length] if isinstance(words, str) else words)
+def _cut(length: int) -> BeforeValidator:
+    return BeforeValidator(lambda text: text[:length] if isinstance(text, str) else text)
 
 
 class Extraction(BaseModel):
-    """What a part of a conversation says, in short, and what in it is worth remembering."""
+    """A summary of a part of a conversation, and its facts."""
 
-    summary: Annotated[str, Field(max_length=LONGEST_SUMMARY), _within(LONGEST_SUMMARY)]
-    facts: Annotated[
-        list[FactFound], Field(max_length=MOST_FACTS), BeforeValidator(_those_that_fit)
-    ]
+    summary: Annotated[str, Field(max_length=LONGEST_SUMMARY), _cut(LONGEST_SUMMARY)]
+    facts: Annotated[list[ModelFact], Field(max_length=MOST_FACTS), BeforeValidator(_only_valid)]
 
 
 def answer_about(names: Iterable[str]) -> type[Extraction]:
-    """Return the shape of an answer about these people: the schema offers no other name."""
-    offered = [*names, EVERYONE]
-    name = Annotated[str, Field(max_length=200, json_schema_extra={"enum": offered})]
-    fact = create_model("FactFound", __base__=FactFound, about=name)
+    """Return the type of an answer about these people; its schema has no other names."""
+    subjects = [*names, EVERYONE]
+    name = Annotated[str, Field(max_length=200, json_schema_extra={"enum": subjects})]
+    fact = create_model("ModelFact", __base__=ModelFact, about=name)
     facts = Annotated[
         list[fact],
         Field(max_length=MOST_FACTS),
-        BeforeValidator(_those_that_fit),
+        BeforeValidator(_only_valid),
     ]
     return create_model("Extraction", __base__=Extraction, facts=facts)
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """A memory that what was said may change."""
+    """A memory near the transcript, which may change it."""
 
     id: str
     name: str
-    """Whose it is, as called in the transcript."""
+    """Its owner's name in the transcript."""
     content: str
     """On one line."""
 
 
 @dataclass(frozen=True, slots=True)
-class ShownLine:
-    """A line of a transcript as a model sees it."""
+class PromptLine:
+    """A line of a transcript in the prompt."""
 
     number: int
     day: str
@@ -107,12 +109,12 @@ class ShownLine:
 
 
 def instructions() -> str:
-    """Return what the model is told of its work."""
+    """Return the instructions."""
     return _PROMPTS.get_template("extract.instructions.jinja").render()
 
 
-def request(talk: Transcript, known: Sequence[KnownFact], lines: Iterable[ShownLine]) -> str:
-    """Return what the model is asked."""
+def request(transcript: Transcript, known: Sequence[KnownFact], lines: Iterable[PromptLine]) -> str:
+    """Return the request."""
     return _PROMPTS.get_template("extract.request.jinja").render(
-        people=list(talk.people), known=known, lines=list(lines)
+        people=list(transcript.people), known=known, lines=list(lines)
     )

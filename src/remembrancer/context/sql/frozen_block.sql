@@ -1,10 +1,9 @@
--- The stable block of a conversation that has one: a row for each line, one with nulls for none.
--- The words are those of the version it was frozen with. Whether a line may still be told is up
--- to the rule, now.
+-- The frozen stable block of a conversation: a row for each line, one with nulls for no lines. The
+-- content is that of the frozen version; the access rule decides now whether it may be shown.
 --
 -- Binds: user_id, agent_id, conversation_id.
 
--- name: frozen
+-- name: frozen_block
 WITH talk AS MATERIALIZED (
     SELECT coalesce(cardinality(t.participants) > 1, false) AS is_group,
            CASE WHEN coalesce(cardinality(t.participants) > 1, false) OR CAST(:user_id AS uuid) IS NULL
@@ -15,9 +14,9 @@ WITH talk AS MATERIALIZED (
       FROM app_conversation(CAST(:conversation_id AS uuid)) AS t
 )
 SELECT c.frozen_at, c.time_zone, c.budget, c.left_out, c.tokens, c.digest,
-       l.memory_owner_id, l.memory_id, l.version, l.kind, l.category, l.subject, l.shared,
-       l.quoted, l.mentions, l.mentioned_in, l.created_at, v.content,
-       m.id IS NOT NULL AND v.content IS NOT NULL AS told
+       l.memory_owner_id, l.memory_id, l.version, l.kind, l.category, l.subject, v.content,
+       l.shared, l.quoted, l.mentions, l.mentioned_in, l.created_at,
+       m.id IS NOT NULL AND v.content IS NOT NULL AS in_use
   FROM talk AS t
   JOIN frozen_contexts AS c ON c.owner_id = t.reader_id
                            AND c.conversation_id = :conversation_id

@@ -1,9 +1,9 @@
--- What a stable block that is not frozen yet may hold, the weightiest first, and how many
--- there are in all. In a group, what nobody in particular owns.
+-- Memories for a stable block that is not frozen yet, the most important first, with their total.
+-- In a group, shared knowledge only.
 --
 -- Binds: user_id, agent_id, conversation_id, count.
 
--- name: chosen
+-- name: candidates
 WITH talk AS MATERIALIZED (
     SELECT coalesce(cardinality(t.participants) > 1, false) AS is_group,
            CASE WHEN coalesce(cardinality(t.participants) > 1, false) OR CAST(:user_id AS uuid) IS NULL
@@ -33,11 +33,13 @@ best AS MATERIALIZED (
      LIMIT :count
 )
 
-SELECT b.*,
+SELECT b.memory_owner_id, b.memory_id, b.version, b.kind, b.category, b.subject, b.content,
+       b.shared, CAST(NULL AS boolean) AS quoted, b.mentions,
        CASE WHEN b.kind = 'place' THEN (
            SELECT count(DISTINCT n.conversation_id)
              FROM mentions AS n
             WHERE n.owner_id = b.memory_owner_id AND n.memory_id = b.memory_id
-       ) ELSE 0 END AS mentioned_in
+       ) ELSE 0 END AS mentioned_in,
+       b.created_at, b.total
   FROM best AS b
  ORDER BY b.pinned DESC, b.weight DESC, b.created_at, b.memory_id;

@@ -1,9 +1,9 @@
--- Who asks, and where: one row.
+-- The reader of a context and their conversation: one row.
 --
 -- Binds: user_id, conversation_id.
 
--- name: asker
+-- name: reader
 WITH talk AS MATERIALIZED (SELECT * FROM app_conversation(CAST(:conversation_id AS uuid)))
-SELECT u.display_name, u.time_zone, t.participants, t.agent_id, t.message_count
+SELECT u.display_name, u.time_zone, t.participants, t.agent_id
   FROM talk AS t
   LEFT JOIN users AS u ON u.id = :user_id;

@@ -1,9 +1,9 @@
--- What has come since a stable block was frozen, and lines of it that say something else now;
--- the latest first.
+-- Memories that are new, or changed, since the conversation's stable block was frozen; the latest
+-- first.
 --
 -- Binds: user_id, agent_id, conversation_id, count.
 
--- name: changed
+-- name: changes
 WITH talk AS MATERIALIZED (
     SELECT coalesce(cardinality(t.participants) > 1, false) AS is_group,
            CASE WHEN coalesce(cardinality(t.participants) > 1, false) OR CAST(:user_id AS uuid) IS NULL
@@ -22,9 +22,11 @@ frozen AS MATERIALIZED (
                                AND c.agent_id = t.agent_id
 )
 
-SELECT m.id AS memory_id, m.kind, m.category, m.subject, m.content,
+SELECT m.owner_id AS memory_owner_id, m.id AS memory_id, m.version, m.kind, m.category,
+       m.subject, m.content,
        (m.owner_id = '00000000-0000-0000-0000-000000000000' OR m.visibility = 'shared') AS shared,
-       m.mention_count AS mentions, 0 AS mentioned_in, m.updated_at AS created_at
+       CAST(NULL AS boolean) AS quoted, m.mention_count AS mentions, 0 AS mentioned_in,
+       m.updated_at AS created_at
   FROM memories AS m
  WHERE /*[visible m*/ true /*]*/
    AND m.in_use

@@ -1,9 +1,9 @@
--- What a stable block outside of conversations would have held, the weightiest first: what is
--- active now, in the words known and in force then.
+-- Memories for the stable block of a past time, outside of conversations, the most important
+-- first: those active now, in the versions known and valid then.
 --
 -- Binds: user_id, agent_id, as_of, count.
 
--- name: chosen_as_of
+-- name: candidates_as_of
 WITH best AS MATERIALIZED (
     SELECT m.owner_id AS memory_owner_id, m.id AS memory_id, v.version, m.kind, m.category,
            m.subject, v.content,
@@ -23,7 +23,8 @@ WITH best AS MATERIALIZED (
      LIMIT :count
 )
 
-SELECT b.*, n.mentions, n.mentioned_in
+SELECT b.memory_owner_id, b.memory_id, b.version, b.kind, b.category, b.subject, b.content,
+       b.shared, CAST(NULL AS boolean) AS quoted, n.mentions, n.mentioned_in, b.created_at, b.total
   FROM best AS b
  CROSS JOIN LATERAL (
        SELECT count(*) AS mentions, count(DISTINCT n.conversation_id) AS mentioned_in

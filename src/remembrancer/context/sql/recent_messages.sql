@@ -1,8 +1,8 @@
--- What somebody who joins a group said last, elsewhere.
+-- The latest messages of a user in other conversations.
 --
 -- Binds: user_id, agent_id, conversation_id, count.
 
--- name: said
+-- name: recent_messages
 SELECT m.id, m.content, m.sent_at
   FROM messages AS m
  WHERE m.owner_id = :user_id

@@ -1,0 +1,96 @@
+"""Rows of the statements of a context."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderRow:
+    """The user a context is for, and their conversation; null without one."""
+
+    display_name: str | None
+    time_zone: str | None
+    participants: Sequence[UUID] | None
+    agent_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMemory:
+    """A memory for a prompt."""
+
+    memory_owner_id: UUID
+    memory_id: str
+    version: int
+    kind: str
+    category: str
+    subject: str | None
+    content: str
+    shared: bool
+    quoted: bool | None
+    """Whether it reads like an instruction; null if not yet known."""
+    mentions: int
+    mentioned_in: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate(PromptMemory):
+    """A memory for a stable block or a bulletin; ``total`` counts all of them."""
+
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenRow:
+    """A line of a frozen block with the block's own columns; null columns without lines."""
+
+    frozen_at: datetime
+    time_zone: str
+    budget: int
+    left_out: int
+    tokens: int
+    digest: bytes
+    memory_owner_id: UUID
+    memory_id: str | None
+    version: int
+    kind: str
+    category: str
+    subject: str | None
+    content: str
+    shared: bool
+    quoted: bool
+    mentions: int
+    mentioned_in: int
+    created_at: datetime
+    in_use: bool
+    """Whether the memory exists and the reader may see it."""
+
+    @property
+    def memory(self) -> PromptMemory:
+        """The line's memory."""
+        assert self.memory_id is not None
+        return PromptMemory(
+            self.memory_owner_id,
+            self.memory_id,
+            self.version,
+            self.kind,
+            self.category,
+            self.subject,
+            self.content,
+            self.shared,
+            self.quoted,
+            self.mentions,
+            self.mentioned_in,
+            self.created_at,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RecentMessage:
+    """A message of the reader in another conversation."""
+
+    id: UUID
+    content: str
+    sent_at: datetime

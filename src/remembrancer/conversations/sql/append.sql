@@ -1,0 +1,67 @@
+-- Append messages to a conversation.
+
+-- The conversation, and the names of users that messages may belong to.
+--
+-- Binds: conversation_id, user_id (the actor's), user_ids and platform_user_ids (named by the
+-- messages).
+-- name: target
+WITH target AS MATERIALIZED (
+    SELECT c.id, c.agent_id, c.space_id, c.visibility, c.platform,
+           EXISTS (SELECT FROM participants AS p
+                    WHERE p.conversation_id = c.id AND p.user_id = :user_id) AS takes_part,
+           (SELECT m.owner_id FROM messages AS m
+             WHERE m.conversation_id = c.id AND m.role = 'user'
+             ORDER BY m.position DESC LIMIT 1) AS last_sender
+      FROM conversations AS c
+     WHERE c.id = :conversation_id
+),
+linked AS MATERIALIZED (
+    SELECT l.platform_user_id, l.user_id
+      FROM target AS t
+      JOIN platform_links AS l ON l.platform = t.platform
+     WHERE l.platform_user_id = ANY (CAST(:platform_user_ids AS text[]))
+)
+SELECT t.*,
+       (SELECT coalesce(jsonb_object_agg(u.id, u.display_name), '{}')
+          FROM users AS u
+         WHERE u.id = ANY (CAST(:user_ids AS uuid[]))
+            OR u.id IN (:user_id, t.last_sender)
+            OR u.id IN (SELECT user_id FROM linked)) AS names,
+       (SELECT coalesce(jsonb_object_agg(platform_user_id, user_id), '{}') FROM linked) AS linked
+  FROM target AS t;
+
+-- Insert messages at the end. The conversation stays locked until the transaction ends, so that
+-- positions follow the order of commits and a rolled-back append leaves no gap. No row comes back
+-- if the conversation is gone.
+--
+-- Binds: conversation_id, and an array for each other column.
+-- name: insert
+WITH conversation AS (
+    UPDATE conversations
+       SET message_count = message_count + cardinality(CAST(:ids AS uuid[])), updated_at = now()
+     WHERE id = :conversation_id
+    RETURNING id, platform, paused_at IS NOT NULL AS paused,
+              message_count - cardinality(CAST(:ids AS uuid[])) AS last_position
+),
+joined AS (
+    INSERT INTO participants (user_id, conversation_id)
+    SELECT DISTINCT owner_id, c.id
+      FROM conversation AS c, unnest(CAST(:owner_ids AS uuid[])) AS o (owner_id)
+     ORDER BY owner_id
+    ON CONFLICT DO NOTHING
+)
+INSERT INTO messages (owner_id, agent_id, space_id, visibility, id, conversation_id, position,
+                      role, sender_name, content, platform, platform_message_id, off_record,
+                      metadata, sent_at)
+SELECT m.owner_id, m.agent_id, m.space_id, m.visibility, m.id, c.id, c.last_position + m.number,
+       m.role, m.sender_name, m.content, c.platform, m.platform_message_id, c.paused,
+       CAST(m.metadata AS jsonb), m.sent_at
+  FROM conversation AS c,
+       unnest(CAST(:owner_ids AS uuid[]), CAST(:agent_ids AS uuid[]), CAST(:space_ids AS uuid[]),
+              CAST(:visibilities AS text[]), CAST(:ids AS uuid[]), CAST(:roles AS text[]),
+              CAST(:sender_names AS text[]), CAST(:contents AS text[]),
+              CAST(:platform_message_ids AS text[]), CAST(:metadata AS text[]),
+              CAST(:sent_at AS timestamptz[])) WITH ORDINALITY
+       AS m (owner_id, agent_id, space_id, visibility, id, role, sender_name, content,
+             platform_message_id, metadata, sent_at, number)
+RETURNING id, position, off_record;

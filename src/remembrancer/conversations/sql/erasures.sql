@@ -1,0 +1,15 @@
+-- Conversations and messages of a user, deleted for good.
+
+-- name: leave
+DELETE FROM participants WHERE user_id = :user_id RETURNING conversation_id;
+
+-- name: erase_empty
+DELETE FROM conversations AS c
+ WHERE c.id = ANY (CAST(:ids AS uuid[]))
+   AND NOT EXISTS (SELECT FROM participants AS p WHERE p.conversation_id = c.id)
+RETURNING c.id;
+
+-- name: erase_messages
+DELETE FROM messages
+ WHERE owner_id = :owner_id
+   AND (CAST(:ids AS uuid[]) IS NULL OR id = ANY (CAST(:ids AS uuid[])));

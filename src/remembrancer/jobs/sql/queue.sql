@@ -1,0 +1,55 @@
+-- The queue: procrastinate's tables in the schema `jobs`, and our outcomes of jobs.
+
+-- Ended jobs of a status, after some days.
+-- name: forget
+DELETE FROM jobs.procrastinate_jobs AS j
+ WHERE CAST(j.status AS text) = :status
+   AND NOT EXISTS (SELECT FROM jobs.procrastinate_events AS e
+                    WHERE e.job_id = j.id AND e.at > now() - make_interval(days => :days));
+
+-- Jobs of erased conversations. A running one finds nothing to do.
+-- name: erase_of_conversations
+DELETE FROM jobs.procrastinate_jobs
+ WHERE status <> 'doing'
+   AND args ->> 'conversation_id' = ANY (CAST(:ids AS text[]));
+
+-- name: note
+INSERT INTO jobs.job_outcomes (job_id, reason, counts)
+SELECT id, :reason, CAST(:counts AS jsonb) FROM jobs.procrastinate_jobs WHERE id = :job_id
+ON CONFLICT (job_id) DO UPDATE
+   SET at = now(), reason = excluded.reason, counts = excluded.counts;
+
+-- name: count
+SELECT CAST(status AS text) AS status, count(*) AS jobs,
+       count(*) FILTER (WHERE status = 'todo' AND attempts > 0) AS retrying
+  FROM jobs.procrastinate_jobs
+ GROUP BY status;
+
+-- Jobs, newest first. Binds: before (null: from the newest), statuses (null: all), count.
+-- name: page
+SELECT j.id, j.task_name AS task, CAST(j.status AS text) AS status, j.args AS arguments,
+       j.attempts AS tries, o.reason, o.counts, e.queued_at, e.started_at,
+       CASE WHEN j.status <> 'doing' THEN e.ended_at END AS ended_at,
+       CASE WHEN j.status = 'todo' THEN j.scheduled_at END AS next_try_at
+  FROM (SELECT *
+          FROM jobs.procrastinate_jobs
+         WHERE (CAST(:before AS bigint) IS NULL OR id < :before)
+           AND (CAST(:statuses AS text[]) IS NULL
+                OR CAST(status AS text) = ANY (CAST(:statuses AS text[])))
+         ORDER BY id DESC
+         LIMIT :count) AS j
+  LEFT JOIN jobs.job_outcomes AS o ON o.job_id = j.id
+ CROSS JOIN LATERAL (
+       SELECT min(at) FILTER (WHERE type = 'deferred') AS queued_at,
+              max(at) FILTER (WHERE type = 'started') AS started_at,
+              max(at) FILTER (WHERE type IN (
+                  'deferred_for_retry', 'failed', 'succeeded', 'cancelled', 'aborted'
+              )) AS ended_at
+         FROM jobs.procrastinate_events
+        WHERE job_id = j.id
+ ) AS e
+ ORDER BY j.id DESC;
+
+-- name: repeat
+SELECT jobs.enqueue(CAST(queue_name AS text), CAST(task_name AS text), lock, args)
+  FROM jobs.procrastinate_jobs WHERE id = :id;
