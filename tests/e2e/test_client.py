@@ -122,29 +122,27 @@ async def test_an_agent_can_do_its_work_with_it(api: Api, agent: Any) -> None:
         assert await client.health()
         who = ResolveUser(platform="discord", platform_user_id="7", display_name="Ada")
         ada = await client.users.resolve(who)
-        opened = await client.conversations.open(ConversationCreate(), user_id=ada.id)
+        opened = await client.conversations.open(ConversationCreate(), user=ada)
         turn = await client.conversations.begin_turn(
-            opened.id, MessageCreate(content="I play the flute"), user_id=ada.id
+            opened.id, MessageCreate(content="I play the flute"), user=ada
         )
         assert turn.messages[-1].content == "I play the flute"
-        await client.conversations.finish_turn(opened.id, "Noted.", user_id=ada.id)
-        window = await client.conversations.messages(opened.id, user_id=ada.id)
+        await client.conversations.finish_turn(opened.id, "Noted.", user=ada)
+        window = await client.conversations.messages(opened.id, user=ada)
         assert [one.content for one in window] == ["I play the flute", "Noted."]
         written = await client.memories.remember(
-            MemoryCreate(content="Ada plays the flute", subject="flute"), user_id=ada.id
+            MemoryCreate(content="Ada plays the flute", subject="flute"), user=ada
         )
         assert isinstance(written, RememberResult)
-        answer = await client.memories.recall(RecallQuery(query="instrument"), user_id=ada.id)
+        answer = await client.memories.recall(RecallQuery(query="instrument"), user=ada)
         assert written.memory.id in {hit.id for hit in answer.hits}
-        told = await client.conversations.context(
-            ContextQuery(message="What do I play?"), user_id=ada.id
-        )
+        told = await client.conversations.context(ContextQuery(message="What do I play?"), user=ada)
         assert written.memory.id in told.stable.ids
-        tool = await client.tools.call("memory_recall", {"query": "flute"}, user_id=ada.id)
+        tool = await client.tools.call("memory_recall", {"query": "flute"}, user=ada)
         assert tool.ok
-        await client.places.add(ada.id, PlaceCreate(place_id="a/b", place_name="Home"))
-        assert (await client.places.mention(ada.id, "a/b")).mention_count == 2
-        assert (await client.places.get(ada.id, "a/b")).place_name == "Home"
+        await client.places.add(PlaceCreate(place_id="a/b", place_name="Home"), user=ada)
+        assert (await client.places.mention("a/b", user=ada)).mention_count == 2
+        assert (await client.places.get("a/b", user=ada)).place_name == "Home"
         lines = [line async for line in client.users.export(ada.id)]
         assert lines[0]["type"] == "export" or len(lines) > 3
         receipt = await client.users.erase(ada.id)
@@ -160,10 +158,10 @@ async def test_the_one_that_waits_does_the_same(memory: Remembrancer, api: Api) 
             who = ResolveUser(platform="discord", platform_user_id="7", display_name="Ada")
             ada = client.users.resolve(who)
             facts = [MemoryCreate(content=f"Fact number {n} of Ada") for n in range(5)]
-            assert len(client.memories.remember_many(facts, user_id=ada.id)) == 5
-            page = client.memories.list(user_id=ada.id, limit=2)
+            assert len(client.memories.remember_many(facts, user=ada)) == 5
+            page = client.memories.list(user=ada, limit=2)
             assert (len(page.memories), page.total) == (2, 5)
-            each = list(client.memories.list.each(user_id=ada.id, limit=2))
+            each = list(client.memories.list.each(user=ada, limit=2))
             assert sorted(one.content for one in each) == [one.content for one in facts]
             assert [user.id for user in client.users.list.each(limit=1)] == [ada.id]
             assert list(client.users.export(ada.id))
@@ -171,7 +169,7 @@ async def test_the_one_that_waits_does_the_same(memory: Remembrancer, api: Api) 
             assert client.audit.list.each is not None
             assert [line.action for line in client.audit.list(limit=1).items]
             with pytest.raises(NotFound, match="memory_id: no such memory"):
-                client.memories.get("zzzzzzzz", user_id=ada.id)
+                client.memories.get("zzzzzzzz", user=ada)
             with pytest.raises(NotFound):
                 list(client.users.export(uuid4()))
 
@@ -183,11 +181,11 @@ async def test_pages_are_gone_through_to_the_end(api: Api, ada: User) -> None:
     """Each item once, in the order of the list, with filters as they were."""
     async with client_of(api, api.service) as client:
         facts = [MemoryCreate(content=f"Fact number {n} of Ada") for n in range(4)]
-        await client.memories.remember_many(facts, user_id=ada.id)
-        await client.memories.remember(MemoryCreate(content="A goal", kind="goal"), user_id=ada.id)
+        await client.memories.remember_many(facts, user=ada)
+        await client.memories.remember(MemoryCreate(content="A goal", kind="goal"), user=ada)
         wanted = MemoryFilter(kinds=["fact"])
-        each = [m async for m in client.memories.list.each(wanted, user_id=ada.id, limit=3)]
-        whole = await client.memories.list(wanted, user_id=ada.id)
+        each = [m async for m in client.memories.list.each(wanted, user=ada, limit=3)]
+        whole = await client.memories.list(wanted, user=ada)
         assert [one.id for one in each] == [one.id for one in whole.memories]
         assert len(each) == 4
 
@@ -199,24 +197,24 @@ async def test_errors_are_those_of_the_library(api: Api, ada: User, bob: User) -
     """By kind, field, reason and what else they carry."""
     async with client_of(api, api.service) as client:
         said = MemoryCreate(content="Ada has a cat", subject="cat")
-        first = (await client.memories.remember(said, user_id=ada.id)).memory
+        first = (await client.memories.remember(said, user=ada)).memory
         other = MemoryCreate(content="Ada's cat is 12 years old", subject="cat")
         with pytest.raises(SimilarMemoryExists) as similar:
-            await client.memories.remember(other, user_id=ada.id)
+            await client.memories.remember(other, user=ada)
         assert similar.value.extra["memory_id"] == first.id
         changes = MemoryUpdate(content="Ada has two cats", expected_version=7)
         with pytest.raises(VersionConflict) as conflict:
-            await client.memories.update(first.id, changes, user_id=ada.id)
+            await client.memories.update(first.id, changes, user=ada)
         assert (conflict.value.field, conflict.value.extra) == (
             "expected_version",
             {"current_version": 1},
         )
         with pytest.raises(PreconditionFailed):
             await client.memories.update(
-                first.id, MemoryUpdate(content="x"), user_id=ada.id, if_version=7
+                first.id, MemoryUpdate(content="x"), user=ada, if_version=7
             )
         with pytest.raises(NotFound, match="no such memory"):
-            await client.memories.get(first.id, user_id=bob.id)
+            await client.memories.get(first.id, user=bob)
         with pytest.raises(InvalidInput) as wrong:
             await client.memories.list(limit=0)
         assert wrong.value.field == "limit"
@@ -244,7 +242,7 @@ def test_what_can_be_no_client_is_refused() -> None:
     with Client() as client:
         for query in ("x\ud800", "x" * 100_000):
             with pytest.raises(InvalidInput, match="query: cannot be part"):
-                client.agents.search(RecallQuery.model_construct(query=query))
+                client.users.find("discord", query)
 
 
 @pytest.mark.parametrize(
@@ -287,30 +285,30 @@ class ClientDoor(RestDoor):
         self, content: Any, *, user: Any = None, agent: Any = None, key: Any = None, **fields: Any
     ) -> Any:
         memory = MemoryCreate(content=content, **fields)
-        whom: Any = {"user_id": id_of(user), "agent_id": id_of(agent), "idempotency_key": key}
+        whom: Any = {"user": id_of(user), "agent": id_of(agent), "idempotency_key": key}
         return await self._ask(lambda client: client.memories.remember(memory, **whom))
 
     async def read(self, memory_id: str, *, user: Any = None, agent: Any = None) -> Any:
-        whom: Any = {"user_id": id_of(user), "agent_id": id_of(agent)}
+        whom: Any = {"user": id_of(user), "agent": id_of(agent)}
         return await self._ask(lambda client: client.memories.get(memory_id, **whom))
 
     async def update(
         self, memory_id: str, *, user: Any = None, if_version: int | None = None, **changes: Any
     ) -> Any:
         wanted = MemoryUpdate(**changes)
-        how: Any = {"user_id": id_of(user), "if_version": if_version}
+        how: Any = {"user": id_of(user), "if_version": if_version}
         return await self._ask(lambda client: client.memories.update(memory_id, wanted, **how))
 
     async def recall(self, query: Any, *, user: Any = None, agent: Any = None, **how: Any) -> Any:
         wanted = RecallQuery(query=query, **how)
-        whom: Any = {"user_id": id_of(user), "agent_id": id_of(agent)}
+        whom: Any = {"user": id_of(user), "agent": id_of(agent)}
         return await self._ask(lambda client: client.memories.recall(wanted, **whom))
 
     async def say(
         self, conversation_id: Any, messages: Any, *, user: Any = None, key: Any = None
     ) -> Any:
         said = [MessageCreate(**one) for one in messages]
-        how: Any = {"user_id": id_of(user), "idempotency_key": key}
+        how: Any = {"user": id_of(user), "idempotency_key": key}
         where = UUID(str(conversation_id))
         return await self._ask(lambda client: client.conversations.append(where, said, **how))
 

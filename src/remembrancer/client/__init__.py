@@ -1,54 +1,109 @@
-"""Clients of a server's REST API: the models and the errors of the library, without a database.
+"""Clients of the REST API: the nouns, models and errors of the library, without a database.
 
-Every endpoint is a method, grouped by noun. A call that cannot be done twice by accident is sent
-again when no answer comes or the server is busy; a POST gets an idempotency key for that.
+A request is retried when no answer comes or the server is busy, if it is safe to repeat: reads,
+and requests with an idempotency key. The client adds a key wherever the endpoint accepts one.
 """
 
+from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Generic, Self
+from typing import Any, Self
+from uuid import UUID
 
 import httpx2
 
+from remembrancer.agents.schemas import Agent
 from remembrancer.client.admin import Audit, Jobs, Keys
 from remembrancer.client.agents import Agents, Tools
-from remembrancer.client.calls import Call
+from remembrancer.client.calls import json_of
 from remembrancer.client.conversations import Conversations
-from remembrancer.client.memories import Graph, Memories
-from remembrancer.client.operations import AsyncSender, By, Sender
-from remembrancer.client.preferences import Policies, Preferences
+from remembrancer.client.memories import Associations, Documents, Memories, Places, Review
+from remembrancer.client.operations import AsyncSender, By, Group, Sender, operation
+from remembrancer.client.preferences import Moves, Policies, Preferences
 from remembrancer.client.spaces import Facts, Spaces
 from remembrancer.client.transport import AsyncHttp, Http, Retries, options
-from remembrancer.client.users import Places, Users
+from remembrancer.client.users import Users
+from remembrancer.memories.schemas import MemoryCreate, RememberResult
+from remembrancer.recall.schemas import RecallAnswer, RecallQuery
+from remembrancer.users.schemas import User
+from remembrancer.validation import made
 
 __all__ = ["AsyncClient", "Client", "Retries"]
 
 TIMEOUT = 30.0
-"""Seconds to wait for one answer, unless told otherwise."""
-_HEALTH: Call[str] = Call("GET", "/health", str, inside="version", repeatable=True)
+"""Seconds to wait for one answer."""
 
 
-class _Nouns(Generic[By]):
-    """What both clients have, one attribute for each noun."""
+def _remember(arguments: Mapping[str, Any]) -> Any:
+    memory = made(MemoryCreate, content=arguments["content"], **arguments["details"])
+    return json_of(memory)
 
+
+def _recall(arguments: Mapping[str, Any]) -> Any:
+    return json_of(made(RecallQuery, query=arguments["query"], **arguments["details"]))
+
+
+class _Nouns(Group[By]):
     def __init__(self, sender: By) -> None:
-        self.users = Users(sender)
-        self.places = Places(sender)
+        super().__init__(sender)
         self.memories = Memories(sender)
-        self.graph = Graph(sender)
+        self.review = Review(sender)
+        self.associations = Associations(sender)
+        self.places = Places(sender)
+        self.documents = Documents(sender)
         self.conversations = Conversations(sender)
+        self.users = Users(sender)
         self.agents = Agents(sender)
         self.tools = Tools(sender)
+        self.preferences = Preferences(sender)
+        self.policies = Policies(sender)
+        self.moves = Moves(sender)
         self.spaces = Spaces(sender)
         self.facts = Facts(sender)
-        self.preferences = Preferences(sender)
-        self.policy = Policies(sender)
         self.keys = Keys(sender)
         self.jobs = Jobs(sender)
         self.audit = Audit(sender)
 
+    @operation("POST /api/memory/", acting="body", body=_remember)
+    def remember(
+        self,
+        /,
+        content: str,
+        *,
+        user: User | UUID | None = None,
+        agent: Agent | UUID | None = None,
+        idempotency_key: str | None = None,
+        **details: Any,
+    ) -> RememberResult:
+        """Remember a statement for ``user``, through ``agent`` if one is given.
+
+        ``details`` are the other fields of :class:`MemoryCreate`: kind, category, subject,
+        importance, shared and so on. Raises ``SimilarMemoryExists`` when a memory on its
+        subject exists, and ``InvalidInput`` for a field that is wrong.
+        """
+
+    @operation("POST /api/memory/recall", acting="body", body=_recall, safe=True)
+    def recall(
+        self,
+        /,
+        query: str | None = None,
+        *,
+        user: User | UUID | None = None,
+        agent: Agent | UUID | None = None,
+        **details: Any,
+    ) -> RecallAnswer:
+        """Recall what helps with ``query`` and may be told to ``user`` through ``agent``.
+
+        ``details`` are the other fields of :class:`RecallQuery`: limit, mode, sort, filters.
+        Without a user, only shared knowledge is recalled.
+        """
+
+    @operation("GET /health", inside="version")
+    def health(self) -> str:
+        """Return the version of the server, once it and its database answer. Needs no key."""
+
 
 class AsyncClient(_Nouns[AsyncSender]):
-    """A client for code that awaits.
+    """An asynchronous client.
 
     ``url`` is that of ``remembrancer serve`` and ``key`` an API key. ``timeout`` is in seconds,
     for one answer. Further ``settings`` go to the HTTP client: proxies, certificates, transports.
@@ -66,10 +121,6 @@ class AsyncClient(_Nouns[AsyncSender]):
         http = httpx2.AsyncClient(**options(url, key, timeout), **settings)
         self._http = AsyncHttp(http, retries or Retries())
         super().__init__(self._http)
-
-    async def health(self) -> str:
-        """Return the version of the server, once it and its database answer. Needs no key."""
-        return await self._http.send(_HEALTH)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -90,7 +141,7 @@ class AsyncClient(_Nouns[AsyncSender]):
 
 
 class Client(_Nouns[Sender]):
-    """A client for code that does not await; else like :class:`AsyncClient`."""
+    """A blocking client; otherwise like :class:`AsyncClient`."""
 
     def __init__(
         self,
@@ -104,10 +155,6 @@ class Client(_Nouns[Sender]):
         http = httpx2.Client(**options(url, key, timeout), **settings)
         self._http = Http(http, retries or Retries())
         super().__init__(self._http)
-
-    def health(self) -> str:
-        """Return the version of the server, once it and its database answer. Needs no key."""
-        return self._http.send(_HEALTH)
 
     def close(self) -> None:
         """Close all connections."""

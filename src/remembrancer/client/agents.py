@@ -1,118 +1,74 @@
-"""Agents, and their tools."""
+"""Agents and their tools."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
 from uuid import UUID
 
 from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
-from remembrancer.client.calls import Call, Many, call, part, sent, whom
-from remembrancer.client.memories import memories_of, query_of
-from remembrancer.client.operations import By, Group, listing, listing_of, operation
+from remembrancer.client.calls import json_of
+from remembrancer.client.operations import (
+    Acting,
+    By,
+    Group,
+    IfVersion,
+    Keyed,
+    Paging,
+    listing,
+    operation,
+)
 from remembrancer.context.schemas import Bulletin
-from remembrancer.memories.schemas import MemoryFilter, MemoryPage
 from remembrancer.paging import Page
-from remembrancer.recall.schemas import RecallAnswer, RecallQuery
 from remembrancer.tools.registry import ToolAnswer, ToolContext
 
 
-def _agent(agent_id: UUID, *parts: object) -> str:
-    return "/".join(["/api/agents", part(agent_id), *map(str, parts)])
+def _tool_call(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    given = arguments["arguments"]
+    # As they are: a null in them is the model's.
+    given = dict(given) if isinstance(given, Mapping) else given or {}
+    return {**(json_of(arguments["context"]) or {}), "arguments": given}
 
 
 class Agents(Group[By]):
     """Assistants that read and write memory."""
 
-    @operation
-    def create(self, agent: AgentCreate, *, idempotency_key: str | None = None) -> Call[Agent]:
-        """Make an agent."""
-        return call("POST", "/api/agents", Agent, body=agent, key=idempotency_key, keyed=True)
+    @operation("POST /api/agents")
+    def create(self, agent: AgentCreate, **key: Unpack[Keyed]) -> Agent:
+        """Create an agent."""
 
-    @listing
-    def list(self, *, limit: int = 50, cursor: str | None = None) -> Call[Page[Agent]]:
-        """List agents in the order they were made."""
-        return call("GET", "/api/agents", Page[Agent], query={"limit": limit, "cursor": cursor})
+    @listing("GET /api/agents")
+    def list(self, **paging: Unpack[Paging]) -> Page[Agent]:
+        """List agents, the oldest first."""
 
-    @operation
-    def get(self, agent_id: UUID) -> Call[Agent]:
+    @operation("GET /api/agents/{agent_id}")
+    def get(self, agent_id: UUID) -> Agent:
         """Return an agent."""
-        return call("GET", _agent(agent_id), Agent)
 
-    @operation
-    def update(
-        self, agent_id: UUID, changes: AgentUpdate, *, if_version: int | None = None
-    ) -> Call[Agent]:
-        """Change the fields that are sent."""
-        return call("PUT", _agent(agent_id), Agent, body=changes, if_version=if_version)
+    @operation("PUT /api/agents/{agent_id}")
+    def update(self, agent_id: UUID, changes: AgentUpdate, **version: Unpack[IfVersion]) -> Agent:
+        """Change the fields that are set."""
 
-    @operation
-    def delete(self, agent_id: UUID) -> Call[None]:
-        """Retire an agent; its memories stay with the people they belong to."""
-        return call("DELETE", _agent(agent_id))
+    @operation("DELETE /api/agents/{agent_id}")
+    def delete(self, agent_id: UUID) -> None:
+        """Delete an agent; its memories stay with their users."""
 
-    @operation
-    def bulletin(self, agent_id: UUID, *, tokens: int | None = None) -> Call[Bulletin]:
-        """Return a digest of shared knowledge for an agent, by kind."""
-        return call("GET", _agent(agent_id, "bulletin"), Bulletin, query={"tokens": tokens})
-
-    @listing_of(memories_of)
-    def memories(
-        self,
-        wanted: MemoryFilter | None = None,
-        *,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-    ) -> Call[MemoryPage]:
-        """List memories, the newest first unless sorted."""
-        page = {"limit": limit, "cursor": cursor}
-        query = {**query_of(wanted), **whom(user_id, agent_id), **page}
-        return call("GET", "/api/agents/memories", MemoryPage, query=query)
-
-    @operation
-    def search(
-        self,
-        wanted: RecallQuery,
-        *,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-    ) -> Call[RecallAnswer]:
-        """Search memories by query, limit, kinds, sort and sources; no other field is sent."""
-        given = sent(wanted)
-        query = {
-            "q": given.get("query"),
-            "limit": given.get("limit"),
-            "kind": given.get("kinds"),
-            "sort": given.get("sort"),
-            "source": given.get("sources"),
-            **whom(user_id, agent_id),
-        }
-        return call("GET", "/api/agents/memories/search", RecallAnswer, query=query)
+    @operation("GET /api/agents/{agent_id}/bulletin")
+    def bulletin(self, agent_id: UUID, *, tokens: int | None = None) -> Bulletin:
+        """Return a digest of shared knowledge for an agent, by kind, within ``tokens``."""
 
 
 class Tools(Group[By]):
     """Tools for language models."""
 
-    @operation
-    def list(self, format: str = "plain") -> Call[Many[dict[str, Any]]]:  # noqa: A002
-        """List the tools: ``plain``, or as ``openai`` or ``anthropic`` take them."""
-        return call("GET", "/api/tools", Many[dict[str, Any]], query={"format": format})
+    @operation("GET /api/tools")
+    def list(self, format: str = "plain") -> Sequence[dict[str, Any]]:  # noqa: A002
+        """List the tools: ``plain``, or in the format of ``openai`` or ``anthropic``."""
 
-    @operation
+    @operation("POST /api/tools/{name}", acting="body", body=_tool_call)
     def call(
         self,
         name: str,
         arguments: Mapping[str, Any] | str | None = None,
-        *,
         context: ToolContext | None = None,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-    ) -> Call[ToolAnswer]:
-        """Call a tool. What the model can mend is an answer that is not ``ok``."""
-        where = sent(context) if context is not None else {}
-        given = dict(arguments) if isinstance(arguments, Mapping) else arguments or {}
-        body = {**where, **whom(user_id, agent_id)}
-        made = call("POST", f"/api/tools/{part(name)}", ToolAnswer, body=body)
-        # As they are: a null is the model's.
-        made.body["arguments"] = given
-        return made
+        **acting: Unpack[Acting],
+    ) -> ToolAnswer:
+        """Call a tool. A mistake that the model can correct is an answer with ``ok`` false."""

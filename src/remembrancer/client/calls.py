@@ -1,19 +1,15 @@
-"""What a method of the client comes to: one request, and how to read its answer. Pure."""
+"""One request of a client, and how its answer is read. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import quote
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from pydantic import BaseModel, TypeAdapter
 
 T_co = TypeVar("T_co", covariant=True)
-
-Many = list
-"""The type, where a method is called ``list``."""
-SAFE: Final = frozenset({"GET", "HEAD"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,67 +43,20 @@ def _adapter(answer: Any) -> TypeAdapter[Any]:
     return TypeAdapter(answer)
 
 
-def call(
-    method: str,
-    path: str,
-    answer: Any = None,
-    *,
-    inside: str | None = None,
-    query: Mapping[str, Any] | None = None,
-    body: Any = None,
-    key: str | None = None,
-    keyed: bool = False,
-    if_version: int | None = None,
-    safe: bool = False,
-) -> Call[Any]:
-    """Return a request. One that is ``keyed`` gets an idempotency key if it has none.
-
-    ``safe`` says of a POST that it only reads, or that doing it again changes nothing.
-    """
-    headers = {}
-    if keyed or key is not None:
-        headers["Idempotency-Key"] = key if key is not None else uuid4().hex
-    if if_version is not None:
-        headers["If-Match"] = f'"{if_version}"'
-    return Call(
-        method,
-        path,
-        answer,
-        inside,
-        {name: value for name, value in (query or {}).items() if value not in (None, [])},
-        sent(body),
-        headers,
-        repeatable=method in SAFE or keyed or safe,
-    )
-
-
-def sent(value: Any) -> Any:
-    """Return ``value`` as JSON values; of models, what was set."""
+def json_of(value: Any) -> Any:
+    """Return ``value`` as JSON values, without fields that are not set."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", exclude_unset=True, by_alias=True)
     if isinstance(value, UUID):
         return str(value)
     if isinstance(value, Mapping):
-        return {name: sent(one) for name, one in value.items() if one is not None}
+        return {name: json_of(item) for name, item in value.items() if item is not None}
     if isinstance(value, list | tuple):
-        return [sent(one) for one in value]
+        return [json_of(item) for item in value]
     return value
 
 
-def with_whom(
-    model: BaseModel, user_id: UUID | None, agent_id: UUID | None = None
-) -> dict[str, Any]:
-    """Return what a model sends, and for whom."""
-    return {**sent(model), **whom(user_id, agent_id)}
-
-
-def whom(user_id: UUID | None = None, agent_id: UUID | None = None) -> dict[str, str]:
-    """Return for whom a request is, as it is sent."""
-    given = {"user_id": user_id, "agent_id": agent_id}
-    return {name: str(value) for name, value in given.items() if value is not None}
-
-
 def part(value: object) -> str:
-    """Return a part of a path; a slash or a dot in it leads nowhere else."""
+    """Return ``value`` quoted as one part of a path: slashes and dots lead nowhere else."""
     quoted = quote(str(value), safe="", errors="surrogatepass")
     return quoted.replace(".", "%2E") if set(quoted) == {"."} else quoted

@@ -1,10 +1,21 @@
-"""Conversations, what is said in them, and what an agent is told."""
+"""Conversations: messages, turns, contexts and summaries."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Unpack
 from uuid import UUID
 
-from remembrancer.client.calls import Call, Many, call, part, sent, whom, with_whom
-from remembrancer.client.operations import By, Group, listing, operation
+from remembrancer.client.calls import json_of
+from remembrancer.client.operations import (
+    Acting,
+    ActingPage,
+    By,
+    ForUser,
+    ForUserOnce,
+    Group,
+    UserPage,
+    listing,
+    operation,
+)
 from remembrancer.context.schemas import Context, ContextQuery, Turn
 from remembrancer.conversations.schemas import (
     AppendResult,
@@ -17,167 +28,97 @@ from remembrancer.erasure.schemas import Receipt
 from remembrancer.extraction.schemas import Chunk, SummaryResult
 from remembrancer.paging import Page
 
+_OF_A_TURN: Final = {"window", "stable_tokens", "dynamic_tokens"}
 
-def _conversation(conversation_id: UUID, *parts: object) -> str:
-    return "/".join(["/api/conversations", part(conversation_id), *map(str, parts)])
+
+def _turn(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    query = json_of(arguments["query"]) or {}
+    options = {name: value for name, value in query.items() if name in _OF_A_TURN}
+    return {"message": json_of(arguments["message"]), **options}
 
 
 class Conversations(Group[By]):
-    """Conversations. ``user_id`` says for whom; a user key need not."""
+    """Conversations, for a user; a user's own key needs none."""
 
-    @operation
-    def open(
-        self,
-        conversation: ConversationCreate,
-        *,
-        user_id: UUID | None = None,
-        idempotency_key: str | None = None,
-    ) -> Call[Conversation]:
+    @operation("POST /api/conversations", acting="body")
+    def open(self, conversation: ConversationCreate, **acting: Unpack[ForUserOnce]) -> Conversation:
         """Open a conversation, or return the one with this platform id and agent."""
-        body = with_whom(conversation, user_id)
-        return call(
-            "POST", "/api/conversations", Conversation, body=body, key=idempotency_key, keyed=True
-        )
 
-    @listing
-    def list(
-        self,
-        *,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-    ) -> Call[Page[Conversation]]:
-        """List a user's conversations, newest first."""
-        query = {**whom(user_id, agent_id), "limit": limit, "cursor": cursor}
-        return call("GET", "/api/conversations", Page[Conversation], query=query)
+    @listing("GET /api/conversations")
+    def list(self, **acting: Unpack[ActingPage]) -> Page[Conversation]:
+        """List a user's conversations, the newest first."""
 
-    @operation
-    def get(self, conversation_id: UUID, *, user_id: UUID | None = None) -> Call[Conversation]:
-        """Return a conversation its reader takes part in."""
-        return call("GET", _conversation(conversation_id), Conversation, query=whom(user_id))
+    @operation("GET /api/conversations/{conversation_id}")
+    def get(self, conversation_id: UUID, **acting: Unpack[ForUser]) -> Conversation:
+        """Return a conversation of a participant."""
 
-    @operation
-    def pause(self, conversation_id: UUID, *, user_id: UUID | None = None) -> Call[Conversation]:
-        """Pause remembering."""
-        path = _conversation(conversation_id, "pause")
-        return call("PUT", path, Conversation, query=whom(user_id))
+    @operation("PUT /api/conversations/{conversation_id}/pause")
+    def pause(self, conversation_id: UUID, **acting: Unpack[ForUser]) -> Conversation:
+        """Pause remembering in a conversation."""
 
-    @operation
-    def resume(self, conversation_id: UUID, *, user_id: UUID | None = None) -> Call[Conversation]:
-        """Resume remembering."""
-        path = _conversation(conversation_id, "pause")
-        return call("DELETE", path, Conversation, query=whom(user_id))
+    @operation("DELETE /api/conversations/{conversation_id}/pause")
+    def resume(self, conversation_id: UUID, **acting: Unpack[ForUser]) -> Conversation:
+        """Resume remembering in a conversation."""
 
-    @operation
+    @operation("POST /api/conversations/{conversation_id}/messages", acting="body", body=json_of)
     def append(
         self,
         conversation_id: UUID,
         messages: Sequence[MessageCreate],
-        *,
-        user_id: UUID | None = None,
-        idempotency_key: str | None = None,
-    ) -> Call[AppendResult]:
+        **acting: Unpack[ForUserOnce],
+    ) -> AppendResult:
         """Add messages at the end of a conversation, all or none."""
-        path = _conversation(conversation_id, "messages")
-        body = {"messages": sent(Many(messages)), **whom(user_id)}
-        return call("POST", path, AppendResult, body=body, key=idempotency_key, keyed=True)
 
-    @operation
+    @operation("GET /api/conversations/{conversation_id}/messages", inside="messages")
     def messages(
         self,
         conversation_id: UUID,
         *,
         last: int = 20,
         before: int | None = None,
-        user_id: UUID | None = None,
-    ) -> Call[Many[Message]]:
-        """Return the last messages of a conversation, oldest first."""
-        path = _conversation(conversation_id, "messages")
-        query = {"last": last, "before": before, **whom(user_id)}
-        return call("GET", path, Many[Message], inside="messages", query=query)
+        **acting: Unpack[ForUser],
+    ) -> Sequence[Message]:
+        """Return the last messages before a position, the oldest first."""
 
-    @operation
+    @operation("POST /api/conversations/{conversation_id}/messages/{message_id}/erase")
     def erase_message(
         self,
         conversation_id: UUID,
         message_id: UUID,
         *,
         dry_run: bool = True,
-        user_id: UUID | None = None,
-    ) -> Call[Receipt]:
-        """Delete a message for good, and what rests on it alone; at first, only count."""
-        path = _conversation(conversation_id, "messages", part(message_id), "erase")
-        query = {"dry_run": dry_run, **whom(user_id)}
-        return call("POST", path, Receipt, query=query, safe=dry_run)
+        **acting: Unpack[ForUser],
+    ) -> Receipt:
+        """Delete a message and what cites it alone, for good; with ``dry_run``, only count."""
 
-    @operation
-    def context(
-        self,
-        query: ContextQuery | None = None,
-        *,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-    ) -> Call[Context]:
-        """Return what an agent is told before it answers."""
-        body = with_whom(query or ContextQuery(), user_id, agent_id)
-        return call("POST", "/api/memory/context", Context, body=body, safe=True)
+    @operation("POST /api/memory/context", acting="body", safe=True)
+    def context(self, query: ContextQuery | None = None, **acting: Unpack[Acting]) -> Context:
+        """Return the context of an agent's next answer."""
 
-    @operation
+    @operation("POST /api/conversations/{conversation_id}/turn", acting="body", body=_turn)
     def begin_turn(
         self,
         conversation_id: UUID,
         message: MessageCreate,
         *,
         query: ContextQuery | None = None,
-        user_id: UUID | None = None,
-        idempotency_key: str | None = None,
-    ) -> Call[Turn]:
-        """Store what a user said; return the context and the last messages to answer from.
+        **acting: Unpack[ForUserOnce],
+    ) -> Turn:
+        """Store a user's message; return the context and the last messages to answer from.
 
         Of ``query``, the window and the budgets count.
         """
-        fields = sent(query) if query is not None else {}
-        taken = {"window", "stable_tokens", "dynamic_tokens"}
-        body = {
-            "message": sent(message),
-            **{name: value for name, value in fields.items() if name in taken},
-            **whom(user_id),
-        }
-        path = _conversation(conversation_id, "turn")
-        return call("POST", path, Turn, body=body, key=idempotency_key, keyed=True)
 
-    @operation
+    @operation("POST /api/conversations/{conversation_id}/answer", acting="body", body=json_of)
     def finish_turn(
-        self,
-        conversation_id: UUID,
-        content: str,
-        *,
-        user_id: UUID | None = None,
-        idempotency_key: str | None = None,
-    ) -> Call[AppendResult]:
-        """Store what the agent answered."""
-        path = _conversation(conversation_id, "answer")
-        body = {"content": content, **whom(user_id)}
-        return call("POST", path, AppendResult, body=body, key=idempotency_key, keyed=True)
+        self, conversation_id: UUID, content: str, **acting: Unpack[ForUserOnce]
+    ) -> AppendResult:
+        """Store the agent's answer."""
 
-    @operation
-    def summarize(
-        self, conversation_id: UUID, *, user_id: UUID | None = None
-    ) -> Call[SummaryResult]:
-        """Summarise all that has left the window and has no summary."""
-        path = _conversation(conversation_id, "summarize")
-        return call("POST", path, SummaryResult, query=whom(user_id), safe=True)
+    @operation("POST /api/conversations/{conversation_id}/summarize", safe=True)
+    def summarize(self, conversation_id: UUID, **acting: Unpack[ForUser]) -> SummaryResult:
+        """Summarise all messages that left the window and have no summary."""
 
-    @listing
-    def chunks(
-        self,
-        conversation_id: UUID,
-        *,
-        user_id: UUID | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-    ) -> Call[Page[Chunk]]:
-        """List the summaries of a conversation its reader takes part in, in order."""
-        query = {**whom(user_id), "limit": limit, "cursor": cursor}
-        return call("GET", _conversation(conversation_id, "chunks"), Page[Chunk], query=query)
+    @listing("GET /api/conversations/{conversation_id}/chunks")
+    def chunks(self, conversation_id: UUID, **acting: Unpack[UserPage]) -> Page[Chunk]:
+        """List the summaries of a conversation, in order."""

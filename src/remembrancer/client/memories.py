@@ -1,21 +1,31 @@
-"""Memories, recall, and the graph between them."""
+"""Memories, review, associations, places and documents."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
-from uuid import UUID
+from typing import Any, Unpack
 
+from remembrancer.access import Visibility
 from remembrancer.associations.schemas import (
     Association,
     AssociationPage,
     Neighbourhood,
     Suggestions,
 )
-from remembrancer.client.calls import Call, Many, call, part, sent, whom, with_whom
-from remembrancer.client.operations import By, Group, listing, listing_of, operation
+from remembrancer.client.calls import json_of
+from remembrancer.client.operations import (
+    Acting,
+    ActingIfVersion,
+    ActingOnce,
+    ActingPage,
+    By,
+    Group,
+    listing,
+    operation,
+)
+from remembrancer.document.schemas import DocumentImport, DocumentImportResult, MemoryDocument
 from remembrancer.erasure.schemas import Receipt
-from remembrancer.facts.schemas import VisibilityUpdate
 from remembrancer.memories.schemas import (
     AssociationCreate,
+    BudgetPreview,
     Memory,
     MemoryCreate,
     MemoryFilter,
@@ -27,304 +37,163 @@ from remembrancer.memories.schemas import (
     RememberRefusal,
     RememberResult,
 )
+from remembrancer.paging import Page
+from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceResult
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
 from remembrancer.review.schemas import ReviewDecision, ReviewResult
 
-_IN_QUERY: Final = {
-    "kinds": "kind",
-    "categories": "category",
-    "statuses": "status",
-    "reviews": "review",
-}
 
-
-def memories_of(page: MemoryPage) -> Sequence[Memory]:
-    """Return the memories of a page."""
-    return page.memories
-
-
-def query_of(wanted: MemoryFilter | None) -> Mapping[str, Any]:
-    """Return which memories are asked for, as a query says it."""
-    given = sent(wanted) if wanted is not None else {}
-    return {_IN_QUERY.get(name, name): value for name, value in given.items()}
-
-
-def _memory(memory_id: str, *parts: object) -> str:
-    return "/".join(["/api/memory", part(memory_id), *map(str, parts)])
+def _mention(arguments: Mapping[str, Any]) -> Any:
+    return json_of(arguments["mention"]) or {}
 
 
 class Memories(Group[By]):
-    """Memories. ``user_id`` and ``agent_id`` say for whom; a user key need not."""
+    """Memories, for a user and through an agent; a user's own key needs neither."""
 
-    @operation
-    def remember(
-        self,
-        memory: MemoryCreate,
-        *,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-        idempotency_key: str | None = None,
-    ) -> Call[RememberResult]:
-        """Remember a statement; raises ``SimilarMemoryExists`` like the library."""
-        body = with_whom(memory, user_id, agent_id)
-        return call(
-            "POST", "/api/memory/", RememberResult, body=body, key=idempotency_key, keyed=True
-        )
+    @operation("POST /api/memory/", acting="body")
+    def remember(self, memory: MemoryCreate, **acting: Unpack[ActingOnce]) -> RememberResult:
+        """Remember a statement. Raises ``SimilarMemoryExists`` as the library does."""
 
-    @operation
+    @operation("POST /api/memory/bulk", acting="body", body=json_of, inside="results")
     def remember_many(
-        self,
-        memories: Sequence[MemoryCreate],
-        *,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-        idempotency_key: str | None = None,
-    ) -> Call[Many[RememberResult | RememberRefusal]]:
-        """Remember many statements in one transaction; says of each what became of it."""
-        body = {"memories": sent(Many(memories)), **whom(user_id, agent_id)}
-        return call(
-            "POST",
-            "/api/memory/bulk",
-            Many[RememberResult | RememberRefusal],
-            inside="results",
-            body=body,
-            key=idempotency_key,
-            keyed=True,
-        )
+        self, memories: Sequence[MemoryCreate], **acting: Unpack[ActingOnce]
+    ) -> Sequence[RememberResult | RememberRefusal]:
+        """Remember many statements in one transaction; return the result of each, in order."""
 
-    @operation
-    def recall(
-        self,
-        wanted: RecallQuery,
-        *,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-    ) -> Call[RecallAnswer]:
+    @operation("POST /api/memory/recall", acting="body", safe=True)
+    def recall(self, query: RecallQuery, **acting: Unpack[Acting]) -> RecallAnswer:
         """Recall what helps with a query and may be told to this user through this agent."""
-        body = with_whom(wanted, user_id, agent_id)
-        return call("POST", "/api/memory/recall", RecallAnswer, body=body, safe=True)
 
-    @listing_of(memories_of)
-    def list(
-        self,
-        wanted: MemoryFilter | None = None,
-        *,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-    ) -> Call[MemoryPage]:
+    @listing("GET /api/memory/")
+    def list(self, filters: MemoryFilter | None = None, **acting: Unpack[ActingPage]) -> MemoryPage:
         """List memories, the newest first unless sorted."""
-        page = {"limit": limit, "cursor": cursor}
-        query = {**query_of(wanted), **whom(user_id, agent_id), **page}
-        return call("GET", "/api/memory/", MemoryPage, query=query)
 
-    @listing_of(memories_of)
-    def waiting(
-        self,
-        *,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-    ) -> Call[MemoryPage]:
-        """List what waits for a user to look at it, the newest first."""
-        query = {**whom(user_id, agent_id), "limit": limit, "cursor": cursor}
-        return call("GET", "/api/memory/review", MemoryPage, query=query)
-
-    @operation
-    def review(
-        self,
-        decisions: Sequence[ReviewDecision],
-        *,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-    ) -> Call[Many[ReviewResult]]:
-        """Confirm, reject or share memories that wait; says of each what became of it."""
-        body = {"decisions": sent(Many(decisions)), **whom(user_id, agent_id)}
-        return call("POST", "/api/memory/review", Many[ReviewResult], inside="results", body=body)
-
-    @operation
-    def get(
-        self, memory_id: str, *, user_id: UUID | None = None, agent_id: UUID | None = None
-    ) -> Call[MemoryHistory]:
+    @operation("GET /api/memory/{memory_id}")
+    def get(self, memory_id: str, **acting: Unpack[Acting]) -> MemoryHistory:
         """Return a memory with its versions and mentions."""
-        return call("GET", _memory(memory_id), MemoryHistory, query=whom(user_id, agent_id))
 
-    @operation
+    @operation("PUT /api/memory/{memory_id}")
     def update(
-        self,
-        memory_id: str,
-        changes: MemoryUpdate,
-        *,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-        if_version: int | None = None,
-    ) -> Call[MemoryUpdateResult]:
+        self, memory_id: str, changes: MemoryUpdate, **acting: Unpack[ActingIfVersion]
+    ) -> MemoryUpdateResult:
         """Make a new version of a memory; the old one stays in its history."""
-        query = whom(user_id, agent_id)
-        return call(
-            "PUT",
-            _memory(memory_id),
-            MemoryUpdateResult,
-            query=query,
-            body=changes,
-            if_version=if_version,
-        )
 
-    @operation
-    def forget(
-        self,
-        memory_id: str,
-        *,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-        if_version: int | None = None,
-    ) -> Call[Memory]:
+    @operation("DELETE /api/memory/{memory_id}")
+    def forget(self, memory_id: str, **acting: Unpack[ActingIfVersion]) -> Memory:
         """Forget a memory; :meth:`restore` brings it back."""
-        query = whom(user_id, agent_id)
-        return call("DELETE", _memory(memory_id), Memory, query=query, if_version=if_version)
 
-    @operation
-    def restore(
-        self, memory_id: str, *, user_id: UUID | None = None, agent_id: UUID | None = None
-    ) -> Call[Memory]:
-        """Bring back a memory that was forgotten."""
-        return call("POST", _memory(memory_id, "restore"), Memory, query=whom(user_id, agent_id))
+    @operation("POST /api/memory/{memory_id}/restore")
+    def restore(self, memory_id: str, **acting: Unpack[Acting]) -> Memory:
+        """Bring back a forgotten memory."""
 
-    @operation
-    def activate(
-        self, memory_id: str, *, user_id: UUID | None = None, agent_id: UUID | None = None
-    ) -> Call[Memory]:
-        """Take an inactive memory into use again."""
-        query = whom(user_id, agent_id)
-        return call("POST", _memory(memory_id, "activate"), Memory, query=query, safe=True)
+    @operation("POST /api/memory/{memory_id}/activate", safe=True)
+    def activate(self, memory_id: str, **acting: Unpack[Acting]) -> Memory:
+        """Use an inactive memory again."""
 
-    @operation
-    def deactivate(
-        self, memory_id: str, *, user_id: UUID | None = None, agent_id: UUID | None = None
-    ) -> Call[Memory]:
+    @operation("POST /api/memory/{memory_id}/deactivate", safe=True)
+    def deactivate(self, memory_id: str, **acting: Unpack[Acting]) -> Memory:
         """Set a memory aside: out of recall, still in the document."""
-        query = whom(user_id, agent_id)
-        return call("POST", _memory(memory_id, "deactivate"), Memory, query=query, safe=True)
 
-    @operation
-    def pin(
-        self, memory_id: str, *, user_id: UUID | None = None, agent_id: UUID | None = None
-    ) -> Call[Memory]:
-        """Pin a memory, so that no budget ever evicts it."""
-        return call("PUT", _memory(memory_id, "pin"), Memory, query=whom(user_id, agent_id))
+    @operation("PUT /api/memory/{memory_id}/pin")
+    def pin(self, memory_id: str, **acting: Unpack[Acting]) -> Memory:
+        """Pin a memory: the token budget never evicts it."""
 
-    @operation
-    def unpin(
-        self, memory_id: str, *, user_id: UUID | None = None, agent_id: UUID | None = None
-    ) -> Call[Memory]:
-        """Unpin a memory."""
-        return call("DELETE", _memory(memory_id, "pin"), Memory, query=whom(user_id, agent_id))
+    @operation("DELETE /api/memory/{memory_id}/pin")
+    def unpin(self, memory_id: str, **acting: Unpack[Acting]) -> Memory:
+        """Unpin a memory: the token budget may evict it again."""
 
-    @operation
+    @operation("PATCH /api/memory/{memory_id}/visibility", body=json_of)
     def set_visibility(
-        self,
-        memory_id: str,
-        change: VisibilityUpdate,
-        *,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-        if_version: int | None = None,
-    ) -> Call[Memory]:
+        self, memory_id: str, visibility: Visibility, **acting: Unpack[ActingIfVersion]
+    ) -> Memory:
         """Share one's own fact with the members of its space, or make it private again."""
-        path, query = _memory(memory_id, "visibility"), whom(user_id, agent_id)
-        return call("PATCH", path, Memory, query=query, body=change, if_version=if_version)
 
-    @operation
-    def erase(
-        self,
-        memory_id: str,
-        *,
-        dry_run: bool = True,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-    ) -> Call[Receipt]:
-        """Delete a memory for good; at first, only count."""
-        query = {**whom(user_id, agent_id), "dry_run": dry_run}
-        return call("POST", _memory(memory_id, "erase"), Receipt, query=query, safe=dry_run)
+    @operation("POST /api/memory/{memory_id}/erase")
+    def erase(self, memory_id: str, *, dry_run: bool = True, **acting: Unpack[Acting]) -> Receipt:
+        """Delete a memory for good; with ``dry_run``, only count."""
+
+    @operation("GET /api/users/{user}/memory-budget")
+    def budget(self, *, adding: int = 0, **acting: Unpack[Acting]) -> BudgetPreview:
+        """Return how much of a user's token budget is used, and what ``adding`` would evict."""
 
 
-class Graph(Group[By]):
+class Review(Group[By]):
+    """Review of pending memories."""
+
+    @listing("GET /api/memory/review")
+    def list(self, **acting: Unpack[ActingPage]) -> MemoryPage:
+        """List a user's pending memories, the newest first."""
+
+    @operation("POST /api/memory/review", acting="body", body=json_of, inside="results")
+    def decide(
+        self, decisions: Sequence[ReviewDecision], **acting: Unpack[Acting]
+    ) -> Sequence[ReviewResult]:
+        """Confirm, reject or share pending memories; return the result of each, in order."""
+
+
+class Associations(Group[By]):
     """Associations between memories."""
 
-    @operation
-    def associate(
-        self,
-        memory_id: str,
-        association: AssociationCreate,
-        *,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-    ) -> Call[Association]:
+    @operation("PUT /api/memory/{memory_id}/associations")
+    def add(
+        self, memory_id: str, association: AssociationCreate, **acting: Unpack[Acting]
+    ) -> Association:
         """Associate a memory with another, or give the association a new weight."""
-        path, query = _memory(memory_id, "associations"), whom(user_id, agent_id)
-        return call("PUT", path, Association, query=query, body=association)
 
-    @operation
-    def associate_by_post(
-        self,
-        memory_id: str,
-        association: AssociationCreate,
-        *,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-    ) -> Call[Association]:
-        """Do what :meth:`associate` does, where only POST gets through."""
-        path, query = _memory(memory_id, "associations"), whom(user_id, agent_id)
-        return call("POST", path, Association, query=query, body=association, safe=True)
-
-    @listing
-    def associations(
-        self,
-        memory_id: str,
-        *,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-    ) -> Call[AssociationPage]:
-        """List the associations of a memory in both directions, the strongest first."""
-        query = {**whom(user_id, agent_id), "limit": limit, "cursor": cursor}
-        return call("GET", _memory(memory_id, "associations"), AssociationPage, query=query)
-
-    @operation
-    def dissociate(
+    @operation("DELETE /api/memory/{memory_id}/associations/{target_id}")
+    def remove(
         self,
         memory_id: str,
         target_id: str,
         relation: Relation | None = None,
-        *,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-    ) -> Call[None]:
+        **acting: Unpack[Acting],
+    ) -> None:
         """Remove the association from a memory to another; all of them without a relation."""
-        query = {**whom(user_id, agent_id), "relation": relation}
-        return call("DELETE", _memory(memory_id, "associations", part(target_id)), query=query)
 
-    @operation
+    @listing("GET /api/memory/{memory_id}/associations")
+    def list(self, memory_id: str, **acting: Unpack[ActingPage]) -> AssociationPage:
+        """List the associations of a memory in both directions, the strongest first."""
+
+    @operation("GET /api/memory/{memory_id}/neighbours")
     def neighbours(
-        self,
-        memory_id: str,
-        *,
-        depth: int = 1,
-        limit: int = 50,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-    ) -> Call[Neighbourhood]:
-        """Return what lies around a memory as nodes and edges."""
-        query = {**whom(user_id, agent_id), "depth": depth, "limit": limit}
-        return call("GET", _memory(memory_id, "neighbours"), Neighbourhood, query=query)
+        self, memory_id: str, *, depth: int = 1, limit: int = 50, **acting: Unpack[Acting]
+    ) -> Neighbourhood:
+        """Return the memories up to ``depth`` steps (1 or 2) away, as nodes and edges."""
 
-    @operation
-    def suggestions(
-        self, memory_id: str, *, user_id: UUID | None = None, agent_id: UUID | None = None
-    ) -> Call[Suggestions]:
-        """Return associations that could be made from a memory."""
-        query = whom(user_id, agent_id)
-        return call("GET", _memory(memory_id, "suggestions"), Suggestions, query=query)
+    @operation("GET /api/memory/{memory_id}/suggestions")
+    def suggestions(self, memory_id: str, **acting: Unpack[Acting]) -> Suggestions:
+        """Suggest associations of a memory; none is made."""
+
+
+class Places(Group[By]):
+    """Places of a user."""
+
+    @operation("POST /api/users/{user}/places")
+    def add(self, place: PlaceCreate, **acting: Unpack[ActingOnce]) -> PlaceResult:
+        """Remember a place; a place with the same id gains a mention."""
+
+    @operation("POST /api/users/{user}/places/{place_id}/mentions", body=_mention)
+    def mention(
+        self, place_id: str, mention: PlaceMention | None = None, **acting: Unpack[ActingOnce]
+    ) -> Place:
+        """Note a mention of a place."""
+
+    @operation("GET /api/users/{user}/places/{place_id}")
+    def get(self, place_id: str, **acting: Unpack[Acting]) -> Place:
+        """Return a place with its latest 100 mentions."""
+
+    @listing("GET /api/users/{user}/places")
+    def list(self, **acting: Unpack[ActingPage]) -> Page[Place]:
+        """List a user's places, the oldest first, each with its latest mentions."""
+
+
+class Documents(Group[By]):
+    """A user's memory as one document."""
+
+    @operation("GET /api/users/{user}/memory-document")
+    def get(self, **acting: Unpack[Acting]) -> MemoryDocument:
+        """Return a user's memory as one document: all of it, or what an agent reads."""
+
+    @operation("POST /api/users/{user}/memory-document", safe=True)
+    def import_(self, document: DocumentImport, **acting: Unpack[Acting]) -> DocumentImportResult:
+        """Add the facts and places that the user does not have. Safe to repeat."""

@@ -1,16 +1,101 @@
-"""One definition of a method for both clients: awaited on one, called on the other."""
+"""One declaration of an operation for both clients: awaited on one, called on the other.
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from functools import partial, update_wrapper
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
+A method is declared by its endpoint and signature, and has no body: arguments that the path
+names go there, models into the body, and all others into the query.
+"""
 
-from remembrancer.client.calls import Call
+import re
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from functools import cached_property, update_wrapper
+from inspect import Parameter, Signature, signature
+from typing import (
+    Any,
+    Concatenate,
+    Final,
+    Generic,
+    ParamSpec,
+    Protocol,
+    TypedDict,
+    TypeVar,
+    get_args,
+    get_type_hints,
+    overload,
+)
+from uuid import UUID, uuid4
+
+from pydantic import BaseModel
+
+from remembrancer.agents.schemas import Agent
+from remembrancer.client.calls import Call, json_of, part
+from remembrancer.errors import InvalidInput
 from remembrancer.paging import Page
+from remembrancer.users.schemas import User
 
 P = ParamSpec("P")
 T = TypeVar("T")
-PageT = TypeVar("PageT")
+PageT_co = TypeVar("PageT_co", covariant=True)
 Item = TypeVar("Item")
+Shape = Callable[[dict[str, Any]], Any]
+"""From the arguments of a call to its body or query, as JSON values."""
+
+_IN_QUERY: Final = {
+    "kinds": "kind",
+    "categories": "category",
+    "statuses": "status",
+    "reviews": "review",
+}
+_READS: Final = frozenset({"GET", "HEAD"})
+
+
+class Paging(TypedDict, total=False):
+    """A page of a list: 50 items unless ``limit`` says otherwise, from 1 to 200."""
+
+    limit: int
+    cursor: str | None
+
+
+class ForUser(TypedDict, total=False):
+    """The user a service acts for: an id or a user. A user's own key needs none."""
+
+    user: User | UUID | None
+
+
+class Acting(ForUser, total=False):
+    """The user a service acts for and the agent it acts through: ids or objects."""
+
+    agent: Agent | UUID | None
+
+
+class ActingPage(Acting, Paging, total=False):
+    """A page of a list, for a user and an agent."""
+
+
+class UserPage(ForUser, Paging, total=False):
+    """A page of a list, for a user."""
+
+
+class Keyed(TypedDict, total=False):
+    """A request that is carried out once, however often it is sent with its key."""
+
+    idempotency_key: str | None
+
+
+class ForUserOnce(ForUser, Keyed, total=False):
+    """A request for a user that is carried out once."""
+
+
+class ActingOnce(Acting, Keyed, total=False):
+    """A request for a user and an agent that is carried out once."""
+
+
+class IfVersion(TypedDict, total=False):
+    """A change that fails with ``PreconditionFailed`` unless this is the current version."""
+
+    if_version: int | None
+
+
+class ActingIfVersion(Acting, IfVersion, total=False):
+    """A change of one version, for a user and an agent."""
 
 
 class AsyncSender(Protocol):
@@ -37,18 +122,129 @@ By = TypeVar("By", bound=AsyncSender | Sender)
 
 
 class Group(Generic[By]):
-    """Methods about one noun."""
+    """Operations of one noun."""
 
     def __init__(self, sender: By) -> None:
         self.sender: Any = sender
 
 
-class operation(Generic[P, T]):  # noqa: N801 - a decorator
-    """A method that is one request."""
+class _Operation:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        endpoint: str,
+        *,
+        body: Shape | None = None,
+        query: Shape | None = None,
+        acting: str = "query",
+        inside: str | None = None,
+        safe: bool = False,
+    ) -> None:
+        self.method, self.path = endpoint.split(" ")
+        self._function = function
+        self._body = body
+        self._query = query
+        self._acting = acting
+        self._inside = inside
+        self._safe = safe
+        self.signature = _signature(function)
+        self._names = re.findall(r"{(\w+)}", self.path)
+        update_wrapper(self, function)  # type: ignore[arg-type]
 
-    def __init__(self, made: Callable[Concatenate[Any, P], Call[T]]) -> None:
-        self._made = made
-        update_wrapper(self, made)  # type: ignore[arg-type]
+    @cached_property
+    def answer(self) -> Any:
+        """The type of the answer, or of one line of it."""
+        return get_type_hints(self._function)["return"]
+
+    def call(self, *args: Any, **kwargs: Any) -> Call[Any]:
+        """Return the request of a call with these arguments."""
+        given = self.signature.bind(None, *args, **kwargs)
+        given.apply_defaults()
+        arguments: dict[str, Any] = dict(list(given.arguments.items())[1:])
+        query = {} if self._query is None else json_of(self._query(arguments))
+        path = self.path.format(**{name: _part(name, arguments.pop(name)) for name in self._names})
+        keyed = "idempotency_key" in arguments
+        headers = _headers(arguments)
+        acting = {f"{who}_id": _id(arguments.pop(who, None)) for who in ("user", "agent")}
+        dry_run = arguments.get("dry_run", False)
+        body = None
+        if self._body is not None:
+            body, arguments = self._body(arguments), {}
+        elif self.method not in {"GET", "DELETE"}:
+            models = {k: v for k, v in arguments.items() if isinstance(v, BaseModel)}
+            for name, model in models.items():
+                body = {**(body or {}), **json_of(model)}
+                del arguments[name]
+        if self._query is None:
+            query = _query(arguments)
+        if self._acting == "body":
+            body = {**(body or {}), **json_of(acting)}
+        else:
+            query = {**query, **json_of(acting)}
+        answer = None if self.answer is type(None) else self.answer
+        repeatable = self.method in _READS or keyed or self._safe or dry_run
+        return Call(self.method, path, answer, self._inside, query, body, headers, repeatable)
+
+    def bound(self, send: Callable[[Call[Any]], Any]) -> Callable[..., Any]:
+        """Return the method of a group."""
+
+        def method(*args: Any, **kwargs: Any) -> Any:
+            return send(self.call(*args, **kwargs))
+
+        update_wrapper(method, self._function)
+        method.__signature__ = _without_self(self.signature)  # type: ignore[attr-defined]
+        return method
+
+
+def _headers(arguments: dict[str, Any]) -> dict[str, str]:
+    headers = {}
+    if "idempotency_key" in arguments:
+        key = arguments.pop("idempotency_key")
+        headers["Idempotency-Key"] = key if key is not None else uuid4().hex
+    if (version := arguments.pop("if_version", None)) is not None:
+        headers["If-Match"] = f'"{version}"'
+    return headers
+
+
+def _query(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    query: dict[str, Any] = {}
+    for name, value in arguments.items():
+        fields = json_of(value) if isinstance(value, BaseModel) else {name: json_of(value)}
+        query.update((_IN_QUERY.get(field, field), content) for field, content in fields.items())
+    return {name: value for name, value in query.items() if value not in (None, [])}
+
+
+def _id(value: Any) -> Any:
+    return getattr(value, "id", value)
+
+
+def _part(name: str, value: Any) -> str:
+    if value is None:
+        raise InvalidInput("is missing: pass an id or a user", field=name)
+    return part(_id(value))
+
+
+def _signature(function: Callable[..., Any]) -> Signature:
+    """Return the signature with each keyword of an unpacked ``TypedDict``."""
+    parameters: list[Parameter] = []
+    for parameter in signature(function).parameters.values():
+        unpacked = get_args(parameter.annotation)
+        if parameter.kind is Parameter.VAR_KEYWORD and unpacked:
+            parameters += [
+                Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+                for name, annotation in get_type_hints(unpacked[0]).items()
+            ]
+        else:
+            parameters.append(parameter)
+    return Signature(parameters, return_annotation=signature(function).return_annotation)
+
+
+def _without_self(full: Signature) -> Signature:
+    return full.replace(parameters=list(full.parameters.values())[1:])
+
+
+class Operation(_Operation, Generic[P, T]):
+    """A method that is one request."""
 
     @overload
     def __get__(
@@ -57,24 +253,14 @@ class operation(Generic[P, T]):  # noqa: N801 - a decorator
     @overload
     def __get__(self, group: Group[Sender], owner: Any = None) -> Callable[P, T]: ...
     @overload
-    def __get__(self, group: None, owner: Any = None) -> "operation[P, T]": ...
+    def __get__(self, group: None, owner: Any = None) -> "Operation[P, T]": ...
     def __get__(self, group: Any, owner: Any = None) -> Any:
         """Return the method, for the kind of client it is of."""
-        if group is None:
-            return self
-
-        def asked(*args: Any, **kwargs: Any) -> Any:
-            return group.sender.send(self._made(group, *args, **kwargs))
-
-        return update_wrapper(asked, self._made)
+        return self if group is None else self.bound(group.sender.send)
 
 
-class stream(Generic[P, T]):  # noqa: N801 - a decorator
+class Stream(_Operation, Generic[P, T]):
     """A method whose answer comes line by line."""
-
-    def __init__(self, made: Callable[Concatenate[Any, P], Call[T]]) -> None:
-        self._made = made
-        update_wrapper(self, made)  # type: ignore[arg-type]
 
     @overload
     def __get__(
@@ -83,113 +269,105 @@ class stream(Generic[P, T]):  # noqa: N801 - a decorator
     @overload
     def __get__(self, group: Group[Sender], owner: Any = None) -> Callable[P, Iterator[T]]: ...
     @overload
-    def __get__(self, group: None, owner: Any = None) -> "stream[P, T]": ...
+    def __get__(self, group: None, owner: Any = None) -> "Stream[P, T]": ...
     def __get__(self, group: Any, owner: Any = None) -> Any:
         """Return the method, for the kind of client it is of."""
-        if group is None:
-            return self
-
-        def asked(*args: Any, **kwargs: Any) -> Any:
-            return group.sender.lines(self._made(group, *args, **kwargs))
-
-        return update_wrapper(asked, self._made)
+        return self if group is None else self.bound(group.sender.lines)
 
 
-class AsyncPages(Generic[P, PageT, Item]):
-    """A list in pages: await a call for one of them, or go through :meth:`each` item."""
+class AsyncPages(Generic[P, PageT_co]):
+    """A list in pages: await a call for one page, or iterate over :meth:`each` item."""
 
-    def __init__(self, ask: Callable[..., Any], items: Callable[[Any], Sequence[Any]]) -> None:
+    def __init__(self, ask: Callable[..., Any]) -> None:
         self._ask = ask
-        self._items = items
 
-    async def __call__(self, *args: P.args, **kwargs: P.kwargs) -> PageT:
+    async def __call__(self, *args: P.args, **kwargs: P.kwargs) -> PageT_co:
         """Return one page; its ``next_cursor`` is the ``cursor`` of the next."""
-        page: PageT = await self._ask(*args, **kwargs)
+        page: PageT_co = await self._ask(*args, **kwargs)
         return page
 
-    async def each(self, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[Item]:
-        """Yield all items, asking for page after page."""
-        page: Any = await self._ask(*args, **kwargs)
+    async def each(
+        self: "AsyncPages[P, Page[Item]]", *args: P.args, **kwargs: P.kwargs
+    ) -> AsyncIterator[Item]:
+        """Yield all items, requesting page after page."""
+        page: Page[Item] = await self._ask(*args, **kwargs)
         while True:
-            for item in self._items(page):
+            for item in page.items:
                 yield item
             if page.next_cursor is None:
                 return
             page = await self._ask(*args, **{**kwargs, "cursor": page.next_cursor})
 
 
-class Pages(Generic[P, PageT, Item]):
-    """A list in pages: call it for one of them, or go through :meth:`each` item."""
+class Pages(Generic[P, PageT_co]):
+    """A list in pages: call it for one page, or iterate over :meth:`each` item."""
 
-    def __init__(self, ask: Callable[..., Any], items: Callable[[Any], Sequence[Any]]) -> None:
+    def __init__(self, ask: Callable[..., Any]) -> None:
         self._ask = ask
-        self._items = items
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> PageT:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> PageT_co:
         """Return one page; its ``next_cursor`` is the ``cursor`` of the next."""
-        page: PageT = self._ask(*args, **kwargs)
+        page: PageT_co = self._ask(*args, **kwargs)
         return page
 
-    def each(self, *args: P.args, **kwargs: P.kwargs) -> Iterator[Item]:
-        """Yield all items, asking for page after page."""
-        page: Any = self._ask(*args, **kwargs)
+    def each(self: "Pages[P, Page[Item]]", *args: P.args, **kwargs: P.kwargs) -> Iterator[Item]:
+        """Yield all items, requesting page after page."""
+        page: Page[Item] = self._ask(*args, **kwargs)
         while True:
-            yield from self._items(page)
+            yield from page.items
             if page.next_cursor is None:
                 return
             page = self._ask(*args, **{**kwargs, "cursor": page.next_cursor})
 
 
-class _Listing(Generic[P, PageT, Item]):
-    def __init__(
-        self,
-        made: Callable[Concatenate[Any, P], Call[PageT]],
-        items: Callable[[PageT], Sequence[Item]],
-    ) -> None:
-        self._made = made
-        self._items = items
-        update_wrapper(self, made)  # type: ignore[arg-type]
+class Listing(_Operation, Generic[P, PageT_co]):
+    """A method that returns a list in pages."""
 
     @overload
-    def __get__(
-        self, group: Group[AsyncSender], owner: Any = None
-    ) -> AsyncPages[P, PageT, Item]: ...
+    def __get__(self, group: Group[AsyncSender], owner: Any = None) -> AsyncPages[P, PageT_co]: ...
     @overload
-    def __get__(self, group: Group[Sender], owner: Any = None) -> Pages[P, PageT, Item]: ...
+    def __get__(self, group: Group[Sender], owner: Any = None) -> Pages[P, PageT_co]: ...
     @overload
-    def __get__(self, group: None, owner: Any = None) -> "_Listing[P, PageT, Item]": ...
+    def __get__(self, group: None, owner: Any = None) -> "Listing[P, PageT_co]": ...
     def __get__(self, group: Any, owner: Any = None) -> Any:
         """Return the method, for the kind of client it is of."""
         if group is None:
             return self
-        ask = partial(_ask, group, self._made)
         pages = AsyncPages if group.sender.is_async else Pages
-        return update_wrapper(pages(ask, self._items), self._made)
+        method = self.bound(group.sender.send)
+        return update_wrapper(pages(method), method)
 
 
-def _ask(group: Any, made: Callable[..., Call[Any]], *args: Any, **kwargs: Any) -> Any:
-    return group.sender.send(made(group, *args, **kwargs))
+def operation(
+    endpoint: str,
+    *,
+    body: Shape | None = None,
+    query: Shape | None = None,
+    acting: str = "query",
+    inside: str | None = None,
+    safe: bool = False,
+) -> Callable[[Callable[Concatenate[Any, P], T]], Operation[P, T]]:
+    """Declare a method that is one request to an endpoint such as ``GET /api/users``.
+
+    ``body`` and ``query`` make these from the arguments. ``acting`` is where user and agent go.
+    ``inside`` names the field of the response to return. A ``safe`` POST may be repeated.
+    """
+
+    def declare(function: Callable[Concatenate[Any, P], T]) -> Operation[P, T]:
+        return Operation(
+            function, endpoint, body=body, query=query, acting=acting, inside=inside, safe=safe
+        )
+
+    return declare
+
+
+def stream(endpoint: str) -> Callable[[Callable[Concatenate[Any, P], T]], Stream[P, T]]:
+    """Declare a method whose answer comes line by line."""
+    return lambda function: Stream(function, endpoint)
 
 
 def listing(
-    made: Callable[Concatenate[Any, P], Call[Page[Item]]],
-) -> _Listing[P, Page[Item], Item]:
-    """Make a method that lists what there is in pages."""
-    return _Listing(made, _items)
-
-
-def listing_of(
-    items: Callable[[PageT], Sequence[Item]],
-) -> Callable[[Callable[Concatenate[Any, P], Call[PageT]]], _Listing[P, PageT, Item]]:
-    """Make a method whose pages hold their ``items`` under a name of their own."""
-
-    def listed(
-        made: Callable[Concatenate[Any, P], Call[PageT]],
-    ) -> _Listing[P, PageT, Item]:
-        return _Listing(made, items)
-
-    return listed
-
-
-def _items(page: Page[Item]) -> Sequence[Item]:
-    return page.items
+    endpoint: str,
+) -> Callable[[Callable[Concatenate[Any, P], PageT_co]], Listing[P, PageT_co]]:
+    """Declare a method that returns a list in pages."""
+    return lambda function: Listing(function, endpoint)

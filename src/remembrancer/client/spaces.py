@@ -1,12 +1,25 @@
-"""Spaces, and facts under the name that older clients know."""
+"""Spaces and the facts in them."""
 
+from typing import Unpack
 from uuid import UUID
 
-from remembrancer.client.calls import Call, call, part, whom
-from remembrancer.client.memories import memories_of, query_of
-from remembrancer.client.operations import By, Group, listing, listing_of, operation
-from remembrancer.facts.schemas import Fact, FactCreate, VisibilityUpdate
-from remembrancer.memories.schemas import MemoryFilter, MemoryPage, RememberResult
+from remembrancer.access import Visibility
+from remembrancer.client.calls import json_of
+from remembrancer.client.operations import (
+    Acting,
+    ActingIfVersion,
+    ActingOnce,
+    ActingPage,
+    By,
+    ForUser,
+    ForUserOnce,
+    Group,
+    UserPage,
+    listing,
+    operation,
+)
+from remembrancer.facts.schemas import Fact, FactCreate
+from remembrancer.memories.schemas import Memory, MemoryFilter, MemoryPage, RememberResult
 from remembrancer.paging import Page
 from remembrancer.spaces.schemas import (
     Member,
@@ -18,180 +31,81 @@ from remembrancer.spaces.schemas import (
 )
 
 
-def _space(space_id: UUID, *parts: object) -> str:
-    return "/".join(["/api/spaces", part(space_id), *map(str, parts)])
-
-
 class Spaces(Group[By]):
-    """Spaces. ``user_id`` says for whom; a user key need not."""
+    """Spaces, for a user; a user's own key needs none."""
 
-    @operation
-    def create(
-        self,
-        space: SpaceCreate,
-        *,
-        user_id: UUID | None = None,
-        idempotency_key: str | None = None,
-    ) -> Call[Space]:
-        """Make a space; the user is its owner."""
-        query = whom(user_id)
-        return call(
-            "POST", "/api/spaces", Space, query=query, body=space, key=idempotency_key, keyed=True
-        )
+    @operation("POST /api/spaces")
+    def create(self, space: SpaceCreate, **acting: Unpack[ForUserOnce]) -> Space:
+        """Create a space; the user is its owner."""
 
-    @listing
-    def list(
-        self, *, user_id: UUID | None = None, limit: int = 50, cursor: str | None = None
-    ) -> Call[Page[Space]]:
-        """List the spaces the user is a member of, in the order they were made."""
-        query = {**whom(user_id), "limit": limit, "cursor": cursor}
-        return call("GET", "/api/spaces", Page[Space], query=query)
+    @listing("GET /api/spaces")
+    def list(self, **acting: Unpack[UserPage]) -> Page[Space]:
+        """List the spaces of a user, the oldest first."""
 
-    @operation
-    def get(self, space_id: UUID, *, user_id: UUID | None = None) -> Call[Space]:
-        """Return a space the user is a member of."""
-        return call("GET", _space(space_id), Space, query=whom(user_id))
+    @operation("GET /api/spaces/{space_id}")
+    def get(self, space_id: UUID, **acting: Unpack[ForUser]) -> Space:
+        """Return a space of a member."""
 
-    @operation
-    def update(
-        self, space_id: UUID, changes: SpaceUpdate, *, user_id: UUID | None = None
-    ) -> Call[Space]:
-        """Change the name or description of a space. For its owners."""
-        return call("PATCH", _space(space_id), Space, query=whom(user_id), body=changes)
+    @operation("PATCH /api/spaces/{space_id}")
+    def update(self, space_id: UUID, changes: SpaceUpdate, **acting: Unpack[ForUser]) -> Space:
+        """Change the name or description of a space. For owners."""
 
-    @operation
-    def delete(self, space_id: UUID, *, user_id: UUID | None = None) -> Call[None]:
-        """Delete a space in which nothing lies. For its owners."""
-        return call("DELETE", _space(space_id), query=whom(user_id))
+    @operation("DELETE /api/spaces/{space_id}")
+    def delete(self, space_id: UUID, **acting: Unpack[ForUser]) -> None:
+        """Delete an empty space. For owners."""
 
-    @operation
-    def restore(self, space_id: UUID, *, user_id: UUID | None = None) -> Call[Space]:
+    @operation("POST /api/spaces/{space_id}/restore")
+    def restore(self, space_id: UUID, **acting: Unpack[ForUser]) -> Space:
         """Bring back a space that the user deleted, or left as its last member."""
-        return call("POST", _space(space_id, "restore"), Space, query=whom(user_id))
 
-    @listing
-    def members(
-        self,
-        space_id: UUID,
-        *,
-        user_id: UUID | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-    ) -> Call[Page[Member]]:
-        """List the members of a space, those first who have been known longest."""
-        query = {**whom(user_id), "limit": limit, "cursor": cursor}
-        return call("GET", _space(space_id, "members"), Page[Member], query=query)
+    @listing("GET /api/spaces/{space_id}/members")
+    def members(self, space_id: UUID, **acting: Unpack[UserPage]) -> Page[Member]:
+        """List the members of a space, the longest known users first."""
 
-    @operation
+    @operation("POST /api/spaces/{space_id}/members")
     def add_member(
-        self,
-        space_id: UUID,
-        member: MemberAdd,
-        *,
-        user_id: UUID | None = None,
-        idempotency_key: str | None = None,
-    ) -> Call[Member]:
-        """Let somebody join a space. For its owners."""
-        path, query = _space(space_id, "members"), whom(user_id)
-        return call("POST", path, Member, query=query, body=member, key=idempotency_key, keyed=True)
+        self, space_id: UUID, member: MemberAdd, **acting: Unpack[ForUserOnce]
+    ) -> Member:
+        """Add a member to a space. For owners."""
 
-    @operation
-    def change_member(
-        self,
-        space_id: UUID,
-        member_id: UUID,
-        change: MemberUpdate,
-        *,
-        user_id: UUID | None = None,
-    ) -> Call[Member]:
-        """Give a member another role. For owners."""
-        path = _space(space_id, "members", part(member_id))
-        return call("PATCH", path, Member, query=whom(user_id), body=change)
+    @operation("PATCH /api/spaces/{space_id}/members/{member_id}")
+    def update_member(
+        self, space_id: UUID, member_id: UUID, changes: MemberUpdate, **acting: Unpack[ForUser]
+    ) -> Member:
+        """Change the role of a member. For owners."""
 
-    @operation
-    def remove_member(
-        self, space_id: UUID, member_id: UUID, *, user_id: UUID | None = None
-    ) -> Call[None]:
-        """Take a member out of a space. For its owners."""
-        return call("DELETE", _space(space_id, "members", part(member_id)), query=whom(user_id))
+    @operation("DELETE /api/spaces/{space_id}/members/{member_id}")
+    def remove_member(self, space_id: UUID, member_id: UUID, **acting: Unpack[ForUser]) -> None:
+        """Remove a member from a space. For owners."""
 
-    @operation
-    def leave(self, space_id: UUID, *, user_id: UUID | None = None) -> Call[None]:
-        """Leave a space: what others shared is hidden, what is one's own stays."""
-        return call("POST", _space(space_id, "leave"), query=whom(user_id))
+    @operation("POST /api/spaces/{space_id}/leave")
+    def leave(self, space_id: UUID, **acting: Unpack[ForUser]) -> None:
+        """Leave a space: facts of others are hidden, one's own stay."""
 
-    @listing_of(memories_of)
+    @listing("GET /api/spaces/{space_id}/memories")
     def memories(
-        self,
-        space_id: UUID,
-        wanted: MemoryFilter | None = None,
-        *,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-    ) -> Call[MemoryPage]:
-        """List one's own facts in a space and those others share, the newest first."""
-        page = {"limit": limit, "cursor": cursor}
-        query = {**query_of(wanted), **whom(user_id, agent_id), **page}
-        return call("GET", _space(space_id, "memories"), MemoryPage, query=query)
-
-    @operation
-    def remember(
-        self,
-        space_id: UUID,
-        fact: FactCreate,
-        *,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-        idempotency_key: str | None = None,
-    ) -> Call[RememberResult]:
-        """Remember a fact in a space; private unless it says otherwise."""
-        path, query = _space(space_id, "memories"), whom(user_id, agent_id)
-        return call(
-            "POST", path, RememberResult, query=query, body=fact, key=idempotency_key, keyed=True
-        )
+        self, space_id: UUID, filters: MemoryFilter | None = None, **acting: Unpack[ActingPage]
+    ) -> MemoryPage:
+        """List one's own facts in a space and those shared by others, the newest first."""
 
 
 class Facts(Group[By]):
-    """Facts about a legacy, which is a space."""
+    """Facts in a space. A fact belongs to its author."""
 
-    @listing
-    def list(
-        self,
-        legacy_id: UUID,
-        *,
-        user_id: UUID | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-    ) -> Call[Page[Fact]]:
-        """List one's own facts and those the others share, in the order of extraction."""
-        query = {**whom(user_id), "limit": limit, "cursor": cursor}
-        return call("GET", f"/api/ai/legacies/{part(legacy_id)}/facts", Page[Fact], query=query)
+    @operation("POST /api/spaces/{space_id}/memories")
+    def add(self, space_id: UUID, fact: FactCreate, **acting: Unpack[ActingOnce]) -> RememberResult:
+        """Add a fact to a space; private unless it says otherwise."""
 
-    @operation
-    def add(
-        self,
-        legacy_id: UUID,
-        fact: FactCreate,
-        *,
-        user_id: UUID | None = None,
-        agent_id: UUID | None = None,
-        idempotency_key: str | None = None,
-    ) -> Call[Fact]:
-        """Keep a fact about a legacy; private unless it says otherwise."""
-        path, query = f"/api/ai/legacies/{part(legacy_id)}/facts", whom(user_id, agent_id)
-        return call("POST", path, Fact, query=query, body=fact, key=idempotency_key, keyed=True)
+    @listing("GET /api/ai/legacies/{space_id}/facts")
+    def list(self, space_id: UUID, **acting: Unpack[UserPage]) -> Page[Fact]:
+        """List one's own facts and those shared by others, the oldest first."""
 
-    @operation
+    @operation("PATCH /api/memory/{memory_id}/visibility", body=json_of)
     def set_visibility(
-        self, fact_id: str, change: VisibilityUpdate, *, user_id: UUID | None = None
-    ) -> Call[Fact]:
-        """Share one's own fact with the members of its legacy, or make it private again."""
-        path = f"/api/ai/facts/{part(fact_id)}/visibility"
-        return call("PATCH", path, Fact, query=whom(user_id), body=change)
+        self, memory_id: str, visibility: Visibility, **acting: Unpack[ActingIfVersion]
+    ) -> Memory:
+        """Share one's own fact with the members of its space, or make it private again."""
 
-    @operation
-    def delete(self, fact_id: str, *, user_id: UUID | None = None) -> Call[None]:
+    @operation("DELETE /api/ai/facts/{memory_id}")
+    def delete(self, memory_id: str, **acting: Unpack[Acting]) -> None:
         """Forget one's own fact: nobody sees it any more."""
-        return call("DELETE", f"/api/ai/facts/{part(fact_id)}", query=whom(user_id))

@@ -44,24 +44,24 @@ class RemoteSource:
     ) -> ToolAnswer:
         """Call a tool of the server."""
         user_id, agent_id = self._for(principal)
-        return await self._client.tools.call(name, arguments, user_id=user_id, agent_id=agent_id)
+        return await self._client.tools.call(name, arguments, user=user_id, agent=agent_id)
 
     async def document(self, principal: Principal) -> MemoryDocument:
         """Return the memory document."""
         user_id, agent_id = self._for(principal)
         if user_id is None:
             raise InvalidInput("is required; name the user", field="user_id")
-        return await self._client.users.document(user_id, agent_id=agent_id)
+        return await self._client.documents.get(user=user_id, agent=agent_id)
 
     async def history(self, principal: Principal, memory_id: str) -> MemoryHistory:
         """Return a memory with its history."""
         user_id, agent_id = self._for(principal)
-        return await self._client.memories.get(memory_id, user_id=user_id, agent_id=agent_id)
+        return await self._client.memories.get(memory_id, user=user_id, agent=agent_id)
 
     async def context(self, principal: Principal, query: ContextQuery) -> Context:
         """Return the context for an agent."""
         user_id, agent_id = self._for(principal)
-        return await self._client.conversations.context(query, user_id=user_id, agent_id=agent_id)
+        return await self._client.conversations.context(query, user=user_id, agent=agent_id)
 
     def _for(self, principal: Principal) -> tuple[UUID | None, UUID | None]:
         return principal.user_id or self._user_id, principal.agent_id or self._agent_id

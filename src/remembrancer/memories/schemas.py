@@ -369,12 +369,12 @@ class MemoryFilter(BaseModel):
     sort: SortBy = SortBy.RECENT
 
 
-class MemoryPage(BaseModel):
-    """One page of memories; ``total`` counts all that match."""
+class MemoryPage(CountedPage[Memory]):
+    """One page of memories; ``total`` counts all that match. In JSON its items are ``memories``."""
 
-    memories: list[Memory]
-    total: int
-    next_cursor: str | None = None
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
+    items: list[Memory] = Field(alias="memories")
 
 
 class EvictionCandidate(BaseModel):
