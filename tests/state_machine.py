@@ -434,7 +434,7 @@ class Store(RuleBasedStateMachine):
         type(self).shown += len(seen)
 
         listed = await self.memory.memories.list(actor, limit=200)
-        self.agree({m.id for m in listed.memories}, memories, listed, seen)
+        self.agree({m.id for m in listed.items}, memories, listed, seen)
         for mode in ("recent", "important", "typed"):
             wanted = RecallQuery(mode=mode, limit=100, kinds=list(Kind) if mode == "typed" else [])
             found = await self.memory.memories.recall(actor, wanted)

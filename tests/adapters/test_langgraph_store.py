@@ -400,7 +400,7 @@ async def test_its_words_change_only_with_its_value(
 ) -> None:
     """A person may forget an item; new words for it alone would contradict its value."""
     await store.aput(("n",), "k", {"text": "Likes tea."})
-    [one] = (await memory.memories.list(as_actor(ada))).memories
+    [one] = (await memory.memories.list(as_actor(ada))).items
     with pytest.raises(InvalidInput, match="update the record through the program"):
         await memory.memories.update(as_actor(ada), one.id, MemoryUpdate(content="Likes gin."))
     await memory.memories.forget(as_actor(ada), one.id)

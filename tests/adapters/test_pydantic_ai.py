@@ -65,10 +65,10 @@ async def test_the_toolset_is_the_registry(memory: Remembrancer, ada: User, bob:
     stored, refused = returned(model.requests[-1][0])
     assert json.loads(stored)["outcome"] == "created"
     assert refused.startswith("Nothing was done.")
-    assert [m.content for m in (await memory.memories.list(as_actor(ada))).memories] == [
+    assert [m.content for m in (await memory.memories.list(as_actor(ada))).items] == [
         "Ada likes tea."
     ]
-    assert (await memory.memories.list(as_actor(bob))).memories == []
+    assert (await memory.memories.list(as_actor(bob))).items == []
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ async def test_tools_know_where_they_are_called(memory: Remembrancer, ada: User,
         FunctionModel(model), capabilities=[MemoryCapability(memory, as_actor(ada), talk)]
     )
     await agent.run("I sail.")
-    [kept] = (await memory.memories.list(as_actor(ada))).memories
+    [kept] = (await memory.memories.list(as_actor(ada))).items
     said = await memory.conversations.messages(as_actor(ada), talk)
     assert (kept.conversation_id, kept.message_id) == (talk, said[0].id)
     assert await _offered(MemoryCapability(memory, as_actor(ada), talk, tools=False)) == []

@@ -131,7 +131,7 @@ async def test_what_a_program_keeps_is_the_programs_to_change(
     decision = ReviewDecision(memory_id=pending.id, decision=Decision.CONFIRM)
     await memory.review.decide(actor, [decision])
     assert await kept(memory, actor) == {A: "Ada works at Acme."}
-    others = [m.content for m in (await memory.memories.list(actor)).memories if not m.address]
+    others = [m.content for m in (await memory.memories.list(actor)).items if not m.address]
     assert sorted(others) == ["Ada works at Bolt.", "Ada works at Coil."]
 
 

@@ -239,7 +239,7 @@ async def _spaces(walk: Walk, site: Site) -> None:
     await walk.stop("shared")
     [(boat,)] = rows("SELECT id FROM spaces WHERE name = 'The boat'")
     hers = await site.memory.spaces.memories(as_actor(walk.world.ada), boat)
-    assert [one.visibility for one in hers.memories] == [Visibility.SHARED]
+    assert [one.visibility for one in hers.items] == [Visibility.SHARED]
     await walk.go(f"{base}/spaces/{boat}")
     await walk.press("Make an owner")
     await walk.said("Ada is an owner now.")

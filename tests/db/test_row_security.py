@@ -87,7 +87,7 @@ async def test_no_table_shows_a_foreign_row_without_any_predicate(
 
 
 async def _listed(store: Remembrancer, actor: Actor, _foreign: str) -> set[Any]:
-    return {memory.user_id for memory in (await store.memories.list(actor)).memories}
+    return {memory.user_id for memory in (await store.memories.list(actor)).items}
 
 
 async def _recalled(store: Remembrancer, actor: Actor, _foreign: str) -> set[Any]:

@@ -173,7 +173,7 @@ async def test_no_platform_gets_markup_from_a_memory_or_a_message_over_its_limit
     statements = [MemoryCreate(content=f"{n} {HOSTILE} 😀" * 8) for n in range(40)]
     await memory.memories.remember_many(as_actor(ada), statements)
     page = await memory.memories.list(as_actor(ada), limit=40)
-    reply = Reply([[Span(one.id, "code"), Span(one.content)] for one in page.memories])
+    reply = Reply([[Span(one.id, "code"), Span(one.content)] for one in page.items])
     sent = split_messages(reply, messenger.markup, messenger.limit, messenger.length)
     assert len(sent) > 1
     for text in sent:

@@ -317,7 +317,7 @@ async def test_merges_that_meet_do_not_lose_anything(
     assert len(merges) == 1
     written = [one for one in done[2:] if not isinstance(one, BaseException)]
     listed = await memory.memories.list(as_actor(ada), limit=50)
-    assert {one.memory.id for one in written} == {m.id for m in listed.memories}
+    assert {one.memory.id for one in written} == {m.id for m in listed.items}
 
 
 async def test_a_thousand_first_messages_make_one_user(door: Door) -> None:

@@ -484,7 +484,7 @@ async def _shown_without_the_rule(memory: Remembrancer, actor: Actor) -> list[in
     """How many rows each read and each table shows when no statement has the rule."""
     with rule_removal() as removal:
         with removal.needed():
-            listed = (await memory.memories.list(actor)).memories
+            listed = (await memory.memories.list(actor)).items
         with removal.needed():
             hits = (await memory.memories.recall(actor, RecallQuery(query=GRAN))).hits
     counts = [len(listed), len(hits)]

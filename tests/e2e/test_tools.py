@@ -655,4 +655,4 @@ async def test_a_full_memory_says_so(memory: Remembrancer, ada: User) -> None:
     stored = await _done(door, "add_to_memory", ada, content="Ada sings.", category="other")
     assert "pinned" in stored["evicted"]
     listed = await memory.memories.list(as_actor(ada), MemoryFilter(statuses=[Status.EVICTED]))
-    assert [one.content for one in listed.memories] == ["Ada sings."]
+    assert [one.content for one in listed.items] == ["Ada sings."]

@@ -227,9 +227,9 @@ def confirmation(receipt: Receipt) -> str:
 
 
 def _list_reply(page: MemoryPage, command: Command, noun: str) -> Reply:
-    if not page.memories:
+    if not page.items:
         return plain_reply(f"No {noun} {'on this page' if command.page > 1 else 'yet'}.")
-    ordered = sorted(page.memories, key=lambda m: (m.category.value, m.created_at, m.id))
+    ordered = sorted(page.items, key=lambda m: (m.category.value, m.created_at, m.id))
     lines: list[list[Span]] = [[Span(f"Your {noun}: {page.total}", "bold")]]
     for category, memories in groupby(ordered, key=lambda m: m.category):
         if command.name == "list":

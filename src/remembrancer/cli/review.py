@@ -113,7 +113,7 @@ async def _pending(app: Remembrancer, actor: Actor) -> list[Memory]:
     cursor = None
     while True:
         page = await app.review.list(actor, limit=LARGEST_PAGE, cursor=cursor)
-        memories += page.memories
+        memories += page.items
         cursor = page.next_cursor
         if cursor is None:
             return memories

@@ -140,6 +140,7 @@ class _Operation:
         inside: str | None = None,
         safe: bool = False,
     ) -> None:
+        self.endpoint = endpoint
         self.method, self.path = endpoint.split(" ")
         self._function = function
         self._body = body

@@ -16,6 +16,7 @@ from pydantic import (
 
 from remembrancer.access import Scope, ScopeSource, Visibility
 from remembrancer.guard.schemas import GuardFinding
+from remembrancer.paging import CountedPage
 from remembrancer.text import Instant, Key, Label, Statement, storable_json
 
 Metadata = Annotated[dict[str, Any], AfterValidator(storable_json)]

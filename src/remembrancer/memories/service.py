@@ -198,7 +198,7 @@ class Memories:
                 connection, actor, filters or MemoryFilter(), limit=limit, cursor=cursor
             )
         await self._backend.reads.note(
-            actor, "memory.list", ((m.user_id, m.id) for m in page.memories)
+            actor, "memory.list", ((m.user_id, m.id) for m in page.items)
         )
         return page
 

@@ -19,7 +19,7 @@ async def choose(request: UserRequest) -> Response:
     """List the most important memories to start from."""
     filters = MemoryFilter(sort=SortBy.IMPORTANCE)
     page = await request.app.memories.list(request.user_actor, filters, limit=30)
-    return request.render("graph/choose.html", memories=page.memories)
+    return request.render("graph/choose.html", memories=page.items)
 
 
 @router.get("/{memory_id}")
