@@ -1,1 +1,130 @@
-"""The library and its client have the same nouns, verbs and arguments."""
+"""The library and its client have the same nouns, verbs and arguments (decision 26)."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from remembrancer import Remembrancer
+from remembrancer.client import AsyncClient
+from remembrancer.client.operations import Group
+
+ONLY_IN_THE_LIBRARY = {
+    "records": "programs keep records by address, inside their own process",
+    "backend": "what services are built from",
+    "database": "the store itself",
+    "embedder": "the store itself",
+    "reads": "written in the background",
+    "guard": "screens texts before they are stored",
+    "retention": "deletes old lines of the audit log",
+    "access_counts": "written in the background",
+    "language_model": "makes summaries",
+    "settings": "read once, when the store is opened",
+    "summaries": "the worker's side of conversations.summarize",
+    "sign_ins": "sessions of the pages",
+    "worker": "runs jobs",
+    "open": "opens the store; a client is constructed",
+    "memories.told_in": "the memories of one conversation, for the pages",
+    "conversations.on_platform": "chat commands know only the platform's id",
+    "conversations.position": "the pages show the messages around one message",
+    "conversations.erase_messages": "chat commands erase several messages at once",
+    "users.find_by_name": "admins search by name in the pages and the command line",
+    "places.update": "the pages edit a place",
+    "documents.bring": "importers read other formats",
+    "documents.count_new": "importers preview",
+    "facts.share": "review and chat commands copy a memory into a space",
+    "facts.memories": "spaces.memories for the client",
+    "review.named": "chat commands and pages show the memories they decide on",
+    "tools.add": "tools are Python functions",
+    "tools.get": "tools are Python functions",
+    "tools.select": "tools are Python functions; the client lists their schemas",
+    "keys.adopt": "the command line stores the admin's key",
+    "keys.authenticate": "servers check the secret of a request",
+    "keys.authenticate_id": "servers check a session",
+    "jobs.counts": "jobs.list has the counts for the client",
+}
+ONLY_IN_THE_CLIENT = {
+    "close": "the library is closed by its context manager",
+    "health": "a server may be down",
+    "tools.list": "the schemas of the library's tools.select",
+    "keys.own": "a client may not know its own role",
+}
+ARGUMENTS = {
+    "source": "the library says through which entry point a memory came",
+    "among": "the store of LangGraph filters its items before recall",
+    "in_space": "older paths know facts only",
+    "progress": "the command line shows progress",
+}
+"""Arguments of the library alone."""
+
+
+def _public(thing: object) -> Iterator[str]:
+    return (name for name in dir(thing) if not name.startswith("_"))
+
+
+def _library(memory: Remembrancer) -> dict[str, Callable[..., Any]]:
+    methods: dict[str, Callable[..., Any]] = {}
+    for noun in _public(memory):
+        thing = getattr(memory, noun)
+        if noun in ONLY_IN_THE_LIBRARY:
+            continue
+        if inspect.ismethod(thing):
+            methods[noun] = thing
+            continue
+        for verb in _public(thing):
+            if callable(getattr(thing, verb)):
+                methods[f"{noun}.{verb}"] = getattr(thing, verb)
+    return methods
+
+
+def _client() -> dict[str, Callable[..., Any]]:
+    client = AsyncClient()
+    nouns = {name: noun for name, noun in vars(client).items() if isinstance(noun, Group)}
+    methods = {name: getattr(client, name) for name in _public(client) if name not in nouns}
+    for noun, group in nouns.items():
+        methods |= {f"{noun}.{verb}": getattr(group, verb) for verb in _public(group)}
+    return {
+        name: method
+        for name, method in methods.items()
+        if callable(method) and not name.endswith("sender")
+    }
+
+
+def _arguments(method: Callable[..., Any], *left_out: str) -> tuple[list[str], set[str]]:
+    """The positional arguments in order, and the names of the others."""
+    positional, keywords = [], set()
+    for parameter in inspect.signature(method).parameters.values():
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+            positional.append(parameter.name)
+        else:
+            keywords.add(parameter.name)
+    return [name for name in positional if name != "actor"], keywords - set(left_out)
+
+
+async def test_library_and_client_have_the_same_methods(opened: Remembrancer) -> None:
+    """Whatever one of them lacks is listed, with the reason."""
+    library, client = set(_library(opened)), set(_client())
+    assert library - client - set(ONLY_IN_THE_LIBRARY) == set()
+    assert client - library - set(ONLY_IN_THE_CLIENT) == set()
+    assert set(ONLY_IN_THE_CLIENT) <= client - library
+    listed = {name for name in ONLY_IN_THE_LIBRARY if "." in name}
+    assert listed <= library - client
+
+
+async def test_their_arguments_have_the_same_names(opened: Remembrancer) -> None:
+    """In the same order where they are positional; the library's actor is the client's key."""
+    library, client = _library(opened), _client()
+    for name in sorted(set(library) & set(client)):
+        acting = () if name in {"remember", "recall"} else ("user", "agent")
+        theirs = _arguments(client[name], *acting)
+        assert _arguments(library[name], *ARGUMENTS) == theirs, name
+
+
+@pytest.mark.parametrize("noun", ["memories", "users", "conversations", "spaces", "agents"])
+async def test_every_operation_is_documented(opened: Remembrancer, noun: str) -> None:
+    """In the library and in the client."""
+    for thing in (getattr(opened, noun), getattr(AsyncClient(), noun)):
+        for verb in _public(thing):
+            if callable(getattr(thing, verb)) and verb != "sender":
+                assert inspect.getdoc(getattr(thing, verb)), f"{noun}.{verb}"

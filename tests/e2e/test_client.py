@@ -61,10 +61,10 @@ def client_of(api: Api, key: dict[str, str], **how: Any) -> AsyncClient:
 def operations() -> Iterator[Any]:
     """Each operation of the client."""
     client = AsyncClient()
-    for group in [client, *vars(client).values()]:
+    for group in vars(client).values():
         if isinstance(group, Group):
-            for kind in type(group).__mro__:
-                yield from (each for each in vars(kind).values() if hasattr(each, "endpoint"))
+            yield from (each for each in vars(type(group)).values() if hasattr(each, "endpoint"))
+    yield type(client).health
 
 
 def every_call() -> Iterator[Call[Any]]:

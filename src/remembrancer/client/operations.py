@@ -149,6 +149,11 @@ class _Operation:
         self._inside = inside
         self._safe = safe
         self.signature = _signature(function)
+        self._whom = [
+            name
+            for name, parameter in self.signature.parameters.items()
+            if name in {"user", "agent"} and parameter.kind is Parameter.KEYWORD_ONLY
+        ]
         self._names = re.findall(r"{(\w+)}", self.path)
         update_wrapper(self, function)  # type: ignore[arg-type]
 
@@ -166,7 +171,7 @@ class _Operation:
         path = self.path.format(**{name: _part(name, arguments.pop(name)) for name in self._names})
         keyed = "idempotency_key" in arguments
         headers = _headers(arguments)
-        acting = {f"{who}_id": _id(arguments.pop(who, None)) for who in ("user", "agent")}
+        acting = {f"{who}_id": _id(arguments.pop(who)) for who in self._whom if who in arguments}
         dry_run = arguments.get("dry_run", False)
         body = None
         if self._body is not None:
