@@ -58,7 +58,7 @@ class Documents:
         return rules.document(rows, by_memory, user.created_at)
 
     async def import_(
-        self, actor: Actor, sent: DocumentImport, *, source: str = "import"
+        self, actor: Actor, document: DocumentImport, *, source: str = "import"
     ) -> DocumentImportResult:
         """Add the memories of a document that the actor's user does not have, all or nothing.
 
@@ -66,7 +66,7 @@ class Documents:
         are, so importing an export, or anything twice, changes nothing. Raises ``InvalidInput``
         with the field of the fact or place that is too long or may not be stored.
         """
-        return await self.add(actor, rules.items(sent, datetime.now(UTC)), source=source)
+        return await self.add(actor, rules.items(document, datetime.now(UTC)), source=source)
 
     async def add(
         self, actor: Actor, items: Sequence[Item], *, source: str = "import"

@@ -101,7 +101,7 @@ class Memories:
     async def remember(
         self,
         actor: Actor,
-        statement: MemoryCreate,
+        memory: MemoryCreate,
         *,
         source: str = "manual",
         idempotency_key: str | None = None,
@@ -110,8 +110,8 @@ class Memories:
 
         Raises ``SimilarMemoryExists`` where a memory on its subject exists.
         """
-        rules.check_length(statement.content, characters=self._backend.limits.memory_characters)
-        screened = screening.statement(self._backend.guard, statement)
+        rules.check_length(memory.content, characters=self._backend.limits.memory_characters)
+        screened = screening.statement(self._backend.guard, memory)
         if screened.refusal:
             raise screened.refusal
         try:
@@ -131,7 +131,7 @@ class Memories:
     async def remember_many(
         self,
         actor: Actor,
-        statements: Sequence[MemoryCreate],
+        memories: Sequence[MemoryCreate],
         *,
         source: str = "manual",
         idempotency_key: str | None = None,
@@ -141,8 +141,8 @@ class Memories:
         One that the guard refuses is not stored; the others are.
         """
         limits = self._backend.limits
-        rules.check_batch(statements, batch=limits.batch, characters=limits.memory_characters)
-        screened = [screening.statement(self._backend.guard, statement) for statement in statements]
+        rules.check_batch(memories, batch=limits.batch, characters=limits.memory_characters)
+        screened = [screening.statement(self._backend.guard, memory) for memory in memories]
         accepted = [result.model for result in screened if result.refusal is None]
         try:
             results = (
