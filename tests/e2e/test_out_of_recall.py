@@ -122,7 +122,7 @@ async def _check_out_of_recall(memory: Remembrancer, user: User, agent: Agent) -
         assert "cello" not in context.stable.text + context.dynamic.text
     assert not (await memory.recall("What opens the safe?", user=user, agent=agent)).hits
     assert not (await memory.recall(user=user, agent=agent, mode="recent")).hits
-    listed = (await memory.memories.list(as_actor(user), MemoryFilter())).memories
+    listed = (await memory.memories.list(as_actor(user), MemoryFilter())).items
     assert any("cello" in shown.content for shown in listed)
 
 

@@ -31,22 +31,22 @@ class SamplePlayer:
         for talk in sample.conversations:
             user_id = self._user_ids[talk.person]
             conversation = client.conversations.open(
-                talk.conversation(self._agent_ids[talk.agent]), user_id=user_id
+                talk.conversation(self._agent_ids[talk.agent]), user=user_id
             )
-            client.conversations.append(conversation.id, talk.messages, user_id=user_id)
+            client.conversations.append(conversation.id, talk.messages, user=user_id)
         for statement in sample.memories:
             client.memories.remember(
                 statement.memory,
-                user_id=self._user_ids[statement.person] if statement.person else None,
-                agent_id=self._agent_ids[statement.agent] if statement.agent else None,
+                user=self._user_ids[statement.person] if statement.person else None,
+                agent=self._agent_ids[statement.agent] if statement.agent else None,
             )
 
     def recall(self, question: SampleQuestion, limit: int) -> list[Hit]:
         """Recall for a question of the sample, as its user and through its agent."""
         answer = self._client.memories.recall(
             RecallQuery(query=question.query, limit=limit),
-            user_id=self._user_ids[question.person],
-            agent_id=self._agent_ids[question.agent],
+            user=self._user_ids[question.person],
+            agent=self._agent_ids[question.agent],
         )
         return answer.hits
 
