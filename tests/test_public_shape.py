@@ -35,7 +35,7 @@ ONLY_IN_THE_LIBRARY = {
     "documents.count_new": "importers preview",
     "facts.share": "review and chat commands copy a memory into a space",
     "facts.memories": "spaces.memories for the client",
-    "review.named": "chat commands and pages show the memories they decide on",
+    "review.get": "chat commands and pages show the memories they decide on",
     "tools.add": "tools are Python functions",
     "tools.get": "tools are Python functions",
     "tools.select": "tools are Python functions; the client lists their schemas",
