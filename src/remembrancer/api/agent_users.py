@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from remembrancer.api.dependencies import Authenticated, Limit, Services
+from remembrancer.api.dependencies import App, Authenticated, Limit
 from remembrancer.users.schemas import KnownUsers
 
 router = APIRouter(prefix="/api/agents/users", tags=["agents"])
@@ -13,11 +13,11 @@ router = APIRouter(prefix="/api/agents/users", tags=["agents"])
 
 @router.get("")
 async def list_known_users(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     agent_id: Annotated[UUID | None, Query(description="Count what this agent may use.")] = None,
     limit: Limit = 50,
     offset: Annotated[int, Query(ge=0, le=1_000_000_000)] = 0,
 ) -> KnownUsers:
     """List users with where they speak from and how many memories they have."""
-    return await memory.users.known(actor, agent_id, limit=limit, offset=offset)
+    return await app.users.known(actor, agent_id, limit=limit, offset=offset)

@@ -6,12 +6,12 @@ from fastapi import APIRouter, Response
 
 from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
 from remembrancer.api.dependencies import (
+    App,
     Authenticated,
     Cursor,
     IdempotencyKey,
     IfMatch,
     Limit,
-    Services,
     tag,
 )
 from remembrancer.paging import Page
@@ -21,14 +21,14 @@ router = APIRouter(prefix="/api/agents", tags=["agents"])
 
 @router.post("", status_code=201)
 async def create_agent(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     agent: AgentCreate,
     response: Response,
     idempotency_key: IdempotencyKey = None,
 ) -> Agent:
     """Make an agent."""
-    created = await memory.agents.create(actor, agent, idempotency_key=idempotency_key)
+    created = await app.agents.create(actor, agent, idempotency_key=idempotency_key)
     tag(response, created.version)
     response.headers["Location"] = f"/api/agents/{created.id}"
     return created
@@ -36,25 +36,23 @@ async def create_agent(
 
 @router.get("")
 async def list_agents(
-    memory: Services, actor: Authenticated, limit: Limit = 50, cursor: Cursor = None
+    app: App, actor: Authenticated, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[Agent]:
     """List agents in the order they were made."""
-    return await memory.agents.list(actor, limit=limit, cursor=cursor)
+    return await app.agents.list(actor, limit=limit, cursor=cursor)
 
 
 @router.get("/{agent_id}")
-async def get_agent(
-    memory: Services, actor: Authenticated, agent_id: UUID, response: Response
-) -> Agent:
+async def get_agent(app: App, actor: Authenticated, agent_id: UUID, response: Response) -> Agent:
     """Return an agent."""
-    agent = await memory.agents.get(actor, agent_id)
+    agent = await app.agents.get(actor, agent_id)
     tag(response, agent.version)
     return agent
 
 
 @router.put("/{agent_id}")
 async def update_agent(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     agent_id: UUID,
     changes: AgentUpdate,
@@ -62,12 +60,12 @@ async def update_agent(
     if_match: IfMatch,
 ) -> Agent:
     """Change the fields that are sent."""
-    agent = await memory.agents.update(actor, agent_id, changes, if_version=if_match)
+    agent = await app.agents.update(actor, agent_id, changes, if_version=if_match)
     tag(response, agent.version)
     return agent
 
 
 @router.delete("/{agent_id}", status_code=204)
-async def delete_agent(memory: Services, actor: Authenticated, agent_id: UUID) -> None:
+async def delete_agent(app: App, actor: Authenticated, agent_id: UUID) -> None:
     """Retire an agent; its memories stay with the people they belong to."""
-    await memory.agents.delete(actor, agent_id)
+    await app.agents.delete(actor, agent_id)

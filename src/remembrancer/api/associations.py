@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from remembrancer.api.dependencies import Acting, Cursor, Limit, Services
+from remembrancer.api.dependencies import Acting, App, Cursor, Limit
 from remembrancer.associations.schemas import (
     Association,
     AssociationPage,
@@ -21,48 +21,48 @@ MemoryId = Annotated[str, Path(examples=["a1B2c3D4"])]
 @router.put("/associations")
 @router.post("/associations")
 async def associate_memory(
-    memory: Services, actor: Acting, memory_id: MemoryId, association: AssociationCreate
+    app: App, actor: Acting, memory_id: MemoryId, association: AssociationCreate
 ) -> Association:
     """Associate a memory with another, or give the association a new weight.
 
     The actor must be allowed to change the memory and to see the target.
     """
-    return await memory.associations.add(actor, memory_id, association)
+    return await app.associations.add(actor, memory_id, association)
 
 
 @router.get("/associations")
 async def list_associations(
-    memory: Services, actor: Acting, memory_id: MemoryId, limit: Limit = 50, cursor: Cursor = None
+    app: App, actor: Acting, memory_id: MemoryId, limit: Limit = 50, cursor: Cursor = None
 ) -> AssociationPage:
     """List the associations of a memory in both directions, the strongest first."""
-    return await memory.associations.list(actor, memory_id, limit=limit, cursor=cursor)
+    return await app.associations.list(actor, memory_id, limit=limit, cursor=cursor)
 
 
 @router.delete("/associations/{target_id}", status_code=204)
 async def dissociate_memory(
-    memory: Services,
+    app: App,
     actor: Acting,
     memory_id: MemoryId,
     target_id: MemoryId,
     relation: Annotated[Relation | None, Query(description="Only this relation.")] = None,
 ) -> None:
     """Remove the association from a memory to another; all of them without `relation`."""
-    await memory.associations.remove(actor, memory_id, target_id, relation)
+    await app.associations.remove(actor, memory_id, target_id, relation)
 
 
 @router.get("/neighbours")
 async def list_neighbours(
-    memory: Services,
+    app: App,
     actor: Acting,
     memory_id: MemoryId,
     depth: Annotated[int, Query(ge=1, le=2, description="Steps from the memory.")] = 1,
     limit: Limit = 50,
 ) -> Neighbourhood:
     """Return the memories around one as nodes and edges, for a picture."""
-    return await memory.associations.neighbours(actor, memory_id, depth=depth, limit=limit)
+    return await app.associations.neighbours(actor, memory_id, depth=depth, limit=limit)
 
 
 @router.get("/suggestions")
-async def list_suggestions(memory: Services, actor: Acting, memory_id: MemoryId) -> Suggestions:
+async def list_suggestions(app: App, actor: Acting, memory_id: MemoryId) -> Suggestions:
     """Return associations that could be added from a memory; none is added by itself."""
-    return await memory.associations.suggestions(actor, memory_id)
+    return await app.associations.suggestions(actor, memory_id)

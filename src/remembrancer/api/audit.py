@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from remembrancer.api.dependencies import Authenticated, Services
+from remembrancer.api.dependencies import App, Authenticated, narrowed
 from remembrancer.audit.schemas import AuditFilter, AuditLine
 from remembrancer.paging import Page
 
@@ -20,11 +20,11 @@ class AuditQuery(AuditFilter):
 
 @router.get("")
 async def read_audit_log(
-    memory: Services, actor: Authenticated, asked: Annotated[AuditQuery, Query()]
+    app: App, actor: Authenticated, query: Annotated[AuditQuery, Query()]
 ) -> Page[AuditLine]:
     """Say who read or changed which ids of whom: all for admins, for a user their own.
 
     A service names the user it acts for as `user_id`. An admin's look is a line itself.
     """
-    wanted = AuditFilter.model_validate(asked.model_dump(exclude={"limit", "cursor"}))
-    return await memory.audit.list(actor, wanted, limit=asked.limit, cursor=asked.cursor)
+    filters = narrowed(query, AuditFilter)
+    return await app.audit.list(actor, filters, limit=query.limit, cursor=query.cursor)

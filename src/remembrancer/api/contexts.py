@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from remembrancer.api.dependencies import Authenticated, IdempotencyKey, Services
+from remembrancer.api.dependencies import App, Authenticated, IdempotencyKey, narrowed
 from remembrancer.context.schemas import (
     MOST_TOKENS,
     Bulletin,
@@ -32,11 +32,6 @@ class ContextRequest(ContextQuery):
         None, description="The agent to act through; that of the conversation unless given."
     )
 
-    def query(self) -> ContextQuery:
-        """Return what is asked for, without for whom."""
-        asked = self.model_dump(exclude={"user_id", "agent_id"}, exclude_unset=True)
-        return ContextQuery.model_validate(asked)
-
 
 class TurnRequest(BaseModel):
     """What a user said, and what the answer is to be written from."""
@@ -60,19 +55,19 @@ class AnswerRequest(BaseModel):
 
 
 @router.post("/context")
-async def get_context(memory: Services, actor: Authenticated, request: ContextRequest) -> Context:
+async def get_context(app: App, actor: Authenticated, request: ContextRequest) -> Context:
     """Return what an agent is told before it answers.
 
     The stable block is frozen by the first context of a conversation; put it first in the
     prompt, so that a provider can cache it, and the dynamic block last.
     """
     actor = actor.acting_for(request.user_id, request.agent_id)
-    return await memory.conversations.context(actor, request.query())
+    return await app.conversations.context(actor, narrowed(request, ContextQuery))
 
 
 @of_conversation.post("/turn", status_code=201)
 async def begin_turn(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     conversation_id: UUID,
     request: TurnRequest,
@@ -84,7 +79,7 @@ async def begin_turn(
         stable_tokens=request.stable_tokens,
         dynamic_tokens=request.dynamic_tokens,
     )
-    return await memory.conversations.begin_turn(
+    return await app.conversations.begin_turn(
         actor.acting_for(request.user_id),
         conversation_id,
         request.message,
@@ -95,14 +90,14 @@ async def begin_turn(
 
 @of_conversation.post("/answer", status_code=201)
 async def finish_turn(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     conversation_id: UUID,
     request: AnswerRequest,
     idempotency_key: IdempotencyKey = None,
 ) -> AppendResult:
     """Store what the agent answered; what is due to be summarised is queued with it."""
-    return await memory.conversations.finish_turn(
+    return await app.conversations.finish_turn(
         actor.acting_for(request.user_id),
         conversation_id,
         request.content,
@@ -112,7 +107,7 @@ async def finish_turn(
 
 @of_agent.get("/bulletin")
 async def get_bulletin(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     agent_id: UUID,
     tokens: Annotated[
@@ -120,4 +115,4 @@ async def get_bulletin(
     ] = None,
 ) -> Bulletin:
     """Return a digest of shared knowledge for an agent, by kind."""
-    return await memory.agents.bulletin(actor, agent_id, tokens=tokens)
+    return await app.agents.bulletin(actor, agent_id, tokens=tokens)

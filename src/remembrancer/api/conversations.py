@@ -8,11 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from remembrancer.api.dependencies import (
     Acting,
+    App,
     Authenticated,
     Cursor,
     IdempotencyKey,
     Limit,
-    Services,
+    narrowed,
 )
 from remembrancer.conversations.rules import WINDOW
 from remembrancer.conversations.schemas import (
@@ -31,12 +32,6 @@ class OpenRequest(ConversationCreate):
     """A conversation to open, and for whom."""
 
     user_id: UUID | None = Field(None, description="Who takes part; for a user key, its user.")
-
-    def conversation(self) -> ConversationCreate:
-        """Return the conversation, without for whom."""
-        return ConversationCreate.model_validate(
-            self.model_dump(exclude={"user_id"}, exclude_unset=True)
-        )
 
 
 class AppendRequest(BaseModel):
@@ -58,16 +53,16 @@ class Window(BaseModel):
 
 @router.post("", status_code=201)
 async def open_conversation(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     request: OpenRequest,
     response: Response,
     idempotency_key: IdempotencyKey = None,
 ) -> Conversation:
     """Open a conversation, or return the one with this platform id and agent."""
-    opened = await memory.conversations.open(
+    opened = await app.conversations.open(
         actor.acting_for(request.user_id),
-        request.conversation(),
+        narrowed(request, ConversationCreate),
         idempotency_key=idempotency_key,
     )
     response.headers["Location"] = f"/api/conversations/{opened.id}"
@@ -76,44 +71,40 @@ async def open_conversation(
 
 @router.get("")
 async def list_conversations(
-    memory: Services, actor: Acting, limit: Limit = 50, cursor: Cursor = None
+    app: App, actor: Acting, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[Conversation]:
     """List a user's conversations, newest first."""
-    return await memory.conversations.list(actor, limit=limit, cursor=cursor)
+    return await app.conversations.list(actor, limit=limit, cursor=cursor)
 
 
 @router.get("/{conversation_id}")
-async def get_conversation(memory: Services, actor: Acting, conversation_id: UUID) -> Conversation:
+async def get_conversation(app: App, actor: Acting, conversation_id: UUID) -> Conversation:
     """Return a conversation its reader takes part in."""
-    return await memory.conversations.get(actor, conversation_id)
+    return await app.conversations.get(actor, conversation_id)
 
 
 @router.put("/{conversation_id}/pause")
-async def pause_conversation(
-    memory: Services, actor: Acting, conversation_id: UUID
-) -> Conversation:
+async def pause_conversation(app: App, actor: Acting, conversation_id: UUID) -> Conversation:
     """Pause remembering: what is said is read here, and never recalled or learnt from."""
-    return await memory.conversations.pause(actor, conversation_id)
+    return await app.conversations.pause(actor, conversation_id)
 
 
 @router.delete("/{conversation_id}/pause")
-async def resume_conversation(
-    memory: Services, actor: Acting, conversation_id: UUID
-) -> Conversation:
+async def resume_conversation(app: App, actor: Acting, conversation_id: UUID) -> Conversation:
     """Resume remembering. What was said while it was paused stays off the record."""
-    return await memory.conversations.resume(actor, conversation_id)
+    return await app.conversations.resume(actor, conversation_id)
 
 
 @router.post("/{conversation_id}/messages", status_code=201)
 async def append_messages(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     conversation_id: UUID,
     request: AppendRequest,
     idempotency_key: IdempotencyKey = None,
 ) -> AppendResult:
     """Add messages at the end of a conversation, all or none."""
-    return await memory.conversations.append(
+    return await app.conversations.append(
         actor.acting_for(request.user_id),
         conversation_id,
         request.messages,
@@ -123,7 +114,7 @@ async def append_messages(
 
 @router.get("/{conversation_id}/messages")
 async def read_messages(
-    memory: Services,
+    app: App,
     actor: Acting,
     conversation_id: UUID,
     last: Annotated[int, Query(ge=1, le=200, description="How many.")] = WINDOW,
@@ -132,5 +123,5 @@ async def read_messages(
     ] = None,
 ) -> Window:
     """Return the last messages of a conversation, oldest first."""
-    messages = await memory.conversations.messages(actor, conversation_id, last=last, before=before)
+    messages = await app.conversations.messages(actor, conversation_id, last=last, before=before)
     return Window(messages=list(messages))

@@ -1,4 +1,4 @@
-"""What the endpoints ask for: the services, the actor, preconditions."""
+"""Dependencies of the endpoints: application, actor, preconditions."""
 
 import re
 from typing import Annotated
@@ -6,37 +6,39 @@ from uuid import UUID
 
 from fastapi import Depends, Header, Query, Request, Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BaseModel
 
 from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
 from remembrancer.errors import InvalidInput, Unauthenticated
+from remembrancer.validation import Model
 
 _ETAG = re.compile(r'(?:W/)?"(?P<quoted>[0-9]{1,9})"|(?P<bare>[0-9]{1,9})')
 _bearer = HTTPBearer(auto_error=False, description="An API key, made with `remembrancer keys`.")
 
 
-def services(request: Request) -> Remembrancer:
-    """Return the services of this server."""
-    memory: Remembrancer = request.app.state.memory
-    return memory
+def application(request: Request) -> Remembrancer:
+    """Return the application that this server serves."""
+    app: Remembrancer = request.app.state.memory
+    return app
 
 
-Services = Annotated[Remembrancer, Depends(services)]
+App = Annotated[Remembrancer, Depends(application)]
 
 
 async def authenticated(
     request: Request,
-    memory: Services,
+    app: App,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> Actor:
     """Return who sent the request, by API key or, to look only, by a browser's session."""
     if credentials is not None:
-        caller = await memory.keys.authenticate(credentials.credentials, entry_point="rest")
+        caller = await app.keys.authenticate(credentials.credentials, entry_point="rest")
         request.app.state.rate_limit.count(str(caller.key_id))
         return caller
     # A cookie travels with requests that other sites cause, so it never changes anything.
     if request.method in {"GET", "HEAD"}:
-        actor: Actor | None = await request.app.state.sessions.actor(request, memory)
+        actor: Actor | None = await request.app.state.sessions.actor(request, app)
         if actor is not None:
             return actor
     raise Unauthenticated("send an API key: Authorization: Bearer …")
@@ -82,6 +84,12 @@ Limit = Annotated[int, Query(ge=1, le=200)]
 Cursor = Annotated[
     str | None, Query(max_length=1000, description="`next_cursor` of the page before.")
 ]
+
+
+def narrowed(request: BaseModel, model: type[Model]) -> Model:
+    """Return the part of a validated request that is a ``model``; its values are not copied."""
+    values = {name: getattr(request, name) for name in model.model_fields}
+    return model.model_construct(request.model_fields_set & values.keys(), **values)
 
 
 def tag(response: Response, version: int) -> None:

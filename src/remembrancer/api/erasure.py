@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import StreamingResponse
 
-from remembrancer.api.dependencies import Acting, Authenticated, Services
+from remembrancer.api.dependencies import Acting, App, Authenticated
 from remembrancer.erasure.export import Line
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.errors import InvalidInput
@@ -23,7 +23,7 @@ DryRun = Annotated[
 
 @router.post("/api/users/{user_id}/erase")
 async def erase_user(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     user_id: UUID,
     dry_run: DryRun = True,
@@ -37,38 +37,38 @@ async def erase_user(
     """Delete everything of a user for good, and say what it was."""
     if not dry_run and confirm != user_id:
         raise InvalidInput("must be the user's id, to erase for good", field="confirm")
-    return await memory.users.erase(actor, user_id, dry_run=dry_run, memories_only=memories_only)
+    return await app.users.erase(actor, user_id, dry_run=dry_run, memories_only=memories_only)
 
 
 @router.post("/api/memory/{memory_id}/erase")
 async def erase_memory(
-    memory: Services,
+    app: App,
     actor: Acting,
     memory_id: Annotated[str, Path(examples=["a1B2c3D4"])],
     dry_run: DryRun = True,
 ) -> Receipt:
     """Delete a memory for good, with its versions, mentions and associations."""
-    return await memory.memories.erase(actor, memory_id, dry_run=dry_run)
+    return await app.memories.erase(actor, memory_id, dry_run=dry_run)
 
 
 @router.post("/api/conversations/{conversation_id}/messages/{message_id}/erase")
 async def erase_message(
-    memory: Services,
+    app: App,
     actor: Acting,
     conversation_id: UUID,
     message_id: UUID,
     dry_run: DryRun = True,
 ) -> Receipt:
     """Delete a message for good, the summaries over it, and what rests on it alone."""
-    return await memory.conversations.erase_message(
+    return await app.conversations.erase_message(
         actor, conversation_id, message_id, dry_run=dry_run
     )
 
 
 @router.get("/api/users/{user_id}/export", response_class=StreamingResponse)
-async def export_user(memory: Services, actor: Authenticated, user_id: UUID) -> StreamingResponse:
+async def export_user(app: App, actor: Authenticated, user_id: UUID) -> StreamingResponse:
     """Return everything that is kept of a user, as JSON Lines: one object a line."""
-    lines = memory.users.export(actor, user_id)
+    lines = app.users.export(actor, user_id)
     first = await anext(lines)
     return StreamingResponse(
         _written(first, lines),

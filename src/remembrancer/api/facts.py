@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Response
 
-from remembrancer.api.dependencies import Acting, Cursor, IdempotencyKey, Limit, Services
+from remembrancer.api.dependencies import Acting, App, Cursor, IdempotencyKey, Limit
 from remembrancer.errors import NotFound
 from remembrancer.facts.schemas import Fact, FactCreate, VisibilityUpdate
 from remembrancer.memories.schemas import Outcome
@@ -18,11 +18,11 @@ FactId = Annotated[str, Path(examples=["a1B2c3D4"])]
 
 @router.get("/legacies/{legacy_id}/facts")
 async def list_facts(
-    memory: Services, actor: Acting, legacy_id: UUID, limit: Limit = 50, cursor: Cursor = None
+    app: App, actor: Acting, legacy_id: UUID, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[Fact]:
     """List one's own facts and those the others share, in the order of extraction."""
     try:
-        return await memory.facts.list(actor, legacy_id, limit=limit, cursor=cursor)
+        return await app.facts.list(actor, legacy_id, limit=limit, cursor=cursor)
     except NotFound as error:
         raise _named_as_here(error) from error
 
@@ -33,7 +33,7 @@ async def list_facts(
     responses={200: {"description": "Known: a mention."}},
 )
 async def add_fact(
-    memory: Services,
+    app: App,
     actor: Acting,
     legacy_id: UUID,
     fact: FactCreate,
@@ -42,7 +42,7 @@ async def add_fact(
 ) -> Fact:
     """Keep a fact about a legacy; private unless it says otherwise."""
     try:
-        written = await memory.facts.add(
+        written = await app.facts.add(
             actor, legacy_id, fact, source="api", idempotency_key=idempotency_key
         )
     except NotFound as error:
@@ -54,23 +54,21 @@ async def add_fact(
 
 @router.patch("/facts/{fact_id}/visibility")
 async def set_fact_visibility(
-    memory: Services, actor: Acting, fact_id: FactId, change: VisibilityUpdate
+    app: App, actor: Acting, fact_id: FactId, change: VisibilityUpdate
 ) -> Fact:
     """Share one's own fact with the members of its legacy, or make it private again."""
     try:
-        changed = await memory.facts.set_visibility(
-            actor, fact_id, change.visibility, in_space=True
-        )
+        changed = await app.facts.set_visibility(actor, fact_id, change.visibility, in_space=True)
     except NotFound as error:
         raise _named_as_here(error) from error
     return Fact.of(changed, changed.user_id)
 
 
 @router.delete("/facts/{fact_id}", status_code=204)
-async def delete_fact(memory: Services, actor: Acting, fact_id: FactId) -> None:
+async def delete_fact(app: App, actor: Acting, fact_id: FactId) -> None:
     """Forget one's own fact: nobody sees it any more."""
     try:
-        await memory.facts.delete(actor, fact_id)
+        await app.facts.delete(actor, fact_id)
     except NotFound as error:
         raise _named_as_here(error) from error
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from remembrancer.api.dependencies import Authenticated, Services
+from remembrancer.api.dependencies import App, Authenticated
 from remembrancer.identity.schemas import (
     LinkResult,
     Merge,
@@ -33,26 +33,26 @@ class Merges(BaseModel):
 
 
 @router.get("/links")
-async def list_links(memory: Services, actor: Authenticated, user_id: UUID) -> Links:
+async def list_links(app: App, actor: Authenticated, user_id: UUID) -> Links:
     """List the platform ids of a user."""
-    return Links(platform_links=list(await memory.users.links(actor, user_id)))
+    return Links(platform_links=list(await app.users.links(actor, user_id)))
 
 
 @router.post("/links", status_code=201)
 async def link_platform(
-    memory: Services, actor: Authenticated, user_id: UUID, link: PlatformLink
+    app: App, actor: Authenticated, user_id: UUID, link: PlatformLink
 ) -> LinkResult:
     """Say that a platform id is this user.
 
     If it is somebody else's, they are merged into this user; `merge` in the answer says what
     moved and how to take it back.
     """
-    return await memory.users.link(actor, user_id, link)
+    return await app.users.link(actor, user_id, link)
 
 
 @router.delete("/links", status_code=204)
 async def unlink_platform(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     user_id: UUID,
     platform: Annotated[Key, Query()],
@@ -60,32 +60,30 @@ async def unlink_platform(
 ) -> None:
     """Take a platform id from a user; what was remembered stays with the user."""
     link = PlatformLink(platform=platform, platform_user_id=platform_user_id)
-    await memory.users.unlink(actor, user_id, link)
+    await app.users.unlink(actor, user_id, link)
 
 
 @router.post("/merges", status_code=201)
-async def merge_users(
-    memory: Services, actor: Authenticated, user_id: UUID, other: MergeRequest
-) -> Merge:
+async def merge_users(app: App, actor: Authenticated, user_id: UUID, other: MergeRequest) -> Merge:
     """Merge another user into this one: they are one person."""
-    return await memory.users.merge(actor, user_id, other.user_id)
+    return await app.users.merge(actor, user_id, other.user_id)
 
 
 @router.post("/merges/preview")
 async def preview_merge(
-    memory: Services, actor: Authenticated, user_id: UUID, other: MergeRequest
+    app: App, actor: Authenticated, user_id: UUID, other: MergeRequest
 ) -> MergeCounts:
     """Say what merging another user into this one would move; nothing is done."""
-    return await memory.users.preview_merge(actor, user_id, other.user_id)
+    return await app.users.preview_merge(actor, user_id, other.user_id)
 
 
 @router.get("/merges")
-async def list_merges(memory: Services, actor: Authenticated, user_id: UUID) -> Merges:
+async def list_merges(app: App, actor: Authenticated, user_id: UUID) -> Merges:
     """List the merges into a user, the latest first."""
-    return Merges(merges=list(await memory.users.merges(actor, user_id)))
+    return Merges(merges=list(await app.users.merges(actor, user_id)))
 
 
 @router.post("/merges/{undo_id}/undo")
-async def undo_merge(memory: Services, actor: Authenticated, user_id: UUID, undo_id: UUID) -> Merge:
+async def undo_merge(app: App, actor: Authenticated, user_id: UUID, undo_id: UUID) -> Merge:
     """Take a merge back: two people again, each with what was theirs."""
-    return await memory.users.undo_merge(actor, user_id, undo_id)
+    return await app.users.undo_merge(actor, user_id, undo_id)

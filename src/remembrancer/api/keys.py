@@ -5,7 +5,7 @@ from uuid import UUID
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from remembrancer.api.dependencies import Authenticated, Services
+from remembrancer.api.dependencies import App, Authenticated
 from remembrancer.keys.schemas import Key, KeyCreate, KeyHolder, NewKey
 
 router = APIRouter(prefix="/api/keys", tags=["keys"])
@@ -18,15 +18,15 @@ class KeyList(BaseModel):
 
 
 @router.post("", status_code=201)
-async def create_key(memory: Services, actor: Authenticated, key: KeyCreate) -> NewKey:
+async def create_key(app: App, actor: Authenticated, key: KeyCreate) -> NewKey:
     """Make a key. Its secret is in this answer and nowhere else."""
-    return await memory.keys.create(actor, key)
+    return await app.keys.create(actor, key)
 
 
 @router.get("")
-async def list_keys(memory: Services, actor: Authenticated) -> KeyList:
+async def list_keys(app: App, actor: Authenticated) -> KeyList:
     """List all keys, without their secrets."""
-    return KeyList(keys=list(await memory.keys.list(actor)))
+    return KeyList(keys=list(await app.keys.list(actor)))
 
 
 @router.get("/own")
@@ -36,6 +36,6 @@ async def get_own_key(actor: Authenticated) -> KeyHolder:
 
 
 @router.delete("/{key_id}")
-async def revoke_key(memory: Services, actor: Authenticated, key_id: UUID) -> Key:
+async def revoke_key(app: App, actor: Authenticated, key_id: UUID) -> Key:
     """Make a key worthless from now on."""
-    return await memory.keys.revoke(actor, key_id)
+    return await app.keys.revoke(actor, key_id)

@@ -9,12 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from remembrancer.access import Scope
 from remembrancer.api.dependencies import (
     Acting,
+    App,
     Authenticated,
     Cursor,
     IdempotencyKey,
     IfMatch,
     Limit,
-    Services,
+    narrowed,
     tag,
 )
 from remembrancer.errors import InvalidInput
@@ -48,16 +49,11 @@ class _For(BaseModel):
     agent_id: UUID | None = Field(None, description="The agent to act through.")
 
 
-_WHOM = set(_For.model_fields)
 AgentId = Annotated[UUID | None, Query(description="The agent to act through.")]
 
 
 class RememberRequest(MemoryCreate, _For):
     """A statement to remember, and for whom."""
-
-    def statement(self) -> MemoryCreate:
-        """Return what is to be remembered, without for whom."""
-        return MemoryCreate.model_validate(self.model_dump(exclude=_WHOM, exclude_unset=True))
 
 
 class BulkRequest(_For):
@@ -76,10 +72,6 @@ class BulkAnswer(BaseModel):
 
 class RecallRequest(RecallQuery, _For):
     """What to recall, and for whom."""
-
-    def wanted(self) -> RecallQuery:
-        """Return what is to be recalled, without for whom."""
-        return RecallQuery.model_validate(self.model_dump(exclude=_WHOM, exclude_unset=True))
 
 
 def memory_filter(
@@ -122,15 +114,15 @@ MemoryId = Annotated[str, Path(examples=["a1B2c3D4"])]
 @router.get("/")
 @by_agent.get("")
 async def list_memories(
-    memory: Services, actor: Acting, wanted: Filter, limit: Limit = 50, cursor: Cursor = None
+    app: App, actor: Acting, wanted: Filter, limit: Limit = 50, cursor: Cursor = None
 ) -> MemoryPage:
     """List memories, the newest first unless sorted."""
-    return await memory.memories.list(actor, wanted, limit=limit, cursor=cursor)
+    return await app.memories.list(actor, wanted, limit=limit, cursor=cursor)
 
 
 @by_user.get("/memories")
 async def list_memories_of_user(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     user_id: UUID,
     wanted: Filter,
@@ -140,12 +132,12 @@ async def list_memories_of_user(
 ) -> MemoryPage:
     """List a user's memories and shared knowledge, the newest first unless sorted."""
     actor = actor.acting_for(user_id, agent_id)
-    return await memory.memories.list(actor, wanted, limit=limit, cursor=cursor)
+    return await app.memories.list(actor, wanted, limit=limit, cursor=cursor)
 
 
 @router.post("/", status_code=201, responses={200: {"description": "Known: a mention."}})
 async def remember(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     request: RememberRequest,
     response: Response,
@@ -156,9 +148,9 @@ async def remember(
     What is known already gains a mention (200). A memory on the same subject is suggested
     for an update instead (409), unless `allow_similar` is set.
     """
-    written = await memory.memories.remember(
+    written = await app.memories.remember(
         actor.acting_for(request.user_id, request.agent_id),
-        request.statement(),
+        narrowed(request, MemoryCreate),
         source="api",
         idempotency_key=idempotency_key,
     )
@@ -171,13 +163,13 @@ async def remember(
 
 @router.post("/bulk")
 async def remember_many(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     request: BulkRequest,
     idempotency_key: IdempotencyKey = None,
 ) -> BulkAnswer:
     """Remember many statements in one transaction; says of each what became of it."""
-    results = await memory.memories.remember_many(
+    results = await app.memories.remember_many(
         actor.acting_for(request.user_id, request.agent_id),
         request.memories,
         source="api",
@@ -187,27 +179,27 @@ async def remember_many(
 
 
 @router.post("/recall")
-async def recall(memory: Services, actor: Authenticated, request: RecallRequest) -> RecallAnswer:
+async def recall(app: App, actor: Authenticated, request: RecallRequest) -> RecallAnswer:
     """Recall what helps with a query and may be told to this user through this agent."""
     actor = actor.acting_for(request.user_id, request.agent_id)
-    return await memory.memories.recall(actor, request.wanted())
+    return await app.memories.recall(actor, narrowed(request, RecallQuery))
 
 
 @by_user.post("/recall")
 async def recall_for_user(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     user_id: UUID,
     wanted: RecallQuery,
     agent_id: AgentId = None,
 ) -> RecallAnswer:
     """Recall what helps with a query and may be told to this user."""
-    return await memory.memories.recall(actor.acting_for(user_id, agent_id), wanted)
+    return await app.memories.recall(actor.acting_for(user_id, agent_id), wanted)
 
 
 @by_agent.get("/search")
 async def search_memories(
-    memory: Services,
+    app: App,
     actor: Acting,
     q: Annotated[Statement, Query(description="What to look for.")],
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
@@ -218,7 +210,7 @@ async def search_memories(
     """Search memories; add `source=message` for what was said as well."""
     wanted = RecallQuery(query=q, limit=limit, kinds=kind, sort=sort, sources=source)
     try:
-        return await memory.memories.recall(actor, wanted)
+        return await app.memories.recall(actor, wanted)
     except InvalidInput as error:
         raise InvalidInput(
             error.reason, field="q" if error.field == "query" else error.field
@@ -227,17 +219,17 @@ async def search_memories(
 
 @router.get("/{memory_id}")
 async def get_memory(
-    memory: Services, actor: Acting, memory_id: MemoryId, response: Response
+    app: App, actor: Acting, memory_id: MemoryId, response: Response
 ) -> MemoryHistory:
     """Return a memory with its versions and mentions."""
-    found = await memory.memories.get(actor, memory_id)
+    found = await app.memories.get(actor, memory_id)
     tag(response, found.version)
     return found
 
 
 @router.put("/{memory_id}")
 async def update_memory(
-    memory: Services,
+    app: App,
     actor: Acting,
     memory_id: MemoryId,
     changes: MemoryUpdate,
@@ -245,7 +237,7 @@ async def update_memory(
     if_match: IfMatch,
 ) -> MemoryUpdateResult:
     """Make a new version of a memory; the old one stays in its history."""
-    updated = await memory.memories.update(
+    updated = await app.memories.update(
         actor, memory_id, changes, if_version=if_match, source="api"
     )
     tag(response, updated.version)
@@ -253,38 +245,36 @@ async def update_memory(
 
 
 @router.delete("/{memory_id}")
-async def forget_memory(
-    memory: Services, actor: Acting, memory_id: MemoryId, if_match: IfMatch
-) -> Memory:
+async def forget_memory(app: App, actor: Acting, memory_id: MemoryId, if_match: IfMatch) -> Memory:
     """Forget a memory; `restore` brings it back."""
-    return await memory.memories.forget(actor, memory_id, if_version=if_match)
+    return await app.memories.forget(actor, memory_id, if_version=if_match)
 
 
 @router.post("/{memory_id}/restore")
-async def restore_memory(memory: Services, actor: Acting, memory_id: MemoryId) -> Memory:
+async def restore_memory(app: App, actor: Acting, memory_id: MemoryId) -> Memory:
     """Bring back a memory that was forgotten."""
-    return await memory.memories.restore(actor, memory_id)
+    return await app.memories.restore(actor, memory_id)
 
 
 @router.post("/{memory_id}/deactivate")
-async def deactivate_memory(memory: Services, actor: Acting, memory_id: MemoryId) -> Memory:
+async def deactivate_memory(app: App, actor: Acting, memory_id: MemoryId) -> Memory:
     """Set a memory aside: out of recall, still in the document."""
-    return await memory.memories.deactivate(actor, memory_id)
+    return await app.memories.deactivate(actor, memory_id)
 
 
 @router.post("/{memory_id}/activate")
-async def activate_memory(memory: Services, actor: Acting, memory_id: MemoryId) -> Memory:
+async def activate_memory(app: App, actor: Acting, memory_id: MemoryId) -> Memory:
     """Take an inactive memory into use again."""
-    return await memory.memories.activate(actor, memory_id)
+    return await app.memories.activate(actor, memory_id)
 
 
 @router.put("/{memory_id}/pin")
-async def pin_memory(memory: Services, actor: Acting, memory_id: MemoryId) -> Memory:
+async def pin_memory(app: App, actor: Acting, memory_id: MemoryId) -> Memory:
     """Pin a memory, so that no budget ever evicts it."""
-    return await memory.memories.pin(actor, memory_id)
+    return await app.memories.pin(actor, memory_id)
 
 
 @router.delete("/{memory_id}/pin")
-async def unpin_memory(memory: Services, actor: Acting, memory_id: MemoryId) -> Memory:
+async def unpin_memory(app: App, actor: Acting, memory_id: MemoryId) -> Memory:
     """Unpin a memory."""
-    return await memory.memories.unpin(actor, memory_id)
+    return await app.memories.unpin(actor, memory_id)

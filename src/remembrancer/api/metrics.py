@@ -10,7 +10,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.process_collector import ProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from remembrancer.api.dependencies import Authenticated, Services
+from remembrancer.api.dependencies import App, Authenticated
 from remembrancer.version import __version__
 
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -73,10 +73,10 @@ router = APIRouter(tags=["system"])
 
 
 @router.get("/metrics", response_class=PlainTextResponse)
-async def metrics(request: Request, memory: Services, actor: Authenticated) -> PlainTextResponse:
+async def metrics(request: Request, app: App, actor: Authenticated) -> PlainTextResponse:
     """Return figures in the text format of Prometheus. Admin."""
     figures: Metrics = request.app.state.metrics
-    counts = await memory.jobs.counts(actor)
+    counts = await app.jobs.counts(actor)
     for state, count in counts:
         figures.jobs.labels(state).set(count)
     return PlainTextResponse(generate_latest(figures.registry), media_type=CONTENT_TYPE_PLAIN_0_0_4)

@@ -6,11 +6,11 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Response
 
 from remembrancer.api.dependencies import (
+    App,
     Authenticated,
     Cursor,
     IdempotencyKey,
     Limit,
-    Services,
 )
 from remembrancer.api.memories import AgentId
 from remembrancer.memories.schemas import Outcome
@@ -24,7 +24,7 @@ PlaceId = Annotated[str, Path(max_length=255, examples=["home"])]
 
 @router.get("/places")
 async def list_places(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     user_id: UUID,
     agent_id: AgentId = None,
@@ -32,12 +32,12 @@ async def list_places(
     cursor: Cursor = None,
 ) -> Page[Place]:
     """List a user's places, the oldest first, each with its latest mentions."""
-    return await memory.places.list(actor.acting_for(user_id, agent_id), limit=limit, cursor=cursor)
+    return await app.places.list(actor.acting_for(user_id, agent_id), limit=limit, cursor=cursor)
 
 
 @router.post("/places", status_code=201, responses={200: {"description": "Known: a mention."}})
 async def add_place(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     user_id: UUID,
     place: PlaceCreate,
@@ -46,7 +46,7 @@ async def add_place(
     idempotency_key: IdempotencyKey = None,
 ) -> PlaceResult:
     """Remember a place; one that is known by this id gains a mention (200)."""
-    written = await memory.places.add(
+    written = await app.places.add(
         actor.acting_for(user_id, agent_id), place, source="api", idempotency_key=idempotency_key
     )
     if written.outcome is not Outcome.CREATED:
@@ -57,7 +57,7 @@ async def add_place(
 # A place id may have slashes in it.
 @router.post("/places/{place_id:path}/mentions", status_code=201)
 async def mention_place(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     user_id: UUID,
     place_id: PlaceId,
@@ -66,7 +66,7 @@ async def mention_place(
     idempotency_key: IdempotencyKey = None,
 ) -> Place:
     """Note that a place came up."""
-    return await memory.places.mention(
+    return await app.places.mention(
         actor.acting_for(user_id, agent_id),
         place_id,
         where,
@@ -77,11 +77,11 @@ async def mention_place(
 
 @router.get("/places/{place_id:path}")
 async def get_place(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     user_id: UUID,
     place_id: PlaceId,
     agent_id: AgentId = None,
 ) -> Place:
     """Return a place with its latest 100 mentions."""
-    return await memory.places.get(actor.acting_for(user_id, agent_id), place_id)
+    return await app.places.get(actor.acting_for(user_id, agent_id), place_id)

@@ -9,11 +9,11 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field, ValidationError
 
 from remembrancer.api.dependencies import (
+    App,
     Authenticated,
     Cursor,
     IdempotencyKey,
     Limit,
-    Services,
 )
 from remembrancer.errors import InvalidInput
 from remembrancer.moves.schemas import MoveRequest, MoveResult, MoveUndoResult
@@ -94,97 +94,93 @@ async def sent_file(request: Request) -> PreferenceFile:
 
 
 @router.get("/agents/settings")
-async def list_preferences(
-    memory: Services, actor: Authenticated, user_id: UUID
-) -> list[Preference]:
+async def list_preferences(app: App, actor: Authenticated, user_id: UUID) -> list[Preference]:
     """List all preferences a user has set."""
-    return list(await memory.preferences.list(actor, user_id))
+    return list(await app.preferences.list(actor, user_id))
 
 
 @router.put("/agents/settings")
 async def set_preferences(
-    memory: Services, actor: Authenticated, user_id: UUID, wanted: PreferencesUpdate
+    app: App, actor: Authenticated, user_id: UUID, wanted: PreferencesUpdate
 ) -> PreferencesResult:
     """Set a user's preference for many agents, or for all there are now, alike."""
-    return await memory.preferences.set_many(actor, user_id, wanted)
+    return await app.preferences.set_many(actor, user_id, wanted)
 
 
 @router.delete("/agents/settings")
-async def reset_preferences(
-    memory: Services, actor: Authenticated, user_id: UUID
-) -> ResetAllAnswer:
+async def reset_preferences(app: App, actor: Authenticated, user_id: UUID) -> ResetAllAnswer:
     """Delete all preferences of a user."""
-    return ResetAllAnswer(reset=await memory.preferences.reset_all(actor, user_id))
+    return ResetAllAnswer(reset=await app.preferences.reset_all(actor, user_id))
 
 
 @router.get("/agents/settings/export", response_model=PreferenceFile, responses=CSV_OR_JSON)
 async def export_preferences(
-    memory: Services, actor: Authenticated, user_id: UUID, format_: Format = FileFormat.JSON
+    app: App, actor: Authenticated, user_id: UUID, format_: Format = FileFormat.JSON
 ) -> Any:
     """Return a user's preferences as a file that can be imported again."""
-    return as_file(await memory.preferences.export(actor, user_id), format_)
+    return as_file(await app.preferences.export(actor, user_id), format_)
 
 
 @router.post("/agents/settings/import", openapi_extra=FILE_BODY)
 async def import_preferences(
-    memory: Services, actor: Authenticated, user_id: UUID, request: Request
+    app: App, actor: Authenticated, user_id: UUID, request: Request
 ) -> PreferencesResult:
     """Set the preferences of a file, all or none; others stay. Again, it changes nothing."""
-    return await memory.preferences.import_(actor, user_id, await sent_file(request))
+    return await app.preferences.import_(actor, user_id, await sent_file(request))
 
 
 @router.get("/agents/scopes")
 async def list_scopes(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     user_id: UUID,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[AgentMemoryConfig]:
     """List the scope in effect for a user with each agent, and what decided it."""
-    return await memory.preferences.scopes(actor, user_id, limit=limit, cursor=cursor)
+    return await app.preferences.scopes(actor, user_id, limit=limit, cursor=cursor)
 
 
 @router.get("/agents/{agent_id}/settings")
 async def get_preference(
-    memory: Services, actor: Authenticated, user_id: UUID, agent_id: UUID
+    app: App, actor: Authenticated, user_id: UUID, agent_id: UUID
 ) -> Preference:
     """Return a user's preference for an agent; 404 if none is set, and the default counts."""
-    return await memory.preferences.get(actor, user_id, agent_id)
+    return await app.preferences.get(actor, user_id, agent_id)
 
 
 @router.put("/agents/{agent_id}/settings")
 async def set_preference(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     user_id: UUID,
     agent_id: UUID,
     wanted: PreferenceUpdate,
 ) -> Preference:
     """Set a user's preference for an agent, whether or not there was one."""
-    return await memory.preferences.set(actor, user_id, agent_id, wanted)
+    return await app.preferences.set(actor, user_id, agent_id, wanted)
 
 
 @router.delete("/agents/{agent_id}/settings")
 async def reset_preference(
-    memory: Services, actor: Authenticated, user_id: UUID, agent_id: UUID
+    app: App, actor: Authenticated, user_id: UUID, agent_id: UUID
 ) -> ResetAnswer:
     """Delete a user's preference for an agent, so that the agent's default counts."""
-    await memory.preferences.reset(actor, user_id, agent_id)
+    await app.preferences.reset(actor, user_id, agent_id)
     return ResetAnswer()
 
 
 @router.get("/agents/{agent_id}/scope")
 async def get_scope(
-    memory: Services, actor: Authenticated, user_id: UUID, agent_id: UUID
+    app: App, actor: Authenticated, user_id: UUID, agent_id: UUID
 ) -> AgentMemoryConfig:
     """Return the scope in effect for a user with an agent, and what decided it."""
-    return await memory.preferences.scope(actor, user_id, agent_id)
+    return await app.preferences.scope(actor, user_id, agent_id)
 
 
 @router.post("/agents/{agent_id}/memories/move")
 async def move_memories(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     user_id: UUID,
     agent_id: UUID,
@@ -192,31 +188,25 @@ async def move_memories(
     idempotency_key: IdempotencyKey = None,
 ) -> MoveResult:
     """Move or copy an agent's memories of a user to the other scope; at first, only count."""
-    return await memory.moves.move(
-        actor, user_id, agent_id, wanted, idempotency_key=idempotency_key
-    )
+    return await app.moves.move(actor, user_id, agent_id, wanted, idempotency_key=idempotency_key)
 
 
 @router.post("/moves/{move_id}/undo")
-async def undo_move(
-    memory: Services, actor: Authenticated, user_id: UUID, move_id: UUID
-) -> MoveUndoResult:
+async def undo_move(app: App, actor: Authenticated, user_id: UUID, move_id: UUID) -> MoveUndoResult:
     """Take a move or copy of memories back, by the `undo_id` it was answered with."""
-    return await memory.moves.undo(actor, user_id, move_id)
+    return await app.moves.undo(actor, user_id, move_id)
 
 
 @router.get("/settings", deprecated=True)
-async def get_toggle(
-    memory: Services, actor: Authenticated, user_id: UUID, response: Response
-) -> Toggle:
+async def get_toggle(app: App, actor: Authenticated, user_id: UUID, response: Response) -> Toggle:
     """Return the toggle for all agents at once. Use the preferences for single agents."""
     _deprecated(response, user_id)
-    return await memory.preferences.toggle(actor, user_id)
+    return await app.preferences.toggle(actor, user_id)
 
 
 @router.put("/settings", deprecated=True)
 async def set_toggle(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     user_id: UUID,
     wanted: ToggleUpdate,
@@ -224,7 +214,7 @@ async def set_toggle(
 ) -> Toggle:
     """Set the toggle for all agents at once. Use the preferences for single agents."""
     _deprecated(response, user_id)
-    return await memory.preferences.set_toggle(actor, user_id, wanted)
+    return await app.preferences.set_toggle(actor, user_id, wanted)
 
 
 def _deprecated(response: Response, user_id: UUID) -> None:

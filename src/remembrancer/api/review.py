@@ -5,7 +5,7 @@ from uuid import UUID
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from remembrancer.api.dependencies import Acting, Authenticated, Cursor, Limit, Services
+from remembrancer.api.dependencies import Acting, App, Authenticated, Cursor, Limit
 from remembrancer.memories.schemas import MemoryPage
 from remembrancer.review.schemas import MOST_DECISIONS, ReviewDecision, ReviewResult
 
@@ -30,14 +30,14 @@ class ReviewAnswer(BaseModel):
 
 @router.get("")
 async def list_waiting(
-    memory: Services, actor: Acting, limit: Limit = 50, cursor: Cursor = None
+    app: App, actor: Acting, limit: Limit = 50, cursor: Cursor = None
 ) -> MemoryPage:
     """List what waits for a user to look at it, the newest first, each with its source message."""
-    return await memory.review.list(actor, limit=limit, cursor=cursor)
+    return await app.review.list(actor, limit=limit, cursor=cursor)
 
 
 @router.post("")
-async def review(memory: Services, actor: Authenticated, request: ReviewRequest) -> ReviewAnswer:
+async def review(app: App, actor: Authenticated, request: ReviewRequest) -> ReviewAnswer:
     """Confirm, edit, reject or share memories that wait; says of each what became of it."""
     actor = actor.acting_for(request.user_id, request.agent_id)
-    return ReviewAnswer(results=list(await memory.review.decide(actor, request.decisions)))
+    return ReviewAnswer(results=list(await app.review.decide(actor, request.decisions)))

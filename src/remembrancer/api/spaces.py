@@ -7,11 +7,11 @@ from fastapi import APIRouter, Path, Query, Response
 
 from remembrancer.api.dependencies import (
     Acting,
+    App,
     Cursor,
     IdempotencyKey,
     IfMatch,
     Limit,
-    Services,
     tag,
 )
 from remembrancer.api.memories import MemoryId
@@ -45,97 +45,93 @@ MemberId = Annotated[UUID, Path(description="The user who is a member.")]
 
 @router.post("", status_code=201)
 async def create_space(
-    memory: Services,
+    app: App,
     actor: Acting,
     space: SpaceCreate,
     response: Response,
     idempotency_key: IdempotencyKey = None,
 ) -> Space:
     """Make a space; the user is its owner."""
-    made = await memory.spaces.create(actor, space, idempotency_key=idempotency_key)
+    made = await app.spaces.create(actor, space, idempotency_key=idempotency_key)
     response.headers["Location"] = f"/api/spaces/{made.id}"
     return made
 
 
 @router.get("")
 async def list_spaces(
-    memory: Services, actor: Acting, limit: Limit = 50, cursor: Cursor = None
+    app: App, actor: Acting, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[Space]:
     """List the spaces the user is a member of, in the order they were made."""
-    return await memory.spaces.list(actor, limit=limit, cursor=cursor)
+    return await app.spaces.list(actor, limit=limit, cursor=cursor)
 
 
 @router.get("/{space_id}")
-async def get_space(memory: Services, actor: Acting, space_id: UUID) -> Space:
+async def get_space(app: App, actor: Acting, space_id: UUID) -> Space:
     """Return a space the user is a member of."""
-    return await memory.spaces.get(actor, space_id)
+    return await app.spaces.get(actor, space_id)
 
 
 @router.patch("/{space_id}")
-async def update_space(
-    memory: Services, actor: Acting, space_id: UUID, changes: SpaceUpdate
-) -> Space:
+async def update_space(app: App, actor: Acting, space_id: UUID, changes: SpaceUpdate) -> Space:
     """Change the name or description of a space. For its owners."""
-    return await memory.spaces.update(actor, space_id, changes)
+    return await app.spaces.update(actor, space_id, changes)
 
 
 @router.delete("/{space_id}", status_code=204)
-async def delete_space(memory: Services, actor: Acting, space_id: UUID) -> None:
+async def delete_space(app: App, actor: Acting, space_id: UUID) -> None:
     """Delete a space in which nothing lies; `restore` brings it back. For its owners."""
-    await memory.spaces.delete(actor, space_id)
+    await app.spaces.delete(actor, space_id)
 
 
 @router.post("/{space_id}/restore")
-async def restore_space(memory: Services, actor: Acting, space_id: UUID) -> Space:
+async def restore_space(app: App, actor: Acting, space_id: UUID) -> Space:
     """Bring back a space that the user deleted, or left as its last member."""
-    return await memory.spaces.restore(actor, space_id)
+    return await app.spaces.restore(actor, space_id)
 
 
 @router.get("/{space_id}/members")
 async def list_members(
-    memory: Services, actor: Acting, space_id: UUID, limit: Limit = 50, cursor: Cursor = None
+    app: App, actor: Acting, space_id: UUID, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[Member]:
     """List the members of a space, those first who have been known longest."""
-    return await memory.spaces.members(actor, space_id, limit=limit, cursor=cursor)
+    return await app.spaces.members(actor, space_id, limit=limit, cursor=cursor)
 
 
 @router.post("/{space_id}/members", status_code=201)
 async def add_member(
-    memory: Services,
+    app: App,
     actor: Acting,
     space_id: UUID,
     member: MemberAdd,
     idempotency_key: IdempotencyKey = None,
 ) -> Member:
     """Let somebody join a space. For its owners."""
-    return await memory.spaces.add_member(actor, space_id, member, idempotency_key=idempotency_key)
+    return await app.spaces.add_member(actor, space_id, member, idempotency_key=idempotency_key)
 
 
 @router.patch("/{space_id}/members/{member_id}")
 async def change_member(
-    memory: Services, actor: Acting, space_id: UUID, member_id: MemberId, change: MemberUpdate
+    app: App, actor: Acting, space_id: UUID, member_id: MemberId, change: MemberUpdate
 ) -> Member:
     """Give a member another role, or hand one's own over to them. For owners."""
-    return await memory.spaces.update_member(actor, space_id, member_id, change)
+    return await app.spaces.update_member(actor, space_id, member_id, change)
 
 
 @router.delete("/{space_id}/members/{member_id}", status_code=204)
-async def remove_member(
-    memory: Services, actor: Acting, space_id: UUID, member_id: MemberId
-) -> None:
+async def remove_member(app: App, actor: Acting, space_id: UUID, member_id: MemberId) -> None:
     """Take a member out of a space. For its owners."""
-    await memory.spaces.remove_member(actor, space_id, member_id)
+    await app.spaces.remove_member(actor, space_id, member_id)
 
 
 @router.post("/{space_id}/leave", status_code=204)
-async def leave_space(memory: Services, actor: Acting, space_id: UUID) -> None:
+async def leave_space(app: App, actor: Acting, space_id: UUID) -> None:
     """Leave a space: what others shared is hidden, what is one's own stays."""
-    await memory.spaces.leave(actor, space_id)
+    await app.spaces.leave(actor, space_id)
 
 
 @router.get("/{space_id}/memories")
 async def list_memories_of_space(
-    memory: Services,
+    app: App,
     actor: Acting,
     space_id: UUID,
     kind: Annotated[list[Kind], Query(description="May be repeated.")] = [],
@@ -148,7 +144,7 @@ async def list_memories_of_space(
 ) -> MemoryPage:
     """List one's own facts in a space and those others share, the newest first unless sorted."""
     wanted = MemoryFilter(kinds=kind, categories=category, subject=subject, text=text, sort=sort)
-    return await memory.spaces.memories(actor, space_id, wanted, limit=limit, cursor=cursor)
+    return await app.spaces.memories(actor, space_id, wanted, limit=limit, cursor=cursor)
 
 
 @router.post(
@@ -157,7 +153,7 @@ async def list_memories_of_space(
     responses={200: {"description": "Known: a mention."}},
 )
 async def remember_in_space(
-    memory: Services,
+    app: App,
     actor: Acting,
     space_id: UUID,
     fact: FactCreate,
@@ -165,7 +161,7 @@ async def remember_in_space(
     idempotency_key: IdempotencyKey = None,
 ) -> RememberResult:
     """Remember a fact in a space; private unless it says otherwise."""
-    written = await memory.facts.add(
+    written = await app.facts.add(
         actor, space_id, fact, source="api", idempotency_key=idempotency_key
     )
     if written.outcome is not Outcome.CREATED:
@@ -177,7 +173,7 @@ async def remember_in_space(
 
 @of_memory.patch("/{memory_id}/visibility")
 async def set_visibility(
-    memory: Services,
+    app: App,
     actor: Acting,
     memory_id: MemoryId,
     change: VisibilityUpdate,
@@ -185,7 +181,7 @@ async def set_visibility(
     if_match: IfMatch,
 ) -> Memory:
     """Share one's own fact with the members of its space, or make it private again."""
-    changed = await memory.facts.set_visibility(
+    changed = await app.facts.set_visibility(
         actor, memory_id, change.visibility, if_version=if_match
     )
     tag(response, changed.version)

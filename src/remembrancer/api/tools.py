@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query
 from pydantic import Field
 
-from remembrancer.api.dependencies import Authenticated, Services
+from remembrancer.api.dependencies import App, Authenticated, narrowed
 from remembrancer.tools.registry import (
     ToolAnswer,
     ToolContext,
@@ -37,14 +37,10 @@ class ToolCall(ToolContext):
     user_id: UUID | None = Field(None, description="The user to act for.")
     agent_id: UUID | None = Field(None, description="The agent to act through.")
 
-    def context(self) -> ToolContext:
-        """Return where the tool is called."""
-        return ToolContext.model_validate(self.model_dump(include=set(ToolContext.model_fields)))
-
 
 @router.get("")
 async def list_tools(
-    memory: Services,
+    app: App,
     _actor: Authenticated,
     format: Annotated[ToolFormat, Query(description="Whose schemas.")] = ToolFormat.PLAIN,  # noqa: A002
 ) -> list[dict[str, Any]]:
@@ -52,16 +48,16 @@ async def list_tools(
     shown = {ToolFormat.OPENAI: openai_tool, ToolFormat.ANTHROPIC: anthropic_tool}.get(
         format, plain_tool
     )
-    return [shown(tool) for tool in memory.tools.select()]
+    return [shown(tool) for tool in app.tools.select()]
 
 
 @router.post("/{name}")
 async def call_tool(
-    memory: Services,
+    app: App,
     actor: Authenticated,
     name: Annotated[str, Path(examples=["add_to_memory"])],
     call: ToolCall,
 ) -> ToolAnswer:
     """Call a tool. What the model can mend is 200 with `ok` false, and told in `text`."""
     acting = actor.acting_for(call.user_id, call.agent_id)
-    return await memory.tools.call(acting, name, call.arguments, call.context())
+    return await app.tools.call(acting, name, call.arguments, narrowed(call, ToolContext))

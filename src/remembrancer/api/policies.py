@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse
 
-from remembrancer.api.dependencies import Authenticated, Services
+from remembrancer.api.dependencies import App, Authenticated
 from remembrancer.api.preferences import (
     CSV_OR_JSON,
     FILE_BODY,
@@ -31,37 +31,37 @@ guides = APIRouter(include_in_schema=False)
 
 
 @router.get("/policy")
-async def get_policy(memory: Services, actor: Authenticated) -> Policy:
+async def get_policy(app: App, actor: Authenticated) -> Policy:
     """Return the policy that stands above every preference."""
-    return await memory.policies.get(actor)
+    return await app.policies.get(actor)
 
 
 @router.put("/policy")
-async def set_policy(memory: Services, actor: Authenticated, wanted: PolicyUpdate) -> Policy:
+async def set_policy(app: App, actor: Authenticated, wanted: PolicyUpdate) -> Policy:
     """Set the policy. What is stored stays where it is."""
-    return await memory.policies.set(actor, wanted)
+    return await app.policies.set(actor, wanted)
 
 
 @router.get("/statistics")
-async def statistics(memory: Services, actor: Authenticated) -> ScopeStatistics:
+async def statistics(app: App, actor: Authenticated) -> ScopeStatistics:
     """Count agents, users, pairs and memories by scope."""
-    return await memory.policies.statistics(actor)
+    return await app.policies.statistics(actor)
 
 
 @router.get("/preferences/export", response_model=PreferenceFile, responses=CSV_OR_JSON)
 async def export_all_preferences(
-    memory: Services, actor: Authenticated, format_: Format = FileFormat.JSON
+    app: App, actor: Authenticated, format_: Format = FileFormat.JSON
 ) -> Any:
     """Return everybody's preferences as a file that can be imported again."""
-    return as_file(await memory.preferences.export_all(actor), format_)
+    return as_file(await app.preferences.export_all(actor), format_)
 
 
 @router.post("/preferences/import", openapi_extra=FILE_BODY)
 async def import_all_preferences(
-    memory: Services, actor: Authenticated, request: Request
+    app: App, actor: Authenticated, request: Request
 ) -> PreferencesResult:
     """Set the preferences of a file of many users, all or none; others stay."""
-    return await memory.preferences.import_all(actor, await sent_file(request))
+    return await app.preferences.import_all(actor, await sent_file(request))
 
 
 @guides.get(GUIDE)
