@@ -8,7 +8,6 @@ Answer = TypeVar("Answer")
 
 
 def missing(extra: str) -> ImportError:
-    """Return the error for a framework that is not installed."""
     return ImportError(
         f"this module needs another package; run: pip install 'remembrancer[{extra}]'"
     )

@@ -16,12 +16,7 @@ _OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 
 
 def matches(value: Any, condition: Any) -> bool:
-    """Return whether a value meets the condition of a filter.
-
-    An object with operators must meet all of them, another object must match in its fields, a
-    list in its elements, and any other value must be equal. Values that cannot be compared, such
-    as a number and null, do not match. Raises ``ValueError`` for an unknown operator.
-    """
+    """Compare by operators, in fields, in elements or as a whole; values of other types differ."""
     if isinstance(condition, Mapping):
         if any(str(name).startswith("$") for name in condition):
             return all(_compare(value, name, other) for name, other in condition.items())
@@ -54,7 +49,6 @@ def starts_with(namespace: Namespace, path: Sequence[str]) -> bool:
 
 
 def ends_with(namespace: Namespace, path: Sequence[str]) -> bool:
-    """Return whether a namespace ends with a path; ``*`` matches any name."""
     return starts_with(namespace[::-1], tuple(path)[::-1])
 
 

@@ -68,7 +68,6 @@ def _lines(lines: Sequence[str], first: int) -> list[str]:
 
 
 def _positions(text: str, part: str) -> list[int]:
-    """Return the offsets of a part in a text, also overlapping ones."""
     offsets = []
     at = text.find(part)
     while at != -1:

@@ -55,7 +55,6 @@ def _strip_marks(decomposed: str) -> str:
 
 
 def runs(folded: str) -> Iterator[Run]:
-    """Yield the words, unspaced runs and emoji of a folded text, in order."""
     for match in _pattern(folded.isascii()).finditer(folded):
         group = match.lastgroup or "word"
         kind: Kind = "unspaced" if group in _UNSPACED else group  # type: ignore[assignment]

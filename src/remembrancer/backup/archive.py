@@ -25,8 +25,6 @@ _BLOCK = 1 << 18
 
 
 class TableEntry(BaseModel):
-    """The rows of one table in an archive."""
-
     model_config = ConfigDict(extra="forbid")
 
     name: str
@@ -53,12 +51,11 @@ class Manifest(BaseModel):
 
     @property
     def rows(self) -> int:
-        """The number of rows of all tables."""
         return sum(table.rows for table in self.tables)
 
 
 class TableWriter:
-    """Writes the rows of one table into an archive, and counts and hashes them."""
+    """Writes, counts and hashes the rows of one table."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -69,14 +66,12 @@ class TableWriter:
         """Written rows; each has one line break, at its end."""
 
     def write(self, part: bytes) -> None:
-        """Add a part of the table's text."""
         self._buffer.append(part)
         self._size += len(part)
         if self._size >= _BLOCK:
             self.flush()
 
     def flush(self) -> None:
-        """Write the buffer."""
         block = b"".join(self._buffer)
         self.count += block.count(b"\n")
         self._hash.update(block)
@@ -85,7 +80,6 @@ class TableWriter:
 
     @property
     def sha256(self) -> str:
-        """The hash of the whole text."""
         return self._hash.hexdigest()
 
 
@@ -150,11 +144,9 @@ class Archive:
             raise self._invalid("comes from a newer version; upgrade Remembrancer first")
 
     def __enter__(self) -> Self:
-        """Return itself."""
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        """Close the file."""
         self._zip.close()
 
     def parts(self, table: TableEntry) -> Iterator[bytes]:

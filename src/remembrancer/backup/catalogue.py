@@ -67,17 +67,14 @@ class Table:
 
     @property
     def name(self) -> str:
-        """The name with its schema, as in an archive."""
         return f"{self.schema}.{self.table}"
 
     @property
     def identifier(self) -> Identifier:
-        """The name for statements."""
         return Identifier(self.schema, self.table)
 
 
 def revision(connection: Connection) -> str | None:
-    """Return the revision of a database; null without a store."""
     version_table = connection.execute("SELECT to_regclass('public.alembic_version')").fetchone()
     if version_table is None or version_table[0] is None:
         return None
@@ -99,7 +96,6 @@ def tables(connection: Connection) -> list[Table]:
 
 
 def sequences(connection: Connection) -> dict[str, int]:
-    """Return the last value of each used sequence of the store."""
     rows = connection.execute(_SEQUENCES, [APP_ROLE])
     return {name: value for name, value in rows if value is not None}
 
@@ -116,7 +112,6 @@ def has_rows(connection: Connection, tables: Sequence[Table]) -> bool:
 
 
 def drop(connection: Connection, tables: Sequence[Table]) -> None:
-    """Drop a store, in the open transaction."""
     functions = [row[0] for row in connection.execute(_FUNCTIONS)]
     connection.execute("DROP SCHEMA IF EXISTS jobs CASCADE")
     names = [table.identifier for table in tables if table.schema != "jobs"]

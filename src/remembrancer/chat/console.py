@@ -73,5 +73,4 @@ def prompt(turn: Turn) -> tuple[str, list[ChatTurn], str]:
 
 
 def _plain(span: Span) -> str:
-    """Return the text without control characters."""
     return "".join(c if c.isprintable() else " " for c in span.text)

@@ -34,8 +34,6 @@ MAX_HITS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """The user and agent of a command, and its conversation."""
-
     actor: Actor
     """Acts for the user, through the agent."""
     conversation_id: UUID | None = None
@@ -45,8 +43,6 @@ Handle = Callable[[Location, Command], Awaitable[Reply]]
 
 
 class CommandHandler:
-    """Answers ``/memory``."""
-
     def __init__(self, app: Remembrancer) -> None:
         self._app = app
         self._handlers: dict[str, Handle] = {
@@ -66,10 +62,7 @@ class CommandHandler:
         }
 
     async def answer(self, location: Location, text: str) -> Reply | None:
-        """Return the reply to a command; None unless ``text`` begins with ``/memory``.
-
-        A refused command is answered with the reason.
-        """
+        """Return the reply to a command, also to a refused one; null unless it is one."""
         command = parse(text)
         if command is None:
             return None

@@ -24,8 +24,6 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class ParseError:
-    """The error in a command, and the nearest correct command."""
-
     reason: str
     nearest: str
 

@@ -9,30 +9,23 @@ Style = Literal["plain", "bold", "code"]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Text of one style, without the markup of a platform."""
-
     text: str
     style: Style = "plain"
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file to send."""
-
     name: str
     content: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply: lines of spans, and perhaps a file."""
-
     lines: Sequence[Sequence[Span]]
     file: File | None = None
 
 
 def plain_reply(*lines: str) -> Reply:
-    """Return a reply of plain lines."""
     return Reply([[Span(line)] for line in lines])
 
 

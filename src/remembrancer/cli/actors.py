@@ -20,10 +20,7 @@ Item_co = TypeVar("Item_co", covariant=True)
 
 
 class LoadPage(Protocol[Item]):
-    """Loads one page of a list."""
-
-    def __call__(self, *, limit: int, cursor: str | None) -> Awaitable[Page[Item]]:
-        """Return the page of ``limit`` items after ``cursor``."""
+    def __call__(self, *, limit: int, cursor: str | None) -> Awaitable[Page[Item]]: ...
 
 
 async def all_items(load: LoadPage[Item], limit: int | None = None) -> list[Item]:
@@ -41,7 +38,6 @@ async def all_items(load: LoadPage[Item], limit: int | None = None) -> list[Item
 
 
 async def actor_for(app: Remembrancer, user: str | None, agent: str | None = None) -> Actor:
-    """Return the actor for the user and agent named on the command line."""
     return SERVICE.acting_for(
         await find_user(app, user) if user is not None else None,
         await find_agent(app, agent) if agent is not None else None,
@@ -93,8 +89,6 @@ async def find_agent(app: Remembrancer, name: str) -> UUID:
 
 
 async def all_agents(app: Remembrancer) -> list[Agent]:
-    """Return every agent."""
-
     def load(*, limit: int, cursor: str | None) -> Awaitable[Page[Agent]]:
         return app.agents.list(SERVICE, limit=limit, cursor=cursor)
 
@@ -102,7 +96,6 @@ async def all_agents(app: Remembrancer) -> list[Agent]:
 
 
 def parse_id(text: str) -> UUID | None:
-    """Return the id in ``text``, null if it is no id."""
     try:
         return UUID(text)
     except ValueError:

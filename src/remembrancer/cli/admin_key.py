@@ -13,7 +13,6 @@ _MIN_LENGTH = len(PREFIX) + 32
 
 
 async def ensure_admin_key(app: Remembrancer) -> Path:
-    """Create the key at the first start, register it in the store, and return its path."""
     path = app.settings.data_dir.expanduser().absolute() / FILE
     try:
         await app.keys.adopt(f"admin key in {path}"[:200], _read_or_create(path))

@@ -80,7 +80,6 @@ def _callbacks(
 
 @contextmanager
 def _database(settings: Settings, *, must_exist: bool) -> Iterator[str]:
-    """Yield the URL of the database, without a migration."""
     log_quietly(settings)
     if settings.database_url is not None:
         yield settings.database_url.get_secret_value()

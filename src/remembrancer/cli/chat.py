@@ -44,7 +44,6 @@ def chat(
 
 
 def _line() -> str:
-    """Return the next line with its line end; an empty text at the end of the input."""
     if sys.stdin.isatty():
         sys.stdout.write("> ")
         sys.stdout.flush()

@@ -23,8 +23,6 @@ MAX_HITS = 3
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a question of the sample: the relevant hit, and whether it is correct."""
-
     question: SampleQuestion
     hit: Hit | None
     hit_count: int
@@ -59,7 +57,6 @@ def demo() -> None:
 
 
 def ask(player: SamplePlayer, question: SampleQuestion) -> Answer:
-    """Ask a question and check the answer."""
     # A forbidden text must not be anywhere in a long list either.
     hits = player.recall(question, limit=100 if question.never else MAX_HITS)
     if question.finds is None:

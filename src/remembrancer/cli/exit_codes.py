@@ -56,7 +56,6 @@ def explain(error: Exception) -> str | None:
 
 
 def validation_line(error: ValidationError) -> str:
-    """Return the first wrong fields and the reasons, never the values."""
     lines = [_reason(problem) for problem in error.errors(include_input=False, include_url=False)]
     more = f"; and {len(lines) - 3} more" if len(lines) > 3 else ""
     return "; ".join(lines[:3]) + more

@@ -48,15 +48,12 @@ _LARGE = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the report."""
-
     good: bool
     subject: str
     result: str
 
 
 def check_data_directory(settings: Settings) -> list[Finding]:
-    """Check the location and the mode of the data."""
     directory = settings.data_dir.expanduser().absolute()
     findings = [_private("Data directory", directory)] if directory.exists() else []
     key = directory / FILE
@@ -71,7 +68,6 @@ def _private(subject: str, path: Path) -> Finding:
 
 
 async def check_store(app: Remembrancer) -> list[Finding]:
-    """Check the open store."""
     model = await _model(app)
     return [
         *await _server(app),

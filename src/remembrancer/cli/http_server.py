@@ -17,7 +17,6 @@ GRACE_SECONDS = 2
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a socket bound to the address; raise ``ConfigurationError`` if it cannot be bound."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -37,8 +36,6 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 class QuietServer(uvicorn.Server):
-    """Uvicorn with a callback when ready, without signal handlers."""
-
     def __init__(self, app: ASGIApp, ready: Callable[[], None]) -> None:
         super().__init__(
             uvicorn.Config(
@@ -53,7 +50,6 @@ class QuietServer(uvicorn.Server):
         logging.getLogger("uvicorn.error").addFilter(_without_content)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start listening, then call ``ready``."""
         await super().startup(sockets)
         self._ready()
 
@@ -71,7 +67,6 @@ class StopSignals:
         self._task = asyncio.current_task()
 
     def install(self) -> None:
-        """Install the handlers."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             try:

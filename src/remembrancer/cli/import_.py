@@ -107,7 +107,6 @@ async def _import(
 
 
 def _summary(result: ImportResult, exports: list[Export], seconds: float | None) -> Table:
-    """Return a table of the result; ``seconds`` is null for a dry run."""
     lines = Table.grid(padding=(0, 2))
     lines.add_column(justify="right", style="bold")
     lines.add_column()

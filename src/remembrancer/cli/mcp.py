@@ -75,7 +75,6 @@ def serve(
 
 
 def key_of(settings: McpSettings, key_file: Path | None) -> str:
-    """Return the API key for a server, from a file or from the settings."""
     if key_file is not None:
         try:
             key = key_file.expanduser().read_text("utf-8").strip()
@@ -94,7 +93,6 @@ def key_of(settings: McpSettings, key_file: Path | None) -> str:
 
 @asynccontextmanager
 async def _store(settings: Settings, options: McpSettings) -> AsyncIterator[Source]:
-    """Yield the source for a user of the local store."""
     async with Remembrancer.open(settings=settings) as app:
         yield StoreSource(app, await _actor(app, options))
 
@@ -109,7 +107,6 @@ async def _actor(app: Remembrancer, options: McpSettings) -> Actor:
 
 
 def account() -> str:
-    """Return the name of the account on this machine."""
     import getpass  # noqa: PLC0415
 
     try:
@@ -120,7 +117,6 @@ def account() -> str:
 
 @asynccontextmanager
 async def _server(options: McpSettings, key: str) -> AsyncIterator[Source]:
-    """Yield the source for a key of a server."""
     from remembrancer.client import AsyncClient  # noqa: PLC0415
     from remembrancer.mcp.remote import RemoteSource  # noqa: PLC0415
 

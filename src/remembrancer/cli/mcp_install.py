@@ -58,12 +58,10 @@ def install(
 
 
 def merge_options(settings: McpSettings, **values: str | None) -> McpSettings:
-    """Return the settings with the given options replaced."""
     return settings.model_copy(update={k: v for k, v in values.items() if v is not None})
 
 
 def _command(context: typer.Context, options: McpSettings, key_file: Path | None) -> list[str]:
-    """Return the command that starts this server with the current options."""
     script = Path(sys.executable).with_name("remembrancer")
     words = [str(script)] if script.exists() else [sys.executable, "-m", "remembrancer"]
     root = context.find_root().params
@@ -101,7 +99,6 @@ def _query(options: McpSettings) -> str:
 
 
 def _write(path: Path, client: ClientName, server: dict[str, Any]) -> str:
-    """Add the server to a file; return a report."""
     path = path.expanduser()
     if path.is_symlink():
         path = path.resolve()

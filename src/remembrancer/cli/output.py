@@ -30,12 +30,10 @@ Value = TypeVar("Value")
 
 
 def console() -> Console:
-    """Return the console for results; without a terminal its width is fixed."""
     return _console(stderr=False)
 
 
 def error_console() -> Console:
-    """Return the console for errors and progress."""
     return _console(stderr=True)
 
 
@@ -52,7 +50,6 @@ def plain(text: str, style: str = "") -> Text:
 
 
 def clipped(text: str, characters: int) -> Text:
-    """Return ``text`` on one line of at most ``characters``."""
     line = plain(text)
     line.truncate(characters, overflow="ellipsis")
     return line
@@ -69,17 +66,14 @@ def table(*columns: str, rows: Iterable[Sequence[Text | str]], title: str | None
 
 
 def day(at: datetime | None) -> str:
-    """Return the day and minute, in UTC; empty for null."""
     return at.strftime("%Y-%m-%d %H:%M") if at else ""
 
 
 def as_json(value: object) -> None:
-    """Print models as JSON."""
     typer.echo(to_json(value, indent=2).decode())
 
 
 def show(value: Value, json: bool, render: Callable[[Value], object]) -> None:
-    """Print a value: as JSON, or as ``render`` returns it."""
     if json:
         as_json(value)
     else:
@@ -87,7 +81,6 @@ def show(value: Value, json: bool, render: Callable[[Value], object]) -> None:
 
 
 def new_file(path: Path | None) -> None:
-    """Raise a usage error if the file for ``--output`` exists."""
     if path is not None and path.exists():
         raise typer.BadParameter("the file exists; choose another", param_hint="--output")
 
@@ -99,7 +92,7 @@ class _Rate(ProgressColumn):
 
 
 def progress() -> Progress:
-    """Return a progress bar with count, rate and time left; silent without a terminal."""
+    """Return a progress bar, silent without a terminal."""
     screen = error_console()
     return Progress(
         TextColumn("{task.description}"),

@@ -26,8 +26,6 @@ _LARGEST_OWNER = text("""
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The plan and the cost of a recall, in milliseconds."""
-
     items: int
     planning: float
     execution: float

@@ -8,7 +8,6 @@ _ARMS = {"dense": "meaning", "keyword": "words"}
 
 
 def reason_line(reasons: Reasons, query: str) -> str:
-    """Return the reasons as one line, best arm first, with the words of the query."""
     parts = ["exact match"] if reasons.exact else []
     words = [_query_word(stem, query) for stem in reasons.words]
     arms = sorted(reasons.arms.items(), key=lambda arm: arm[1].rank)

@@ -24,7 +24,6 @@ _VERBOSE_LOGGERS = ("httpx2", "httpcore2", "uvicorn", "alembic", "asyncio", "pro
 
 
 def settings_of(context: typer.Context) -> Settings:
-    """Return the settings from the global options and the environment."""
     settings = context.find_root().obj
     assert isinstance(settings, Settings)
     return settings
@@ -36,7 +35,6 @@ def with_store(
     *,
     check_model: bool = True,
 ) -> T:
-    """Open the store, run ``work`` with it, and close it."""
     settings = settings_of(context)
     log_quietly(settings)
 
@@ -61,7 +59,6 @@ def log_quietly(settings: Settings) -> None:
 
 
 def log_to_stderr(level: str) -> None:
-    """Print log lines of at least ``level``. They never have content."""
     logging.basicConfig(level=level.upper(), format=_LINE)
     if level != "debug":
         for name in _VERBOSE_LOGGERS:

@@ -22,7 +22,6 @@ class SamplePlayer:
         self._agent_ids: dict[str, UUID] = {}
 
     def play(self, sample: Sample) -> None:
-        """Send all users, agents, conversations and memories of the sample."""
         client = self._client
         self._user_ids = {person.key: self._create_user(person) for person in sample.people}
         self._agent_ids = {
@@ -42,7 +41,6 @@ class SamplePlayer:
             )
 
     def recall(self, question: SampleQuestion, limit: int) -> list[Hit]:
-        """Recall for a question of the sample, as its user and through its agent."""
         answer = self._client.memories.recall(
             RecallQuery(query=question.query, limit=limit),
             user=self._user_ids[question.person],

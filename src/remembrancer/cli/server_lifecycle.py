@@ -27,7 +27,6 @@ ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - an address to
 
 
 async def until_stopped(settings: Settings, *, with_sample: bool) -> None:
-    """Serve until SIGINT or SIGTERM."""
     signals = StopSignals()
     signals.install()
     try:
@@ -67,7 +66,6 @@ def _address(settings: Settings, listener: socket.socket) -> str:
 
 
 async def _question(app: Remembrancer) -> tuple[User, str] | None:
-    """Return a user and a question for them, null without users."""
     first = sample.load().people[0].links[0]
     users = (await app.users.list(ADMIN, limit=50)).items
     for user in users:
@@ -78,8 +76,6 @@ async def _question(app: Remembrancer) -> tuple[User, str] | None:
 
 @dataclass(frozen=True)
 class Welcome:
-    """The text that the terminal shows once the server listens."""
-
     address: str
     login: str
     key_file: Path
@@ -87,7 +83,6 @@ class Welcome:
     question: tuple[User, str] | None
 
     def show(self) -> None:
-        """Print it."""
         screen = console()
         screen.print(
             Text.assemble(
@@ -125,7 +120,6 @@ class Welcome:
 
     @property
     def curl(self) -> str:
-        """A working command."""
         path, body = self._request()
         return (
             f"curl -s {self.address}{path} "

@@ -18,8 +18,6 @@ _ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 
 @dataclass(frozen=True)
 class Server:
-    """The address and the admin key of the server."""
-
     address: str
     admin_key: str
 

@@ -18,8 +18,6 @@ group = typer.Typer(help="Tools for models.", no_args_is_help=True)
 
 
 class ToolFormat(StrEnum):
-    """The provider whose schema format is printed."""
-
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
 

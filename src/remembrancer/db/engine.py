@@ -42,23 +42,16 @@ _SET = "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[])
 
 
 def driver_url(url: str) -> str:
-    """Return ``url`` with this project's driver."""
     return make_url(url).set(drivername="postgresql+psycopg").render_as_string(False)
 
 
 def libpq_url(url: str) -> str:
-    """Return ``url`` in libpq's form."""
     return make_url(url).set(drivername="postgresql").render_as_string(False)
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """SQL with its values, database settings and row type.
-
-    The settings apply to this statement and the later ones of the same round trip. The row type
-    is a dataclass or named tuple with a field for each column, in order; without one, rows are
-    named tuples.
-    """
+    """SQL with its values, settings (from here on, in its round trip) and row type."""
 
     sql: NumberedSql
     binds: Mapping[str, Any]
@@ -79,31 +72,19 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self, actor: Actor) -> AsyncIterator[tuple[AsyncConnection, Actor]]:
-        """Open a transaction for ``actor``: commits at the end, rolls back on any error.
-
-        Yields the connection and the current actor: if its user was merged, it acts for the
-        surviving user from here on.
-        """
+        """Open a transaction; after a merge the yielded actor acts for the surviving user."""
         async with self._begin(actor.user_id, actor.role) as (connection, user_id):
             yield connection, actor.now(user_id)
 
     @asynccontextmanager
     async def system(self) -> AsyncIterator[AsyncConnection]:
-        """Open a transaction for the service's own bookkeeping, across all owners.
-
-        For look-ups before the owner is known (keys, platform links) and for maintenance. The
-        caller checks the access rule before it returns any row.
-        """
+        """Open a transaction across all owners; the caller checks the access rule."""
         async with self._begin(None, "system") as (connection, _):
             yield connection
 
     @asynccontextmanager
     async def system_for(self, actor: Actor) -> AsyncIterator[tuple[AsyncConnection, Actor]]:
-        """Open a transaction for ``actor`` across all owners.
-
-        For conversations of several people and for merges. Yields the same as
-        :meth:`transaction`; the caller checks the access rule.
-        """
+        """Open a transaction for ``actor`` across all owners; the caller checks the access rule."""
         async with self._begin(actor.user_id, "system") as (connection, user_id):
             yield connection, actor.now(user_id)
 
@@ -121,12 +102,7 @@ class Database:
     async def one_round_trip(
         self, actor: Actor, *statements: Statement, system: bool = False
     ) -> list[Sequence[Any]]:
-        """Run read-only statements for ``actor`` in one round trip; return the rows of each.
-
-        The actor, the settings and the statements are sent together, as one implicit
-        transaction; with ``system``, across all owners. Raises ``UserMerged`` if the actor's user
-        was merged into another: the statements were for the wrong user.
-        """
+        """Return the rows of read-only statements; raise ``UserMerged`` for a merged user."""
         try:
             async with self._autocommit.connect() as connection:
                 driver = await _driver_of(connection)
@@ -141,12 +117,10 @@ class Database:
         return answers
 
     async def ping(self) -> None:
-        """Raise ``DatabaseUnavailable`` unless the database answers."""
         async with self.system() as connection:
             await connection.execute(text("SELECT 1"))
 
     async def close(self) -> None:
-        """Close all connections."""
         await self._engine.dispose()
 
 
@@ -164,7 +138,7 @@ async def _driver_of(connection: AsyncConnection) -> "psycopg.AsyncConnection[An
 
 
 async def _act_as(connection: AsyncConnection, user_id: UUID | None, role: str) -> UUID | None:
-    """Begin a transaction for a user in one round trip; return who the user is now."""
+    """Begin a transaction for a user in one round trip; return the current user."""
     driver = await _driver_of(connection)
     async with driver.cursor() as cursor:
         async with driver.pipeline(), driver.cursor() as begin:
@@ -176,10 +150,7 @@ async def _act_as(connection: AsyncConnection, user_id: UUID | None, role: str) 
 
 @asynccontextmanager
 async def _discard_if_interrupted(connection: AsyncConnection) -> AsyncIterator[None]:
-    """Discard a connection that was interrupted or lost.
-
-    A cancelled task may leave unread answers, which the next user of the connection would get.
-    """
+    """Discard an interrupted connection: its next user would get the unread answers."""
     try:
         yield
     except (RemembrancerError, DBAPIError):
@@ -200,7 +171,6 @@ async def _pipelined(
     role: str,
     statements: Sequence[Statement],
 ) -> tuple[UUID | None, list[Sequence[Any]]]:
-    """Return the id of the actor's current user, and the rows of each statement."""
     # A pipeline is one transaction, so the settings end with it, without BEGIN or COMMIT. The
     # end of the pipeline is sent with the statements: fetching after it makes one round trip.
     async with AsyncExitStack() as stack:
@@ -244,7 +214,6 @@ def _create_engine(url: str, pool_size: int) -> AsyncEngine:
 
 
 def _translate(error: Exception) -> Exception:
-    """Return the error for the caller of a driver's error."""
     if isinstance(error, PoolTimeout):
         return DatabaseUnavailable(
             "all connections are busy; try again later or raise the pool size"

@@ -50,11 +50,7 @@ class Keyset:
         limit: int,
         cursor: str | None,
     ) -> Page[T]:
-        """Return up to ``limit`` rows of ``statement`` in this order, those after ``cursor``.
-
-        Raises ``InvalidInput`` for a limit outside 1 to 200, and for a cursor that is not one of
-        this list.
-        """
+        """Return up to ``limit`` rows of ``statement`` in this order, those after ``cursor``."""
         check_range(limit, 1, LARGEST_PAGE, field="limit")
         after = self.position(cursor)
         if after is not None:
@@ -65,15 +61,12 @@ class Keyset:
         return self.cut(await all_rows(connection, row_type, statement), limit)
 
     def cut(self, rows: Sequence[T], limit: int) -> Page[T]:
-        """Return the page that starts with ``rows``, of which one over ``limit`` tells of more."""
+        """Return a page of ``rows``; one row over ``limit`` shows that there are more."""
         items = list(rows[:limit])
         return Page(items=items, next_cursor=self._after(items[-1]) if len(rows) > limit else None)
 
     def position(self, cursor: str | None) -> Sequence[Any] | None:
-        """Return the values of the columns that a page starts after; None at the start.
-
-        Raises ``InvalidInput`` for a cursor that is not one of this list.
-        """
+        """Return the values of the columns that a page starts after; null at the start."""
         if cursor is None:
             return None
         try:
@@ -94,7 +87,7 @@ class Keyset:
 
 
 def _value_type(column: ColumnElement[Any]) -> Any:
-    """Return what a cursor may hold of a column: only what Postgres can compare with it."""
+    """Return the type of the values that Postgres can compare with the column."""
     python_type = column.type.python_type
     if python_type is int:
         largest = _BIGINT if isinstance(column.type, BigInteger) else _INTEGER

@@ -18,11 +18,7 @@ MIGRATION_LOCK = 6_148_914_691
 
 
 def migrate(url: str) -> None:
-    """Apply all pending migrations to the database at ``url``, as its owner.
-
-    Safe to call from several processes at once. Raises ``DatabaseSetupError`` if the
-    server does not answer, is older than Postgres 16, or lacks pgvector.
-    """
+    """Apply all pending migrations, as the owner; several processes may do so at once."""
     engine = create_engine(url)
     try:
         with engine.begin() as connection:
@@ -36,7 +32,6 @@ def migrate(url: str) -> None:
 
 
 def check_server(connection: Connection) -> None:
-    """Raise ``DatabaseSetupError`` for a server older than Postgres 16 or without pgvector."""
     version = connection.scalar(text("SELECT current_setting('server_version_num')::int"))
     if version < 160000:
         raise DatabaseSetupError(f"this is Postgres {version // 10000}; upgrade to 16 or newer")
@@ -68,12 +63,10 @@ def lock(connection: Connection) -> None:
 
 
 def is_known(revision: str) -> bool:
-    """Return whether this version has a migration."""
     return revision in _revisions()
 
 
 def newest() -> str:
-    """Return the newest revision; the file names of migrations begin with theirs, in order."""
     return max(_revisions())
 
 

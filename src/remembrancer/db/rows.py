@@ -29,7 +29,7 @@ async def first_row(
     statement: Executable,
     binds: Binds | None = None,
 ) -> T | None:
-    """Return the first row, or None where there is none."""
+    """Return the first row, null if there is none."""
     row = (await connection.execute(statement, binds)).mappings().first()
     return None if row is None else row_type(**row)
 
@@ -45,10 +45,7 @@ async def one_row(
 
 
 def row_factory(row_type: type[Any] | None) -> BaseRowFactory[Any]:
-    """Return a row factory for psycopg. Rows are named tuples where no type is given.
-
-    The columns must be the fields of ``row_type``, in their order.
-    """
+    """Return a row factory for psycopg; the columns are the fields of ``row_type``, in order."""
     if row_type is None:
         return namedtuple_row
     names, make = _fields_of(row_type)

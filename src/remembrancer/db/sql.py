@@ -32,17 +32,13 @@ _NUMBERED: Final[Dialect] = postgresql.dialect(paramstyle="numeric_dollar")  # t
 
 @dataclass(frozen=True, slots=True)
 class NumberedSql:
-    """SQL with the ``$1`` placeholders of Postgres, and the names of its values in that order.
-
-    Rewriting some kilobytes of SQL at each call would be a noticeable part of it.
-    """
+    """SQL with ``$1`` placeholders, made once because it takes a noticeable part of a call."""
 
     text: str
     names: tuple[str, ...]
 
 
 def numbered(sql: str) -> NumberedSql:
-    """Return SQL whose placeholders are ``:name`` with numbered ones."""
     compiled = text(sql).compile(dialect=_NUMBERED)
     return NumberedSql(str(compiled), tuple(compiled.positiontup or ()))
 

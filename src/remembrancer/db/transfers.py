@@ -14,10 +14,7 @@ from sqlalchemy.dialects.postgresql import insert
 def change_owner(
     table: Table, giver: UUID, taker: UUID, *conditions: ColumnElement[bool], key: str = "owner_id"
 ) -> Executable:
-    """Return a statement that moves rows from one owner to another; ``key`` is the owner's column.
-
-    A row that the taker has already stays as it is, and the giver's is deleted.
-    """
+    """Move rows between owners; if the taker has a row already, delete that of the giver."""
     given = delete(table).where(table.c[key] == giver, *conditions).returning(*table.c).cte("given")
     names = [column.name for column in table.columns]
     values: list[Any] = [literal(taker, Uuid) if name == key else given.c[name] for name in names]

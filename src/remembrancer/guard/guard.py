@@ -17,14 +17,11 @@ Model = TypeVar("Model", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class ScreenResult(Generic[Model]):
-    """A request model without its sensitive text, and the findings."""
-
     model: Model
     findings: list[GuardFinding]
 
     @property
     def refusal(self) -> InvalidInput | None:
-        """The error to raise if the policy blocks the request; null if it may be stored."""
         return rules.refusal(self.findings)
 
 
@@ -64,7 +61,6 @@ class Guard:
         return ScreenResult(model.model_copy(update=changes) if changes else model, findings)
 
     def redact(self, text: str) -> str:
-        """Return ``text`` with a mark in place of each sensitive part."""
         return rules.redact(text, self._find(text))
 
     def _redact(self, value: Any, label: str, spans: list[Span]) -> Any:

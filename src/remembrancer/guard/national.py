@@ -21,14 +21,11 @@ _AFTER: Final = 25
 
 @dataclass(frozen=True, slots=True)
 class _Scheme:
-    """A country's number: shape, check and words for it."""
-
     module: Any
     shape: re.Pattern[str]
     words: re.Pattern[str] | None
 
     def find(self, text: str, first: int, last: int) -> Iterator[Span]:
-        """Yield the numbers between two offsets."""
         for match in self.shape.finditer(text, first, last):
             start, end = match.span()
             around = text[max(0, start - _BEFORE) : start] + " " + text[end : end + _AFTER]
@@ -119,7 +116,6 @@ def _schemes() -> tuple[_Scheme, ...]:
 
 
 def find(text: str) -> Iterator[Span]:
-    """Yield the national ids; spans may overlap."""
     for digits in _MANY_DIGITS.finditer(text):
         first = max(0, digits.start() - _LETTERS_AROUND)
         for scheme in _schemes():

@@ -36,7 +36,6 @@ _SHORTEST_IBAN: Final = 15
 
 
 def find(text: str) -> Iterator[Span]:
-    """Yield the numbers of cards and accounts."""
     for match in _DIGITS.finditer(text):
         yield from _cards(text, match)
     for match in _LIKE_IBAN.finditer(text):

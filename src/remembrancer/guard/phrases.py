@@ -88,7 +88,6 @@ Test = Callable[[str, str], bool]
 
 
 def find(text: str) -> Iterator[Span]:
-    """Yield the passwords and keys; spans may overlap."""
     lower = text.lower()
     if not any(hint in lower for hint in _HINTS):
         return

@@ -22,7 +22,6 @@ def merge_overlaps(spans: Iterable[Span]) -> list[Span]:
 
 
 def redact(text: str, spans: Sequence[Span]) -> str:
-    """Return ``text`` with a mark in place of each span."""
     for span in reversed(spans):
         mark = f"[redacted: {NAMES[span.category]}]"
         text = text[: span.start] + mark + text[span.end :]
@@ -30,7 +29,6 @@ def redact(text: str, spans: Sequence[Span]) -> str:
 
 
 def to_findings(field: str, spans: Iterable[Span], policy: Policy) -> list[GuardFinding]:
-    """Return one finding per category in a field."""
     counts = Counter(span.category for span in spans)
     return [
         GuardFinding(field=field, category=category, action=policy[category], count=count)
@@ -39,7 +37,6 @@ def to_findings(field: str, spans: Iterable[Span], policy: Policy) -> list[Guard
 
 
 def refusal(findings: Iterable[GuardFinding]) -> InvalidInput | None:
-    """Return the error for blocked findings, null without one; it never quotes the text."""
     blocked = [finding for finding in findings if finding.action is Action.BLOCK]
     if not blocked:
         return None

@@ -71,8 +71,6 @@ _WORD: Final = frozenset("+/=.~%-_")
 
 
 class SecretShapes:
-    """Finds secrets by their shape. Construction imports the detectors."""
-
     def __init__(self) -> None:
         detectors = (
             getattr(importlib.import_module(f"detect_secrets.plugins.{module}"), name)
@@ -81,7 +79,6 @@ class SecretShapes:
         self._shapes = (*(shape for detector in detectors for shape in detector.denylist), *_MORE)
 
     def find(self, text: str) -> Iterator[Span]:
-        """Yield the secrets; spans may overlap."""
         for match in _PRIVATE_KEY.finditer(text):
             yield Span(*match.span(), SensitiveKind.SECRET)
         if not _LONG_WORD.search(text):

@@ -10,10 +10,7 @@ _NUMBER = re.compile(r"\+\d+")
 
 
 def scoped(transcript: Transcript, user_id: UUID) -> Transcript:
-    """Prefix the ids of a personal conversation with ``user_id``; telephone numbers stay.
-
-    "Mum" in the exports of two users is two people.
-    """
+    """Prefix the ids of a personal conversation with the user: "Mum" of two users is two people."""
     if not transcript.personal:
         return transcript
 

@@ -32,18 +32,14 @@ def open_bundle(path: Path) -> Bundle:
 
 
 class Single:
-    """A single file."""
-
     def __init__(self, path: Path) -> None:
         self._path = path
         self.name = path.name
 
     def names(self) -> Sequence[str]:
-        """Return its name."""
         return [self.name]
 
     def text(self, name: str) -> str:
-        """Return its text."""
         return _read(self._path, name)
 
 
@@ -71,16 +67,14 @@ class Folder:
         return paths
 
     def names(self) -> Sequence[str]:
-        """Return the paths of all files."""
         return self._names
 
     def text(self, name: str) -> str:
-        """Return the text of a file."""
         return _read(self._path / name, f"{self.name}, {name}")
 
 
 class Archive:
-    """A zip archive. Files are unpacked on request, in memory and within limits."""
+    """Unpacks files on request, in memory and within limits."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -112,11 +106,9 @@ class Archive:
             self._entries[entry.filename] = entry
 
     def names(self) -> Sequence[str]:
-        """Return the paths of all files."""
         return list(self._entries)
 
     def text(self, name: str) -> str:
-        """Return the text of a file."""
         where, entry = f"{self.name}, {name}", self._entries[name]
         if entry.flag_bits & 1:
             raise invalid(where, "is encrypted; import it unpacked")

@@ -16,9 +16,7 @@ class Bundle(Protocol):
     """A file, a folder or a zip archive."""
 
     @property
-    def name(self) -> str:
-        """The name for errors."""
-        ...
+    def name(self) -> str: ...
 
     def names(self) -> Sequence[str]:
         """Return the paths of its files in order, with ``/`` between the parts."""
@@ -31,8 +29,6 @@ class Bundle(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One file of a bundle."""
-
     bundle: Bundle
     name: str
 
@@ -44,24 +40,19 @@ class Member:
 
     @property
     def path(self) -> PurePosixPath:
-        """The path in the bundle."""
         return PurePosixPath(self.name)
 
     def text(self) -> str:
-        """Return the text."""
         return self.bundle.text(self.name)
 
     def json(self) -> Any:
-        """Return the text, parsed as JSON."""
         return parse_json(self.text(), self.where)
 
     def elements(self) -> Iterator[tuple[str, Any]]:
-        """Yield the elements of a JSON list with their positions; see ``elements``."""
         yield from elements(self.text(), self.where)
 
 
 def parse_json(text: str, where: str) -> Any:
-    """Return a JSON text as values; the error names the line."""
     value, at = _decoded(text, _after_space(text, 0), where)
     if (at := _after_space(text, at)) < len(text):
         raise _not_json(text, at, where)
@@ -69,10 +60,7 @@ def parse_json(text: str, where: str) -> Any:
 
 
 def elements(text: str, where: str) -> Iterator[tuple[str, Any]]:
-    """Yield the elements of a JSON list with their positions, one in memory at a time.
-
-    A value that is not a list is one element.
-    """
+    """Yield the elements of a JSON list, or a single value, with their positions."""
     at = _after_space(text, 0)
     if text[at : at + 1] != "[":
         yield where, parse_json(text, where)
@@ -91,7 +79,6 @@ def elements(text: str, where: str) -> Iterator[tuple[str, Any]]:
 
 
 def json_lines(text: str, where: str) -> Iterator[tuple[str, Any]]:
-    """Yield the values of a JSONL text with their positions."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             position = f"{where}, line {number}"
@@ -132,11 +119,9 @@ def find(bundle: Bundle, name: str) -> Member | None:
 
 
 def main(bundle: Bundle, name: str = "") -> Member:
-    """Return the file of this name, else the first one."""
     return find(bundle, name) or Member(bundle, bundle.names()[0])
 
 
 def only(bundle: Bundle, *suffixes: str) -> Member | None:
-    """Return the only file with one of the suffixes; null if there are several or none."""
     names = [n for n in bundle.names() if PurePosixPath(n).suffix.casefold() in suffixes]
     return Member(bundle, names[0]) if len(names) == 1 else None

@@ -21,11 +21,9 @@ def caption(kind: str, name: str = "") -> str:
 
 
 def kind_of(mime_type: str | None) -> str:
-    """Return the kind of a file for its caption, by its MIME type."""
     kind = (mime_type or "").partition("/")[0]
     return {"image": "photo", "video": "video", "audio": "audio"}.get(kind, "file")
 
 
 def joined(*parts: str) -> str:
-    """Return captions and text as one message."""
     return "\n".join(part for part in map(clean, parts) if part)

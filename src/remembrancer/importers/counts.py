@@ -29,15 +29,12 @@ class ImportResult:
 
     @property
     def memories(self) -> int:
-        """Memories: added, skipped and refused."""
         return self.memories_added + self.memories_skipped + self.memories_refused
 
     @property
     def total(self) -> int:
-        """Messages and memories: added, skipped and refused."""
         return self.messages_added + self.messages_skipped + self.memories
 
     def add_times(self, times: Iterable[datetime | None]) -> None:
-        """Extend ``first`` and ``last`` by the times of messages."""
         instants = [at for at in (*times, self.first, self.last) if at is not None]
         self.first, self.last = min(instants, default=None), max(instants, default=None)

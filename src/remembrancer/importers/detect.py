@@ -22,8 +22,6 @@ from remembrancer.importers.parse import invalid
 
 
 class Format(StrEnum):
-    """The format of an export."""
-
     AUTO = "auto"
     """Detect the format from the content."""
     JSONL = "jsonl"
@@ -64,7 +62,6 @@ _OBJECTS: Sequence[tuple[Format, Callable[[Any], bool]]] = (
 
 
 def detect(bundle: Bundle) -> Format:
-    """Return the format of a bundle; raise ``InvalidInput`` if it is unknown."""
     if slack.looks_like(bundle):
         return Format.SLACK
     if discord.is_package(bundle):

@@ -64,7 +64,6 @@ def to_transcript(
     together: bool = False,
     personal: bool = False,
 ) -> Transcript:
-    """Return a conversation with the people who speak in it."""
     turns = list(turns)
     people: dict[str, str] = {}
     for turn in turns:

@@ -33,5 +33,4 @@ class ExportedMemory:
 
 
 def key_of(*parts: str) -> str:
-    """Return the same id for the same parts."""
     return digest(parts)[:LONGEST_ID]

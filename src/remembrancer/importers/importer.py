@@ -111,7 +111,6 @@ class Importer:
                 raise invalid(f"{where}, sender", "is missing; name the sender with --user")
 
     async def store(self, export: Export) -> None:
-        """Store the new messages and memories of a checked export."""
         if owner := self._owners.get(id(export)):
             await self._people.link_owner(owner)
         for transcript in export.transcripts():
@@ -121,7 +120,6 @@ class Importer:
             self._on_progress(len(batch))
 
     async def store_transcript(self, transcript: Transcript) -> None:
-        """Store the new messages of a conversation."""
         transcript = self._prepared(transcript)
         conversation, stored_ids = await self._stored(transcript)
         self._count_people(transcript)
@@ -138,7 +136,6 @@ class Importer:
             self._on_progress(len(batch))
 
     async def preview(self, export: Export) -> None:
-        """Count the new messages and memories of a checked export; store nothing."""
         for transcript in map(self._prepared, export.transcripts()):
             _, stored_ids = await self._stored(transcript)
             skipped = sum(m.platform_message_id in stored_ids for m in transcript.messages())
@@ -201,7 +198,6 @@ class Importer:
         return (await self._app.spaces.create(actor, space, idempotency_key=key)).id
 
     async def _stored(self, transcript: Transcript) -> tuple[Conversation | None, set[str]]:
-        """Return the conversation, if it exists, and the platform ids of its messages."""
         conversation = await self._app.conversations.on_platform(
             self._staff, transcript.platform, transcript.conversation
         )

@@ -35,8 +35,6 @@ def _with_zone(value: Any) -> Any:
 
 
 class JsonMessage(BaseModel):
-    """One message."""
-
     model_config = ConfigDict(extra="forbid")
 
     content: Statement
@@ -49,7 +47,6 @@ class JsonMessage(BaseModel):
     platform: Key | None = None
 
     def turn(self) -> Turn:
-        """Return the message as a turn."""
         is_person = self.role is MessageRole.USER
         return Turn(
             role=self.role,
@@ -62,8 +59,6 @@ class JsonMessage(BaseModel):
 
 
 class JsonConversation(BaseModel):
-    """One conversation of a JSON file; its messages are checked one by one."""
-
     model_config = ConfigDict(extra="forbid")
 
     messages: list[dict[str, Any]] = Field(min_length=1)
@@ -73,7 +68,6 @@ class JsonConversation(BaseModel):
 
 
 def read_lines(bundle: Bundle, options: Options, _notes: Notes) -> Iterator[Transcript]:
-    """Yield the conversations of a JSONL file, in the order of their first lines."""
     member = main(bundle)
     conversations: dict[tuple[str, str], list[tuple[str, JsonMessage]]] = {}
     for where, value in json_lines(member.text(), member.where):
@@ -85,7 +79,6 @@ def read_lines(bundle: Bundle, options: Options, _notes: Notes) -> Iterator[Tran
 
 
 def read_conversations(bundle: Bundle, options: Options, _notes: Notes) -> Iterator[Transcript]:
-    """Yield the conversations of a JSON file."""
     member = main(bundle)
     content = member.json()
     values = content if isinstance(content, list) else [content]
@@ -129,7 +122,6 @@ def _turns(messages: Iterable[tuple[str, JsonMessage]]) -> Iterator[Turn]:
 
 
 def is_lines(text: str) -> bool:
-    """Return whether the first line of a text looks like a message of a JSONL file."""
     first = text.lstrip().split("\n", 1)[0]
     try:
         entry = json.loads(first)

@@ -24,8 +24,6 @@ _TIME = "%I:%M %p on %d %B, %Y"
 
 
 class LocomoTurn(BaseModel):
-    """One turn; other fields, such as image captions, are ignored."""
-
     model_config = ConfigDict(extra="ignore")
 
     speaker: Label
@@ -34,8 +32,6 @@ class LocomoTurn(BaseModel):
 
 
 class LocomoSample(BaseModel):
-    """One entry of a file; its questions and summaries are ignored."""
-
     model_config = ConfigDict(extra="ignore")
 
     sample_id: Key
@@ -48,13 +44,11 @@ class _Pair(BaseModel):
 
 
 def looks_like(content: Any) -> bool:
-    """Return whether parsed JSON is a LoCoMo file."""
     first = content[0] if isinstance(content, list) and content else None
     return isinstance(first, dict) and isinstance(first.get("conversation"), dict)
 
 
 def read(bundle: Bundle, _options: Options, _notes: Notes) -> Iterator[Transcript]:
-    """Yield the conversations of a LoCoMo file."""
     member = main(bundle)
     content = member.json()
     if not isinstance(content, list):

@@ -25,12 +25,10 @@ class MemoryImporter:
         self._people = people
 
     def check(self, file: str, exported: ExportedMemory) -> None:
-        """Raise ``InvalidInput`` if a memory has no user."""
         if exported.about is None and self._actor.user_id is None:
             raise invalid(file, "does not name the user of its memories; name one with --user")
 
     async def store(self, memories: Sequence[ExportedMemory], result: ImportResult) -> None:
-        """Store each person's new memories with their associations."""
         for about, exported in _by_person(memories).items():
             user_id = await self._owner(about, exported[0])
             items = self._items(exported, result)
@@ -44,7 +42,6 @@ class MemoryImporter:
             result.people.add((exported[0].platform, about or str(user_id)))
 
     async def preview(self, memories: Sequence[ExportedMemory], result: ImportResult) -> None:
-        """Count each person's new memories; store nothing."""
         for about, exported in _by_person(memories).items():
             person = (exported[0].platform, about) if about is not None else None
             user_id = await self._people.find(person) if person else self._actor.user_id

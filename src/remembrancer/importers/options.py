@@ -6,8 +6,6 @@ from enum import StrEnum
 
 
 class DateOrder(StrEnum):
-    """The order of day, month and year in a written date."""
-
     DMY = "dmy"
     MDY = "mdy"
     YMD = "ymd"
@@ -32,8 +30,6 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The platform account that an export belongs to."""
-
     platform: str
     platform_user_id: str
     name: str = ""

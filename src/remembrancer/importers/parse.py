@@ -15,23 +15,18 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def invalid(where: str, reason: str) -> InvalidInput:
-    """Return the error for a position in a file."""
     return InvalidInput(reason, field=where)
 
 
 @dataclass(slots=True)
 class Notes:
-    """Counts, by name, of unknown fields and of skipped records."""
-
     unknown: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
 
     def skip(self, kind: str) -> None:
-        """Count a skipped record."""
         self.skipped[_short(kind)] += 1
 
     def unknown_field(self, name: str) -> None:
-        """Count an unknown field or kind of record."""
         self.unknown[_short(name)] += 1
 
 
@@ -78,5 +73,4 @@ def record(model: type[R], value: Any, where: str, notes: Notes | None = None) -
 
 
 def in_years(at: datetime) -> bool:
-    """Return whether the database can store a time."""
     return 1 < at.year < 9999

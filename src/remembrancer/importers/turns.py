@@ -21,10 +21,7 @@ def storable(
     title: str = "",
     personal: bool = False,
 ) -> Iterator[Transcript]:
-    """Yield the conversation, unless it has nothing to store.
-
-    Repeated messages and messages without text are skipped.
-    """
+    """Yield the conversation, unless it has nothing to store; skip repeated messages."""
     turns = list(_storable_turns(turns, notes, options.longest))
     if not turns:
         notes.skip("conversation without messages")

@@ -23,7 +23,6 @@ class People:
         self._users: dict[PlatformId, UUID] = {}
 
     async def find(self, person: PlatformId) -> UUID | None:
-        """Return the user with this platform id; null without one."""
         if person not in self._users:
             try:
                 self._users[person] = (await self._app.users.find(self._staff, *person)).id
@@ -32,7 +31,6 @@ class People:
         return self._users[person]
 
     async def find_or_create(self, person: PlatformId, name: str) -> UUID:
-        """Return the user with this platform id; create one by this name if there is none."""
         if (user_id := await self.find(person)) is not None:
             return user_id
         platform, platform_user_id = person
@@ -56,7 +54,6 @@ class People:
             )
 
     async def link_owner(self, person: PlatformId) -> None:
-        """Link a platform id to the actor's user, unless the link exists."""
         await self.check_owner(person)
         if await self.find(person) is None:
             platform, platform_user_id = person

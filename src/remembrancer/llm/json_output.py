@@ -8,11 +8,7 @@ _OBJECT = re.compile(r"\{")
 
 
 def json_object(text: str) -> str:
-    """Return the largest JSON object in a text, also inside a fence or prose.
-
-    If there is only an incomplete object, returns the text from its start, so that the parser
-    reports it. Without any, returns the text.
-    """
+    """Return the largest JSON object in a text, or the text from an incomplete one."""
     largest, first, at = "", None, 0
     while match := _OBJECT.search(text, at):
         start = match.start()

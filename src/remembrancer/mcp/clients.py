@@ -13,8 +13,6 @@ KEY_VARIABLE: Final = "REMEMBRANCER_MCP__KEY"
 
 
 class ClientName(StrEnum):
-    """The supported clients."""
-
     CLAUDE_DESKTOP = "claude-desktop"
     CLAUDE_CODE = "claude-code"
     CURSOR = "cursor"
@@ -23,8 +21,6 @@ class ClientName(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The format of a client's configuration."""
-
     section: str
     """The name of the object with the servers."""
     key: str | None
@@ -46,10 +42,6 @@ _INPUT: Final = {
 
 
 def location(client: ClientName, *, home: Path, project: Path, system: str, roaming: str) -> Path:
-    """Return the configuration file of a client, in ``home`` or in the folder ``project``.
-
-    ``system`` is ``sys.platform``; ``roaming`` is the settings folder of Windows.
-    """
     if client is ClientName.CLAUDE_CODE:
         return project / ".mcp.json"
     if client is ClientName.VSCODE:
@@ -68,10 +60,7 @@ def location(client: ClientName, *, home: Path, project: Path, system: str, roam
 def server_entry(
     client: ClientName, command: Sequence[str], *, url: str | None, query: str = ""
 ) -> dict[str, Any]:
-    """Return a client's entry for the server: an address, or a program to start.
-
-    The entry has the address if there is a ``url`` and the client supports it; else ``command``.
-    """
+    """Return an address if the client supports one, else the program to start."""
     key = SHAPES[client].key
     if url is not None and key is not None:
         return {
@@ -89,10 +78,7 @@ def server_entry(
 def merge(
     client: ClientName, config: Any, server: Mapping[str, Any], *, name: str = NAME
 ) -> dict[str, Any]:
-    """Return a configuration with the server added or replaced, and no other change.
-
-    Raises ``InvalidInput`` for a configuration that the client could not have written.
-    """
+    """Add or replace the server; raise ``InvalidInput`` for a file that no client wrote."""
     section = SHAPES[client].section
     if not isinstance(config, dict):
         raise InvalidInput("is not a JSON object", field="file")

@@ -26,7 +26,6 @@ class McpEndpoint:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         request = Request(scope, receive)
         # A server without sessions has no streams to send.
         if request.method != "POST":

@@ -31,10 +31,7 @@ class LazySource:
         self._id_arguments: Sequence[str] = ()
 
     async def run(self) -> None:
-        """Open the source, and reopen it after each loss, until cancelled.
-
-        Raises ``ConfigurationError`` if it cannot be opened. One task enters and exits each source.
-        """
+        """Open the source, and reopen it after each loss, in one task, until cancelled."""
         while True:
             async with self._open() as source:
                 self._id_arguments = source.id_arguments
@@ -43,34 +40,27 @@ class LazySource:
                 self._lost.clear()
 
     async def wait_open(self) -> None:
-        """Wait until the source is open."""
         await asyncio.shield(self._source)
 
     @property
     def id_arguments(self) -> Sequence[str]:
-        """The ids that each request names; known once the source is open."""
         return self._id_arguments
 
     async def tools(self) -> Sequence[Mapping[str, Any]]:
-        """Return the tools."""
         return await self._request(lambda source: source.tools())
 
     async def call(
         self, principal: Principal, name: str, arguments: Mapping[str, Any]
     ) -> ToolAnswer:
-        """Call a tool."""
         return await self._request(lambda source: source.call(principal, name, arguments))
 
     async def document(self, principal: Principal) -> MemoryDocument:
-        """Return the memory document."""
         return await self._request(lambda source: source.document(principal))
 
     async def history(self, principal: Principal, memory_id: str) -> MemoryHistory:
-        """Return a memory with its history."""
         return await self._request(lambda source: source.history(principal, memory_id))
 
     async def context(self, principal: Principal, query: ContextQuery) -> Context:
-        """Return the context for an agent."""
         return await self._request(lambda source: source.context(principal, query))
 
     async def _request(self, request: Callable[[Source], Awaitable[T]]) -> T:
@@ -91,10 +81,7 @@ class LazySource:
 async def open_lazily(
     open_source: OpenSource, *, reopens: bool = False
 ) -> AsyncIterator[LazySource]:
-    """Yield a source that opens in the background, and close it at the end.
-
-    ``reopens`` is for a database that may end with another process. Raises the errors of opening.
-    """
+    """Yield a source that opens in the background; raise the errors of opening."""
     source = LazySource(open_source, reopens=reopens)
     try:
         async with asyncio.TaskGroup() as group:

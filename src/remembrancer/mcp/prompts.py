@@ -25,7 +25,6 @@ ID_ARGUMENTS: Final[dict[str, Any]] = {
 
 
 def prompt_arguments(id_arguments: Collection[str]) -> list[tuple[str, str]]:
-    """Return the names and descriptions of the prompt's arguments."""
     return [
         ("message", _MESSAGE),
         *((name, ID_ARGUMENTS[name]["description"]) for name in id_arguments),
@@ -33,12 +32,10 @@ def prompt_arguments(id_arguments: Collection[str]) -> list[tuple[str, str]]:
 
 
 def first_message(context: Context, message: str) -> str:
-    """Return the first message of a conversation: the context, then the user's message."""
     text = message or "Greet me briefly, as somebody who remembers me, and ask what I need."
     parts = (context.stable.text, context.dynamic.text, text)
     return "\n".join(part.strip("\n") for part in parts if part.strip())
 
 
 def title(name: str) -> str:
-    """Return the title of a tool."""
     return name.replace("_", " ").capitalize()

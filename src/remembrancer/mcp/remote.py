@@ -16,8 +16,6 @@ from remembrancer.tools.registry import ToolAnswer
 
 
 class RemoteSource:
-    """The memory of a server, within the rights of the client's key."""
-
     def __init__(
         self,
         client: AsyncClient,
@@ -32,34 +30,28 @@ class RemoteSource:
 
     @property
     def id_arguments(self) -> Sequence[str]:
-        """The ids that each request names: none if a user is set."""
         return id_arguments(self._trusted, self._user_id, self._agent_id)
 
     async def tools(self) -> Sequence[Mapping[str, Any]]:
-        """Return the tools of the server."""
         return await self._client.tools.list()
 
     async def call(
         self, principal: Principal, name: str, arguments: Mapping[str, Any]
     ) -> ToolAnswer:
-        """Call a tool of the server."""
         user_id, agent_id = self._for(principal)
         return await self._client.tools.call(name, arguments, user=user_id, agent=agent_id)
 
     async def document(self, principal: Principal) -> MemoryDocument:
-        """Return the memory document."""
         user_id, agent_id = self._for(principal)
         if user_id is None:
             raise InvalidInput("is required; name the user", field="user_id")
         return await self._client.documents.get(user=user_id, agent=agent_id)
 
     async def history(self, principal: Principal, memory_id: str) -> MemoryHistory:
-        """Return a memory with its history."""
         user_id, agent_id = self._for(principal)
         return await self._client.memories.get(memory_id, user=user_id, agent=agent_id)
 
     async def context(self, principal: Principal, query: ContextQuery) -> Context:
-        """Return the context for an agent."""
         user_id, agent_id = self._for(principal)
         return await self._client.conversations.context(query, user=user_id, agent=agent_id)
 

@@ -19,8 +19,6 @@ MAX_PAGE: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class ResourceRequest:
-    """The parsed address of a resource."""
-
     kind: str
     """``document``, ``context`` or ``memories``."""
     id: str = ""
@@ -32,8 +30,6 @@ class ResourceRequest:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A resource, or a template of resources, for a listing."""
-
     name: str
     uri: str
     title: str
@@ -42,7 +38,6 @@ class Resource:
 
 
 def fixed() -> list[Resource]:
-    """Return the resources that have one address."""
     return [
         Resource(
             "memory-document",
@@ -61,7 +56,6 @@ def fixed() -> list[Resource]:
 
 
 def templates(id_arguments: Collection[str]) -> list[Resource]:
-    """Return the templates; ``id_arguments`` become parameters of each."""
     extra = "".join(f",{name}" for name in id_arguments)
     only = f"{{?{extra.removeprefix(',')}}}" if extra else ""
     return [
@@ -88,7 +82,6 @@ def templates(id_arguments: Collection[str]) -> list[Resource]:
 
 
 def parse(uri: str, id_arguments: Collection[str]) -> ResourceRequest:
-    """Return the parts of ``uri``; raise ``NotFound`` or ``InvalidInput`` if it is unknown."""
     try:
         parts = urlsplit(uri)
         query = parse_qs(parts.query, keep_blank_values=True, max_num_fields=10)
@@ -137,7 +130,6 @@ def _id(query: dict[str, list[str]], name: str) -> UUID | None:
 
 
 def as_id(value: Any, name: str) -> UUID:
-    """Return the id in a text; raise ``InvalidInput`` for the field ``name``."""
     try:
         return UUID(value)
     except (ValueError, AttributeError, TypeError):

@@ -55,8 +55,6 @@ def create_server(find: FindSource) -> Server[Any]:
 
 
 class _Handlers:
-    """One method per kind of request."""
-
     def __init__(self, find: FindSource) -> None:
         self._find = find
 
@@ -261,7 +259,6 @@ class _WithoutContent(logging.Handler):
     """Forwards log lines of the protocol's library without their exceptions."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log the message of a record."""
         log.log(record.levelno, "%s", record.getMessage())
 
 

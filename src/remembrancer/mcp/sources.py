@@ -22,31 +22,23 @@ class Principal:
 
 
 class Source(Protocol):
-    """A memory that requests are about. Only an unbound service may name a principal.
-
-    Every method raises the errors of :mod:`remembrancer.errors`.
-    """
+    """A memory that requests are about. Only an unbound service may name a principal."""
 
     @property
     def id_arguments(self) -> Sequence[str]:
         """The ids that each request must name: of ``user_id`` and ``agent_id``, or none."""
 
-    async def tools(self) -> Sequence[Mapping[str, Any]]:
-        """Return the tools, in the format of ``plain_tool``."""
+    async def tools(self) -> Sequence[Mapping[str, Any]]: ...
 
     async def call(
         self, principal: Principal, name: str, arguments: Mapping[str, Any]
-    ) -> ToolAnswer:
-        """Call a tool."""
+    ) -> ToolAnswer: ...
 
-    async def document(self, principal: Principal) -> MemoryDocument:
-        """Return the memory document."""
+    async def document(self, principal: Principal) -> MemoryDocument: ...
 
-    async def history(self, principal: Principal, memory_id: str) -> MemoryHistory:
-        """Return a memory with its history."""
+    async def history(self, principal: Principal, memory_id: str) -> MemoryHistory: ...
 
-    async def context(self, principal: Principal, query: ContextQuery) -> Context:
-        """Return the context for an agent."""
+    async def context(self, principal: Principal, query: ContextQuery) -> Context: ...
 
 
 def id_arguments(trusted: bool, user_id: UUID | None, agent_id: UUID | None) -> Sequence[str]:
@@ -57,38 +49,30 @@ def id_arguments(trusted: bool, user_id: UUID | None, agent_id: UUID | None) -> 
 
 
 class StoreSource:
-    """The store in this process, for one actor."""
-
     def __init__(self, app: Remembrancer, actor: Actor) -> None:
         self._app = app
         self._actor = actor
 
     @property
     def id_arguments(self) -> Sequence[str]:
-        """The ids that each request names: none if the actor has a user."""
         trusted = self._actor.role is not Role.USER
         return id_arguments(trusted, self._actor.user_id, self._actor.agent_id)
 
     async def tools(self) -> Sequence[Mapping[str, Any]]:
-        """Return the tools of the registry."""
         return [plain_tool(tool) for tool in self._app.tools.select()]
 
     async def call(
         self, principal: Principal, name: str, arguments: Mapping[str, Any]
     ) -> ToolAnswer:
-        """Call a tool of the registry."""
         return await self._app.tools.call(self._for(principal), name, arguments, ToolContext())
 
     async def document(self, principal: Principal) -> MemoryDocument:
-        """Return the memory document."""
         return await self._app.documents.get(self._for(principal))
 
     async def history(self, principal: Principal, memory_id: str) -> MemoryHistory:
-        """Return a memory with its history."""
         return await self._app.memories.get(self._for(principal), memory_id)
 
     async def context(self, principal: Principal, query: ContextQuery) -> Context:
-        """Return the context for an agent."""
         return await self._app.conversations.context(self._for(principal), query)
 
     def _for(self, principal: Principal) -> Actor:

@@ -19,11 +19,7 @@ _CHUNK_BYTES: Final = 64 * 1024
 
 
 async def serve(open_source: OpenSource, *, reopens: bool = False) -> None:
-    """Answer requests until the input ends or a signal arrives.
-
-    Requests wait while the source opens, and while it reopens if ``reopens``. Raises the errors of
-    opening it.
-    """
+    """Answer requests until the input ends or a signal arrives; raise the errors of opening."""
     task = asyncio.current_task()
     assert task is not None
     with suppress(NotImplementedError):  # Windows

@@ -28,26 +28,20 @@ class SamplePerson(_Entry):
 
     @property
     def resolve_request(self) -> ResolveUser:
-        """The request that creates the user."""
         return ResolveUser(
             **self.links[0].model_dump(), display_name=self.display_name, time_zone=self.time_zone
         )
 
 
 class SampleAgent(_Entry):
-    """An agent, under a key for the rest of the sample."""
-
     key: str
 
     @property
     def agent(self) -> AgentCreate:
-        """The request that creates the agent."""
         return AgentCreate.model_validate(self._fields_except("key"))
 
 
 class SampleConversation(_Entry):
-    """A conversation of one person with one agent."""
-
     key: str
     agent: str
     person: str
@@ -56,7 +50,6 @@ class SampleConversation(_Entry):
     messages: list[MessageCreate]
 
     def conversation(self, agent_id: UUID) -> ConversationCreate:
-        """Return the request that opens the conversation."""
         return ConversationCreate(
             agent_id=agent_id,
             title=self.title,
@@ -73,7 +66,6 @@ class SampleMemory(_Entry):
 
     @property
     def memory(self) -> MemoryCreate:
-        """The request that stores the memory."""
         return MemoryCreate.model_validate(
             {**self._fields_except("person", "agent"), "shared": self.person is None}
         )
@@ -93,8 +85,6 @@ class SampleQuestion(_Entry):
 
 
 class Sample(BaseModel):
-    """The whole sample."""
-
     people: list[SamplePerson]
     agents: list[SampleAgent]
     conversations: list[SampleConversation]
@@ -103,6 +93,5 @@ class Sample(BaseModel):
 
 
 def load() -> Sample:
-    """Return the sample."""
     content = (files("remembrancer.sample") / "sample.json").read_text(encoding="utf-8")
     return Sample.model_validate_json(content)

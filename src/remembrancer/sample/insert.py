@@ -10,11 +10,7 @@ ACTOR = as_actor(entry_point="sample")
 
 
 async def fill(app: Remembrancer) -> bool:
-    """Store the sample in an empty store; return whether anything was missing.
-
-    Every step can be repeated, so the next start completes an interrupted one. A store with
-    other users is not changed.
-    """
+    """Store the sample unless there are other users; an interrupted call can be repeated."""
     sample = load()
     if not await _is_needed(app, sample):
         return False

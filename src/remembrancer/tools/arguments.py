@@ -14,7 +14,6 @@ _SHOWN_ID = re.compile(r"^\[?\s*(?:id:)?\s*([0-9A-Za-z]+)\s*\]?$")
 
 
 def _bare_id(value: Any) -> Any:
-    """Return the id in ``[id:a1B2c3D4]``."""
     match = _SHOWN_ID.match(value.strip()) if isinstance(value, str) else None
     return match[1] if match else value
 
@@ -50,8 +49,6 @@ class _Arguments(BaseModel):
 
 
 class AddToMemory(_Arguments):
-    """Arguments of ``add_to_memory``."""
-
     content: Content
     category: Category = Field(description="What it is about.")
     subject: Label | None = Field(
@@ -64,27 +61,19 @@ class AddToMemory(_Arguments):
 
 
 class UpdateMemory(_Arguments):
-    """Arguments of ``update_memory``."""
-
     memory_id: MemoryRef = Field(description="Id of the memory, 8 letters and digits.")
     content: Content
 
 
 class ForgetMemory(_Arguments):
-    """Arguments of ``forget_memory``."""
-
     memory_id: MemoryRef = Field(description="Id of the memory, 8 letters and digits.")
 
 
 class SavedAssociation(AssociationCreate):
-    """An association from the saved memory to an existing one."""
-
     target_id: MemoryRef = Field(description="Id of the other memory.")
 
 
 class MemorySave(_Arguments):
-    """Arguments of ``memory_save``."""
-
     content: Content
     memory_type: Literal[
         "identity", "fact", "preference", "decision", "goal", "todo", "event", "observation"
@@ -117,8 +106,6 @@ class MemorySave(_Arguments):
 
 
 class MemoryRecall(_Arguments):
-    """Arguments of ``memory_recall``."""
-
     query: Statement | None = Field(
         None, description="What to look for, as a question or in words. Needed in mode hybrid."
     )
@@ -143,8 +130,6 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
 
 
 class ManageUserMemory(_Arguments):
-    """Arguments of ``manage_user_memory``."""
-
     operation: Operation
     content: Statement | None = Field(None, description="For add_fact: the fact to remember.")
     fact_id: MemoryRef | None = Field(

@@ -11,11 +11,9 @@ MAX_TOKENS: Final = 300
 
 
 def to_json_line(value: Any) -> str:
-    """Return JSON on one line, with unsafe characters escaped."""
     return escaped_json(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def truncate(text: str) -> str:
-    """Return ``text``, cut after ``MAX_TOKENS`` with a mark."""
     beginning = tokens.truncate(text, MAX_TOKENS)
     return text if beginning == text else f"{beginning} [...]"

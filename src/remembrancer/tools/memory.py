@@ -117,15 +117,12 @@ def _tool(
 
 
 class _MemoryTools:
-    """Tools for single memories."""
-
     def __init__(self, memories: Memories, recalls: Recall, settings: ToolSettings) -> None:
         self._memories = memories
         self._recalls = recalls
         self._settings = settings
 
     async def add(self, actor: Actor, arguments: AddToMemory, context: ToolContext) -> Result:
-        """Store a fact about the actor's user."""
         actor.require_user()
         is_preference = arguments.category is Category.PREFERENCE
         statement = made(
@@ -142,7 +139,6 @@ class _MemoryTools:
         return await self._store(actor, statement, can_insist=True)
 
     async def save(self, actor: Actor, arguments: MemorySave, context: ToolContext) -> Result:
-        """Store a typed memory of the actor's user; shared knowledge where that is allowed."""
         actor.require_user()
         _check_user(actor, arguments.user_id)
         if arguments.shared and not self._settings.shared:
@@ -175,7 +171,6 @@ class _MemoryTools:
         return _store_result(result)
 
     async def update(self, actor: Actor, arguments: UpdateMemory, context: ToolContext) -> Result:
-        """Give a memory new content."""
         before = await _changeable(self._memories, actor, arguments.memory_id, self._settings)
         changes = made(MemoryUpdate, content=arguments.content, **context.source)
         after = await self._memories.update(actor, arguments.memory_id, changes, source=SOURCE)
@@ -189,13 +184,11 @@ class _MemoryTools:
         }
 
     async def forget(self, actor: Actor, arguments: ForgetMemory, _context: ToolContext) -> Result:
-        """Forget a memory."""
         await _changeable(self._memories, actor, arguments.memory_id, self._settings)
         memory = await self._memories.forget(actor, arguments.memory_id)
         return {"forgotten": True, "memory_id": memory.id, "content": memory.content}
 
     async def recall(self, actor: Actor, arguments: MemoryRecall, _context: ToolContext) -> Result:
-        """Recall memories and messages for the actor's user."""
         _check_user(actor, arguments.user_id)
         mode = arguments.mode or (Mode.HYBRID if arguments.query else Mode.RECENT)
         query = made(
@@ -211,8 +204,6 @@ class _MemoryTools:
 
 
 class _UserMemory:
-    """The tool ``manage_user_memory``: facts and places, by operation."""
-
     def __init__(
         self, memories: Memories, places: Places, documents: Documents, settings: ToolSettings
     ) -> None:
@@ -233,7 +224,6 @@ class _UserMemory:
     async def manage(
         self, actor: Actor, arguments: ManageUserMemory, context: ToolContext
     ) -> Result:
-        """Do one operation on the memory of the actor's user."""
         actor.require_user()
         result = await self._operations[arguments.operation](actor, arguments, context)
         return {"operation": arguments.operation, **result}
@@ -309,10 +299,7 @@ class _UserMemory:
 async def _changeable(
     memories: Memories, actor: Actor, memory_id: str, settings: ToolSettings
 ) -> Memory:
-    """Return a memory that a model may change; raise ``ToolRefusal`` for shared knowledge.
-
-    Unless the settings allow it, a conversation with one user must not change the memory of all.
-    """
+    """Return a memory; refuse shared knowledge, unless the settings allow tools to change it."""
     memory = await memories.get(actor, memory_id)
     if memory.user_id is None and not settings.shared:
         reason = "this memory is shared with every user; tools may not change it"
@@ -321,10 +308,7 @@ async def _changeable(
 
 
 def _check_user(actor: Actor, user_id: str | None) -> None:
-    """Raise ``ToolRefusal`` for any user but the current one.
-
-    The caller sets the user: a prompt injection could make a model name another.
-    """
+    """Refuse another user than the current one: a prompt injection could name one."""
     own = {str(id_) for id_ in (actor.user_id, *actor.merged_ids) if id_ is not None}
     if user_id is not None and user_id.strip().lower() not in own:
         reason = "must be the current user; leave it out"
@@ -351,7 +335,6 @@ def _store_result(result: RememberResult) -> Result:
 
 
 def _remarks(memory: Memory, guard: Sequence[GuardFinding]) -> Result:
-    """Return notes for the model about a memory it stored."""
     remarks: Result = {}
     if guard:
         remarks["redacted"] = [finding.category for finding in guard]

@@ -50,7 +50,6 @@ def can_model_fix(error: RemembrancerError) -> bool:
 
 
 def to_refusal(error: RemembrancerError) -> ToolRefusal:
-    """Return a service's error as a refusal for the model."""
     text = None
     if isinstance(error, NotFound) and error.field in {"memory_id", "fact_id"}:
         text = (
@@ -61,7 +60,6 @@ def to_refusal(error: RemembrancerError) -> ToolRefusal:
 
 
 def similar_memory(memory_id: str, content: str, *, can_insist: bool) -> ToolRefusal:
-    """Return the refusal that names the memory to update instead."""
     insist = (
         " If your statement is about another subject of that name, call this tool again with "
         "allow_similar true."
@@ -82,7 +80,6 @@ def similar_memory(memory_id: str, content: str, *, can_insist: bool) -> ToolRef
 
 
 def invalid_arguments(model: type[BaseModel], error: ValidationError) -> ToolRefusal:
-    """Return the invalid arguments by name, without their values."""
     wrong = [
         (".".join(path), reason)
         for path, reason in (

@@ -19,8 +19,6 @@ class _Remarks(_Result):
 
 
 class StoreResult(_Remarks):
-    """The result of storing a statement."""
-
     stored: bool = Field(description="False if it was known already.")
     outcome: Outcome
     memory_id: str
@@ -29,8 +27,6 @@ class StoreResult(_Remarks):
 
 
 class UpdateResult(_Remarks):
-    """A memory with its old and its new content."""
-
     updated: Literal[True]
     memory_id: str
     old_content: str
@@ -39,16 +35,12 @@ class UpdateResult(_Remarks):
 
 
 class ForgetResult(_Result):
-    """A forgotten memory."""
-
     forgotten: Literal[True]
     memory_id: str
     content: str
 
 
 class RecallItem(_Result):
-    """A memory, a message or a summary."""
-
     type: Literal["memory", "message", "chunk"]
     id: str
     content: str
@@ -63,14 +55,10 @@ class RecallItem(_Result):
 
 
 class RecallResult(_Result):
-    """The hits, best first."""
-
     found: list[RecallItem]
 
 
 class ManageResult(_Remarks):
-    """The result of an operation; its fields depend on the operation."""
-
     operation: str
     stored: bool | None = None
     outcome: Outcome | None = None

@@ -6,10 +6,7 @@ from pydantic import BaseModel
 
 
 def parameters(arguments: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema of arguments, with references replaced by their targets.
-
-    Some servers and small models do not follow references.
-    """
+    """Return a JSON schema without references, which some servers do not follow."""
     schema = arguments.model_json_schema()
     named = schema.pop("$defs", {})
     plain: dict[str, Any] = _plain(schema, named)
@@ -40,7 +37,6 @@ def _undescribed(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _optional(part: dict[str, Any]) -> dict[str, Any]:
-    """Return an optional argument without the null type."""
     choices = part.get("anyOf")
     if choices is None or {"type": "null"} not in choices:
         return part

@@ -34,7 +34,6 @@ _MAX_KEY_DAYS = 3650
 
 @router.get("")
 async def overview(request: AdminRequest) -> Response:
-    """Show the policy, the scopes in use, and the health of the server."""
     app = request.app
     start = time.perf_counter()
     await app.database.ping()
@@ -54,7 +53,6 @@ async def overview(request: AdminRequest) -> Response:
 
 @router.post("/policy")
 async def set_policy(request: SessionRequest, form: CheckedForm) -> Response:
-    """Allow or forbid agent-specific memory for everybody."""
     allow = {"true": True, "false": False}.get(form.get("allow") or "")
     if allow is None:
         raise InvalidInput("must be true or false", field="allow")
@@ -70,7 +68,6 @@ async def set_policy(request: SessionRequest, form: CheckedForm) -> Response:
 
 @router.get("/keys")
 async def list_keys(request: SessionRequest) -> Response:
-    """List API keys."""
     return await _render_keys(request)
 
 
@@ -93,7 +90,6 @@ async def _render_keys(
 
 @router.post("/keys")
 async def create_key(form: CheckedForm, request: AdminRequest) -> Response:
-    """Create a key. Its secret is on this page only."""
     try:
         values: dict[str, Any] = form.values("name", "role", "user_id")
         if days := form.get("days"):
@@ -113,7 +109,6 @@ def _in_days(days: str) -> datetime:
 
 @router.post("/keys/{key_id}/revoke", dependencies=[FORM_CHECK])
 async def revoke_key(request: SessionRequest, key_id: UUID) -> Response:
-    """Revoke a key."""
     key = await request.app.keys.revoke(request.actor, key_id)
     request.notify(f"The key {key.name} is revoked.")
     return request.redirect("/admin/keys")
@@ -121,7 +116,6 @@ async def revoke_key(request: SessionRequest, key_id: UUID) -> Response:
 
 @router.get("/audit")
 async def audit_log(request: AdminRequest, cursor: str | None = None) -> Response:
-    """Show the audit log, newest line first."""
     error: RemembrancerError | None = None
     page = None
     try:
@@ -139,7 +133,6 @@ async def audit_log(request: AdminRequest, cursor: str | None = None) -> Respons
 async def list_jobs(
     request: SessionRequest, status: str = "", cursor: str | None = None
 ) -> Response:
-    """List background jobs, newest first, with the number in each status."""
     if status and status not in set(JobStatus):
         raise InvalidInput(f"must be one of {', '.join(JobStatus)}", field="status")
     selected = JobStatus(status) if status else None
@@ -155,7 +148,6 @@ async def list_jobs(
 
 @router.post("/jobs/{job_id}/retry", dependencies=[FORM_CHECK])
 async def retry_job(request: SessionRequest, job_id: int) -> Response:
-    """Queue a failed job again, or run a delayed one now."""
     await request.app.jobs.retry(request.actor, job_id)
     request.notify("The job is queued.")
     return request.redirect("/admin/jobs")

@@ -18,14 +18,12 @@ _EMPTY = {"name": "", "description": "", "system_prompt": "", "provider": None, 
 
 @router.get("")
 async def list_agents(request: AdminRequest, cursor: str | None = None) -> Response:
-    """List all agents."""
     page = await request.app.agents.list(request.actor, limit=50, cursor=cursor)
     return request.render("admin/agents.html", page=page)
 
 
 @router.get("/new")
 async def new(request: AdminRequest) -> Response:
-    """Show an empty form."""
     return _render_form(request, Form())
 
 
@@ -40,7 +38,6 @@ def _render_form(
 
 @router.post("")
 async def create(form: CheckedForm, request: AdminRequest) -> Response:
-    """Create an agent."""
     try:
         agent = await request.app.agents.create(
             request.actor, made(AgentCreate, **form.values(*_FIELDS))
@@ -53,14 +50,12 @@ async def create(form: CheckedForm, request: AdminRequest) -> Response:
 
 @router.get("/{agent_id}")
 async def edit(request: AdminRequest, agent_id: UUID) -> Response:
-    """Show the form of an agent."""
     agent = await request.app.agents.get(request.actor, agent_id)
     return _render_form(request, Form(), agent=agent)
 
 
 @router.post("/{agent_id}")
 async def update(form: CheckedForm, request: AdminRequest, agent_id: UUID) -> Response:
-    """Update an agent; an empty field clears the value."""
     agent = await request.app.agents.get(request.actor, agent_id)
     try:
         changes = made(AgentUpdate, **_EMPTY | form.values(*_FIELDS))
@@ -80,7 +75,6 @@ def _version(form: Form, default: int) -> int:
 
 @router.post("/{agent_id}/retire", dependencies=[FORM_CHECK])
 async def retire(request: AdminRequest, agent_id: UUID) -> Response:
-    """Retire an agent. Users keep its memories."""
     agent = await request.app.agents.get(request.actor, agent_id)
     await request.app.agents.delete(request.actor, agent_id)
     request.notify(f"{agent.name} is retired. Users keep its memories.")

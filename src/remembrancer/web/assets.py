@@ -28,13 +28,11 @@ _HASHES: Final = {
 
 
 def address(name: str) -> str:
-    """Return the address of a file."""
     return f"/static/{name}?v={_HASHES[name]}"
 
 
 @router.get("/static/{name}")
 async def static(name: str) -> Response:
-    """Return a file; the browser may cache it for ever."""
     if name not in _FILES:
         raise NotFound("no such file", field="name")
     kind, content = _FILES[name]

@@ -15,23 +15,18 @@ _RINGS: Final = {0: (0.0,), 1: (0.0, 0.8), 2: (0.0, 0.48, 0.94)}
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: name, number, and length in percent of the longest bar."""
-
     name: str
     value: int
     length: float
 
 
 def bars(values: Mapping[str, int]) -> list[Bar]:
-    """Return the bars of a chart, in the order given."""
     longest = max(values.values(), default=0) or 1
     return [Bar(name, value, round(100 * value / longest, 2)) for name, value in values.items()]
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A memory in the picture."""
-
     node: Node
     x: float
     y: float
@@ -39,15 +34,12 @@ class Dot:
 
     @property
     def label_y(self) -> float:
-        """The label's position: away from the middle, where the lines are."""
         above = self.y < HEIGHT / 2
         return round(self.y - self.radius - 7 if above else self.y + self.radius + 16, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An association in the picture, from the rim of one dot to the rim of the other."""
-
     edge: Association
     x1: float
     y1: float
@@ -57,18 +49,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture of a neighbourhood."""
-
     dots: Sequence[Dot]
     lines: Sequence[Line]
 
 
 def picture(around: Neighbourhood) -> Picture:
-    """Place the memories of a neighbourhood on rings around the one in the middle.
-
-    A memory stays near its neighbours on the inner ring, so that few lines cross. The same
-    neighbourhood always gives the same picture.
-    """
+    """Place memories on rings around the middle, near their neighbours, so that few lines cross."""
     angles = _angles(around)
     rings = _RINGS[max(node.depth for node in around.nodes)]
     dots = {_key(node): _dot(node, rings, angles[_key(node)]) for node in around.nodes}
@@ -86,7 +72,6 @@ def _key(node: Node) -> tuple[object, str]:
 
 
 def _angles(around: Neighbourhood) -> dict[tuple[object, str], float]:
-    """Return the direction of each node, evenly spread on its ring."""
     neighbours: dict[tuple[object, str], set[tuple[object, str]]] = {}
     for edge in around.edges:
         start, end = (edge.user_id, edge.memory_id), (edge.target_user_id, edge.target_id)

@@ -24,7 +24,6 @@ WINDOW: Final = 60
 
 @router.get("")
 async def list_conversations(request: UserRequest, cursor: str | None = None) -> Response:
-    """List conversations, newest first."""
     page = await request.app.conversations.list(request.user_actor, limit=50, cursor=cursor)
     names = await agent_and_space_names(request)
     return request.render("conversations/list.html", page=page, **names)
@@ -57,7 +56,6 @@ async def show(
     before: int | None = None,
     message: UUID | None = None,
 ) -> Response:
-    """Show messages beside their summaries: the latest, or those around one message."""
     conversations, actor = request.app.conversations, request.user_actor
     conversation = await conversations.get(actor, conversation_id)
     if before is not None and before < 1:

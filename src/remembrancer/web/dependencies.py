@@ -27,16 +27,13 @@ class Form:
         self._pairs = pairs or []
 
     def get(self, name: str) -> str | None:
-        """Return the last value of a field, null if it is empty or missing."""
         values = self.all(name)
         return values[-1] if values else None
 
     def all(self, name: str) -> list[str]:
-        """Return the values of a field that are not empty."""
         return [value for key, value in self._pairs if key == name and value.strip()]
 
     def values(self, *names: str) -> dict[str, Any]:
-        """Return the named fields that are not empty."""
         return {name: value for name in names if (value := self.get(name)) is not None}
 
 
@@ -52,32 +49,27 @@ class PageRequest:
 
     @property
     def user(self) -> User:
-        """The user that the page is about."""
         assert self.person is not None
         return self.person
 
     @property
     def user_actor(self) -> Actor:
-        """The actor for the user that the page is about."""
         return self.actor.acting_for(self.user.id)
 
     @property
     def base(self) -> str:
-        """The start of the addresses of pages about the user."""
         return f"/people/{self.user.id}"
 
     @property
     def query(self) -> QueryParams:
-        """The query parameters."""
         return self.http.query_params
 
     @property
     def partial_target(self) -> str | None:
-        """The id of the element that a script asks to replace; null for a whole page."""
+        """The id of the element that a script replaces; null for a whole page."""
         return self.http.headers.get("hx-target") if is_partial(self.http) else None
 
     def next_page(self, cursor: str | None) -> str | None:
-        """Return the address of the next page of a list, null after the last page."""
         if cursor is None:
             return None
         url = self.http.url.include_query_params(cursor=cursor)
@@ -91,7 +83,6 @@ class PageRequest:
         error: RemembrancerError | None = None,
         **values: Any,
     ) -> HTMLResponse:
-        """Return a page; with an ``error`` to show, its status is the error's."""
         return render(
             self.http,
             template,
@@ -109,7 +100,7 @@ class PageRequest:
         self.session.add_notice(Notice(text, Undo(undo, fields=fields) if undo else None))
 
     def redirect(self, address: str, template: str | None = None, **values: Any) -> Response:
-        """Answer a change: with part of a page if a script asked for one, else by a redirect."""
+        """Redirect; a script gets part of a page instead."""
         if not is_partial(self.http):
             return RedirectResponse(address, status_code=303)
         if template is not None:
@@ -118,7 +109,6 @@ class PageRequest:
 
 
 async def session_request(request: Request) -> PageRequest:
-    """Return the request of a signed-in browser; raise ``Unauthenticated`` for any other."""
     state = request.app.state
     session = state.sessions.find(request)
     actor = await state.sessions.actor(request, state.memory)
@@ -132,7 +122,6 @@ SessionRequest = Annotated[PageRequest, Depends(session_request)]
 
 
 async def admin_request(request: SessionRequest) -> PageRequest:
-    """Return the request of an admin; raise ``Forbidden`` for any other role."""
     request.actor.require(Role.ADMIN)
     return request
 
@@ -141,7 +130,6 @@ AdminRequest = Annotated[PageRequest, Depends(admin_request)]
 
 
 async def user_request(request: SessionRequest, user_id: UUID) -> PageRequest:
-    """Return the request for a page about a user; raise ``NotFound`` if the actor has no access."""
     return replace(request, person=await request.app.users.get(request.actor, user_id))
 
 
@@ -149,7 +137,7 @@ UserRequest = Annotated[PageRequest, Depends(user_request)]
 
 
 async def posted_form(request: Request) -> Form:
-    """Return the form in the body; raise ``Forbidden`` if another site posted it."""
+    """Return the form; raise ``Forbidden`` if another site posted it."""
     if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
         raise Forbidden("forms of other sites are not accepted; use the pages of this server")
     try:
@@ -175,5 +163,4 @@ FORM_CHECK = Depends(checked_form)
 
 
 def non_empty(query: Mapping[str, str], *names: str) -> dict[str, str]:
-    """Return the named query parameters that are not empty."""
     return {name: query[name] for name in names if query.get(name, "").strip()}

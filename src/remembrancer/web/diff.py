@@ -11,8 +11,6 @@ _MAX_WORDS = 4000
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A run of words: in both texts, only in the old one, or only in the new one."""
-
     kind: Literal["same", "gone", "new"]
     text: str
 

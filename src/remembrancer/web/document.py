@@ -20,7 +20,6 @@ MAX_ITEMS: Final = 100
 
 @router.get("")
 async def show(request: UserRequest) -> Response:
-    """Show the document."""
     return await _render(request, Form())
 
 
@@ -35,7 +34,6 @@ async def _render(
 
 @router.post("")
 async def import_(request: UserRequest, form: CheckedForm) -> Response:
-    """Add the facts and places of a document that the user lacks."""
     try:
         result = await request.app.documents.import_(request.user_actor, _parse(form), source="web")
     except RemembrancerError as error:

@@ -16,7 +16,6 @@ _MAX_MEMORIES = 24
 
 @router.get("")
 async def choose(request: UserRequest) -> Response:
-    """List the most important memories to start from."""
     filters = MemoryFilter(sort=SortBy.IMPORTANCE)
     page = await request.app.memories.list(request.user_actor, filters, limit=30)
     return request.render("graph/choose.html", memories=page.items)
@@ -24,7 +23,6 @@ async def choose(request: UserRequest) -> Response:
 
 @router.get("/{memory_id}")
 async def show(request: UserRequest, memory_id: str, depth: int = 2) -> Response:
-    """Draw the memories around one."""
     if depth not in {1, 2}:
         raise InvalidInput("must be 1 or 2", field="depth")
     around = await request.app.associations.neighbours(

@@ -54,12 +54,10 @@ _FIELDS: Final = {
 
 
 def by(source: str) -> str:
-    """Return where a memory comes from."""
     return _BY.get(source, f"by {source}")
 
 
 def source(config: AgentMemoryConfig) -> str:
-    """Return the reason for the scope in effect."""
     return {
         ScopeSource.ADMIN_OVERRIDE: "Admin has disabled agent-specific memory globally",
         ScopeSource.USER_PREFERENCE: "You customized memory scope for this agent",
@@ -69,7 +67,6 @@ def source(config: AgentMemoryConfig) -> str:
 
 
 def review_counts(counts: Mapping[ReviewOutcome, int]) -> str:
-    """Return the number of review results by outcome, as a sentence."""
     words = {
         ReviewOutcome.CONFIRMED: "confirmed",
         ReviewOutcome.SHARED: "confirmed and shared",
@@ -85,7 +82,6 @@ def review_counts(counts: Mapping[ReviewOutcome, int]) -> str:
 
 
 def kind(value: Kind) -> str:
-    """Return a kind as a label."""
     return "To-do" if value is Kind.TODO else value.capitalize()
 
 
@@ -99,16 +95,13 @@ def sentence(text: str, capital: bool = True) -> str:
 
 
 def field(name: str) -> str:
-    """Return the label of a field."""
     return _FIELDS.get(name) or name.replace("_", " ").capitalize()
 
 
 def shortened(text: str, length: int = 80) -> str:
-    """Return the beginning of a text, on one line."""
     line = " ".join(text.split())
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
 
 
 def plural(count: int, singular: str, plural: str = "") -> str:
-    """Return a number with its noun."""
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"

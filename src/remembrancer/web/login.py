@@ -16,7 +16,6 @@ _THEMES = {"auto", "light", "dark"}
 
 @router.get("/login")
 async def login(request: Request, token: str) -> Response:
-    """Sign an admin in by a one-time link."""
     state = request.app.state
     try:
         session = state.sessions.redeem(token)
@@ -29,13 +28,11 @@ async def login(request: Request, token: str) -> Response:
 
 @router.get("/signin")
 async def sign_in(request: Request) -> Response:
-    """Show the sign-in form."""
     return signed_out(request, status=200)
 
 
 @router.post("/signin")
 async def sign_in_by_key(request: Request, form: PostedForm) -> Response:
-    """Sign in with an API key."""
     app = request.app.state.memory
     secret = (form.get("key") or "").strip()
     request.app.state.rate_limit.count(f"sign-in, {request.client and request.client.host}")
@@ -52,7 +49,6 @@ async def sign_in_by_key(request: Request, form: PostedForm) -> Response:
 
 
 def _own_path(path: str | None) -> str:
-    """Return a path on this server; "/" for any other address."""
     if path is None or not path.startswith("/") or path[1:2] in {"/", "\\"}:
         return "/"
     return path if path.isprintable() else "/"
@@ -66,7 +62,6 @@ def _start(request: Request, session: Session, path: str) -> Response:
 
 @router.post("/signout", dependencies=[FORM_CHECK])
 async def sign_out(request: SessionRequest) -> Response:
-    """End the session."""
     await request.app.sign_ins.end(request.actor)
     request.http.app.state.sessions.end(request.session)
     response = RedirectResponse("/signin", status_code=303)
@@ -76,7 +71,6 @@ async def sign_out(request: SessionRequest) -> Response:
 
 @router.post("/theme")
 async def set_theme(request: SessionRequest, form: CheckedForm) -> Response:
-    """Set the theme: light, dark, or the system's."""
     theme = form.get("theme") or "auto"
     if theme not in _THEMES:
         raise InvalidInput("must be auto, light or dark", field="theme")
@@ -86,7 +80,6 @@ async def set_theme(request: SessionRequest, form: CheckedForm) -> Response:
 
 @router.get("/")
 async def start_page(request: SessionRequest) -> Response:
-    """Redirect a user to their memories, an admin to the overview."""
     if request.actor.role is Role.ADMIN:
         return RedirectResponse("/admin", status_code=303)
     return RedirectResponse(f"/people/{request.actor.require_user()}/memories", status_code=303)

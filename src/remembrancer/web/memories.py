@@ -46,15 +46,11 @@ _CHOICES: Final[dict[str, Any]] = {
 
 
 class HasOwner(Protocol):
-    """Something that may belong to a user."""
-
     @property
-    def user_id(self) -> UUID | None:
-        """Its owner; null for shared knowledge."""
+    def user_id(self) -> UUID | None: ...
 
 
 async def agent_and_space_names(request: PageRequest) -> dict[str, Any]:
-    """Return the names of the agents and of the user's spaces, by id."""
     agents = (await request.app.agents.list(request.actor, limit=200)).items
     spaces = (await request.app.spaces.list(request.user_actor, limit=200)).items
     return {
@@ -64,12 +60,10 @@ async def agent_and_space_names(request: PageRequest) -> dict[str, Any]:
 
 
 def can_change(request: PageRequest) -> Callable[[HasOwner], bool]:
-    """Return a check whether the actor may change something."""
     return lambda item: may_change(request.user_actor, item.user_id or SHARED_OWNER)
 
 
 def list_values(request: PageRequest, fields: dict[str, str]) -> dict[str, Any]:
-    """Return the non-empty values of query parameters that may be repeated, by field."""
     lists = {
         field: [value for value in request.query.getlist(name) if value]
         for field, name in fields.items()
@@ -86,7 +80,6 @@ def _filters(request: PageRequest) -> MemoryFilter:
 
 @router.get("")
 async def list_memories(request: UserRequest, cursor: str | None = None) -> Response:
-    """List memories, filtered by the query parameters."""
     filters = _filters(request)
     page = await request.app.memories.list(
         request.user_actor, filters, limit=PAGE_SIZE, cursor=cursor
@@ -106,7 +99,6 @@ async def list_memories(request: UserRequest, cursor: str | None = None) -> Resp
 
 
 async def _header(request: PageRequest) -> dict[str, Any]:
-    """Return what stands above the list: the budget and the number of pending memories."""
     pending, budget = await asyncio.gather(
         request.app.review.list(request.user_actor, limit=1),
         request.app.memories.budget(request.user_actor),
@@ -116,7 +108,6 @@ async def _header(request: PageRequest) -> dict[str, Any]:
 
 @router.get("/new")
 async def new(request: UserRequest) -> Response:
-    """Show an empty form."""
     return await _render_form(request, Form())
 
 
@@ -150,7 +141,6 @@ def _importance(form: Form) -> dict[str, float]:
 
 @router.post("")
 async def remember(request: UserRequest, form: CheckedForm) -> Response:
-    """Remember a statement."""
     try:
         agent_id = agent_in(form)
         space = form.values("space_id")
@@ -180,12 +170,10 @@ async def remember(request: UserRequest, form: CheckedForm) -> Response:
 
 
 def agent_in(form: Form) -> UUID | None:
-    """Return the id of the agent in a form, if any."""
     return as_agent_id(form.get("agent_id"), "agent_id")
 
 
 def as_agent_id(value: str | None, field: str) -> UUID | None:
-    """Return an agent's id from its text; null for no text."""
     try:
         return UUID(value) if value else None
     except ValueError:
@@ -194,14 +182,12 @@ def as_agent_id(value: str | None, field: str) -> UUID | None:
 
 @router.get("/{memory_id}/edit")
 async def edit(request: UserRequest, memory_id: str) -> Response:
-    """Show the form that makes a new version."""
     memory = await request.app.memories.get(request.user_actor, memory_id)
     return await _render_form(request, Form(), memory=memory)
 
 
 @router.post("/{memory_id}")
 async def update(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
-    """Save a new version; the history keeps the old one."""
     memory = await request.app.memories.get(request.user_actor, memory_id)
     try:
         changes = _changes(form, memory)

@@ -18,14 +18,11 @@ router = APIRouter(prefix="/people/{user_id}/memories/{memory_id}")
 
 
 class SpaceId(BaseModel):
-    """The space in a form."""
-
     space_id: UUID
 
 
 @router.get("")
 async def show(request: UserRequest, memory_id: str) -> Response:
-    """Show a memory with its history."""
     memory = await request.app.memories.get(request.user_actor, memory_id)
     associations: AssociationPage | None = None
     if memory.status is Status.ACTIVE:
@@ -41,7 +38,6 @@ async def show(request: UserRequest, memory_id: str) -> Response:
 
 @router.post("/forget", dependencies=[FORM_CHECK])
 async def forget(request: UserRequest, memory_id: str) -> Response:
-    """Forget a memory; it can be restored."""
     memory = await request.app.memories.forget(request.user_actor, memory_id)
     request.notify("Forgotten.", f"{request.base}/memories/{memory_id}/restore")
     return await _changed(request, memory, f"{request.base}/memories")
@@ -49,7 +45,6 @@ async def forget(request: UserRequest, memory_id: str) -> Response:
 
 @router.post("/restore", dependencies=[FORM_CHECK])
 async def restore(request: UserRequest, memory_id: str) -> Response:
-    """Restore a memory."""
     memory = await request.app.memories.restore(request.user_actor, memory_id)
     request.notify("Restored.")
     return await _changed(request, memory)
@@ -57,7 +52,6 @@ async def restore(request: UserRequest, memory_id: str) -> Response:
 
 @router.post("/pin")
 async def pin(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
-    """Pin a memory, or unpin it."""
     pinned = form.get("pinned") != "false"
     memories = request.app.memories
     memory = await (memories.pin if pinned else memories.unpin)(request.user_actor, memory_id)
@@ -67,7 +61,6 @@ async def pin(request: UserRequest, memory_id: str, form: CheckedForm) -> Respon
 
 @router.post("/aside", dependencies=[FORM_CHECK])
 async def deactivate(request: UserRequest, memory_id: str) -> Response:
-    """Deactivate a memory; it can be activated again."""
     memory = await request.app.memories.deactivate(request.user_actor, memory_id)
     request.notify("Deactivated: it is not recalled.", f"{request.base}/memories/{memory_id}/use")
     return await _changed(request, memory)
@@ -75,7 +68,6 @@ async def deactivate(request: UserRequest, memory_id: str) -> Response:
 
 @router.post("/use", dependencies=[FORM_CHECK])
 async def activate(request: UserRequest, memory_id: str) -> Response:
-    """Activate an inactive memory."""
     memory = await request.app.memories.activate(request.user_actor, memory_id)
     request.notify("Activated.")
     return await _changed(request, memory)
@@ -83,7 +75,6 @@ async def activate(request: UserRequest, memory_id: str) -> Response:
 
 @router.post("/share")
 async def share(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
-    """Share a memory in its space, or copy it to another space, or make it private again."""
     if form.get("space_id"):
         return await _copy_to_space(request, memory_id, form)
     is_private = form.get("visibility") == Visibility.PRIVATE
@@ -118,7 +109,6 @@ async def _changed(request: PageRequest, memory: Memory, address: str | None = N
 
 @router.get("/erase")
 async def preview_erasure(request: UserRequest, memory_id: str) -> Response:
-    """Show what erasing the memory would delete."""
     return await _render_erasure(request, memory_id)
 
 
@@ -131,7 +121,6 @@ async def _render_erasure(
 
 @router.post("/erase")
 async def erase(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
-    """Erase the memory permanently."""
     if (form.get("confirmation") or "").strip() != memory_id:
         error = InvalidInput("type the id of the memory", field="confirmation")
         return await _render_erasure(request, memory_id, error)

@@ -7,8 +7,6 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A tab: name, address, icon."""
-
     name: str
     path: str
     icon: str
@@ -28,5 +26,4 @@ _TABS: Final = (
 
 
 def tabs(user_id: UUID) -> list[Tab]:
-    """Return the tabs of a user's pages."""
     return [Tab(name, f"/people/{user_id}/{path}", icon) for name, path, icon in _TABS]

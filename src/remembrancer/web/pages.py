@@ -34,7 +34,6 @@ def _when(value: datetime, zone: str = "UTC") -> str:
 
 
 def _printable(value: Any) -> Any:
-    """Replace characters that HTML forbids."""
     if isinstance(value, str) and _FORBIDDEN.search(value):
         return value.translate(_REPLACEMENTS)
     return value
@@ -69,7 +68,6 @@ _templates = _environment()
 
 
 def is_partial(request: Request) -> bool:
-    """Say whether a script asks for part of a page."""
     return request.headers.get("hx-request") == "true"
 
 
@@ -92,7 +90,6 @@ def render(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
 ) -> HTMLResponse:
-    """Return a page, or part of one, with the headers of all pages."""
     if notices is None:
         notices = session.take_notices() if session is not None else []
     text = _templates.get_template(template).render(
@@ -149,7 +146,6 @@ async def error_page(request: Request, status: int, title: str, detail: str) -> 
 
 
 def signed_out(request: Request, detail: str = "", *, status: int = 401) -> HTMLResponse:
-    """Return the sign-in page."""
     values = {
         "detail": labels.sentence(detail) if detail else "",
         "lost": not is_local(request) and request.url.scheme != "https",

@@ -15,7 +15,6 @@ router = APIRouter(prefix="/people/{user_id}/places")
 
 @router.get("")
 async def list_places(request: UserRequest, cursor: str | None = None) -> Response:
-    """List places, the oldest first."""
     return request.render(
         "places/list.html",
         page=await request.app.places.list(request.user_actor, limit=50, cursor=cursor),
@@ -26,7 +25,6 @@ async def list_places(request: UserRequest, cursor: str | None = None) -> Respon
 
 @router.get("/new")
 async def new(request: UserRequest) -> Response:
-    """Show an empty form."""
     return await _render_form(request, Form())
 
 
@@ -42,7 +40,6 @@ async def _render_form(
 
 @router.post("")
 async def add(request: UserRequest, form: CheckedForm) -> Response:
-    """Add a place. Without an id, its name identifies it."""
     try:
         values = form.values("place_id", "place_name", "notes")
         values.setdefault("place_id", values.get("place_name", ""))
@@ -68,13 +65,11 @@ async def _place(request: PageRequest, memory_id: str) -> Memory:
 
 @router.get("/{memory_id}/edit")
 async def edit(request: UserRequest, memory_id: str) -> Response:
-    """Show the form of a place."""
     return await _render_form(request, Form(), place=await _place(request, memory_id))
 
 
 @router.post("/{memory_id}")
 async def update(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
-    """Save a new name or new notes as a new version."""
     place = await _place(request, memory_id)
     try:
         changes = made(PlaceUpdate, **form.values("place_name", "notes", "expected_version"))
@@ -90,7 +85,6 @@ async def update(request: UserRequest, memory_id: str, form: CheckedForm) -> Res
 
 @router.post("/{memory_id}/forget", dependencies=[FORM_CHECK])
 async def forget(request: UserRequest, memory_id: str) -> Response:
-    """Forget a place; it can be restored."""
     place = await _place(request, memory_id)
     await request.app.memories.forget(request.user_actor, memory_id)
     request.notify(f"{place.subject} is forgotten.", f"{request.base}/places/{memory_id}/restore")
@@ -99,7 +93,6 @@ async def forget(request: UserRequest, memory_id: str) -> Response:
 
 @router.post("/{memory_id}/restore", dependencies=[FORM_CHECK])
 async def restore(request: UserRequest, memory_id: str) -> Response:
-    """Restore a place."""
     place = await request.app.memories.restore(request.user_actor, memory_id)
     request.notify(f"{place.subject or 'The place'} is restored.")
     return request.redirect(f"{request.base}/places")

@@ -23,15 +23,12 @@ SOURCES = ("memory", "message", "chunk")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The hits of a question, and the context that a model would receive."""
-
     recall: RecallAnswer
     context: Context
 
 
 @router.get("")
 async def playground(request: UserRequest) -> Response:
-    """Show the form, and the answer if there is a question."""
     answer: Answer | None = None
     error: RemembrancerError | None = None
     if "query" in request.query:

@@ -22,7 +22,6 @@ _SCOPES: Final = {scope.value: scope for scope in Scope}
 
 @router.get("/agents")
 async def list_agents(request: UserRequest, cursor: str | None = None) -> Response:
-    """Show a card for each agent."""
     preferences, actor, user_id = request.app.preferences, request.actor, request.user.id
     policy = await request.app.policies.get(actor)
     return request.render(
@@ -35,7 +34,6 @@ async def list_agents(request: UserRequest, cursor: str | None = None) -> Respon
 
 @router.post("/agents/all")
 async def set_all(request: UserRequest, form: CheckedForm) -> Response:
-    """Set the same preference for all agents, or reset all preferences."""
     preferences, actor, user_id = request.app.preferences, request.actor, request.user.id
     if form.get("scope") == "reset":
         count = await preferences.reset_all(actor, user_id)
@@ -58,7 +56,6 @@ def _scope(form: Form, field: str = "scope") -> Scope:
 
 @router.post("/agents/{agent_id}/scope")
 async def set_preference(request: UserRequest, agent_id: UUID, form: CheckedForm) -> Response:
-    """Set whether an agent keeps private memories."""
     is_private = _scope(form) is Scope.AGENT
     preference = PreferenceUpdate(allow_agent_specific_memory=is_private)
     await request.app.preferences.set(request.actor, request.user.id, agent_id, preference)
@@ -68,7 +65,6 @@ async def set_preference(request: UserRequest, agent_id: UUID, form: CheckedForm
 
 @router.post("/agents/{agent_id}/reset", dependencies=[FORM_CHECK])
 async def reset(request: UserRequest, agent_id: UUID) -> Response:
-    """Reset an agent to its default."""
     await request.app.preferences.reset(request.actor, request.user.id, agent_id)
     return await _card(request, agent_id, "is back at its default.")
 
@@ -87,7 +83,6 @@ async def _card(request: PageRequest, agent_id: UUID, change: str) -> Response:
 
 @router.get("/agents/{agent_id}/move")
 async def preview_move(request: UserRequest, agent_id: UUID) -> Response:
-    """Show how many memories a move would affect, for each direction."""
     actor, user_id = request.actor, request.user.id
     own = MemoryFilter(kept_for=agent_id)
     return request.render(
@@ -103,7 +98,6 @@ async def preview_move(request: UserRequest, agent_id: UUID) -> Response:
 
 @router.post("/agents/{agent_id}/move")
 async def move(request: UserRequest, agent_id: UUID, form: CheckedForm) -> Response:
-    """Move or copy an agent's memories to the other scope."""
     is_copy = form.get("how") == "copy"
     plan = made(MoveRequest, to=_scope(form, "to"), copy=is_copy, dry_run=False)
     result = await request.app.moves.move(request.actor, request.user.id, agent_id, plan)
@@ -117,7 +111,6 @@ async def move(request: UserRequest, agent_id: UUID, form: CheckedForm) -> Respo
 
 @router.post("/moves/{undo_id}/undo", dependencies=[FORM_CHECK])
 async def undo_move(request: UserRequest, undo_id: UUID) -> Response:
-    """Undo a move or a copy."""
     result = await request.app.moves.undo(request.actor, request.user.id, undo_id)
     text = f"Undone: {labels.plural(result.returned, 'memory', 'memories')}"
     stayed = f"; {result.stayed:,} stay because they changed since" if result.stayed else ""

@@ -21,13 +21,11 @@ ERASABLE: Final = ("memories", "everything")
 
 @router.get("")
 async def person(request: UserRequest) -> Response:
-    """Redirect to the user's memories."""
     return RedirectResponse(f"{request.base}/memories", status_code=303)
 
 
 @router.get("/profile")
 async def profile(request: UserRequest) -> Response:
-    """Show the profile."""
     return await _render(request)
 
 
@@ -47,7 +45,6 @@ async def _render(
 
 @router.post("/profile")
 async def update(request: UserRequest, form: CheckedForm) -> Response:
-    """Save the name and time zone."""
     try:
         changes = made(UserUpdate, **form.values("display_name", "time_zone"))
         await request.app.users.update(request.actor, request.user.id, changes)
@@ -59,7 +56,6 @@ async def update(request: UserRequest, form: CheckedForm) -> Response:
 
 @router.post("/links")
 async def link(request: UserRequest, form: CheckedForm) -> Response:
-    """Link a platform id; one that belongs to another user leads to a merge preview."""
     try:
         link = made(PlatformLink, **form.values("platform", "platform_user_id"))
         owner_id = await _owner_id(request, link)
@@ -82,7 +78,6 @@ async def _owner_id(request: PageRequest, link: PlatformLink) -> UUID | None:
 
 @router.post("/links/remove")
 async def unlink(request: UserRequest, form: CheckedForm) -> Response:
-    """Remove a platform id; the user keeps all memories."""
     link = made(PlatformLink, **form.values("platform", "platform_user_id"))
     await request.app.users.unlink(request.actor, request.user.id, link)
     request.notify(f"The link on {link.platform} is removed. All memories stay here.")
@@ -91,7 +86,6 @@ async def unlink(request: UserRequest, form: CheckedForm) -> Response:
 
 @router.get("/merge")
 async def preview_merge(request: UserRequest, other: str = "") -> Response:
-    """Show what merging another user into this one would move."""
     other_id = made(MergeRequest, user_id=other.strip()).user_id
     counts = await request.app.users.preview_merge(request.actor, request.user.id, other_id)
     other_user = await request.app.users.get(request.actor, other_id)
@@ -100,7 +94,6 @@ async def preview_merge(request: UserRequest, other: str = "") -> Response:
 
 @router.post("/merge")
 async def merge(request: UserRequest, form: CheckedForm) -> Response:
-    """Merge another user into this one."""
     other_id = made(MergeRequest, user_id=form.get("other")).user_id
     result = await request.app.users.merge(request.actor, request.user.id, other_id)
     memories = labels.plural(result.counts.memories, "memory", "memories")
@@ -111,7 +104,6 @@ async def merge(request: UserRequest, form: CheckedForm) -> Response:
 
 @router.post("/merges/{undo_id}/undo", dependencies=[FORM_CHECK])
 async def undo_merge(request: UserRequest, undo_id: UUID) -> Response:
-    """Undo a merge."""
     merge = await request.app.users.undo_merge(request.actor, request.user.id, undo_id)
     request.notify(f"They are two people again. The other one: {merge.merged_id}")
     return request.redirect(f"{request.base}/profile")
@@ -119,7 +111,6 @@ async def undo_merge(request: UserRequest, undo_id: UUID) -> Response:
 
 @router.get("/erase")
 async def preview_erasure(request: UserRequest) -> Response:
-    """Show what an erasure would delete, and ask for confirmation."""
     return await _render_erasure(request)
 
 
@@ -134,7 +125,6 @@ async def _render_erasure(request: PageRequest, error: InvalidInput | None = Non
 
 @router.post("/erase")
 async def erase(request: UserRequest, form: CheckedForm) -> Response:
-    """Erase a user's memories, or everything, permanently."""
     what = form.get("what")
     if what not in ERASABLE:
         raise InvalidInput("must be memories or everything", field="what")

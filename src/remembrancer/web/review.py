@@ -28,7 +28,6 @@ _FIELDS: Final = ("content", "kind", "category")
 async def list_pending(
     request: UserRequest, cursor: str | None = None, chosen: str = ""
 ) -> Response:
-    """List pending memories, the newest first; ``chosen=all`` ticks all of them."""
     return await _render_list(request, cursor, all_chosen=chosen == "all")
 
 
@@ -45,7 +44,6 @@ async def _render_list(
 
 @router.post("")
 async def decide(request: UserRequest, form: CheckedForm) -> Response:
-    """Apply the decision of a button to the ticked memories, or to the memory of its row."""
     decision, ids = _decision(form)
     if decision == _EDIT:
         query = urlencode([("memory_id", memory_id) for memory_id in ids])
@@ -75,7 +73,6 @@ def _decision(form: Form) -> tuple[str, list[str]]:
 
 
 def _address(request: PageRequest, form: Form, results: Sequence[ReviewResult]) -> str:
-    """Return the next page: the memory if the decision was made on its page, else the list."""
     if form.get("back") == "memory" and len(results) == 1 and results[0].now:
         return f"{request.base}/memories/{results[0].now}"
     return f"{request.base}/review"
@@ -106,13 +103,11 @@ class Row:
     problem: str | None = None
 
     def value(self, name: str) -> str:
-        """Return the value of a field of the form."""
         return self.edits.get(name, str(getattr(self.memory, name)))
 
 
 @router.get("/edit")
 async def edit(request: UserRequest) -> Response:
-    """Show forms to edit and confirm pending memories."""
     ids = request.query.getlist("memory_id")
     pending = await request.app.review.get(request.user_actor, ids)
     return await _render_edit(request, [Row(memory) for memory in pending])
@@ -133,7 +128,6 @@ async def _render_edit(request: PageRequest, rows: Sequence[Row]) -> Response:
 
 @router.post("/edit")
 async def save(request: UserRequest, form: CheckedForm) -> Response:
-    """Confirm the edited memories; those that were refused are shown again."""
     pending = await request.app.review.get(request.user_actor, form.all("memory_id"))
     rows = [
         Row(memory, {name: form.get(f"{name}-{memory.id}") or "" for name in _FIELDS})

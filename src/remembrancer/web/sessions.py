@@ -26,8 +26,6 @@ LOCAL: Final = {"localhost", "127.0.0.1", "::1"}
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """A form that reverts a change: its address, label and fields."""
-
     action: str
     label: str = "Undo"
     fields: tuple[tuple[str, str], ...] = ()
@@ -35,8 +33,6 @@ class Undo:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A message on the next page, shown once, with a way to undo the change."""
-
     text: str
     undo: Undo | None = None
     bad: bool = False
@@ -55,25 +51,19 @@ class Session:
     notices: list[Notice] = field(default_factory=list)
 
     def check(self, token: str) -> None:
-        """Raise ``Forbidden`` unless a form carries this session's token."""
         if not compare_digest(token.encode(), self.token.encode()):
             raise Forbidden("this form is not from your session; reload the page and try again")
 
     def add_notice(self, notice: Notice) -> None:
-        """Add a notice for the next page; only the latest few are kept."""
         self.notices = [*self.notices[1 - _MAX_NOTICES :], notice]
 
     def take_notices(self) -> list[Notice]:
-        """Return the notices and clear them."""
         notices, self.notices = self.notices, []
         return notices
 
 
 class Sessions:
-    """Unused sign-in links, and sessions, in the memory of this process.
-
-    A restart signs everybody out.
-    """
+    """Unused sign-in links, and sessions; a restart signs everybody out."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -81,7 +71,6 @@ class Sessions:
         self._sessions: dict[str, Session] = {}
 
     def new_link(self) -> str:
-        """Return the path of a link that signs an admin in, once, within 15 minutes."""
         token = secrets.token_urlsafe(24)
         self._links[token] = self._clock() + LINK_SECONDS
         return f"/login?token={token}"
@@ -93,7 +82,6 @@ class Sessions:
         return self.start(None)
 
     def start(self, key_id: UUID | None) -> Session:
-        """Start a session of this machine's admin, or of the holder of an API key."""
         now = self._clock()
         self._sessions = {
             id_: session for id_, session in self._sessions.items() if session.ends > now
@@ -105,11 +93,9 @@ class Sessions:
         return session
 
     def end(self, session: Session) -> None:
-        """Sign a browser out."""
         self._sessions.pop(session.id, None)
 
     def find(self, request: Request) -> Session | None:
-        """Return the session of a request's cookie, null if there is none."""
         session = self._sessions.get(request.cookies.get(COOKIE, ""))
         return session if session is not None and session.ends > self._clock() else None
 
@@ -128,13 +114,11 @@ class Sessions:
 
 
 def is_local(request: Request) -> bool:
-    """Say whether a request names this machine as its host."""
     host = request.url.hostname or ""
     return host in LOCAL or host.endswith(".localhost")
 
 
 def set_cookie(request: Request, response: Response, session: Session) -> None:
-    """Set the session cookie; from another machine it needs HTTPS."""
     response.set_cookie(
         COOKIE,
         session.id,

@@ -22,7 +22,6 @@ _LEFT: Final = "You left the space. Your memories in it are still yours."
 
 @router.get("")
 async def list_spaces(request: UserRequest, cursor: str | None = None) -> Response:
-    """List the spaces of the user."""
     return await _render_list(request, cursor)
 
 
@@ -38,7 +37,6 @@ async def _render_list(
 
 @router.post("")
 async def create(request: UserRequest, form: CheckedForm) -> Response:
-    """Create a space; the user owns it."""
     try:
         space = await request.app.spaces.create(
             request.user_actor, made(SpaceCreate, **form.values("name", "description"))
@@ -55,7 +53,6 @@ def _to_space(request: PageRequest, space_id: UUID) -> Response:
 
 @router.get("/{space_id}")
 async def show(request: UserRequest, space_id: UUID, cursor: str | None = None) -> Response:
-    """Show a space: its members and its memories."""
     return await _render(request, space_id, cursor=cursor)
 
 
@@ -94,7 +91,6 @@ async def _render_error(
 
 @router.post("/{space_id}")
 async def update(request: UserRequest, space_id: UUID, form: CheckedForm) -> Response:
-    """Save the name and description of a space."""
     try:
         values = {"name": "", "description": ""} | form.values("name", "description")
         space = await request.app.spaces.update(
@@ -108,7 +104,6 @@ async def update(request: UserRequest, space_id: UUID, form: CheckedForm) -> Res
 
 @router.post("/{space_id}/delete", dependencies=[FORM_CHECK])
 async def delete(request: UserRequest, space_id: UUID) -> Response:
-    """Delete an empty space; it can be restored."""
     space = await request.app.spaces.get(request.user_actor, space_id)
     try:
         await request.app.spaces.delete(request.user_actor, space_id)
@@ -122,7 +117,6 @@ async def delete(request: UserRequest, space_id: UUID) -> Response:
 
 @router.post("/{space_id}/restore", dependencies=[FORM_CHECK])
 async def restore(request: UserRequest, space_id: UUID) -> Response:
-    """Restore a deleted space, with its members."""
     space = await request.app.spaces.restore(request.user_actor, space_id)
     request.notify(f"{space.name} is restored.")
     return _to_space(request, space_id)
@@ -130,7 +124,6 @@ async def restore(request: UserRequest, space_id: UUID) -> Response:
 
 @router.post("/{space_id}/leave", dependencies=[FORM_CHECK])
 async def leave(request: UserRequest, space_id: UUID) -> Response:
-    """Leave a space; its last member can restore it."""
     space = await request.app.spaces.get(request.user_actor, space_id)
     try:
         await request.app.spaces.leave(request.user_actor, space_id)
@@ -146,7 +139,6 @@ async def leave(request: UserRequest, space_id: UUID) -> Response:
 
 @router.post("/{space_id}/members")
 async def add_member(request: UserRequest, space_id: UUID, form: CheckedForm) -> Response:
-    """Add a member, by the id on their profile."""
     try:
         member = await request.app.spaces.add_member(
             request.user_actor, space_id, made(MemberAdd, **form.values("user_id", "role"))
@@ -161,7 +153,6 @@ async def add_member(request: UserRequest, space_id: UUID, form: CheckedForm) ->
 async def update_member(
     request: UserRequest, space_id: UUID, member_id: UUID, form: CheckedForm
 ) -> Response:
-    """Change the role of a member, or hand over one's own role."""
     try:
         hands_over = form.get("role") == "hand_over"
         values = {"role": SpaceRole.OWNER, "hand_over": True} if hands_over else form.values("role")
@@ -179,7 +170,6 @@ async def update_member(
 async def remove_member(
     request: UserRequest, space_id: UUID, member_id: UUID, form: CheckedForm
 ) -> Response:
-    """Remove a member; the owner can add them again."""
     try:
         await request.app.spaces.remove_member(request.user_actor, space_id, member_id)
     except RemembrancerError as error:

@@ -17,7 +17,6 @@ _PAGE_SIZE: Final = 50
 
 @router.get("")
 async def list_users(request: AdminRequest, name: str = "", offset: int = 0) -> Response:
-    """List users in the order they came, or those with a name."""
     return await _render(request, name.strip(), offset)
 
 
@@ -45,7 +44,6 @@ async def _render(
 
 @router.post("")
 async def add(form: CheckedForm, request: AdminRequest) -> Response:
-    """Add a user by a platform id, or find the user who has it."""
     values = form.values("platform", "platform_user_id", "display_name", "time_zone")
     try:
         user = await request.app.users.resolve(request.actor, made(ResolveUser, **values))

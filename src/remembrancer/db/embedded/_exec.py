@@ -15,7 +15,6 @@ PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Exec the command, or exit with a message."""
     parent, uid, gid, *command = sys.argv[1:]
     # loaded first: the new user may be unable to read Python's own files
     libc = ctypes.CDLL(None) if sys.platform == "linux" else None

@@ -16,7 +16,7 @@ PREFERRED = ("remembrancer", "postgres", "nobody")
 
 @dataclass(frozen=True)
 class Account:
-    """An unprivileged user for the server, since Postgres refuses to run as root."""
+    """An unprivileged user, since Postgres refuses to run as root."""
 
     name: str
     uid: int
@@ -24,10 +24,7 @@ class Account:
 
 
 def server_account(cluster: Path) -> Account | None:
-    """Return the user for the server of this cluster; None means the current one.
-
-    Raises ``DatabaseSetupError`` if the cluster belongs to another user.
-    """
+    """Return the user for the server, null for the current one; refuse the cluster of another."""
     if sys.platform == "win32":
         return None
     owner = cluster.stat().st_uid if cluster.exists() else None
@@ -61,7 +58,6 @@ def _unprivileged() -> list[Account]:
 
 
 def user_name(uid: int | None = None) -> str:
-    """Return the name of a user, by default the current one, or else its number."""
     if sys.platform == "win32":
         return os.environ.get("USERNAME", "this user")
     uid = os.geteuid() if uid is None else uid

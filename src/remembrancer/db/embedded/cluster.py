@@ -25,8 +25,6 @@ PROC_CWD = Path("/proc/self/cwd")
 
 
 class Postmaster(NamedTuple):
-    """The server of a cluster, as in ``postmaster.pid``."""
-
     pid: int
     host: str
     """The socket directory, or empty."""
@@ -40,7 +38,6 @@ def data_argument(cluster: Path, account: Account | None) -> str:
 
 
 def ensure_cluster(cluster: Path, binaries: Path, account: Account | None) -> None:
-    """Create the cluster if it is missing, and check its version."""
     for leftover in cluster.parent.glob(f"{TEMPORARY_PREFIX}*"):
         shutil.rmtree(leftover, ignore_errors=True)
     if not cluster.exists():
@@ -91,7 +88,6 @@ def _initdb(fresh: Path, binaries: Path, account: Account | None) -> list[str]:
 
 
 def read_postmaster(cluster: Path) -> Postmaster | None:
-    """Return the server of this cluster according to its pid file; None without one."""
     try:
         lines = (cluster / "postmaster.pid").read_text().splitlines()
         lines += [""] * (8 - len(lines))  # a starting server has not written all lines yet
@@ -101,10 +97,7 @@ def read_postmaster(cluster: Path) -> Postmaster | None:
 
 
 def clear_leftover(cluster: Path, binaries: Path, deadline: float) -> None:
-    """Wait for the server of a killed process, and drop a pid file with another's pid.
-
-    The caller has the directory's lock, so no living process owns the server.
-    """
+    """Wait for the server of a killed process, and drop a pid file with the pid of another one."""
     leftover = read_postmaster(cluster)
     if leftover is None:
         return

@@ -21,15 +21,12 @@ SUPERUSER = "postgres"
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An address of the server."""
-
     host: str
     """The socket directory, or the address on Windows."""
     port: int
     password: str | None = None
 
     def options(self) -> dict[str, str]:
-        """Return the server settings for this address only."""
         if self.password is not None:
             return {"listen_addresses": self.host, "port": str(self.port)}
         return {
@@ -40,20 +37,17 @@ class Endpoint:
         }
 
     def url(self, database: str) -> str:
-        """Return a libpq URL, with the port because PGPORT may be set."""
         if self.password is not None:
             login = f"{SUPERUSER}:{quote(self.password)}"
             return f"postgresql://{login}@{self.host}:{self.port}/{database}"
         return f"postgresql://{SUPERUSER}@/{database}?host={quote(self.host)}&port={self.port}"
 
     def close(self) -> None:
-        """Remove the socket directory."""
         if self.password is None:
             shutil.rmtree(self.host, ignore_errors=True)
 
 
 def auth_arguments(data_dir: Path) -> list[str]:
-    """Return the authentication arguments of initdb."""
     if sys.platform == "win32":
         return ["--auth=scram-sha-256", f"--pwfile={_password_file(data_dir)}"]
     # the 0700 socket directory protects the server: only the owner of the data files and root can
@@ -62,7 +56,6 @@ def auth_arguments(data_dir: Path) -> list[str]:
 
 
 def open_endpoint(data_dir: Path, account: Account | None) -> Endpoint:
-    """Return a new address for a server of the account, or of the current user."""
     if sys.platform == "win32":
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]
@@ -79,7 +72,6 @@ def is_ours(host: str) -> bool:
 
 
 def clear_left_behind(host: str) -> None:
-    """Remove the socket directory of a killed process."""
     if is_ours(host):
         shutil.rmtree(host, ignore_errors=True)
 

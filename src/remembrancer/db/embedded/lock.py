@@ -27,10 +27,7 @@ class DirectoryTaken(DatabaseSetupError):
 
 
 class DirectoryLock:
-    """An exclusive lock that ends with the process, also after a crash.
-
-    The file has the pid of the holder and one line for the next holder.
-    """
+    """An exclusive lock that ends with the process, also after a crash."""
 
     def __init__(self, directory: Path) -> None:
         self._fd = _open(directory / "lock")

@@ -19,7 +19,6 @@ LOG_LIMIT = 1 << 20
 
 
 def run(command: list[str], account: Account | None, cwd: Path) -> None:
-    """Run a program; raise ``DatabaseSetupError`` with its output if it fails."""
     process = subprocess.run(  # noqa: S603 - a fixed command
         _as_account(command, account),
         cwd=cwd,
@@ -43,7 +42,6 @@ class ServerLog:
         self._recent: deque[bytes] = deque(maxlen=20)
 
     def write(self, line: bytes) -> None:
-        """Append a line; ignore disk errors."""
         self._recent.append(line)
         # the server blocks without a reader of its output, so no error may stop the reader
         with suppress(OSError):
@@ -55,7 +53,6 @@ class ServerLog:
                 self._path.replace(self._path.with_name(f"{self._path.name}.1"))
 
     def tail(self) -> str:
-        """Return the last lines of this run."""
         return b"".join(self._recent).decode(errors="replace").strip()
 
 
@@ -82,7 +79,6 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
-        """Process id of the postmaster."""
         assert self._popen
         return self._popen.pid
 
@@ -99,7 +95,6 @@ class ServerProcess:
         self.ends_within(5.0)
 
     def ends_within(self, seconds: float) -> bool:
-        """Return whether the server ends within a time."""
         assert self._popen
         try:
             self._popen.wait(seconds)

@@ -122,12 +122,10 @@ class EmbeddedPostgres:
             atexit.unregister(self.stop)
 
     def __enter__(self) -> Self:
-        """Start the server."""
         self.start()
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        """Stop the server."""
         self.stop()
 
     def _start(self, deadline: float) -> str:

@@ -13,11 +13,7 @@ PATIENCE = 10.0
 
 
 def lock_or_share(directory: Path, database: str) -> DirectoryLock | str:
-    """Lock the directory, or return the URL of the server of the process that has the lock.
-
-    Only the owner stops that server. Raises ``DirectoryTaken`` if the server cannot be used. On
-    Windows there is no socket directory, and servers are not shared.
-    """
+    """Lock the directory, or return the URL of the server of the process that has the lock."""
     until = time.monotonic() + PATIENCE
     while True:
         try:

@@ -21,12 +21,11 @@ metadata = MetaData(
 
 
 def owner(name: str = "owner_id") -> Column[Any]:
-    """Return the column that says whose row it is, first part of the primary key."""
     return Column(name, Uuid, primary_key=True)
 
 
 def placement() -> list[Column[Any]]:
-    """Return the columns, beside the owner, that the visibility rule reads."""
+    """Return the columns, beside the owner, that the access rule reads."""
     return [
         Column("agent_id", Uuid),
         Column("space_id", Uuid),
@@ -35,7 +34,6 @@ def placement() -> list[Column[Any]]:
 
 
 def instant(name: str, *, default: Literal["now"] | None = None, null: bool = False) -> Column[Any]:
-    """Return a timestamp column; storage is always UTC."""
     server_default = func.now() if default == "now" else None
     return Column(name, DateTime(timezone=True), nullable=null, server_default=server_default)
 

@@ -21,7 +21,6 @@ from remembrancer.db.tables.base import instant, metadata, owner, placement
 
 
 def _source_columns() -> list[Column[object]]:
-    """Return where a statement came from: the way in, and the message behind it."""
     return [
         Column("source", Text, nullable=False, server_default="manual"),
         Column("platform", Text),

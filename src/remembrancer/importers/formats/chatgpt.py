@@ -80,12 +80,10 @@ class _User(Record):
 
 
 def looks_like(first: Any) -> bool:
-    """Return whether the first element of a file is one of ChatGPT's conversations."""
     return isinstance(first, Mapping) and isinstance(first.get("mapping"), Mapping)
 
 
 def find_account(bundle: Bundle) -> Account | None:
-    """Return the account of the export, which only an archive states."""
     member = find(bundle, "user.json")
     if member is None:
         return None
@@ -94,7 +92,6 @@ def find_account(bundle: Bundle) -> Account | None:
 
 
 def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
-    """Yield the conversations in the order of the file."""
     member = main(bundle, FILE)
     account = find_account(bundle)
     for where, value in member.elements():

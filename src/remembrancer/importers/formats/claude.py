@@ -59,7 +59,6 @@ class _User(Record):
 
 
 def looks_like(first: Any) -> bool:
-    """Return whether the first element of a file is one of Claude's conversations."""
     return isinstance(first, Mapping) and isinstance(first.get("chat_messages"), list)
 
 
@@ -76,7 +75,6 @@ def find_account(bundle: Bundle) -> Account | None:
 
 
 def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
-    """Yield the conversations in the order of the file."""
     member = main(bundle, FILE)
     account = find_account(bundle)
     for where, value in member.elements():

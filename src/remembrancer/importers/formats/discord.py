@@ -44,7 +44,6 @@ class _Author(Record):
     is_bot: bool = Field(False, alias="isBot")
 
     def shown_name(self) -> str:
-        """Return the name shown to others."""
         return label(self.nickname) or label(self.name) or self.id
 
 
@@ -82,17 +81,14 @@ class _Owner(Record):
 
 
 def looks_like(content: Any) -> bool:
-    """Return whether parsed JSON is a file of DiscordChatExporter."""
     return isinstance(content, Mapping) and {"guild", "channel", "messages"} <= content.keys()
 
 
 def is_package(bundle: Bundle) -> bool:
-    """Return whether a bundle is a data package."""
     return bool(_channels(bundle))
 
 
 def find_account(bundle: Bundle) -> Account | None:
-    """Return account data package it is; of a file of item channel, null."""
     member = find(bundle, "user.json") if is_package(bundle) else None
     if member is None:
         return None
@@ -101,7 +97,6 @@ def find_account(bundle: Bundle) -> Account | None:
 
 
 def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
-    """Yield the channel of a file, or the channels of a data package."""
     if is_package(bundle):
         yield from _package(bundle, options, notes)
         return

@@ -44,7 +44,6 @@ class _Relation(Record):
 
 
 def looks_like(first: Any) -> bool:
-    """Return whether the first line of a file is an entity or a relation."""
     return isinstance(first, Mapping) and (
         (first.get("type") == "entity" and "entityType" in first)
         or (first.get("type") == "relation" and "relationType" in first)
@@ -52,7 +51,6 @@ def looks_like(first: Any) -> bool:
 
 
 def read(bundle: Bundle, _options: Options, notes: Notes) -> Iterator[ExportedMemory]:
-    """Yield the entities with their observations, then the relations."""
     member = main(bundle, "memory.jsonl")
     relations: list[_Relation] = []
     names: set[str] = set()

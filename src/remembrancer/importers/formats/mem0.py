@@ -56,14 +56,12 @@ class _Memory(Record):
 
 
 def looks_like(content: Any) -> bool:
-    """Return whether parsed JSON is the result of ``get_all``: a list, or an object with one."""
     memories = content.get("results") if isinstance(content, Mapping) else content
     first = memories[0] if isinstance(memories, list) and memories else None
     return isinstance(first, Mapping) and isinstance(first.get("memory"), str)
 
 
 def read(bundle: Bundle, _options: Options, notes: Notes) -> Iterator[ExportedMemory]:
-    """Yield the memories, in the order of the file."""
     member = main(bundle, "memories.json")
     content = member.json()
     memories = content.get("results") if isinstance(content, Mapping) else content

@@ -37,7 +37,6 @@ class _User(Record):
     profile: _Profile = _Profile()
 
     def shown_name(self) -> str:
-        """Return the name shown to others."""
         profile = self.profile
         names = (profile.display_name, self.real_name, profile.real_name, self.name)
         return next(filter(None, map(label, names)), self.id)
@@ -76,21 +75,17 @@ class _Message(Record):
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names by the ids in messages."""
-
     people: Mapping[str, str]
     channels: Mapping[str, str]
 
 
 def looks_like(bundle: Bundle) -> bool:
-    """Return whether a bundle has the files of a Slack export."""
     return find(bundle, "users.json") is not None and any(
         find(bundle, name) is not None for name in _LISTS
     )
 
 
 def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
-    """Yield the channels, groups and direct messages that have messages."""
     users = find(bundle, "users.json")
     if users is None:
         raise invalid(bundle.name, "has no users.json; import a whole Slack export")
@@ -169,8 +164,6 @@ def _captions(message: _Message, notes: Notes) -> Iterator[str]:
 
 
 def plain(text: str, names: Names) -> str:
-    """Return text with names instead of ids, and plain links."""
-
     def replacement(mark: re.Match[str]) -> str:
         sign, target, text = mark[1], mark[2], mark[3]
         if sign == "@":

@@ -71,7 +71,6 @@ class _Person(Record):
 
 
 def looks_like(content: Any) -> bool:
-    """Return whether parsed JSON is an export of one chat or of a whole account."""
     if not isinstance(content, Mapping):
         return False
     is_chat = {"type", "id", "messages"} <= content.keys()
@@ -80,7 +79,6 @@ def looks_like(content: Any) -> bool:
 
 
 def find_account(bundle: Bundle) -> Account | None:
-    """Return account export it is, which only that of a whole account says."""
     member = main(bundle, FILE)
     return _account(member.json(), member.where)
 
@@ -95,7 +93,6 @@ def _account(content: Any, where: str) -> Account | None:
 
 
 def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
-    """Yield the chats in the order of the file."""
     member = main(bundle, FILE)
     content = member.json()
     if not looks_like(content):
@@ -120,10 +117,7 @@ def _chats(content: Mapping[str, Any], where: str) -> Iterator[tuple[str, Any]]:
 
 
 def _key(chat: _Chat, turns: list[Turn], account: Account | None) -> str:
-    """Return the id of a chat as a bot in it sees it.
-
-    A private chat has no id of its own: each side uses the other's id. Its key joins both ids.
-    """
+    """Return the id that a bot sees; a private chat has only the ids of both sides."""
     if chat.type in _SUPERGROUPS:
         return f"-100{chat.id}"
     if chat.type not in _PRIVATE:
@@ -158,7 +152,6 @@ def _turns(chat: _Chat, where: str, options: Options, notes: Notes) -> Iterator[
 
 
 def _text(text: str | list[Any], notes: Notes) -> str:
-    """Join a text that may be a list of strings and formatted pieces."""
     if isinstance(text, str):
         return text
     pieces = []
@@ -194,7 +187,6 @@ def _name(path: str) -> str:
 
 
 def _time(message: _Message, where: str, options: Options) -> datetime:
-    """Return the time of a message, in the exporter's time zone."""
     try:
         local = datetime.fromisoformat(message.date) if message.date else None
         if message.date_unixtime is not None:

@@ -48,8 +48,6 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One message; a system message has no sender."""
-
     number: int
     date: tuple[str, str, str]
     hour: int
@@ -60,20 +58,17 @@ class _Line:
 
 
 def looks_like(text: str) -> bool:
-    """Return whether the first line of a text that is not empty begins like a message."""
     first = text.lstrip().partition("\n")[0].translate(_SPACES)
     return _HEAD.match(first) is not None
 
 
 def chat(bundle: Bundle) -> Member | None:
-    """Return the chat of an archive, or the only file."""
     if len(bundle.names()) == 1:
         return Member(bundle, bundle.names()[0])
     return find(bundle, "_chat.txt") or only(bundle, ".txt")
 
 
 def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
-    """Yield the chat."""
     member = chat(bundle)
     if member is None:
         raise invalid(bundle.name, "has no chat or several; import one WhatsApp export at a time")
@@ -248,7 +243,6 @@ def _platform_id(sender: str) -> str:
 
 
 def _title(member: Member, bundle: Bundle) -> str:
-    """Return the name of the chat, from the file's name."""
     stem = PurePosixPath(member.name).stem
     if stem == "_chat":
         stem = PurePosixPath(bundle.name).stem
