@@ -1,57 +1,38 @@
-"""Agents, and what people and the admin decided about their memory."""
+"""Agents, and the memory preferences of users and the admin."""
 
-from sqlalchemy import (
-    Boolean,
-    CheckConstraint,
-    Column,
-    Float,
-    ForeignKey,
-    Integer,
-    Table,
-    Text,
-    Uuid,
-)
-from sqlalchemy.schema import UniqueConstraint
+from sqlalchemy import Boolean, Column, Float, ForeignKey, Integer, Text, UniqueConstraint, Uuid
 
-from remembrancer.db.tables.base import instant, metadata, owner
+from remembrancer.db.tables import base
+from remembrancer.db.tables.base import optional, required, table
 
-agents = Table(
+agents = table(
     "agents",
-    metadata,
-    Column("id", Uuid, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("description", Text, nullable=False, server_default=""),
-    Column("system_prompt", Text, nullable=False, server_default=""),
-    Column("provider", Text),
-    Column("model", Text),
-    Column("temperature", Float),
-    Column("voice", Text),
-    Column("memory_scope", Text, nullable=False, server_default="agent"),
-    Column("version", Integer, nullable=False, server_default="1"),
-    instant("created_at", default="now"),
-    instant("updated_at", default="now"),
-    instant("deleted_at", null=True),
-    CheckConstraint("memory_scope IN ('global', 'agent')", name="memory_scope"),
+    base.keys(Uuid, "id"),
+    required(Text, "name"),
+    required(Text, "description", "system_prompt", default=""),
+    optional(Text, "provider", "model", "voice"),
+    optional(Float, "temperature"),
+    required(Text, "memory_scope", default="agent"),
+    required(Integer, "version", default="1"),
+    base.instants("created_at", "updated_at"),
+    base.optional_instants("deleted_at"),
+    base.one_of("memory_scope", "global", "agent"),
 )
 
-memory_preferences = Table(
+memory_preferences = table(
     "memory_preferences",
-    metadata,
-    owner("user_id"),
+    base.owner("user_id"),
     Column("agent_id", Uuid, ForeignKey("agents.id", ondelete="CASCADE"), primary_key=True),
-    Column("id", Uuid, nullable=False),
-    Column("allow_agent_specific_memory", Boolean, nullable=False),
-    instant("created_at", default="now"),
-    instant("updated_at", default="now"),
+    required(Uuid, "id"),
+    required(Boolean, "allow_agent_specific_memory"),
+    base.instants("created_at", "updated_at"),
     UniqueConstraint("user_id", "id"),
 )
 
-# One row: the admin's word for everybody.
-memory_policy = Table(
+# The admin's policy for everybody.
+memory_policy = table(
     "memory_policy",
-    metadata,
-    Column("singleton", Boolean, primary_key=True, server_default="true"),
-    Column("allow_agent_specific_memory", Boolean, nullable=False, server_default="true"),
-    instant("updated_at", default="now"),
-    CheckConstraint("singleton", name="one_row"),
+    base.singleton(),
+    required(Boolean, "allow_agent_specific_memory", default="true"),
+    base.instants("updated_at"),
 )

@@ -1,64 +1,55 @@
-"""Keys, the audit log, and answers kept for repeated requests."""
+"""API keys, the audit log, undo records, and answers to repeated requests."""
 
-from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, LargeBinary, Table, Text, Uuid
+from sqlalchemy import CheckConstraint, Column, ForeignKey, LargeBinary, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
-from remembrancer.db.tables.base import instant, metadata, owner
+from remembrancer.db.tables import base
+from remembrancer.db.tables.base import optional, required, table
 
-api_keys = Table(
+api_keys = table(
     "api_keys",
-    metadata,
-    Column("id", Uuid, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("role", Text, nullable=False),
+    base.keys(Uuid, "id"),
+    required(Text, "name", "role"),
     Column("user_id", Uuid, ForeignKey("users.id", ondelete="CASCADE")),
     Column("hash", LargeBinary, nullable=False, unique=True),
-    instant("created_at", default="now"),
-    instant("expires_at", null=True),
-    instant("revoked_at", null=True),
-    CheckConstraint("role IN ('admin', 'service', 'user')", name="role"),
+    base.instants("created_at"),
+    base.optional_instants("expires_at", "revoked_at"),
+    base.one_of("role", "admin", "service", "user"),
     CheckConstraint("(role = 'user') = (user_id IS NOT NULL)", name="user"),
 )
 
 # Ids and outcomes, never content.
-audit_log = Table(
+audit_log = table(
     "audit_log",
-    metadata,
-    owner(),
-    Column("id", Uuid, primary_key=True),
-    instant("at", default="now"),
-    Column("actor_role", Text, nullable=False),
-    Column("actor_user_id", Uuid),
-    Column("actor_agent_id", Uuid),
-    Column("actor_key_id", Uuid),
-    Column("entry_point", Text, nullable=False),
-    Column("action", Text, nullable=False),
-    Column("target_ids", ARRAY(Text), nullable=False),
-    Column("outcome", Text, nullable=False, server_default="done"),
-    Index("ix_audit_log_at", "owner_id", "at"),
-    Index("ix_audit_log_everybody", "at"),
+    base.owner(),
+    base.keys(Uuid, "id"),
+    base.instants("at"),
+    required(Text, "actor_role"),
+    optional(Uuid, "actor_user_id", "actor_agent_id", "actor_key_id"),
+    required(Text, "entry_point", "action"),
+    required(ARRAY(Text), "target_ids"),
+    required(Text, "outcome", default="done"),
+    base.index("ix_audit_log_at", "owner_id", "at"),
+    base.index("ix_audit_log_everybody", "at"),
 )
 
-# What it takes to take back a merge or a move: ids and settings, never content.
-undo_records = Table(
+# For undoing a merge or a move: ids and settings, never content.
+undo_records = table(
     "undo_records",
-    metadata,
-    owner(),
-    Column("id", Uuid, primary_key=True),
-    Column("action", Text, nullable=False),
-    Column("record", JSONB, nullable=False),
-    instant("created_at", default="now"),
-    instant("undone_at", null=True),
+    base.owner(),
+    base.keys(Uuid, "id"),
+    required(Text, "action"),
+    required(JSONB, "record"),
+    base.instants("created_at"),
+    base.optional_instants("undone_at"),
 )
 
-idempotency_keys = Table(
+idempotency_keys = table(
     "idempotency_keys",
-    metadata,
-    owner(),
-    Column("action", Text, primary_key=True),
-    Column("key", Text, primary_key=True),
-    Column("fingerprint", LargeBinary, nullable=False),
-    Column("answer", JSONB),
-    instant("created_at", default="now"),
-    Index("ix_idempotency_keys_created", "created_at"),
+    base.owner(),
+    base.keys(Text, "action", "key"),
+    required(LargeBinary, "fingerprint"),
+    optional(JSONB, "answer"),
+    base.instants("created_at"),
+    base.index("ix_idempotency_keys_created", "created_at"),
 )

@@ -1,64 +1,47 @@
-"""People, the platforms they speak from, and the spaces they share."""
+"""Users, their platform links, and the spaces they share."""
 
-from sqlalchemy import (
-    Boolean,
-    CheckConstraint,
-    Column,
-    ForeignKey,
-    Index,
-    Integer,
-    Table,
-    Text,
-    Uuid,
-)
+from sqlalchemy import Boolean, Column, ForeignKey, Integer, Text, Uuid
 
-from remembrancer.db.tables.base import instant, metadata, owner
+from remembrancer.db.tables import base
+from remembrancer.db.tables.base import optional, required, table
 
-users = Table(
+users = table(
     "users",
-    metadata,
-    owner("id"),
-    Column("display_name", Text, nullable=False),
-    Column("time_zone", Text, nullable=False, server_default="UTC"),
-    # The deprecated toggle of all agents at once; null once a user has left it behind.
-    Column("allow_agent_specific_memory", Boolean),
-    # Since when the toggle's word stands in preferences, one an agent.
-    instant("toggle_migrated_at", null=True),
-    Column("merged_into", Uuid),
-    Column("version", Integer, nullable=False, server_default="1"),
-    instant("created_at", default="now"),
-    instant("updated_at", default="now"),
+    base.owner("id"),
+    required(Text, "display_name"),
+    required(Text, "time_zone", default="UTC"),
+    # The deprecated toggle for all agents; null after its migration to a preference per agent.
+    optional(Boolean, "allow_agent_specific_memory"),
+    base.optional_instants("toggle_migrated_at"),
+    optional(Uuid, "merged_into"),
+    required(Integer, "version", default="1"),
+    base.instants("created_at", "updated_at"),
 )
 
-# The directory from platform ids to people: looked up before an owner is known.
-platform_links = Table(
+# Read before an owner is known.
+platform_links = table(
     "platform_links",
-    metadata,
-    Column("platform", Text, primary_key=True),
-    Column("platform_user_id", Text, primary_key=True),
+    base.keys(Text, "platform", "platform_user_id"),
     Column("user_id", Uuid, ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
-    instant("created_at", default="now"),
-    Index(None, "user_id"),
+    base.instants("created_at"),
+    base.index(None, "user_id"),
 )
 
-spaces = Table(
+spaces = table(
     "spaces",
-    metadata,
-    Column("id", Uuid, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("description", Text, nullable=False, server_default=""),
-    Column("created_by", Uuid, nullable=False),
-    instant("created_at", default="now"),
-    instant("updated_at", default="now"),
+    base.keys(Uuid, "id"),
+    required(Text, "name"),
+    required(Text, "description", default=""),
+    required(Uuid, "created_by"),
+    base.instants("created_at", "updated_at"),
 )
 
-space_members = Table(
+space_members = table(
     "space_members",
-    metadata,
-    owner("user_id"),
-    Column("space_id", Uuid, primary_key=True),
-    Column("role", Text, nullable=False, server_default="member"),
-    instant("joined_at", default="now"),
-    CheckConstraint("role IN ('owner', 'member')", name="role"),
-    Index(None, "space_id"),
+    base.owner("user_id"),
+    base.keys(Uuid, "space_id"),
+    required(Text, "role", default="member"),
+    base.instants("joined_at"),
+    base.one_of("role", "owner", "member"),
+    base.index(None, "space_id"),
 )
