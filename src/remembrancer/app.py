@@ -71,7 +71,7 @@ from remembrancer.spaces.service import Spaces
 from remembrancer.tools.memory import memory_tools
 from remembrancer.users.schemas import User
 from remembrancer.users.service import Users
-from remembrancer.validation import made
+from remembrancer.validation import validate
 
 if TYPE_CHECKING:
     from remembrancer.jobs.worker import Worker
@@ -231,7 +231,7 @@ class Remembrancer:
         """
         return await self.memories.remember(
             as_actor(user, agent),
-            made(MemoryCreate, content=content, **details),
+            validate(MemoryCreate, content=content, **details),
             idempotency_key=idempotency_key,
         )
 
@@ -243,7 +243,7 @@ class Remembrancer:
         ``details`` are the other fields of :class:`RecallQuery`: limit, mode, sort, filters.
         Without a user, only shared knowledge is recalled.
         """
-        wanted = made(RecallQuery, query=query, **details)
+        wanted = validate(RecallQuery, query=query, **details)
         return await self.memories.recall(as_actor(user, agent), wanted)
 
 

@@ -1,14 +1,33 @@
-"""What is wrong with a client's words: the field and the reason, never the value."""
+"""Models of data from outside, and their errors: the field and the reason, never the value."""
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from remembrancer.errors import InvalidInput
 
 Model = TypeVar("Model", bound=BaseModel)
+
+
+class Input(BaseModel):
+    """Data from outside. Unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Update(Input):
+    """Changes of some fields. Null is refused, except for the fields in ``nullable``."""
+
+    nullable: ClassVar[frozenset[str]] = frozenset()
+
+    @model_validator(mode="after")
+    def _check_nulls(self) -> Self:
+        for name in type(self).model_fields:
+            if name in self.model_fields_set - self.nullable and getattr(self, name) is None:
+                raise ValueError(f"{name}: must not be null")
+        return self
 
 
 def wrong_field(error: Mapping[str, Any]) -> tuple[list[str], str]:
@@ -24,7 +43,7 @@ def wrong_field(error: Mapping[str, Any]) -> tuple[list[str], str]:
     return path, reason
 
 
-def made(model: type[Model], /, **values: Any) -> Model:
+def validate(model: type[Model], /, **values: Any) -> Model:
     """Return ``model(**values)``; raise ``InvalidInput`` for the first field that is wrong."""
     try:
         return model(**values)

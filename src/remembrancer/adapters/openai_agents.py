@@ -18,7 +18,7 @@ from remembrancer.paging import LARGEST_PAGE
 from remembrancer.text import storable_json
 from remembrancer.tools.registry import Tool, ToolContext
 from remembrancer.tools.schema import parameters
-from remembrancer.validation import made
+from remembrancer.validation import validate
 
 try:
     from agents import Agent, FunctionTool, RunContextWrapper, SessionSettings, TResponseInputItem
@@ -169,8 +169,8 @@ def _message(item: Item) -> MessageCreate:
     role = item.get("role")
     if role in {MessageRole.USER, MessageRole.ASSISTANT} and (parts := _split(item)):
         content, rest = parts
-        return made(MessageCreate, role=role, content=content, metadata={_ITEM: rest})
-    return made(
+        return validate(MessageCreate, role=role, content=content, metadata={_ITEM: rest})
+    return validate(
         MessageCreate,
         role=MessageRole.TOOL,
         content=json.dumps(item, ensure_ascii=False),

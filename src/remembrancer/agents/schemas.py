@@ -8,14 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from remembrancer.access import Scope
 from remembrancer.text import Label, Prose
+from remembrancer.validation import Input, Update
 
 Temperature = Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)]
 
 
-class AgentCreate(BaseModel):
+class AgentCreate(Input):
     """A new agent."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Label = Field(examples=["Kitchen helper"])
     description: Prose = ""
@@ -27,10 +26,10 @@ class AgentCreate(BaseModel):
     memory_scope: Scope = Scope.AGENT
 
 
-class AgentUpdate(BaseModel):
+class AgentUpdate(Update):
     """Changes of an agent. Fields that are left out stay as they are."""
 
-    model_config = ConfigDict(extra="forbid")
+    nullable = frozenset({"provider", "model", "temperature", "voice"})
 
     name: Label | None = None
     description: Prose | None = None

@@ -1,7 +1,6 @@
 """Create, read and change agents."""
 
 from collections.abc import Awaitable, Callable
-from typing import Final
 from uuid import UUID
 
 from sqlalchemy import func
@@ -12,12 +11,10 @@ from remembrancer.agents import repository
 from remembrancer.agents.repository import AgentRow
 from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
 from remembrancer.backend import Backend
-from remembrancer.errors import InvalidInput, NotFound, PreconditionFailed
+from remembrancer.errors import NotFound, PreconditionFailed
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
 from remembrancer.paging import Page
-
-_NULLABLE: Final = {"provider", "model", "temperature", "voice"}
 
 OnCreate = Callable[[AsyncConnection, UUID], Awaitable[None]]
 """Runs in the transaction that creates an agent, with the agent's id."""
@@ -73,9 +70,6 @@ class Agents:
         """
         actor.require(*STAFF)
         values = changes.model_dump(exclude_unset=True)
-        for name in values.keys() - _NULLABLE:
-            if values[name] is None:
-                raise InvalidInput("must not be null", field=name)
         async with self._database.transaction(actor) as (connection, actor):
             row = await _find(connection, agent_id, lock=True)
             if if_version not in {None, row.version}:

@@ -4,7 +4,7 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from remembrancer.api.dependencies import App, Authenticated, IdempotencyKey, narrowed
 from remembrancer.context.schemas import (
@@ -18,6 +18,7 @@ from remembrancer.context.schemas import (
 from remembrancer.conversations.rules import WINDOW
 from remembrancer.conversations.schemas import AppendResult, MessageCreate
 from remembrancer.text import Text
+from remembrancer.validation import Input
 
 router = APIRouter(prefix="/api/memory", tags=["context"])
 of_conversation = APIRouter(prefix="/api/conversations/{conversation_id}", tags=["context"])
@@ -33,10 +34,8 @@ class ContextRequest(ContextQuery):
     )
 
 
-class TurnRequest(BaseModel):
+class TurnRequest(Input):
     """What a user said, and what the answer is to be written from."""
-
-    model_config = ConfigDict(extra="forbid")
 
     message: MessageCreate
     user_id: UUID | None = Field(None, description="Who says it, unless the message says so.")
@@ -45,10 +44,8 @@ class TurnRequest(BaseModel):
     dynamic_tokens: Tokens | None = None
 
 
-class AnswerRequest(BaseModel):
+class AnswerRequest(Input):
     """What the agent answered."""
-
-    model_config = ConfigDict(extra="forbid")
 
     content: Text = Field(examples=["I have written to Alec."])
     user_id: UUID | None = Field(None, description="Whom it answers; the last sender if null.")

@@ -4,7 +4,7 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from remembrancer.api.dependencies import (
     Acting,
@@ -24,6 +24,7 @@ from remembrancer.conversations.schemas import (
     MessageCreate,
 )
 from remembrancer.paging import Page
+from remembrancer.validation import Input
 
 router = APIRouter(prefix="/api/conversations", tags=["conversations"])
 
@@ -34,10 +35,8 @@ class OpenRequest(ConversationCreate):
     user_id: UUID | None = Field(None, description="Who takes part; for a user key, its user.")
 
 
-class AppendRequest(BaseModel):
+class AppendRequest(Input):
     """Messages to add, in their order."""
-
-    model_config = ConfigDict(extra="forbid")
 
     messages: list[MessageCreate]
     user_id: UUID | None = Field(

@@ -4,7 +4,7 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from remembrancer.access import Scope
 from remembrancer.api.dependencies import (
@@ -38,13 +38,14 @@ from remembrancer.memories.schemas import (
 )
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery, Sort, SourceType
 from remembrancer.text import Key, Label, Statement
+from remembrancer.validation import Input
 
 router = APIRouter(prefix="/api/memory", tags=["memory"])
 by_agent = APIRouter(prefix="/api/agents/memories", tags=["memory"])
 by_user = APIRouter(prefix="/api/users/{user_id}", tags=["memory"])
 
 
-class _For(BaseModel):
+class _For(Input):
     user_id: UUID | None = Field(None, description="The user to act for.")
     agent_id: UUID | None = Field(None, description="The agent to act through.")
 
@@ -58,8 +59,6 @@ class RememberRequest(MemoryCreate, _For):
 
 class BulkRequest(_For):
     """Statements to remember, and for whom."""
-
-    model_config = ConfigDict(extra="forbid")
 
     memories: list[MemoryCreate]
 

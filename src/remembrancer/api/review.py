@@ -3,19 +3,18 @@
 from uuid import UUID
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from remembrancer.api.dependencies import Acting, App, Authenticated, Cursor, Limit
 from remembrancer.memories.schemas import MemoryPage
 from remembrancer.review.schemas import MOST_DECISIONS, ReviewDecision, ReviewResult
+from remembrancer.validation import Input
 
 router = APIRouter(prefix="/api/memory/review", tags=["memory"])
 
 
-class ReviewRequest(BaseModel):
+class ReviewRequest(Input):
     """Decisions about memories that wait, and for whom."""
-
-    model_config = ConfigDict(extra="forbid")
 
     user_id: UUID | None = Field(None, description="The user to act for.")
     agent_id: UUID | None = Field(None, description="The agent to act through.")

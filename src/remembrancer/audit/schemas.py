@@ -4,10 +4,11 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from remembrancer.access import Role
 from remembrancer.text import Instant, Key
+from remembrancer.validation import Input
 
 
 class AuditLine(BaseModel):
@@ -26,10 +27,8 @@ class AuditLine(BaseModel):
     outcome: Literal["done", "refused"]
 
 
-class AuditFilter(BaseModel):
+class AuditFilter(Input):
     """Filters for lines of the audit log."""
-
-    model_config = ConfigDict(extra="forbid")
 
     user_id: UUID | None = Field(None, description="Whose data.")
     actor_user_id: UUID | None = None

@@ -15,18 +15,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Final, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from remembrancer.errors import InvalidInput
+from remembrancer.validation import Input
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 _BLOCK = 1 << 18
 
 
-class TableEntry(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class TableEntry(Input):
     name: str
     """With its schema: ``public.users``."""
     columns: list[str]
@@ -34,10 +33,8 @@ class TableEntry(BaseModel):
     sha256: str
 
 
-class Manifest(BaseModel):
+class Manifest(Input):
     """The content of an archive, and the revision of its tables."""
-
-    model_config = ConfigDict(extra="forbid")
 
     format: int
     revision: str

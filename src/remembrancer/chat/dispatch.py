@@ -10,7 +10,7 @@ from remembrancer.chat.parser import Command, parse
 from remembrancer.chat.replies import File, Span, split_messages
 from remembrancer.conversations.schemas import ConversationCreate
 from remembrancer.users.schemas import ResolveUser
-from remembrancer.validation import made
+from remembrancer.validation import validate
 
 ANSWERED_PRIVATELY = "I have answered you privately."
 UNREACHABLE = "Please write to me privately first. I do not show memories in a group."
@@ -89,7 +89,7 @@ class ChatCommands:
 
     async def _location(self, platform: str, message: IncomingMessage, command: object) -> Location:
         service = as_actor(entry_point=platform)
-        identity = made(
+        identity = validate(
             ResolveUser,
             platform=platform,
             platform_user_id=message.platform_user_id,
@@ -101,7 +101,7 @@ class ChatCommands:
             return Location(actor)
         conversation = await self._app.conversations.open(
             actor,
-            made(
+            validate(
                 ConversationCreate,
                 agent_id=self._agent_id,
                 platform=platform,

@@ -26,7 +26,7 @@ from remembrancer.memories.schemas import (
 )
 from remembrancer.preferences.schemas import PreferenceUpdate
 from remembrancer.recall.schemas import RecallQuery
-from remembrancer.validation import made
+from remembrancer.validation import validate
 
 PAGE_SIZE: Final = 20
 MAX_HITS: Final = 10
@@ -102,7 +102,7 @@ class CommandHandler:
         return page
 
     async def _search(self, location: Location, command: Command) -> Reply:
-        query = made(RecallQuery, query=command.text, limit=MAX_HITS, sources=["memory"])
+        query = validate(RecallQuery, query=command.text, limit=MAX_HITS, sources=["memory"])
         answer = await self._app.memories.recall(location.actor, query)
         if not answer.hits:
             return plain_reply("No memory matches.")
@@ -122,7 +122,7 @@ class CommandHandler:
         return Reply(lines)
 
     async def _add(self, location: Location, command: Command) -> Reply:
-        statement = made(
+        statement = validate(
             MemoryCreate,
             content=command.text,
             category=command.category or Category.OTHER,
@@ -134,7 +134,7 @@ class CommandHandler:
         return Reply([[Span(prefix), *_line(result.memory.id, result.memory.content)]])
 
     async def _edit(self, location: Location, command: Command) -> Reply:
-        changes = made(MemoryUpdate, content=command.text)
+        changes = validate(MemoryUpdate, content=command.text)
         memory = await self._app.memories.update(location.actor, command.id, changes, source="chat")
         version = f" (version {memory.version})"
         return Reply([[Span("Updated: "), *_line(memory.id, memory.content), Span(version)]])

@@ -12,7 +12,7 @@ from remembrancer.cli.options import Json
 from remembrancer.cli.output import error_console, show, table
 from remembrancer.cli.runtime import ADMIN, with_store
 from remembrancer.paging import Page
-from remembrancer.validation import made
+from remembrancer.validation import validate
 
 _MAX_IDS = 3
 
@@ -43,7 +43,7 @@ def audit(
     """Print the audit log, newest line first: ids and outcomes, never content."""
 
     async def work(app: Remembrancer) -> Page[AuditLine]:
-        filters = made(
+        filters = validate(
             AuditFilter,
             user_id=await find_user(app, user) if user is not None else None,
             actor_user_id=await find_user(app, actor) if actor is not None else None,

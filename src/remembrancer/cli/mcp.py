@@ -19,7 +19,7 @@ from remembrancer.errors import ConfigurationError, InvalidInput
 from remembrancer.mcp.sources import Source, StoreSource
 from remembrancer.settings import McpSettings, Settings
 from remembrancer.users.schemas import ResolveUser
-from remembrancer.validation import made, server_address
+from remembrancer.validation import server_address, validate
 
 if TYPE_CHECKING:
     from remembrancer.client import AsyncClient
@@ -102,7 +102,7 @@ async def _actor(app: Remembrancer, options: McpSettings) -> Actor:
     if actor.user_id is not None:
         return actor
     name = account()
-    request = made(ResolveUser, platform="local", platform_user_id=name, display_name=name)
+    request = validate(ResolveUser, platform="local", platform_user_id=name, display_name=name)
     return actor.acting_for((await app.users.resolve(SERVICE, request)).id)
 
 

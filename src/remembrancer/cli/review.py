@@ -15,7 +15,7 @@ from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import Category, Kind, Memory
 from remembrancer.paging import LARGEST_PAGE
 from remembrancer.review.schemas import MOST_DECISIONS, Decision, ReviewDecision, ReviewResult
-from remembrancer.validation import made
+from remembrancer.validation import validate
 
 group = typer.Typer(help="Pending memories and decisions on them.", no_args_is_help=True)
 
@@ -99,7 +99,7 @@ async def _decide(
     actor = await actor_for(app, user)
     memory_ids = ids or [memory.id for memory in await _pending(app, actor)]
     decisions = [
-        made(ReviewDecision, memory_id=memory_id, decision=decision, **changes or {})
+        validate(ReviewDecision, memory_id=memory_id, decision=decision, **changes or {})
         for memory_id in memory_ids
     ]
     results: list[ReviewResult] = []

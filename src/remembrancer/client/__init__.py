@@ -25,7 +25,7 @@ from remembrancer.client.users import Users
 from remembrancer.memories.schemas import MemoryCreate, RememberResult
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
 from remembrancer.users.schemas import User
-from remembrancer.validation import made
+from remembrancer.validation import validate
 
 __all__ = ["AsyncClient", "Client", "Retries"]
 
@@ -34,12 +34,12 @@ TIMEOUT = 30.0
 
 
 def _remember(arguments: Mapping[str, Any]) -> Any:
-    memory = made(MemoryCreate, content=arguments["content"], **arguments["details"])
+    memory = validate(MemoryCreate, content=arguments["content"], **arguments["details"])
     return json_of(memory)
 
 
 def _recall(arguments: Mapping[str, Any]) -> Any:
-    return json_of(made(RecallQuery, query=arguments["query"], **arguments["details"]))
+    return json_of(validate(RecallQuery, query=arguments["query"], **arguments["details"]))
 
 
 class _Nouns(Group[By]):

@@ -4,20 +4,19 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from remembrancer.access import Scope, ScopeSource
 from remembrancer.conversations.schemas import AppendResult, Message
 from remembrancer.text import Instant, Statement
+from remembrancer.validation import Input
 
 MOST_TOKENS = 100_000
 Tokens = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
 
 
-class ContextQuery(BaseModel):
+class ContextQuery(Input):
     """What to put into the next prompt."""
-
-    model_config = ConfigDict(extra="forbid")
 
     conversation_id: UUID | None = Field(
         None, description="Where it is said. Its first context freezes the stable block."

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from remembrancer.access import Visibility
 from remembrancer.guard.schemas import GuardFinding
 from remembrancer.text import Instant, Key, Label, OptionalLabel, Text, storable_json
+from remembrancer.validation import Input
 
 Metadata = Annotated[dict[str, Any], AfterValidator(storable_json)]
 
@@ -23,7 +24,7 @@ class MessageRole(StrEnum):
     TOOL = "tool"
 
 
-class ConversationCreate(BaseModel):
+class ConversationCreate(Input):
     """A new conversation.
 
     With ``platform_conversation_id`` the call is repeatable: the conversation that has
@@ -31,8 +32,6 @@ class ConversationCreate(BaseModel):
     visibility, members of the space recall what is said; otherwise each message can be
     recalled by its sender alone.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     agent_id: UUID | None = None
     title: OptionalLabel = ""
@@ -72,7 +71,7 @@ class Conversation(BaseModel):
     updated_at: datetime
 
 
-class MessageCreate(BaseModel):
+class MessageCreate(Input):
     """Something said.
 
     The sender of a ``user`` message is ``user_id``, or the person behind
@@ -80,8 +79,6 @@ class MessageCreate(BaseModel):
     ``sender_name`` at first sight), or the user the request is for. Any other message
     belongs to the user it answers: ``user_id``, else the last sender before it.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     role: MessageRole = MessageRole.USER
     content: Text = Field(examples=["I moved to Lisbon last week."])

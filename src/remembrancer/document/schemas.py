@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
 from remembrancer.memories.rules import LONGEST_ID
 from remembrancer.places.schemas import Notes
 from remembrancer.text import Instant, Key, Label, Statement, one_line
+from remembrancer.validation import Input
 
 SCHEMA_VERSION: Final = "1.0"
 
@@ -30,10 +31,8 @@ PoiMentions = dict[OptionalId, list[PoiMention]]
 """Mentions by conversation; those outside of any under the empty string."""
 
 
-class MemoryFact(BaseModel):
+class MemoryFact(Input):
     """A memory that is no place."""
-
-    model_config = ConfigDict(extra="forbid")
 
     id: ForeignId = Field(examples=["a1B2c3D4"])
     content: Statement
@@ -43,10 +42,8 @@ class MemoryFact(BaseModel):
     is_active: bool = True
 
 
-class PlacePoi(BaseModel):
+class PlacePoi(Input):
     """A place, with where it came up."""
-
-    model_config = ConfigDict(extra="forbid")
 
     place_id: Key
     place_name: Label
@@ -63,10 +60,8 @@ class PlacePoi(BaseModel):
                 yield _uuid(conversation_id), _uuid(message_id), at
 
 
-class MemoryMetadata(BaseModel):
+class MemoryMetadata(Input):
     """What the document holds, counted."""
-
-    model_config = ConfigDict(extra="forbid")
 
     last_updated: Instant = Field(description="When something in it was last written.")
     total_facts: int
@@ -90,10 +85,8 @@ class DocumentPage(MemoryDocument):
     next_page: int | None = Field(None, description="The page to ask for next; null on the last.")
 
 
-class DocumentImport(BaseModel):
+class DocumentImport(Input):
     """A memory document to import. Its metadata is worked out anew."""
-
-    model_config = ConfigDict(extra="forbid")
 
     facts: list[MemoryFact] = []
     placer_user_datapoints: list[PlacePoi] = []

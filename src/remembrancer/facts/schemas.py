@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from remembrancer.access import Scope, Visibility
 from remembrancer.memories.schemas import (
@@ -15,12 +15,11 @@ from remembrancer.memories.schemas import (
     Metadata,
 )
 from remembrancer.text import Instant, Key, Label, Statement
+from remembrancer.validation import Input
 
 
-class FactCreate(BaseModel):
+class FactCreate(Input):
     """A statement to remember in a space."""
-
-    model_config = ConfigDict(extra="forbid")
 
     content: Statement = Field(examples=["Gran was born in 1931."])
     visibility: Visibility = Visibility.PRIVATE
@@ -44,10 +43,8 @@ class FactCreate(BaseModel):
     associations: list[AssociationCreate] = Field([], max_length=50)
 
 
-class VisibilityUpdate(BaseModel):
+class VisibilityUpdate(Input):
     """Request to share a fact with the members of its space, or to make it private."""
-
-    model_config = ConfigDict(extra="forbid")
 
     visibility: Visibility
 

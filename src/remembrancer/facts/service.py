@@ -35,7 +35,7 @@ from remembrancer.memories.service import Memories
 from remembrancer.paging import Page
 from remembrancer.spaces import repository as spaces
 from remembrancer.users import repository as users
-from remembrancer.validation import made
+from remembrancer.validation import validate
 
 SHARE: Final = "memory.share"
 _SHARED_COLUMNS: Final = (
@@ -68,7 +68,7 @@ class Facts:
     ) -> RememberResult:
         """Store a fact in a space, or count it as a mention: see ``Memories.remember``."""
         await self._check_member(actor, space_id, "memory.remember")
-        statement = made(MemoryCreate, space_id=space_id, **fact.model_dump(exclude_unset=True))
+        statement = validate(MemoryCreate, space_id=space_id, **fact.model_dump(exclude_unset=True))
         return await self._memories.remember(
             actor, statement, source=source, idempotency_key=idempotency_key
         )
@@ -88,7 +88,7 @@ class Facts:
         if row is None or row.status != Status.ACTIVE or not may_change(actor, row.owner_id):
             await self._refuse(actor, SHARE, memory_id)
         columns = {name: getattr(row, name) for name in _SHARED_COLUMNS}
-        fact = made(FactCreate, **columns, visibility=Visibility.SHARED, allow_similar=True)
+        fact = validate(FactCreate, **columns, visibility=Visibility.SHARED, allow_similar=True)
         return await self.add(actor, space_id, fact, source=source)
 
     async def memories(

@@ -3,9 +3,10 @@
 from datetime import datetime
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from remembrancer.users.schemas import PlatformLink, User
+from remembrancer.validation import Input
 
 
 class PlatformLinkDetail(PlatformLink):
@@ -14,10 +15,8 @@ class PlatformLinkDetail(PlatformLink):
     created_at: datetime
 
 
-class MergeRequest(BaseModel):
+class MergeRequest(Input):
     """The user to merge into the user in the path."""
-
-    model_config = ConfigDict(extra="forbid")
 
     user_id: UUID = Field(description="The user who is the same person.")
 

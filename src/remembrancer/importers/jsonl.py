@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from remembrancer.conversations.schemas import MessageRole
 from remembrancer.importers.bundle import Bundle, json_lines, main
@@ -20,6 +20,7 @@ from remembrancer.importers.exported_conversations import Transcript, Turn, to_t
 from remembrancer.importers.options import Options
 from remembrancer.importers.parse import Notes, in_years, invalid, validated
 from remembrancer.text import Key, Label, OptionalLabel, Statement
+from remembrancer.validation import Input
 
 
 def _with_zone(value: Any) -> Any:
@@ -34,9 +35,7 @@ def _with_zone(value: Any) -> Any:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
-class JsonMessage(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class JsonMessage(Input):
     content: Statement
     role: MessageRole = MessageRole.USER
     sender: Label | None = None
@@ -58,9 +57,7 @@ class JsonMessage(BaseModel):
         )
 
 
-class JsonConversation(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class JsonConversation(Input):
     messages: list[dict[str, Any]] = Field(min_length=1)
     conversation: Key | None = None
     platform: Key | None = None

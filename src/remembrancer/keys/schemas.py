@@ -7,12 +7,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from remembrancer.access import Role
 from remembrancer.text import Instant, Label
+from remembrancer.validation import Input
 
 
-class KeyCreate(BaseModel):
+class KeyCreate(Input):
     """A new API key. A ``user`` key is bound to one user and can only be them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Label = Field(examples=["discord bot"])
     role: Role

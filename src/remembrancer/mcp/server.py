@@ -19,7 +19,7 @@ from remembrancer.errors import Forbidden, InvalidInput, NotFound, RemembrancerE
 from remembrancer.mcp import prompts, resources
 from remembrancer.mcp.resources import Resource, ResourceRequest
 from remembrancer.mcp.sources import Principal, Source
-from remembrancer.validation import made
+from remembrancer.validation import validate
 
 log = logging.getLogger(__name__)
 
@@ -147,7 +147,7 @@ class _Handlers:
         if arguments:
             name = resources.argument_name(next(iter(arguments)), "arguments")
             raise InvalidInput("is not an argument of this prompt", field=name)
-        memory = await source.context(principal, made(ContextQuery, message=message or None))
+        memory = await source.context(principal, validate(ContextQuery, message=message or None))
         text = prompts.first_message(memory, message)
         return protocol.GetPromptResult(
             description=prompts.PROMPT_DESCRIPTION,
@@ -158,7 +158,7 @@ class _Handlers:
 async def _read(source: Source, request: ResourceRequest) -> str:
     principal = Principal(request.user_id, request.agent_id)
     if request.kind == "context":
-        query = made(ContextQuery, conversation_id=request.id or None)
+        query = validate(ContextQuery, conversation_id=request.id or None)
         return (await source.context(principal, query)).stable.text
     if request.kind == "document":
         page = page_of(await source.document(principal), request.page)

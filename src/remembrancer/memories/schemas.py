@@ -18,6 +18,7 @@ from remembrancer.access import Scope, ScopeSource, Visibility
 from remembrancer.guard.schemas import GuardFinding
 from remembrancer.paging import CountedPage
 from remembrancer.text import Instant, Key, Label, Statement, storable_json
+from remembrancer.validation import Input, Update
 
 Metadata = Annotated[dict[str, Any], AfterValidator(storable_json)]
 Importance = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -104,10 +105,8 @@ class Relation(StrEnum):
     PART_OF = "part_of"
 
 
-class AssociationCreate(BaseModel):
+class AssociationCreate(Input):
     """An association from a memory to another; made again, it gets the new weight."""
-
-    model_config = ConfigDict(extra="forbid")
 
     target_id: MemoryId
     relation: Relation = Relation.RELATED_TO
@@ -136,10 +135,8 @@ def _check_interval(valid_from: datetime | None, valid_to: datetime | None) -> N
         raise ValueError("valid_to: must be later than valid_from")
 
 
-class MemoryCreate(BaseModel):
+class MemoryCreate(Input):
     """A statement to remember."""
-
-    model_config = ConfigDict(extra="forbid")
 
     content: Statement = Field(examples=["Ada prefers tea over coffee."])
     kind: Kind = Kind.FACT
@@ -192,13 +189,15 @@ class MemoryCreate(BaseModel):
         return self
 
 
-class MemoryUpdate(BaseModel):
-    """A new version of a memory. What is left out stays as it was.
+class MemoryUpdate(Update):
+    """A new version of a memory. Fields that are left out stay as they are.
 
-    But new content has an interval and a source of its own.
+    New content starts with no interval and no source, unless they are given too.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    nullable = frozenset(
+        {"subject", "valid_from", "valid_to", "conversation_id", "message_id", "expected_version"}
+    )
 
     content: Statement | None = Field(None, examples=["Ada prefers coffee now."])
     kind: Kind | None = None
@@ -215,9 +214,6 @@ class MemoryUpdate(BaseModel):
     @model_validator(mode="after")
     def _changes_something(self) -> "MemoryUpdate":
         _check_interval(self.valid_from, self.valid_to)
-        for name in ("content", "kind", "category", "importance", "metadata"):
-            if name in self.model_fields_set and getattr(self, name) is None:
-                raise ValueError(f"{name}: must not be null")
         if not self.model_fields_set - {"expected_version"}:
             raise ValueError("content: nothing to change was given")
         return self
@@ -349,10 +345,8 @@ class SourcedMemory(BaseModel):
     message_id: UUID | None
 
 
-class MemoryFilter(BaseModel):
+class MemoryFilter(Input):
     """Which memories to list."""
-
-    model_config = ConfigDict(extra="forbid")
 
     kinds: list[Kind] = []
     categories: list[Category] = []

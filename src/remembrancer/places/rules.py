@@ -12,14 +12,14 @@ from remembrancer.memories.schemas import Kind, MemoryCreate, MemoryUpdate
 from remembrancer.places.rows import PlaceMentionRow
 from remembrancer.places.schemas import Mentions, PlaceCreate, PlaceUpdate
 from remembrancer.text import Key
-from remembrancer.validation import made
+from remembrancer.validation import validate
 
 _PLACE_ID: TypeAdapter[str] = TypeAdapter(Key)
 
 
 def as_memory(place: PlaceCreate, *, pinned: bool = False) -> MemoryCreate:
     """Return a place as a memory; recall finds its name and notes."""
-    return made(
+    return validate(
         MemoryCreate,
         content=place_content(place.place_name, place.notes),
         kind=Kind.PLACE,
@@ -35,7 +35,7 @@ def as_memory(place: PlaceCreate, *, pinned: bool = False) -> MemoryCreate:
 def as_changes(place: PlaceUpdate) -> MemoryUpdate:
     """Return a new name and notes as changes of the memory of a place."""
     version = {"expected_version": place.expected_version} if place.expected_version else {}
-    return made(
+    return validate(
         MemoryUpdate,
         content=place_content(place.place_name, place.notes),
         subject=place.place_name,

@@ -4,12 +4,13 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from remembrancer.access import Scope, ScopeSource
 from remembrancer.guard.schemas import GuardFinding
 from remembrancer.memories.schemas import Outcome, Status
 from remembrancer.text import Key, Label, Prose, not_blank
+from remembrancer.validation import Input
 
 SpotMention = tuple[str, datetime]
 """The message that a place came up in, empty if it is not known, and when."""
@@ -19,10 +20,8 @@ Mentions = dict[str, list[SpotMention]]
 Notes = Annotated[Prose, AfterValidator(not_blank)]
 
 
-class PlaceMention(BaseModel):
+class PlaceMention(Input):
     """Where a place came up."""
-
-    model_config = ConfigDict(extra="forbid")
 
     platform: Key | None = None
     conversation_id: UUID | None = None
@@ -40,10 +39,8 @@ class PlaceCreate(PlaceMention):
     notes: Notes | None = Field(None, examples=["123 Main St, Seattle"])
 
 
-class PlaceUpdate(BaseModel):
+class PlaceUpdate(Input):
     """What a place is called, and what is to be known of it, from now on."""
-
-    model_config = ConfigDict(extra="forbid")
 
     place_name: Label
     notes: Notes | None = None

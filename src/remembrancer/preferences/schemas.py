@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from remembrancer.access import Scope, ScopeSource
 from remembrancer.agents.schemas import Agent
+from remembrancer.validation import Input
 
 MOST_ROWS: Final = 50_000
 """Most preferences in one import; all are written by one statement."""
@@ -21,10 +22,8 @@ Allow = Annotated[
 ]
 
 
-class PreferenceUpdate(BaseModel):
+class PreferenceUpdate(Input):
     """What a user wants of one agent."""
-
-    model_config = ConfigDict(extra="forbid")
 
     allow_agent_specific_memory: Allow
 
@@ -52,10 +51,8 @@ class AgentMemoryConfig(BaseModel):
     source: ScopeSource
 
 
-class PreferencesUpdate(BaseModel):
+class PreferencesUpdate(Input):
     """What a user wants of many agents, or of all there are now."""
-
-    model_config = ConfigDict(extra="forbid")
 
     allow_agent_specific_memory: Allow
     agent_ids: list[UUID] = Field([], max_length=1000)
@@ -90,18 +87,14 @@ class PreferenceEntry(BaseModel):
     allow_agent_specific_memory: bool
 
 
-class PreferenceFile(BaseModel):
+class PreferenceFile(Input):
     """Preferences as they are exported and imported."""
-
-    model_config = ConfigDict(extra="forbid")
 
     preferences: list[PreferenceEntry] = Field(max_length=MOST_ROWS)
 
 
-class ToggleUpdate(BaseModel):
+class ToggleUpdate(Input):
     """The deprecated toggle for all agents at once; null leaves it behind."""
-
-    model_config = ConfigDict(extra="forbid")
 
     allow_agent_specific_memory: bool | None
 
@@ -116,10 +109,8 @@ class Toggle(BaseModel):
     )
 
 
-class PolicyUpdate(BaseModel):
+class PolicyUpdate(Input):
     """The admin's word for everybody."""
-
-    model_config = ConfigDict(extra="forbid")
 
     allow_agent_specific_memory_globally: bool = Field(
         description="False makes every scope global, whatever users and agents say."

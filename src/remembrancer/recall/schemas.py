@@ -5,12 +5,13 @@ from enum import StrEnum
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from remembrancer.access import Scope, ScopeSource, Visibility
 from remembrancer.associations.schemas import Direction
 from remembrancer.memories.schemas import Category, Kind, Relation
 from remembrancer.text import Instant, Statement
+from remembrancer.validation import Input
 
 SourceType = Literal["memory", "message", "chunk"]
 
@@ -37,10 +38,8 @@ class Sort(StrEnum):
     MOST_ACCESSED = "most_accessed"
 
 
-class RecallQuery(BaseModel):
+class RecallQuery(Input):
     """A query to recall. Filters apply before the ranking."""
-
-    model_config = ConfigDict(extra="forbid")
 
     query: Statement | None = Field(None, examples=["What does Ada like to drink?"])
     mode: Mode = Mode.HYBRID

@@ -15,7 +15,7 @@ from remembrancer.memories.schemas import MemoryCreate, Status
 from remembrancer.records import rules
 from remembrancer.records.schemas import RecordWrite
 from remembrancer.search.index import SearchDocument
-from remembrancer.validation import made
+from remembrancer.validation import validate
 
 
 class _Address(BaseModel):
@@ -57,7 +57,7 @@ class RecordDrafts:
         metadata = (
             dict(write.metadata) if write.ttl is None else {**write.metadata, "ttl": write.ttl}
         )
-        statement = made(
+        statement = validate(
             MemoryCreate,
             content=write.content,
             kind=write.kind,

@@ -23,7 +23,7 @@ from remembrancer.records import repository, rules
 from remembrancer.records.drafts import Draft, RecordDrafts, imported
 from remembrancer.records.schemas import Address, Changes, Record, RecordWrite
 from remembrancer.users import repository as users
-from remembrancer.validation import made
+from remembrancer.validation import validate
 
 MetadataFilter = Callable[[Mapping[str, Any]], bool]
 """Whether the metadata of a record matches."""
@@ -105,7 +105,7 @@ class Records:
 
     async def _rank(self, actor: Actor, query: str, ids: Sequence[str]) -> dict[str, float]:
         """Return recall's scores of memories of the actor's user, by id."""
-        recall_query = made(RecallQuery, query=query, limit=_RANKED, sources=["memory"])
+        recall_query = validate(RecallQuery, query=query, limit=_RANKED, sources=["memory"])
         answer = await self._recall.recall(actor, recall_query, among=ids)
         return {hit.id: hit.score for hit in answer.hits}
 
@@ -194,7 +194,7 @@ class Records:
         if not changed and draft.statement.valid_to == row.valid_to:
             return
         text = draft.text if "content" in changed else None
-        changes = made(MemoryUpdate, **changed, valid_to=draft.statement.valid_to)
+        changes = validate(MemoryUpdate, **changed, valid_to=draft.statement.valid_to)
         await new_version(connection, self._backend.search, row, changes, text=text, source=source)
 
     async def remove(self, actor: Actor, prefix: Address) -> int:

@@ -3,11 +3,12 @@
 from enum import StrEnum
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from remembrancer.guard.schemas import GuardFinding
 from remembrancer.memories.schemas import Category, Kind, MemoryId
 from remembrancer.text import Statement
+from remembrancer.validation import Input
 
 MOST_DECISIONS: Final = 200
 """The most decisions of one request."""
@@ -26,10 +27,8 @@ class Decision(StrEnum):
     """The memory was rejected by mistake: make it pending again."""
 
 
-class ReviewDecision(BaseModel):
+class ReviewDecision(Input):
     """A decision about one memory."""
-
-    model_config = ConfigDict(extra="forbid")
 
     memory_id: MemoryId
     decision: Decision

@@ -7,32 +7,22 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from remembrancer.access import SpaceRole
 from remembrancer.text import Label, Prose
+from remembrancer.validation import Input, Update
 
 
-class SpaceCreate(BaseModel):
+class SpaceCreate(Input):
     """A new space. Its creator is the owner; ``member_ids`` join it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Label
     description: Prose = ""
     member_ids: list[UUID] = Field([], max_length=1000)
 
 
-class SpaceUpdate(BaseModel):
+class SpaceUpdate(Update):
     """Changes of a space. Fields that are left out stay as they are."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Label | None = None
     description: Prose | None = None
-
-    @model_validator(mode="after")
-    def _empties_nothing(self) -> "SpaceUpdate":
-        for name in self.model_fields_set:
-            if getattr(self, name) is None:
-                raise ValueError(f"{name}: must not be null")
-        return self
 
 
 class Space(BaseModel):
@@ -49,19 +39,15 @@ class Space(BaseModel):
     updated_at: datetime
 
 
-class MemberAdd(BaseModel):
+class MemberAdd(Input):
     """A user who joins a space, and the role."""
-
-    model_config = ConfigDict(extra="forbid")
 
     user_id: UUID
     role: SpaceRole = SpaceRole.MEMBER
 
 
-class MemberUpdate(BaseModel):
+class MemberUpdate(Input):
     """The new role of a member."""
-
-    model_config = ConfigDict(extra="forbid")
 
     role: SpaceRole
     hand_over: bool = Field(

@@ -3,12 +3,13 @@
 import re
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from remembrancer.memories.schemas import AssociationCreate, Category, Importance, Kind
 from remembrancer.places.schemas import Notes
 from remembrancer.recall.schemas import Mode, Sort
 from remembrancer.text import Key, Label, Statement
+from remembrancer.validation import Input
 
 _SHOWN_ID = re.compile(r"^\[?\s*(?:id:)?\s*([0-9A-Za-z]+)\s*\]?$")
 
@@ -36,9 +37,7 @@ Confirmed = Annotated[
 Operation = Literal["add_fact", "deactivate_fact", "add_poi", "add_poi_mention", "get_memory"]
 
 
-class _Arguments(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _Arguments(Input):
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, values: Any) -> Any:

@@ -52,7 +52,7 @@ from remembrancer.tools.results import (
     StoreResult,
     UpdateResult,
 )
-from remembrancer.validation import made
+from remembrancer.validation import validate
 
 Result = dict[str, Any]
 SOURCE: Final = "tool"
@@ -125,7 +125,7 @@ class _MemoryTools:
     async def add(self, actor: Actor, arguments: AddToMemory, context: ToolContext) -> Result:
         actor.require_user()
         is_preference = arguments.category is Category.PREFERENCE
-        statement = made(
+        statement = validate(
             MemoryCreate,
             content=arguments.content,
             kind=Kind.PREFERENCE if is_preference else Kind.FACT,
@@ -145,7 +145,7 @@ class _MemoryTools:
             reason = "tools may not store shared memories; leave shared out"
             raise ToolRefusal("forbidden", reason, field="shared")
         metadata = {"source": arguments.source, "channel_id": arguments.channel_id}
-        statement = made(
+        statement = validate(
             MemoryCreate,
             content=arguments.content,
             kind=arguments.memory_type,
@@ -172,7 +172,7 @@ class _MemoryTools:
 
     async def update(self, actor: Actor, arguments: UpdateMemory, context: ToolContext) -> Result:
         before = await _changeable(self._memories, actor, arguments.memory_id, self._settings)
-        changes = made(MemoryUpdate, content=arguments.content, **context.source)
+        changes = validate(MemoryUpdate, content=arguments.content, **context.source)
         after = await self._memories.update(actor, arguments.memory_id, changes, source=SOURCE)
         return {
             "updated": True,
@@ -191,7 +191,7 @@ class _MemoryTools:
     async def recall(self, actor: Actor, arguments: MemoryRecall, _context: ToolContext) -> Result:
         _check_user(actor, arguments.user_id)
         mode = arguments.mode or (Mode.HYBRID if arguments.query else Mode.RECENT)
-        query = made(
+        query = validate(
             RecallQuery,
             query=arguments.query,
             mode=mode,
@@ -231,7 +231,7 @@ class _UserMemory:
     async def _add_fact(
         self, actor: Actor, arguments: ManageUserMemory, context: ToolContext
     ) -> Result:
-        statement = made(
+        statement = validate(
             MemoryCreate,
             content=arguments.content,
             pending=_needs_review(arguments, self._settings),
@@ -255,7 +255,7 @@ class _UserMemory:
     async def _add_poi(
         self, actor: Actor, arguments: ManageUserMemory, context: ToolContext
     ) -> Result:
-        place = made(
+        place = validate(
             PlaceCreate,
             place_id=arguments.place_id,
             place_name=arguments.place_name,

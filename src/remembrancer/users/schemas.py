@@ -6,9 +6,10 @@ from typing import Annotated
 from uuid import UUID
 from zoneinfo import available_timezones
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from remembrancer.text import Key, Label
+from remembrancer.validation import Input, Update
 
 # Looked up in the file system, and the same as long as this process runs.
 _zones = cache(available_timezones)
@@ -28,10 +29,8 @@ def zones() -> list[str]:
 TimeZone = Annotated[str, AfterValidator(_known_zone)]
 
 
-class PlatformLink(BaseModel):
+class PlatformLink(Input):
     """An identity on a platform that belongs to a user."""
-
-    model_config = ConfigDict(extra="forbid")
 
     platform: Key = Field(examples=["discord"])
     platform_user_id: Key = Field(examples=["184405311681986560"])
@@ -51,10 +50,8 @@ class User(BaseModel):
     platform_links: list[PlatformLink] = []
 
 
-class ResolveUser(BaseModel):
+class ResolveUser(Input):
     """A speaker, as the platform names them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     platform: Key = Field(examples=["discord"])
     platform_user_id: Key = Field(examples=["184405311681986560"])
@@ -62,20 +59,11 @@ class ResolveUser(BaseModel):
     time_zone: TimeZone | None = Field(None, examples=["Europe/London"])
 
 
-class UserUpdate(BaseModel):
+class UserUpdate(Update):
     """Changes of a user. Fields that are left out stay as they are."""
-
-    model_config = ConfigDict(extra="forbid")
 
     display_name: Label | None = None
     time_zone: TimeZone | None = None
-
-    @model_validator(mode="after")
-    def _empties_nothing(self) -> "UserUpdate":
-        for name in self.model_fields_set:
-            if getattr(self, name) is None:
-                raise ValueError(f"{name}: must not be null")
-        return self
 
 
 class KnownUser(BaseModel):

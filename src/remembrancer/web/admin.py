@@ -15,7 +15,7 @@ from remembrancer.jobs.schemas import JobStatus
 from remembrancer.keys.schemas import KeyCreate, NewKey
 from remembrancer.preferences.schemas import PolicyUpdate
 from remembrancer.statistics import counts
-from remembrancer.validation import made
+from remembrancer.validation import validate
 from remembrancer.web.dependencies import (
     FORM_CHECK,
     AdminRequest,
@@ -94,7 +94,7 @@ async def create_key(form: CheckedForm, request: AdminRequest) -> Response:
         values: dict[str, Any] = form.values("name", "role", "user_id")
         if days := form.get("days"):
             values["expires_at"] = _in_days(days)
-        key = await request.app.keys.create(request.actor, made(KeyCreate, **values))
+        key = await request.app.keys.create(request.actor, validate(KeyCreate, **values))
     except RemembrancerError as error:
         return await _render_keys(request, form=form, error=error)
     return await _render_keys(request, new_key=key)
@@ -119,7 +119,7 @@ async def audit_log(request: AdminRequest, cursor: str | None = None) -> Respons
     error: RemembrancerError | None = None
     page = None
     try:
-        filters = made(AuditFilter, **non_empty(request.query, *_AUDIT_FIELDS))
+        filters = validate(AuditFilter, **non_empty(request.query, *_AUDIT_FIELDS))
         page = await request.app.audit.list(request.actor, filters, limit=50, cursor=cursor)
     except RemembrancerError as caught:
         error = caught

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
 from remembrancer.errors import RemembrancerError
-from remembrancer.validation import made
+from remembrancer.validation import validate
 from remembrancer.web.dependencies import FORM_CHECK, AdminRequest, CheckedForm, Form, PageRequest
 
 router = APIRouter(prefix="/admin/agents")
@@ -40,7 +40,7 @@ def _render_form(
 async def create(form: CheckedForm, request: AdminRequest) -> Response:
     try:
         agent = await request.app.agents.create(
-            request.actor, made(AgentCreate, **form.values(*_FIELDS))
+            request.actor, validate(AgentCreate, **form.values(*_FIELDS))
         )
     except RemembrancerError as error:
         return _render_form(request, form, error)
@@ -58,7 +58,7 @@ async def edit(request: AdminRequest, agent_id: UUID) -> Response:
 async def update(form: CheckedForm, request: AdminRequest, agent_id: UUID) -> Response:
     agent = await request.app.agents.get(request.actor, agent_id)
     try:
-        changes = made(AgentUpdate, **_EMPTY | form.values(*_FIELDS))
+        changes = validate(AgentUpdate, **_EMPTY | form.values(*_FIELDS))
         await request.app.agents.update(
             request.actor, agent_id, changes, if_version=_version(form, agent.version)
         )

@@ -23,7 +23,7 @@ from remembrancer.memories.schemas import (
     SortBy,
     Status,
 )
-from remembrancer.validation import made
+from remembrancer.validation import validate
 from remembrancer.web.dependencies import CheckedForm, Form, PageRequest, UserRequest, non_empty
 
 router = APIRouter(prefix="/people/{user_id}/memories")
@@ -75,7 +75,7 @@ def _filters(request: PageRequest) -> MemoryFilter:
     values = non_empty(request.query, *_FILTERS) | list_values(request, _LIST_FILTERS)
     if pinned := request.query.get("pinned"):
         values["pinned"] = pinned == "true"
-    return made(MemoryFilter, **values)
+    return validate(MemoryFilter, **values)
 
 
 @router.get("")
@@ -146,7 +146,7 @@ async def remember(request: UserRequest, form: CheckedForm) -> Response:
         space = form.values("space_id")
         shared = {"visibility": Visibility.SHARED} if space and form.get("shared") else {}
         scope = {"scope": Scope.AGENT} if agent_id is not None and not space else {}
-        statement = made(
+        statement = validate(
             MemoryCreate,
             **form.values("content", "kind", "category", "subject"),
             **_importance(form),
@@ -192,7 +192,7 @@ async def update(request: UserRequest, memory_id: str, form: CheckedForm) -> Res
     try:
         changes = _changes(form, memory)
         if changes:
-            update = made(MemoryUpdate, **changes, **form.values("expected_version"))
+            update = validate(MemoryUpdate, **changes, **form.values("expected_version"))
             await request.app.memories.update(request.user_actor, memory_id, update, source=SOURCE)
     except RemembrancerError as error:
         return await _render_form(request, form, error, memory)

@@ -10,7 +10,7 @@ from remembrancer.access import Visibility
 from remembrancer.associations.schemas import AssociationPage
 from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import Memory, Outcome, Status
-from remembrancer.validation import made
+from remembrancer.validation import validate
 from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, Form, PageRequest, UserRequest
 from remembrancer.web.memories import SOURCE, agent_and_space_names, can_change
 
@@ -87,7 +87,7 @@ async def share(request: UserRequest, memory_id: str, form: CheckedForm) -> Resp
 
 
 async def _copy_to_space(request: PageRequest, memory_id: str, form: Form) -> Response:
-    space_id = made(SpaceId, **form.values("space_id")).space_id
+    space_id = validate(SpaceId, **form.values("space_id")).space_id
     result = await request.app.facts.share(request.user_actor, memory_id, space_id, source=SOURCE)
     if result.outcome is Outcome.CREATED:
         undo = f"{request.base}/memories/{result.memory.id}/forget"

@@ -6,7 +6,7 @@ from starlette.responses import Response
 from remembrancer.errors import NotFound, RemembrancerError
 from remembrancer.memories.schemas import Memory, Outcome
 from remembrancer.places.schemas import PlaceCreate, PlaceUpdate
-from remembrancer.validation import made
+from remembrancer.validation import validate
 from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, Form, PageRequest, UserRequest
 from remembrancer.web.memories import SOURCE, agent_and_space_names, agent_in, can_change
 
@@ -44,7 +44,7 @@ async def add(request: UserRequest, form: CheckedForm) -> Response:
         values = form.values("place_id", "place_name", "notes")
         values.setdefault("place_id", values.get("place_name", ""))
         actor = request.actor.acting_for(request.user.id, agent_in(form))
-        result = await request.app.places.add(actor, made(PlaceCreate, **values), source=SOURCE)
+        result = await request.app.places.add(actor, validate(PlaceCreate, **values), source=SOURCE)
     except RemembrancerError as error:
         return await _render_form(request, form, error)
     name = result.place.place_name
@@ -72,7 +72,7 @@ async def edit(request: UserRequest, memory_id: str) -> Response:
 async def update(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
     place = await _place(request, memory_id)
     try:
-        changes = made(PlaceUpdate, **form.values("place_name", "notes", "expected_version"))
+        changes = validate(PlaceUpdate, **form.values("place_name", "notes", "expected_version"))
         if (changes.place_name, changes.notes) == (place.subject, place.notes):
             request.notify("Nothing changed.")
         else:

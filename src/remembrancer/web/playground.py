@@ -12,7 +12,7 @@ from remembrancer.context.schemas import Context, ContextQuery
 from remembrancer.errors import InvalidInput, RemembrancerError
 from remembrancer.memories.schemas import Kind
 from remembrancer.recall.schemas import Mode, RecallAnswer, RecallQuery, Sort
-from remembrancer.validation import made
+from remembrancer.validation import validate
 from remembrancer.web.dependencies import PageRequest, UserRequest, non_empty
 from remembrancer.web.memories import agent_and_space_names, as_agent_id, list_values
 
@@ -63,8 +63,8 @@ async def _answer(request: PageRequest) -> Answer:
         as_of["as_of"] = _local_time(query["as_of"], request.user.time_zone)
     agent_id = as_agent_id(query.get("agent"), "agent")
     actor = request.actor.acting_for(request.user.id, agent_id)
-    recall = await request.app.memories.recall(actor, made(RecallQuery, **values, **as_of))
-    context_query = made(ContextQuery, message=values.get("query"), **as_of)
+    recall = await request.app.memories.recall(actor, validate(RecallQuery, **values, **as_of))
+    context_query = validate(ContextQuery, message=values.get("query"), **as_of)
     return Answer(recall, await request.app.conversations.context(actor, context_query))
 
 

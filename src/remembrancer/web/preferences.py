@@ -11,7 +11,7 @@ from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import MemoryFilter
 from remembrancer.moves.schemas import MoveRequest
 from remembrancer.preferences.schemas import PreferencesUpdate, PreferenceUpdate
-from remembrancer.validation import made
+from remembrancer.validation import validate
 from remembrancer.web import labels
 from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, Form, PageRequest, UserRequest
 
@@ -99,7 +99,7 @@ async def preview_move(request: UserRequest, agent_id: UUID) -> Response:
 @router.post("/agents/{agent_id}/move")
 async def move(request: UserRequest, agent_id: UUID, form: CheckedForm) -> Response:
     is_copy = form.get("how") == "copy"
-    plan = made(MoveRequest, to=_scope(form, "to"), copy=is_copy, dry_run=False)
+    plan = validate(MoveRequest, to=_scope(form, "to"), copy=is_copy, dry_run=False)
     result = await request.app.moves.move(request.actor, request.user.id, agent_id, plan)
     text = f"{labels.plural(result.moved, 'memory', 'memories')} {'copied' if is_copy else 'moved'}"
     if result.merged:

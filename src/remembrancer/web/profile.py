@@ -10,7 +10,7 @@ from remembrancer.access import Role
 from remembrancer.errors import InvalidInput, NotFound, RemembrancerError
 from remembrancer.identity.schemas import MergeRequest
 from remembrancer.users.schemas import PlatformLink, UserUpdate, zones
-from remembrancer.validation import made
+from remembrancer.validation import validate
 from remembrancer.web import labels
 from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, Form, PageRequest, UserRequest
 
@@ -46,7 +46,7 @@ async def _render(
 @router.post("/profile")
 async def update(request: UserRequest, form: CheckedForm) -> Response:
     try:
-        changes = made(UserUpdate, **form.values("display_name", "time_zone"))
+        changes = validate(UserUpdate, **form.values("display_name", "time_zone"))
         await request.app.users.update(request.actor, request.user.id, changes)
     except RemembrancerError as error:
         return await _render(request, form, error)
@@ -57,7 +57,7 @@ async def update(request: UserRequest, form: CheckedForm) -> Response:
 @router.post("/links")
 async def link(request: UserRequest, form: CheckedForm) -> Response:
     try:
-        link = made(PlatformLink, **form.values("platform", "platform_user_id"))
+        link = validate(PlatformLink, **form.values("platform", "platform_user_id"))
         owner_id = await _owner_id(request, link)
         if owner_id not in {None, request.user.id}:
             return request.redirect(f"{request.base}/merge?other={owner_id}")
@@ -78,7 +78,7 @@ async def _owner_id(request: PageRequest, link: PlatformLink) -> UUID | None:
 
 @router.post("/links/remove")
 async def unlink(request: UserRequest, form: CheckedForm) -> Response:
-    link = made(PlatformLink, **form.values("platform", "platform_user_id"))
+    link = validate(PlatformLink, **form.values("platform", "platform_user_id"))
     await request.app.users.unlink(request.actor, request.user.id, link)
     request.notify(f"The link on {link.platform} is removed. All memories stay here.")
     return request.redirect(f"{request.base}/profile")
@@ -86,7 +86,7 @@ async def unlink(request: UserRequest, form: CheckedForm) -> Response:
 
 @router.get("/merge")
 async def preview_merge(request: UserRequest, other: str = "") -> Response:
-    other_id = made(MergeRequest, user_id=other.strip()).user_id
+    other_id = validate(MergeRequest, user_id=other.strip()).user_id
     counts = await request.app.users.preview_merge(request.actor, request.user.id, other_id)
     other_user = await request.app.users.get(request.actor, other_id)
     return request.render("merge.html", other=other_user, counts=counts.model_dump())
@@ -94,7 +94,7 @@ async def preview_merge(request: UserRequest, other: str = "") -> Response:
 
 @router.post("/merge")
 async def merge(request: UserRequest, form: CheckedForm) -> Response:
-    other_id = made(MergeRequest, user_id=form.get("other")).user_id
+    other_id = validate(MergeRequest, user_id=form.get("other")).user_id
     result = await request.app.users.merge(request.actor, request.user.id, other_id)
     memories = labels.plural(result.counts.memories, "memory", "memories")
     undo = f"{request.base}/merges/{result.undo_id}/undo"

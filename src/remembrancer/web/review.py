@@ -11,7 +11,7 @@ from starlette.responses import Response
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.memories.schemas import Category, Kind, Memory
 from remembrancer.review.schemas import Decision, ReviewDecision, ReviewOutcome, ReviewResult
-from remembrancer.validation import made
+from remembrancer.validation import validate
 from remembrancer.web import labels
 from remembrancer.web.dependencies import CheckedForm, Form, PageRequest, UserRequest
 from remembrancer.web.memories import agent_and_space_names
@@ -50,7 +50,7 @@ async def decide(request: UserRequest, form: CheckedForm) -> Response:
         return request.redirect(f"{request.base}/review/edit?{query}")
     if decision not in set(Decision):
         raise InvalidInput("must be confirm, edit, reject, share or reopen", field="decision")
-    decisions = [made(ReviewDecision, memory_id=id_, decision=decision) for id_ in ids]
+    decisions = [validate(ReviewDecision, memory_id=id_, decision=decision) for id_ in ids]
     results = await request.app.review.decide(request.user_actor, decisions)
     if all(result.outcome is ReviewOutcome.NOT_FOUND for result in results):
         raise NotFound("no pending memory with this id", field="memory_id")
@@ -155,7 +155,7 @@ def _edit_decisions(rows: Sequence[Row], form: Form) -> list[ReviewDecision]:
         values: dict[str, Any] = {n: v for n, v in row.edits.items() if v or n == "content"}
         values["decision"] = Decision.SHARE if shares else Decision.CONFIRM
         try:
-            decisions.append(made(ReviewDecision, memory_id=row.memory.id, **values))
+            decisions.append(validate(ReviewDecision, memory_id=row.memory.id, **values))
         except InvalidInput as error:
             row.problem = error.reason
     return decisions

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from remembrancer.access import SpaceRole, may_manage
 from remembrancer.errors import RemembrancerError
 from remembrancer.spaces.schemas import MemberAdd, MemberUpdate, SpaceCreate, SpaceUpdate
-from remembrancer.validation import made
+from remembrancer.validation import validate
 from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, Form, PageRequest, UserRequest
 from remembrancer.web.memories import agent_and_space_names, can_change
 
@@ -39,7 +39,7 @@ async def _render_list(
 async def create(request: UserRequest, form: CheckedForm) -> Response:
     try:
         space = await request.app.spaces.create(
-            request.user_actor, made(SpaceCreate, **form.values("name", "description"))
+            request.user_actor, validate(SpaceCreate, **form.values("name", "description"))
         )
     except RemembrancerError as error:
         return await _render_list(request, None, form, error)
@@ -94,7 +94,7 @@ async def update(request: UserRequest, space_id: UUID, form: CheckedForm) -> Res
     try:
         values = {"name": "", "description": ""} | form.values("name", "description")
         space = await request.app.spaces.update(
-            request.user_actor, space_id, made(SpaceUpdate, **values)
+            request.user_actor, space_id, validate(SpaceUpdate, **values)
         )
     except RemembrancerError as error:
         return await _render_error(request, space_id, error, form)
@@ -141,7 +141,7 @@ async def leave(request: UserRequest, space_id: UUID) -> Response:
 async def add_member(request: UserRequest, space_id: UUID, form: CheckedForm) -> Response:
     try:
         member = await request.app.spaces.add_member(
-            request.user_actor, space_id, made(MemberAdd, **form.values("user_id", "role"))
+            request.user_actor, space_id, validate(MemberAdd, **form.values("user_id", "role"))
         )
     except RemembrancerError as error:
         return await _render_error(request, space_id, error, form)
@@ -157,7 +157,7 @@ async def update_member(
         hands_over = form.get("role") == "hand_over"
         values = {"role": SpaceRole.OWNER, "hand_over": True} if hands_over else form.values("role")
         member = await request.app.spaces.update_member(
-            request.user_actor, space_id, member_id, made(MemberUpdate, **values)
+            request.user_actor, space_id, member_id, validate(MemberUpdate, **values)
         )
     except RemembrancerError as error:
         return await _render_error(request, space_id, error, form)
