@@ -6,8 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor
 from remembrancer.agents import repository as agents
-from remembrancer.agents.repository import AgentRow
-from remembrancer.errors import Conflict, NotFound
+from remembrancer.errors import Conflict
 from remembrancer.users import repository as users
 from remembrancer.users.rows import UserRow
 
@@ -19,30 +18,14 @@ async def hold_user(connection: AsyncConnection, actor: Actor) -> UUID:
     for one who was merged into another user at this moment.
     """
     user_id = actor.require_user()
-    current_id = (await users.hold(connection, [user_id])).get(user_id)
-    if current_id is None:
-        raise NotFound("no such user", field="user_id")
-    if current_id != user_id:
+    if await users.hold_current(connection, user_id) != user_id:
         raise Conflict("the user was merged into another at the same moment; try again")
     return user_id
 
 
 async def find_user(connection: AsyncConnection, actor: Actor) -> UserRow:
-    """Return the actor's user. Raises ``NotFound`` for an unknown one."""
-    row = await users.find(connection, actor.require_user())
-    if row is None:
-        raise NotFound("no such user", field="user_id")
-    return row
-
-
-async def find_agent(
-    connection: AsyncConnection, agent_id: UUID, *, retired: bool = False
-) -> AgentRow:
-    """Return an agent or raise ``NotFound``. With ``retired``, a deleted one exists too."""
-    row = await agents.find(connection, agent_id, retired=retired)
-    if row is None:
-        raise NotFound("no such agent", field="agent_id")
-    return row
+    """Raises ``NotFound`` for an unknown user, and ``InvalidInput`` without one."""
+    return await users.get(connection, actor.require_user())
 
 
 async def check_agent(
@@ -50,4 +33,11 @@ async def check_agent(
 ) -> None:
     """Raise ``NotFound`` unless the agent exists. With ``retired``, a deleted one exists too."""
     if agent_id is not None:
-        await find_agent(connection, agent_id, retired=retired)
+        await agents.get(connection, agent_id, retired=retired)
+
+
+async def check_exist(connection: AsyncConnection, actor: Actor) -> None:
+    """Raise ``NotFound`` for an unknown user or agent, whose lists would look empty."""
+    if actor.user_id is not None:
+        await users.get(connection, actor.user_id)
+    await check_agent(connection, actor.agent_id)

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from remembrancer.access import Scope
 from remembrancer.text import Label, Prose
@@ -43,8 +43,6 @@ class AgentUpdate(Update):
 
 class Agent(BaseModel):
     """An assistant that reads and writes memory."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     id: UUID
     name: str

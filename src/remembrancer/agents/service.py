@@ -8,10 +8,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import STAFF, Actor
 from remembrancer.agents import repository
-from remembrancer.agents.repository import AgentRow
 from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
 from remembrancer.backend import Backend
-from remembrancer.errors import NotFound, PreconditionFailed
+from remembrancer.errors import PreconditionFailed
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
 from remembrancer.paging import Page
@@ -37,32 +36,26 @@ class Agents:
             once(connection, actor, "agents.create", idempotency_key, agent) as answer,
         ):
             if answer.earlier is not None:
-                return Agent.model_validate(await _find(connection, UUID(answer.earlier)))
-            row = await repository.add(connection, {"id": new_uuid(), **agent.model_dump()})
-            await self._on_create(connection, row.id)
-            answer.new = str(row.id)
-            return Agent.model_validate(row)
+                return await repository.get(connection, UUID(answer.earlier))
+            created = await repository.add(connection, {"id": new_uuid(), **agent.model_dump()})
+            await self._on_create(connection, created.id)
+            answer.new = str(created.id)
+            return created
 
     async def get(self, actor: Actor, agent_id: UUID) -> Agent:
         """Return an agent or raise ``NotFound``."""
         async with self._database.transaction(actor) as (connection, actor):
-            return Agent.model_validate(await _find(connection, agent_id))
+            return await repository.get(connection, agent_id)
 
     async def list(
         self, actor: Actor, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Agent]:
         """Return agents in the order of their creation."""
         async with self._database.transaction(actor) as (connection, actor):
-            rows = await repository.page(connection, limit, cursor)
-        return rows.map(Agent.model_validate)
+            return await repository.page(connection, limit, cursor)
 
     async def update(
-        self,
-        actor: Actor,
-        agent_id: UUID,
-        changes: AgentUpdate,
-        *,
-        if_version: int | None = None,
+        self, actor: Actor, agent_id: UUID, changes: AgentUpdate, *, if_version: int | None = None
     ) -> Agent:
         """Change the fields that are given. Null clears a field that may be empty.
 
@@ -71,23 +64,14 @@ class Agents:
         actor.require(*STAFF)
         values = changes.model_dump(exclude_unset=True)
         async with self._database.transaction(actor) as (connection, actor):
-            row = await _find(connection, agent_id, lock=True)
-            if if_version not in {None, row.version}:
-                raise PreconditionFailed("the agent has changed", current_version=row.version)
-            if not values:
-                return Agent.model_validate(row)
-            return Agent.model_validate(await repository.change(connection, agent_id, values))
+            agent = await repository.get(connection, agent_id, lock=True)
+            if if_version not in {None, agent.version}:
+                raise PreconditionFailed("the agent has changed", current_version=agent.version)
+            return await repository.change(connection, agent_id, values) if values else agent
 
     async def delete(self, actor: Actor, agent_id: UUID) -> None:
         """Retire an agent. Its memories stay with their owners."""
         actor.require(*STAFF)
         async with self._database.transaction(actor) as (connection, actor):
-            await _find(connection, agent_id)
+            await repository.get(connection, agent_id)
             await repository.change(connection, agent_id, {"deleted_at": func.now()})
-
-
-async def _find(connection: AsyncConnection, agent_id: UUID, *, lock: bool = False) -> AgentRow:
-    row = await repository.find(connection, agent_id, lock=lock)
-    if row is None:
-        raise NotFound("no such agent", field="agent_id")
-    return row

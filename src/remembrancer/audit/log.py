@@ -1,11 +1,8 @@
 """Read the audit log."""
 
-from dataclasses import asdict, dataclass
-from datetime import datetime
 from typing import Any, Final
-from uuid import UUID
 
-from sqlalchemy import Select, or_, select
+from sqlalchemy import Select, func, or_, select
 
 from remembrancer.access import Actor, Role
 from remembrancer.audit.notes import note
@@ -13,28 +10,11 @@ from remembrancer.audit.schemas import AuditFilter, AuditLine
 from remembrancer.db.engine import Database
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.tables import audit_log
-from remembrancer.ids import public_owner
+from remembrancer.ids import SHARED_OWNER
 from remembrancer.paging import Page
 
 # By time first: all lines have an index of it, and each owner's lines too.
 _ORDER: Final = Keyset("audit", audit_log.c.at, audit_log.c.id, descending=True)
-
-
-@dataclass(frozen=True, slots=True)
-class AuditRow:
-    """A line of the audit log."""
-
-    owner_id: UUID
-    id: UUID
-    at: datetime
-    actor_role: str
-    actor_user_id: UUID | None
-    actor_agent_id: UUID | None
-    actor_key_id: UUID | None
-    entry_point: str
-    action: str
-    target_ids: list[str]
-    outcome: str
 
 
 class AuditLog:
@@ -61,7 +41,7 @@ class AuditLog:
         if actor.role is Role.ADMIN:
             async with self._database.system_for(actor) as (connection, actor):
                 query = _matching(filters)
-                rows = await _ORDER.page(connection, AuditRow, query, limit, cursor)
+                page = await _ORDER.page(connection, AuditLine, query, limit, cursor)
                 await note(connection, actor, "audit.read", [], owner_id=filters.user_id)
         else:
             actor = actor.acting_for(filters.user_id)
@@ -70,13 +50,15 @@ class AuditLog:
             filters = filters.model_copy(update={"user_id": None})
             async with self._database.transaction(actor) as (connection, actor):
                 query = _matching(filters).where(audit_log.c.owner_id == actor.user_id)
-                rows = await _ORDER.page(connection, AuditRow, query, limit, cursor)
-        return rows.map(_line)
+                page = await _ORDER.page(connection, AuditLine, query, limit, cursor)
+        return page
 
 
 def _matching(filters: AuditFilter) -> Select[Any]:
     column = audit_log.c
-    statement = select(audit_log)
+    # Null in answers for shared knowledge.
+    user_id = func.nullif(column.owner_id, SHARED_OWNER).label("user_id")
+    statement = select(audit_log, user_id)
     equal = {
         column.owner_id: filters.user_id,
         column.actor_user_id: filters.actor_user_id,
@@ -96,7 +78,3 @@ def _matching(filters: AuditFilter) -> Select[Any]:
     if filters.until is not None:
         statement = statement.where(column.at < filters.until)
     return statement
-
-
-def _line(row: AuditRow) -> AuditLine:
-    return AuditLine.model_validate(asdict(row) | {"user_id": public_owner(row.owner_id)})

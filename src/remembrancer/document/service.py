@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer import audit
+from remembrancer import audit, checks
 from remembrancer.access import Actor
 from remembrancer.associations import repository as associations
 from remembrancer.associations.writer import AssociationRequest, AssociationWriter
@@ -15,7 +15,7 @@ from remembrancer.backend import Backend
 from remembrancer.document import repository, rules
 from remembrancer.document.rules import ExistingMemories, Item, Plan
 from remembrancer.document.schemas import DocumentImport, DocumentImportResult, MemoryDocument
-from remembrancer.errors import Conflict, InvalidInput, NotFound
+from remembrancer.errors import Conflict, InvalidInput
 from remembrancer.memories import mentions, screening
 from remembrancer.memories import repository as memories
 from remembrancer.memories.drafts import ImportedMemory, mention_row
@@ -25,7 +25,6 @@ from remembrancer.memories.schemas import Kind
 from remembrancer.places import repository as places
 from remembrancer.places.rows import PlaceMentionRow
 from remembrancer.search.index import SearchDocument
-from remembrancer.users import repository as users
 
 
 class Documents:
@@ -44,9 +43,7 @@ class Documents:
     async def get(self, actor: Actor) -> MemoryDocument:
         """Return the document of the actor's user, which :meth:`import_` takes."""
         async with self._backend.database.transaction(actor) as (connection, actor):
-            user = await users.find(connection, actor.require_user())
-            if user is None:
-                raise NotFound("no such user", field="user_id")
+            user = await checks.find_user(connection, actor)
             rows = await repository.rows(connection, actor)
             keys = [(row.owner_id, row.id) for row in rows if row.place_id is not None]
             by_memory: dict[str, list[PlaceMentionRow]] = {}

@@ -106,10 +106,7 @@ class Export:
     async def _known(self, actor: Actor, user_id: UUID) -> UUID:
         try:
             async with self._database.transaction(actor.acting_for(user_id)) as (connection, now):
-                person = await users.find(connection, now.require_user())
-                if person is None:
-                    raise NotFound("no such user", field="user_id")
-                return UUID(str(person.id))
+                return (await users.get(connection, now.require_user())).id
         except NotFound:
             async with self._database.transaction(actor) as (connection, now):
                 await audit.note(connection, now, ACTION, [str(user_id)], outcome="refused")

@@ -34,16 +34,10 @@ class Identity:
         """Return the platform links of a user, in a fixed order."""
         actor = actor.acting_for(user_id)
         async with self._database.transaction(actor) as (connection, actor):
-            current_id = await _hold(connection, actor.require_user())
+            current_id = await users.hold_current(connection, actor.require_user())
             await _note_look(connection, actor, current_id)
-            return [
-                PlatformLinkDetail(
-                    platform=row.platform,
-                    platform_user_id=row.platform_user_id,
-                    created_at=row.created_at,
-                )
-                for row in await users.links_of(connection, [current_id])
-            ]
+            rows = await users.links_of(connection, [current_id])
+        return [PlatformLinkDetail.model_validate(row, from_attributes=True) for row in rows]
 
     async def link(self, actor: Actor, user_id: UUID, link: PlatformLink) -> LinkResult:
         """Link a platform id to a user.
@@ -53,9 +47,7 @@ class Identity:
         """
         actor.require(*STAFF)
         async with self._database.system_for(actor) as (connection, actor):
-            row = await users.find(connection, user_id)
-            if row is None:
-                raise NotFound("no such user", field="user_id")
+            row = await users.get(connection, user_id)
             try:
                 owner = await users.add_link(
                     connection, row.id, link.platform, link.platform_user_id
@@ -77,7 +69,7 @@ class Identity:
         """
         actor.require(*STAFF)
         async with self._database.system_for(actor) as (connection, actor):
-            current_id = await _hold(connection, user_id)
+            current_id = await users.hold_current(connection, user_id)
             if not await users.remove_link(connection, current_id, **link.model_dump()):
                 raise NotFound("the user has no such link", field="platform_user_id")
             await audit.note(connection, actor, "user.unlink", [link.platform], owner_id=current_id)
@@ -127,7 +119,7 @@ class Identity:
         """Return the merges into a user, the latest first."""
         actor.require(*STAFF)
         async with self._database.system_for(actor) as (connection, actor):
-            current_id = await _hold(connection, user_id)
+            current_id = await users.hold_current(connection, user_id)
             await _note_look(connection, actor, current_id)
             return await _merges(connection, current_id)
 
@@ -166,11 +158,3 @@ async def _merges(
 
 async def _note_look(connection: AsyncConnection, actor: Actor, user_id: UUID) -> None:
     await audit.note_look(connection, actor, "user.read", {user_id: [str(user_id)]})
-
-
-async def _hold(connection: AsyncConnection, user_id: UUID) -> UUID:
-    """Return a user's current id, held until the transaction ends."""
-    current_id = (await users.hold(connection, [user_id])).get(user_id)
-    if current_id is None:
-        raise NotFound("no such user", field="user_id")
-    return current_id

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -12,20 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.tables import api_keys, users
-
-
-@dataclass(frozen=True, slots=True)
-class KeyRow:
-    """An API key, with the hash of its secret."""
-
-    id: UUID
-    name: str
-    role: str
-    user_id: UUID | None
-    hash: bytes
-    created_at: datetime
-    expires_at: datetime | None
-    revoked_at: datetime | None
+from remembrancer.keys.schemas import Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +24,21 @@ class HolderRow:
     merged_ids: Sequence[UUID]
 
 
-async def add(connection: AsyncConnection, values: dict[str, Any]) -> KeyRow:
-    """Insert a key and return it."""
-    return await one_row(connection, KeyRow, insert(api_keys).values(values).returning(api_keys))
+async def add(connection: AsyncConnection, values: dict[str, Any]) -> Key:
+    return await one_row(connection, Key, insert(api_keys).values(values).returning(api_keys))
 
 
-async def find_by_hash(connection: AsyncConnection, key_hash: bytes) -> KeyRow | None:
-    """Return a key by the hash of its secret, whether or not it is valid."""
+async def find_by_hash(connection: AsyncConnection, key_hash: bytes) -> Key | None:
+    """Return a key, valid or not, by the hash of its secret."""
     query = select(api_keys).where(api_keys.c.hash == key_hash)
-    return await first_row(connection, KeyRow, query)
+    return await first_row(connection, Key, query)
 
 
-async def list_all(connection: AsyncConnection) -> list[KeyRow]:
-    """Return all keys, the oldest first."""
-    return await all_rows(connection, KeyRow, select(api_keys).order_by(api_keys.c.id))
+async def list_all(connection: AsyncConnection) -> list[Key]:
+    return await all_rows(connection, Key, select(api_keys).order_by(api_keys.c.id))
 
 
-async def revoke(connection: AsyncConnection, key_id: UUID) -> KeyRow | None:
+async def revoke(connection: AsyncConnection, key_id: UUID) -> Key | None:
     """Revoke a key and return it; the time of an earlier revocation stays."""
     change = (
         update(api_keys)
@@ -62,7 +46,7 @@ async def revoke(connection: AsyncConnection, key_id: UUID) -> KeyRow | None:
         .values(revoked_at=func.coalesce(api_keys.c.revoked_at, func.now()))
         .returning(api_keys)
     )
-    return await first_row(connection, KeyRow, change)
+    return await first_row(connection, Key, change)
 
 
 async def holder(connection: AsyncConnection, condition: ColumnElement[bool]) -> HolderRow | None:

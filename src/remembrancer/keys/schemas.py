@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from remembrancer.access import Role
 from remembrancer.text import Instant, Label
@@ -27,8 +27,6 @@ class KeyCreate(Input):
 
 class Key(BaseModel):
     """An API key, without its secret."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     id: UUID
     name: str

@@ -3,7 +3,6 @@
 import hashlib
 import secrets
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Final
 from uuid import UUID
 
@@ -17,7 +16,6 @@ from remembrancer.db.tables import api_keys
 from remembrancer.errors import NotFound, Unauthenticated
 from remembrancer.ids import SHARED_OWNER, new_uuid
 from remembrancer.keys import repository
-from remembrancer.keys.repository import KeyRow
 from remembrancer.keys.schemas import Key, KeyCreate, NewKey
 from remembrancer.users import repository as users
 
@@ -36,12 +34,12 @@ class Keys:
         actor.require(Role.ADMIN)
         secret = PREFIX + secrets.token_urlsafe(_BYTES)
         async with self._database.system() as connection:
-            if key.user_id is not None and not await users.hold(connection, [key.user_id]):
-                raise NotFound("no such user", field="user_id")
+            if key.user_id is not None:
+                await users.hold_current(connection, key.user_id)
             values = {"id": new_uuid(), "hash": hash_secret(secret), **key.model_dump()}
-            row = await repository.add(connection, values)
-            await _note(connection, actor, "key.create", row)
-        return NewKey.model_validate(asdict(row) | {"secret": secret})
+            created = await repository.add(connection, values)
+            await _note(connection, actor, "key.create", created)
+        return NewKey(**created.model_dump(), secret=secret)
 
     async def adopt(self, name: str, secret: str) -> None:
         """Make ``secret``, from a file on this machine, an admin key unless it is a key."""
@@ -55,17 +53,17 @@ class Keys:
         """Return all keys, the oldest first. For admins."""
         actor.require(Role.ADMIN)
         async with self._database.system() as connection:
-            return [Key.model_validate(row) for row in await repository.list_all(connection)]
+            return await repository.list_all(connection)
 
     async def revoke(self, actor: Actor, key_id: UUID) -> Key:
         """Revoke a key. Raises ``NotFound`` for an unknown one. For admins."""
         actor.require(Role.ADMIN)
         async with self._database.system() as connection:
-            row = await repository.revoke(connection, key_id)
-            if row is None:
+            key = await repository.revoke(connection, key_id)
+            if key is None:
                 raise NotFound("no such key", field="key_id")
-            await _note(connection, actor, "key.revoke", row)
-            return Key.model_validate(row)
+            await _note(connection, actor, "key.revoke", key)
+            return key
 
     async def authenticate(self, secret: str, *, entry_point: str) -> Actor:
         """Return the actor of a key, by its secret. Raises ``Unauthenticated`` if it has none."""
@@ -91,11 +89,10 @@ class Keys:
         )
 
 
-async def _note(connection: AsyncConnection, actor: Actor, action: str, row: KeyRow) -> None:
-    owner_id = row.user_id or SHARED_OWNER
-    await audit.note(connection, actor, action, [str(row.id)], owner_id=owner_id)
+async def _note(connection: AsyncConnection, actor: Actor, action: str, key: Key) -> None:
+    owner_id = key.user_id or SHARED_OWNER
+    await audit.note(connection, actor, action, [str(key.id)], owner_id=owner_id)
 
 
 def hash_secret(secret: str) -> bytes:
-    """Return the hash by which a key is stored."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()

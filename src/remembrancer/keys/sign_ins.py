@@ -20,27 +20,22 @@ class SignIns:
         self._database = backend.database
 
     async def start(self, actor: Actor) -> None:
-        """Note a sign-in."""
         await self._note(actor, START)
 
     async def end(self, actor: Actor) -> None:
-        """Note a sign-out."""
         await self._note(actor, END)
 
     async def refuse(self, secret: str | None, *, entry_point: str) -> None:
-        """Note a failed sign-in with a link, or with a secret.
-
-        Without a known key, the line has the role ``user`` and no user.
-        """
-        row = None
+        """Note a failed sign-in; for an unknown key with the role ``user`` and no user."""
+        key = None
         if secret is not None:
             async with self._database.system() as connection:
-                row = await repository.find_by_hash(connection, hash_secret(secret))
+                key = await repository.find_by_hash(connection, hash_secret(secret))
         actor = Actor(
-            Role(row.role) if row else Role.USER,
-            user_id=row.user_id if row else None,
+            key.role if key else Role.USER,
+            user_id=key.user_id if key else None,
             entry_point=entry_point,
-            key_id=row.id if row else None,
+            key_id=key.id if key else None,
         )
         await self._note(actor, START, outcome="refused")
 

@@ -193,7 +193,7 @@ class Memories:
     ) -> MemoryPage:
         """Return a page of the memories the actor sees, the newest first unless sorted."""
         async with self._backend.database.transaction(actor) as (connection, actor):
-            await _check_exist(connection, actor)
+            await checks.check_exist(connection, actor)
             page = await listing.page(
                 connection, actor, filters or MemoryFilter(), limit=limit, cursor=cursor
             )
@@ -346,8 +346,7 @@ class Memories:
         actor = replace(actor, agent_id=None)
         async with self._backend.database.transaction(actor) as (connection, actor):
             owner_id = actor.require_user()
-            if await users.find(connection, owner_id) is None:
-                raise NotFound("no such user", field="user_id")
+            await users.get(connection, owner_id)
             preview = await self._budget.preview(connection, owner_id, adding)
         going = [(owner_id, one) for one in (str(owner_id), *(m.id for m in preview.would_go))]
         await self._backend.reads.note(actor, "memory.budget", going)
@@ -398,13 +397,6 @@ class Memories:
     async def _refuse(self, actor: Actor, action: str, memory_id: str) -> NoReturn:
         error = NotFound("no such memory", field="memory_id")
         await self._backend.refuse(actor, action, [memory_id], error)
-
-
-async def _check_exist(connection: AsyncConnection, actor: Actor) -> None:
-    """Raise ``NotFound`` for an unknown user or agent, whose list would look empty."""
-    if actor.user_id is not None and await users.find(connection, actor.user_id) is None:
-        raise NotFound("no such user", field="user_id")
-    await checks.check_agent(connection, actor.agent_id)
 
 
 async def _lock(

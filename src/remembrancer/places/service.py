@@ -6,7 +6,7 @@ from typing import Final, NoReturn
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer import audit
+from remembrancer import audit, checks
 from remembrancer.access import Actor, may_change
 from remembrancer.backend import Backend
 from remembrancer.errors import InvalidInput, NotFound
@@ -148,8 +148,7 @@ class Places:
     ) -> Page[Place]:
         """Return a page of the places that the actor sees, the oldest first."""
         async with self._backend.database.transaction(actor) as (connection, actor):
-            if await users.find(connection, actor.require_user()) is None:
-                raise NotFound("no such user", field="user_id")
+            await checks.find_user(connection, actor)
             page = await repository.page(connection, actor, limit, cursor)
             places = await _places(connection, page.items)
         await self._backend.reads.note(

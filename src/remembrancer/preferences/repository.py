@@ -20,11 +20,10 @@ from remembrancer.preferences.rows import (
     ChangeRow,
     PolicyRow,
     PreferenceKeyRow,
-    PreferenceRow,
     ScopeRow,
 )
 from remembrancer.preferences.rules import Setting
-from remembrancer.preferences.schemas import MigrationCounts
+from remembrancer.preferences.schemas import MigrationCounts, Preference
 
 _sql = partial(statement, "remembrancer.preferences", "preferences")
 _migration = partial(statement, "remembrancer.preferences", "migration")
@@ -51,20 +50,14 @@ def _preferences(user_id: UUID | None = None) -> Select[Any]:
     return query if user_id is None else query.where(memory_preferences.c.user_id == user_id)
 
 
-async def find(connection: AsyncConnection, user_id: UUID, agent_id: UUID) -> PreferenceRow | None:
-    """Return a preference for a current agent."""
+async def find(connection: AsyncConnection, user_id: UUID, agent_id: UUID) -> Preference | None:
     query = _preferences(user_id).where(memory_preferences.c.agent_id == agent_id)
-    return await first_row(connection, PreferenceRow, query)
+    return await first_row(connection, Preference, query)
 
 
-async def of_user(connection: AsyncConnection, user_id: UUID) -> list[PreferenceRow]:
-    """Return a user's preferences for current agents."""
-    return await all_rows(connection, PreferenceRow, _preferences(user_id))
-
-
-async def of_everybody(connection: AsyncConnection) -> list[PreferenceRow]:
-    """Return all preferences for current agents."""
-    return await all_rows(connection, PreferenceRow, _preferences())
+async def find_all(connection: AsyncConnection, user_id: UUID | None = None) -> list[Preference]:
+    """Return the preferences of a user, or of all users, for current agents."""
+    return await all_rows(connection, Preference, _preferences(user_id))
 
 
 async def set_all(connection: AsyncConnection, settings: Collection[Setting]) -> list[ChangeRow]:
@@ -80,7 +73,6 @@ async def set_all(connection: AsyncConnection, settings: Collection[Setting]) ->
 
 
 async def reset(connection: AsyncConnection, user_id: UUID, agent_id: UUID) -> bool:
-    """Delete a preference; return False where there is none."""
     removal = delete(memory_preferences).filter_by(user_id=user_id, agent_id=agent_id)
     return (await connection.execute(removal)).rowcount > 0
 
@@ -93,7 +85,6 @@ async def reset_all(connection: AsyncConnection, user_id: UUID) -> list[UUID]:
 async def current_agents(
     connection: AsyncConnection, agent_ids: Collection[UUID] | None = None
 ) -> set[UUID]:
-    """Return the ids of all current agents, or of those in ``agent_ids``."""
     query = select(agents.c.id).where(_CURRENT)
     if agent_ids is not None:
         query = query.where(agents.c.id == any_(cast(list(agent_ids), ARRAY(Uuid))))
@@ -101,12 +92,10 @@ async def current_agents(
 
 
 async def policy(connection: AsyncConnection) -> PolicyRow:
-    """Return the admin's policy."""
     return await one_row(connection, PolicyRow, select(memory_policy))
 
 
 async def set_policy(connection: AsyncConnection, allow: bool) -> PolicyRow:
-    """Set the admin's policy."""
     change = update(memory_policy).values(allow_agent_specific_memory=allow, updated_at=func.now())
     return await one_row(connection, PolicyRow, change.returning(memory_policy))
 
@@ -117,19 +106,16 @@ async def cells(connection: AsyncConnection) -> list[CellRow]:
 
 
 async def agents_by_scope(connection: AsyncConnection) -> dict[str, int]:
-    """Return the number of current agents with each default."""
     rows = await connection.execute(_statistics("agents_by_scope"))
     return {row.scope: row.number for row in rows}
 
 
 async def memories_by_scope(connection: AsyncConnection) -> dict[str, int]:
-    """Return the number of active memories in each scope."""
     rows = await connection.execute(_statistics("memories_by_scope"), {"shared": SHARED_OWNER})
     return {row.scope: row.number for row in rows}
 
 
 async def count_migration(connection: AsyncConnection) -> MigrationCounts:
-    """Return the number of users to migrate, and of preferences they need."""
     return await one_row(connection, MigrationCounts, _migration("count"))
 
 
@@ -171,6 +157,5 @@ async def transfer_back(
 
 
 async def erase(connection: AsyncConnection, user_id: UUID) -> Counter[str]:
-    """Delete a user's preferences; return the rows deleted."""
     removal = delete(memory_preferences).where(memory_preferences.c.user_id == user_id)
     return Counter(memory_preferences=(await connection.execute(removal)).rowcount)

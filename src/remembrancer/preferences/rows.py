@@ -8,44 +8,24 @@ from remembrancer.access import ScopeFacts
 
 
 @dataclass(frozen=True, slots=True)
-class PreferenceRow:
-    """A user's preference for an agent."""
-
-    user_id: UUID
-    agent_id: UUID
-    id: UUID
-    allow_agent_specific_memory: bool
-    created_at: datetime
-    updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class ScopeRow(ScopeFacts):
-    """What decides the scope of a user with an agent."""
-
     user_id: UUID
     agent_id: UUID
 
 
 @dataclass(frozen=True, slots=True)
 class PreferenceKeyRow:
-    """The user and the agent of a preference."""
-
     user_id: UUID
     agent_id: UUID
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeRow(PreferenceKeyRow):
-    """A preference that was set."""
-
     is_new: bool
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyRow:
-    """The admin's policy."""
-
     singleton: bool
     allow_agent_specific_memory: bool
     updated_at: datetime

@@ -29,9 +29,7 @@ class PreferenceUpdate(Input):
 
 
 class Preference(BaseModel):
-    """What a user said they want of one agent. Without one, the agent's default counts."""
-
-    model_config = ConfigDict(from_attributes=True)
+    """A user's preference for one agent. Without one, the agent's default counts."""
 
     id: UUID
     user_id: UUID

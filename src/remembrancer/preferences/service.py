@@ -8,14 +8,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit
 from remembrancer.access import Actor, Role, ScopeFacts
 from remembrancer.agents import repository as agents
-from remembrancer.agents.repository import AgentRow
 from remembrancer.agents.schemas import Agent
 from remembrancer.backend import Backend
-from remembrancer.checks import check_agent, find_agent, find_user, hold_user
+from remembrancer.checks import check_agent, find_user, hold_user
 from remembrancer.errors import NotFound
 from remembrancer.paging import Page
 from remembrancer.preferences import repository, rules
-from remembrancer.preferences.rows import PreferenceRow
 from remembrancer.preferences.schemas import (
     AgentMemoryConfig,
     Preference,
@@ -48,11 +46,11 @@ class Preferences:
         async with self._database.transaction(actor) as (connection, actor):
             user = await find_user(connection, actor)
             await check_agent(connection, agent_id)
-            row = await repository.find(connection, user.id, agent_id)
+            preference = await repository.find(connection, user.id, agent_id)
             await _note_look(connection, actor, user, [agent_id])
-        if row is None:
+        if preference is None:
             raise NotFound("No preference set for this agent")
-        return Preference.model_validate(row)
+        return preference
 
     async def set(
         self, actor: Actor, user_id: UUID, agent_id: UUID, preference: PreferenceUpdate
@@ -64,8 +62,9 @@ class Preferences:
             await check_agent(connection, agent_id)
             setting = (holder, agent_id, preference.allow_agent_specific_memory)
             await _set(connection, actor, [setting])
-            row = await repository.find(connection, holder, agent_id)
-            return Preference.model_validate(row)
+            stored = await repository.find(connection, holder, agent_id)
+            assert stored is not None
+            return stored
 
     async def reset(self, actor: Actor, user_id: UUID, agent_id: UUID) -> None:
         """Delete a preference, so that the agent's default counts; ``NotFound`` without one."""
@@ -84,9 +83,9 @@ class Preferences:
         actor = actor.acting_for(user_id)
         async with self._database.transaction(actor) as (connection, actor):
             user = await find_user(connection, actor)
-            rows = await repository.of_user(connection, user.id)
+            rows = await repository.find_all(connection, user.id)
             await _note_look(connection, actor, user, [row.agent_id for row in rows])
-            return [Preference.model_validate(row) for row in rows]
+            return rows
 
     async def reset_all(self, actor: Actor, user_id: UUID) -> int:
         """Delete all preferences of a user; return how many there were."""
@@ -123,7 +122,7 @@ class Preferences:
         actor = actor.acting_for(user_id)
         async with self._database.transaction(actor) as (connection, actor):
             user = await find_user(connection, actor)
-            agent = await find_agent(connection, agent_id)
+            agent = await agents.get(connection, agent_id)
             [facts] = await repository.facts(connection, [agent_id], [user.id])
             await _note_look(connection, actor, user, [agent_id])
             preference = await repository.find(connection, user.id, agent_id)
@@ -139,7 +138,7 @@ class Preferences:
             page = await agents.page(connection, limit, cursor)
             agent_ids = [agent.id for agent in page.items]
             rows = await repository.facts(connection, agent_ids, [user.id])
-            preferences = await repository.of_user(connection, user.id)
+            preferences = await repository.find_all(connection, user.id)
             await _note_look(connection, actor, user, agent_ids)
         facts = {row.agent_id: row for row in rows}
         by_agent = {row.agent_id: row for row in preferences}
@@ -173,7 +172,7 @@ class Preferences:
         """Return the preferences of all users. For admins."""
         actor.require(Role.ADMIN)
         async with self._database.transaction(actor) as (connection, actor):
-            rows = await repository.of_everybody(connection)
+            rows = await repository.find_all(connection)
             user_ids = sorted({str(row.user_id) for row in rows})
             await audit.note(connection, actor, "preference.export", user_ids)
             return PreferenceFile(preferences=[PreferenceEntry.model_validate(r) for r in rows])
@@ -238,13 +237,13 @@ async def _set(
 
 
 def _config(
-    user: UserRow, agent: AgentRow, facts: ScopeFacts, preference: PreferenceRow | None
+    user: UserRow, agent: Agent, facts: ScopeFacts, preference: Preference | None
 ) -> AgentMemoryConfig:
     effective = in_effect(facts, user.id)
     return AgentMemoryConfig(
         user_id=user.id,
-        agent=Agent.model_validate(agent),
-        user_preference=Preference.model_validate(preference) if preference else None,
+        agent=agent,
+        user_preference=preference,
         effective_scope=effective.scope,
         source=effective.source,
     )

@@ -22,7 +22,6 @@ from remembrancer.recall.service import Recall
 from remembrancer.records import repository, rules
 from remembrancer.records.drafts import Draft, RecordDrafts, imported
 from remembrancer.records.schemas import Address, Changes, Record, RecordWrite
-from remembrancer.users import repository as users
 from remembrancer.validation import validate
 
 MetadataFilter = Callable[[Mapping[str, Any]], bool]
@@ -59,7 +58,8 @@ class Records:
         The time to live of those to ``refresh`` starts again.
         """
         async with self._backend.database.transaction(actor) as (connection, actor):
-            await _check_exist(connection, actor)
+            actor.require_user()
+            await checks.check_exist(connection, actor)
             valid = [address for address in addresses if _is_valid(address)]
             rows = _by_address(await repository.at(connection, actor, valid))
             await _restart_ttl(connection, actor, [rows[a] for a in refresh if a in rows])
@@ -85,7 +85,8 @@ class Records:
         query = query if query is not None and query.strip() else None
         in_sql = query is None and matches is None
         async with self._backend.database.transaction(actor) as (connection, now):
-            await _check_exist(connection, now)
+            now.require_user()
+            await checks.check_exist(connection, now)
             rows = await repository.page(
                 connection, now, prefix, *((limit, offset) if in_sql else ())
             )
@@ -112,14 +113,16 @@ class Records:
     async def addresses(self, actor: Actor, prefix: Address) -> Sequence[Address]:
         """Return the addresses at and under an address, in order."""
         async with self._backend.database.transaction(actor) as (connection, actor):
-            await _check_exist(connection, actor)
+            actor.require_user()
+            await checks.check_exist(connection, actor)
             records = await repository.under(connection, actor, prefix)
             return sorted({address for _, address in records})
 
     async def sizes(self, actor: Actor, prefix: Address) -> Mapping[Address, int]:
         """Return the bytes of each content at and under an address, in order of addresses."""
         async with self._backend.database.transaction(actor) as (connection, actor):
-            await _check_exist(connection, actor)
+            actor.require_user()
+            await checks.check_exist(connection, actor)
             return await repository.sizes(connection, actor, prefix)
 
     async def write(self, actor: Actor, changes: Changes, *, source: str) -> None:
@@ -255,13 +258,6 @@ def _record(row: MemoryRow, score: float | None = None) -> Record:
         updated_at=row.updated_at,
         score=score,
     )
-
-
-async def _check_exist(connection: AsyncConnection, actor: Actor) -> None:
-    """Raise ``NotFound`` for an unknown user or agent, who would seem to have no records."""
-    if await users.find(connection, actor.require_user()) is None:
-        raise NotFound("no such user", field="user_id")
-    await checks.check_agent(connection, actor.agent_id)
 
 
 async def _check_alone(

@@ -26,7 +26,6 @@ class SpaceAccess:
     roles: Mapping[UUID, SpaceRole]
 
     def space(self, row: SpaceRow | None = None) -> Space:
-        """Return the space as the actor sees it."""
         role = self.roles[self.user_id]
         values = {"role": role, "member_count": len(self.roles)}
         return Space.model_validate(asdict(row or self.row) | values)
@@ -84,8 +83,7 @@ def check_owned(space: SpaceAccess, changes: Mapping[UUID, SpaceRole | None]) ->
 
 
 async def get_member(space: SpaceAccess, user_id: UUID) -> Member:
-    """Return a member as the others see them."""
-    row = await repository.member(space.connection, space.row.id, user_id)
-    if row is None:
+    member = await repository.member(space.connection, space.row.id, user_id)
+    if member is None:
         raise NotFound("is no member any more", field="user_id")
-    return Member.model_validate(row)
+    return member

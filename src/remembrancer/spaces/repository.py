@@ -16,7 +16,8 @@ from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.sql import statement
 from remembrancer.db.tables import conversations, memories, space_members, spaces, users
 from remembrancer.paging import Page
-from remembrancer.spaces.rows import MemberRow, MembershipRow, SpaceRow, UserSpaceRow
+from remembrancer.spaces.rows import MembershipRow, SpaceRow
+from remembrancer.spaces.schemas import Member, Space
 
 _sql = partial(statement, "remembrancer.spaces", "spaces")
 _ORDER: Final = Keyset("spaces", spaces.c.id)
@@ -24,15 +25,15 @@ _MEMBER_ORDER: Final = Keyset("members", space_members.c.user_id)
 
 
 async def is_member(connection: AsyncConnection, space_id: UUID, user_id: UUID) -> bool:
-    """Return whether a user is a member of a space, and hold the membership."""
+    """Hold the membership, if there is one."""
     return space_id in await joined(connection, user_id, [space_id])
 
 
 async def joined(
     connection: AsyncConnection, user_id: UUID, space_ids: Iterable[UUID]
 ) -> frozenset[UUID]:
-    """Return the spaces of which a user is a member, and hold the memberships."""
-    return await _held(
+    """Return the spaces of which a user is a member; hold the memberships."""
+    return await _hold(
         connection, space_members.c.space_id, space_ids, space_members.c.user_id == user_id
     )
 
@@ -40,13 +41,13 @@ async def joined(
 async def members_among(
     connection: AsyncConnection, space_id: UUID, user_ids: Iterable[UUID]
 ) -> frozenset[UUID]:
-    """Return the users who are members of a space, and hold the memberships."""
-    return await _held(
+    """Return the users who are members of a space; hold the memberships."""
+    return await _hold(
         connection, space_members.c.user_id, user_ids, space_members.c.space_id == space_id
     )
 
 
-async def _held(
+async def _hold(
     connection: AsyncConnection, column: Any, ids: Iterable[UUID], condition: Any
 ) -> frozenset[UUID]:
     if not (candidates := set(ids)):
@@ -59,21 +60,19 @@ async def _held(
 async def find(
     connection: AsyncConnection, space_id: UUID, *, lock: bool = False
 ) -> SpaceRow | None:
-    """Return a space; locked, so that one writer at a time changes it and its members, if asked."""
+    """With ``lock``, no other writer changes the space and its members."""
     query = select(spaces).where(spaces.c.id == space_id)
     return await first_row(connection, SpaceRow, query.with_for_update() if lock else query)
 
 
 async def roles(connection: AsyncConnection, space_id: UUID) -> dict[UUID, SpaceRole]:
-    """Return the role of each member of a space."""
     query = select(space_members.c.user_id, space_members.c.role).filter_by(space_id=space_id)
     return {row.user_id: SpaceRole(row.role) for row in await connection.execute(query)}
 
 
 async def page(
     connection: AsyncConnection, user_id: UUID, limit: int, cursor: str | None
-) -> Page[UserSpaceRow]:
-    """Return a user's spaces in the order of their creation."""
+) -> Page[Space]:
     others = space_members.alias("others")
     counted = select(func.count()).select_from(others).where(others.c.space_id == spaces.c.id)
     query = (
@@ -81,22 +80,20 @@ async def page(
         .join(space_members, space_members.c.space_id == spaces.c.id)
         .where(space_members.c.user_id == user_id)
     )
-    return await _ORDER.page(connection, UserSpaceRow, query, limit, cursor)
+    return await _ORDER.page(connection, Space, query, limit, cursor)
 
 
 async def add(connection: AsyncConnection, values: dict[str, Any]) -> SpaceRow:
-    """Insert a space and return it."""
     return await one_row(connection, SpaceRow, insert(spaces).values(values).returning(spaces))
 
 
 async def change(connection: AsyncConnection, space_id: UUID, values: dict[str, Any]) -> SpaceRow:
-    """Set columns of a space and return it."""
     statement = update(spaces).filter_by(id=space_id).values(**values, updated_at=func.now())
     return await one_row(connection, SpaceRow, statement.returning(spaces))
 
 
 async def is_in_use(connection: AsyncConnection, space_id: UUID) -> bool:
-    """Return whether a space has conversations, or memories that are not forgotten."""
+    """Forgotten memories do not count."""
     memory = exists().where(memories.c.space_id == space_id, memories.c.status != "forgotten")
     conversation = exists().where(conversations.c.space_id == space_id)
     return bool((await connection.execute(select(or_(memory, conversation)))).scalar_one())
@@ -124,17 +121,15 @@ async def restore(
     await connection.execute(_sql("add_members_back"), binds)
 
 
-async def member(connection: AsyncConnection, space_id: UUID, user_id: UUID) -> MemberRow | None:
-    """Return a member of a space."""
+async def member(connection: AsyncConnection, space_id: UUID, user_id: UUID) -> Member | None:
     query = _members(space_id).where(space_members.c.user_id == user_id)
-    return await first_row(connection, MemberRow, query)
+    return await first_row(connection, Member, query)
 
 
 async def members(
     connection: AsyncConnection, space_id: UUID, limit: int, cursor: str | None
-) -> Page[MemberRow]:
-    """Return the members of a space, by id."""
-    return await _MEMBER_ORDER.page(connection, MemberRow, _members(space_id), limit, cursor)
+) -> Page[Member]:
+    return await _MEMBER_ORDER.page(connection, Member, _members(space_id), limit, cursor)
 
 
 async def join(
@@ -153,7 +148,6 @@ async def join(
 
 
 async def leave(connection: AsyncConnection, space_id: UUID, user_id: UUID) -> None:
-    """End a membership."""
     await connection.execute(delete(space_members).filter_by(space_id=space_id, user_id=user_id))
 
 

@@ -7,8 +7,6 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class SpaceRow:
-    """A space."""
-
     id: UUID
     name: str
     description: str
@@ -18,25 +16,8 @@ class SpaceRow:
 
 
 @dataclass(frozen=True, slots=True)
-class UserSpaceRow(SpaceRow):
-    """A space with the role of one of its members."""
-
-    role: str
-    member_count: int
-
-
-@dataclass(frozen=True, slots=True)
 class MembershipRow:
-    """A membership."""
-
     user_id: UUID
     space_id: UUID
     role: str
     joined_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class MemberRow(MembershipRow):
-    """A membership with the user's name."""
-
-    display_name: str

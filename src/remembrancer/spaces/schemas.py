@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from remembrancer.access import SpaceRole
 from remembrancer.text import Label, Prose
@@ -27,8 +27,6 @@ class SpaceUpdate(Update):
 
 class Space(BaseModel):
     """A subject, such as a person or a project, with members, as one of them sees it."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     id: UUID
     name: str
@@ -63,8 +61,6 @@ class MemberUpdate(Input):
 
 class Member(BaseModel):
     """A member of a space."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     user_id: UUID
     display_name: str

@@ -73,7 +73,7 @@ class Spaces:
 
     async def get(self, actor: Actor, space_id: UUID) -> Space:
         """Return a space the actor is a member of."""
-        async with self._entered(actor, space_id, "space.read") as space:
+        async with self._enter(actor, space_id, "space.read") as space:
             await space.note_look("space.read")
             return space.space()
 
@@ -83,15 +83,15 @@ class Spaces:
         """Return the spaces the user is a member of, in the order of their creation."""
         async with self._database.system_for(actor) as (connection, actor):
             user_id = actor.require_user()
-            rows = await repository.page(connection, user_id, limit, cursor)
-            by_owner = {user_id: [str(row.id) for row in rows.items]}
+            page = await repository.page(connection, user_id, limit, cursor)
+            by_owner = {user_id: [str(space.id) for space in page.items]}
             await audit.note_look(connection, actor, "space.read", by_owner)
-        return rows.map(Space.model_validate)
+        return page
 
     async def update(self, actor: Actor, space_id: UUID, changes: SpaceUpdate) -> Space:
         """Change the name or description of a space. For its owners."""
         values = changes.model_dump(exclude_unset=True)
-        async with self._entered(actor, space_id, "space.update", manages=True) as space:
+        async with self._enter(actor, space_id, "space.update", manages=True) as space:
             if not values:
                 return space.space()
             row = await repository.change(space.connection, space_id, values)
@@ -104,7 +104,7 @@ class Spaces:
         Raises ``Conflict`` while it holds memories or conversations of any user; forgotten
         memories do not count.
         """
-        async with self._entered(actor, space_id, deletion.ACTION, manages=True) as space:
+        async with self._enter(actor, space_id, deletion.ACTION, manages=True) as space:
             # Memberships first: this waits for members who write into the space and hold theirs.
             await deletion.delete_space(space.connection, space.row, space.user_id)
             if await repository.is_in_use(space.connection, space_id):
@@ -134,10 +134,11 @@ class Spaces:
         self, actor: Actor, space_id: UUID, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Member]:
         """Return the members of a space, by id: the longest known users first."""
-        async with self._entered(actor, space_id, "space.members.read") as space:
-            rows = await repository.members(space.connection, space_id, limit, cursor)
-            await space.note_look("space.members.read", *(row.user_id for row in rows.items))
-        return rows.map(Member.model_validate)
+        async with self._enter(actor, space_id, "space.members.read") as space:
+            page = await repository.members(space.connection, space_id, limit, cursor)
+            user_ids = (member.user_id for member in page.items)
+            await space.note_look("space.members.read", *user_ids)
+        return page
 
     async def add_member(
         self,
@@ -153,7 +154,7 @@ class Spaces:
         """
         action, user_id = "space.members.add", member.user_id
         async with (
-            self._entered(actor, space_id, action, manages=True, people=[user_id]) as space,
+            self._enter(actor, space_id, action, manages=True, people=[user_id]) as space,
             once(
                 space.connection, space.actor, action, idempotency_key, (space_id, member)
             ) as answer,
@@ -176,9 +177,7 @@ class Spaces:
         Raises ``Conflict`` where the space would have no owner.
         """
         action = "space.members.change"
-        async with self._entered(
-            actor, space_id, action, manages=True, people=[member_id]
-        ) as space:
+        async with self._enter(actor, space_id, action, manages=True, people=[member_id]) as space:
             current_id = await find_member_id(space, member_id)
             roles: dict[UUID, SpaceRole] = {current_id: changes.role}
             if changes.hand_over and current_id != space.user_id:
@@ -194,9 +193,7 @@ class Spaces:
             await self.leave(actor, space_id)
             return
         action = "space.members.remove"
-        async with self._entered(
-            actor, space_id, action, manages=True, people=[member_id]
-        ) as space:
+        async with self._enter(actor, space_id, action, manages=True, people=[member_id]) as space:
             await self._end_membership(space, await find_member_id(space, member_id))
 
     async def leave(self, actor: Actor, space_id: UUID) -> None:
@@ -207,7 +204,7 @@ class Spaces:
         space is deleted when its last member leaves.
         """
         user_id = actor.require_user()
-        async with self._entered(actor, space_id, "space.leave", people=[user_id]) as space:
+        async with self._enter(actor, space_id, "space.leave", people=[user_id]) as space:
             await self._end_membership(space, space.user_id)
 
     @staticmethod
@@ -221,7 +218,7 @@ class Spaces:
         await space.note("space.leave" if own else "space.members.remove", user_id)
 
     @asynccontextmanager
-    async def _entered(
+    async def _enter(
         self,
         actor: Actor,
         space_id: UUID,

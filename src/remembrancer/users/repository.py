@@ -11,12 +11,14 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.db.keyset import Keyset
-from remembrancer.db.rows import all_rows, first_row
+from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.sql import statement
 from remembrancer.db.tables import agents, platform_links, users
+from remembrancer.errors import NotFound
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.paging import Page
-from remembrancer.users.rows import KnownUserRow, LinkRow, PlatformUserRow, UserRow
+from remembrancer.users.rows import LinkRow, PlatformUserRow, UserRow
+from remembrancer.users.schemas import KnownUser
 
 _sql = partial(statement, "remembrancer.users", "users")
 _ORDER: Final = Keyset("users", users.c.id)
@@ -24,7 +26,6 @@ _CURRENT: Final = (users.c.id != SHARED_OWNER, users.c.merged_into.is_(None))
 
 
 async def create_if_new(connection: AsyncConnection, new_id: UUID, **identity: str | None) -> None:
-    """Create a user and their link unless the link exists."""
     await connection.execute(_sql("create_if_new"), {"new_id": new_id, **identity})
 
 
@@ -47,13 +48,19 @@ async def refresh(
 
 
 async def find(connection: AsyncConnection, user_id: UUID, *, lock: bool = False) -> UserRow | None:
-    """Return the user, following merges to the survivor; locked if asked."""
-    if user_id == SHARED_OWNER:
-        return None
-    query = select(users).where(users.c.id == user_id)
+    """Follow merges to the survivor."""
+    query = select(users).where(users.c.id == user_id, users.c.id != SHARED_OWNER)
     row = await first_row(connection, UserRow, query.with_for_update() if lock else query)
-    if row is not None and row.merged_into is not None:
-        return await find(connection, row.merged_into, lock=lock)
+    if row is None or row.merged_into is None:
+        return row
+    return await find(connection, row.merged_into, lock=lock)
+
+
+async def get(connection: AsyncConnection, user_id: UUID, *, lock: bool = False) -> UserRow:
+    """Return a user as :func:`find` does, or raise ``NotFound``."""
+    row = await find(connection, user_id, lock=lock)
+    if row is None:
+        raise NotFound("no such user", field="user_id")
     return row
 
 
@@ -78,6 +85,14 @@ async def hold(connection: AsyncConnection, user_ids: Collection[UUID]) -> dict[
         to_lock |= set(current.values())
 
 
+async def hold_current(connection: AsyncConnection, user_id: UUID) -> UUID:
+    """Hold a user; return their current id. Raise ``NotFound`` for an unknown one."""
+    current_id = (await hold(connection, [user_id])).get(user_id)
+    if current_id is None:
+        raise NotFound("no such user", field="user_id")
+    return current_id
+
+
 async def lock(connection: AsyncConnection, user_ids: Sequence[UUID]) -> dict[UUID, UUID]:
     """Lock users against every other writer; return each known user's current id, by old id."""
     locked: set[UUID] = set()
@@ -94,7 +109,6 @@ async def lock(connection: AsyncConnection, user_ids: Sequence[UUID]) -> dict[UU
 async def find_by_platform(
     connection: AsyncConnection, platform: str, platform_user_id: str
 ) -> UserRow | None:
-    """Return the user that a platform id belongs to."""
     query = (
         select(users)
         .join(platform_links, platform_links.c.user_id == users.c.id)
@@ -107,7 +121,6 @@ async def find_by_platform(
 async def on_platform(
     connection: AsyncConnection, platform: str, platform_user_ids: Sequence[str]
 ) -> dict[str, PlatformUserRow]:
-    """Return the users that platform ids belong to, by platform id."""
     query = (
         select(platform_links.c.platform_user_id, users.c.id, users.c.display_name)
         .join(users, platform_links.c.user_id == users.c.id)
@@ -118,7 +131,6 @@ async def on_platform(
 
 
 async def links_of(connection: AsyncConnection, user_ids: Sequence[UUID]) -> list[LinkRow]:
-    """Return the links of several users, in a fixed order."""
     query = (
         select(platform_links)
         .where(platform_links.c.user_id.in_(user_ids))
@@ -142,7 +154,6 @@ async def add_link(
 async def remove_link(
     connection: AsyncConnection, user_id: UUID, platform: str, platform_user_id: str
 ) -> bool:
-    """Remove a link of a user; return False where there is none."""
     removal = delete(platform_links).filter_by(
         user_id=user_id, platform=platform, platform_user_id=platform_user_id
     )
@@ -150,12 +161,10 @@ async def remove_link(
 
 
 async def page(connection: AsyncConnection, limit: int, cursor: str | None) -> Page[UserRow]:
-    """Return users in the order of their creation."""
     return await _ORDER.page(connection, UserRow, select(users).where(*_CURRENT), limit, cursor)
 
 
 async def named(connection: AsyncConnection, name: str, limit: int) -> list[UserRow]:
-    """Return users of a name, in any case, in the order of their creation."""
     query = (
         select(users)
         .where(*_CURRENT, func.lower(users.c.display_name) == func.lower(name))
@@ -165,52 +174,43 @@ async def named(connection: AsyncConnection, name: str, limit: int) -> list[User
     return await all_rows(connection, UserRow, query)
 
 
-async def known(
+async def with_memory_counts(
     connection: AsyncConnection, agent_id: UUID | None, limit: int, offset: int
-) -> list[KnownUserRow]:
-    """Return users in the order of their creation, with their memories that an agent may use."""
-    binds = {
-        "shared_owner": SHARED_OWNER,
-        "agent_id": agent_id,
-        "limit": limit,
-        "offset": offset,
-    }
-    return await all_rows(connection, KnownUserRow, _sql("known"), binds)
+) -> list[KnownUser]:
+    """Count the memories that an agent may use; all without an agent. The links are empty."""
+    page = {"limit": limit, "offset": offset}
+    binds = {"shared_owner": SHARED_OWNER, "agent_id": agent_id, **page}
+    return await all_rows(connection, KnownUser, _sql("with_memory_counts"), binds)
 
 
 async def count(connection: AsyncConnection) -> int:
-    """Return the number of users."""
     query = select(func.count()).select_from(users).where(*_CURRENT)
     return int((await connection.execute(query)).scalar_one())
 
 
 async def has_agent(connection: AsyncConnection, agent_id: UUID) -> bool:
-    """Return whether the agent exists."""
     query = select(agents.c.id).where(agents.c.id == agent_id, agents.c.deleted_at.is_(None))
     return (await connection.execute(query)).first() is not None
 
 
 async def set_toggle(connection: AsyncConnection, user_id: UUID, allow: bool | None) -> UserRow:
-    """Set the deprecated toggle; no preference says yet what it says now."""
+    """Set the deprecated toggle. It counts as not migrated to preferences."""
     change = (
         update(users)
         .where(users.c.id == user_id)
         .values(allow_agent_specific_memory=allow, toggle_migrated_at=None)
         .returning(users)
     )
-    row = await first_row(connection, UserRow, change)
-    assert row is not None
-    return row
+    return await one_row(connection, UserRow, change)
 
 
 async def with_toggle_off(connection: AsyncConnection, after: UUID, limit: int) -> list[UUID]:
-    """Return users whose deprecated toggle is off, locked, by id."""
+    """Lock users whose deprecated toggle is off; return their ids, in order."""
     binds = {"after": after, "limit": limit}
     return list((await connection.execute(_sql("with_toggle_off"), binds)).scalars())
 
 
 async def set_toggle_migrated(connection: AsyncConnection, user_ids: Sequence[UUID]) -> None:
-    """Note that preferences say what the toggle of these users says."""
     await connection.execute(_sql("set_toggle_migrated"), {"user_ids": list(user_ids)})
 
 

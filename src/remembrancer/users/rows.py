@@ -7,8 +7,6 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class UserRow:
-    """A user."""
-
     id: UUID
     display_name: str
     time_zone: str
@@ -22,8 +20,6 @@ class UserRow:
 
 @dataclass(frozen=True, slots=True)
 class LinkRow:
-    """A platform link."""
-
     platform: str
     platform_user_id: str
     user_id: UUID
@@ -32,18 +28,6 @@ class LinkRow:
 
 @dataclass(frozen=True, slots=True)
 class PlatformUserRow:
-    """A user by platform id."""
-
     platform_user_id: str
     id: UUID
     display_name: str
-
-
-@dataclass(frozen=True, slots=True)
-class KnownUserRow:
-    """A user with the number of memories that an agent may use."""
-
-    id: UUID
-    display_name: str
-    created_at: datetime
-    memory_count: int

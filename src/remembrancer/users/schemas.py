@@ -69,8 +69,6 @@ class UserUpdate(Update):
 class KnownUser(BaseModel):
     """A user as an agent knows them."""
 
-    model_config = ConfigDict(from_attributes=True)
-
     id: UUID
     display_name: str
     created_at: datetime

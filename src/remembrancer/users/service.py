@@ -14,7 +14,7 @@ from remembrancer.ids import new_uuid
 from remembrancer.paging import LARGEST_PAGE, Page
 from remembrancer.text import check_range
 from remembrancer.users import repository
-from remembrancer.users.rows import LinkRow, UserRow
+from remembrancer.users.rows import UserRow
 from remembrancer.users.schemas import (
     KnownUser,
     KnownUsers,
@@ -54,10 +54,10 @@ class Users:
             return await with_links(connection, changed or row)
 
     async def get(self, actor: Actor, user_id: UUID) -> User:
-        """Return a user. Raises ``NotFound`` for an unknown one, and for another than the own."""
+        """Return a user. Users see only themselves: others raise ``NotFound``."""
         actor = actor.acting_for(user_id)
         async with self._database.transaction(actor) as (connection, actor):
-            row = await _find(connection, actor.require_user())
+            row = await repository.get(connection, actor.require_user())
             await _note_look(connection, actor, [row])
             return await with_links(connection, row)
 
@@ -66,7 +66,7 @@ class Users:
         async with self._database.transaction(actor) as (connection, actor):
             row = await repository.find_by_platform(connection, platform, platform_user_id)
             if row is None:
-                raise NotFound("nobody is known by this platform id", field="platform_user_id")
+                raise NotFound("no user has this platform id", field="platform_user_id")
             await _note_look(connection, actor, [row])
             return await with_links(connection, row)
 
@@ -88,12 +88,7 @@ class Users:
         return Page(items=users, next_cursor=rows.next_cursor)
 
     async def known(
-        self,
-        actor: Actor,
-        agent_id: UUID | None = None,
-        *,
-        limit: int = 50,
-        offset: int = 0,
+        self, actor: Actor, agent_id: UUID | None = None, *, limit: int = 50, offset: int = 0
     ) -> KnownUsers:
         """Return users in the order of their creation, with the number of their memories.
 
@@ -107,21 +102,14 @@ class Users:
         async with self._database.system() as connection:
             if agent_id is not None and not await repository.has_agent(connection, agent_id):
                 raise NotFound("no such agent", field="agent_id")
-            rows = await repository.known(connection, agent_id, limit, offset)
-            users = {row.id: KnownUser.model_validate(row) for row in rows}
-            for link in await repository.links_of(connection, list(users)):
-                users[link.user_id].platform_links.append(_link(link))
+            users = await repository.with_memory_counts(connection, agent_id, limit, offset)
+            await _add_links(connection, users)
             total = await repository.count(connection)
-            await _note_look(connection, actor, users.values())
-        return KnownUsers(users=list(users.values()), total=total)
+            await _note_look(connection, actor, users)
+        return KnownUsers(users=users, total=total)
 
     async def update(
-        self,
-        actor: Actor,
-        user_id: UUID,
-        changes: UserUpdate,
-        *,
-        if_version: int | None = None,
+        self, actor: Actor, user_id: UUID, changes: UserUpdate, *, if_version: int | None = None
     ) -> User:
         """Change a user's name or time zone.
 
@@ -129,7 +117,7 @@ class Users:
         """
         actor = actor.acting_for(user_id)
         async with self._database.transaction(actor) as (connection, actor):
-            row = await _find(connection, actor.require_user(), lock=True)
+            row = await repository.get(connection, actor.require_user(), lock=True)
             if if_version not in {None, row.version}:
                 raise PreconditionFailed("the user has changed", current_version=row.version)
             changed = await repository.refresh(
@@ -140,13 +128,6 @@ class Users:
             return await with_links(connection, changed or row)
 
 
-async def _find(connection: AsyncConnection, user_id: UUID, *, lock: bool = False) -> UserRow:
-    row = await repository.find(connection, user_id, lock=lock)
-    if row is None:
-        raise NotFound("no such user", field="user_id")
-    return row
-
-
 async def _note_look(
     connection: AsyncConnection, actor: Actor, users: Iterable[UserRow | KnownUser]
 ) -> None:
@@ -155,16 +136,17 @@ async def _note_look(
 
 
 async def with_links(connection: AsyncConnection, row: UserRow) -> User:
-    """Return a user with their platform links."""
     return (await _all_with_links(connection, [row]))[0]
 
 
 async def _all_with_links(connection: AsyncConnection, rows: Sequence[UserRow]) -> list[User]:
-    users = {row.id: User.model_validate(row) for row in rows}
-    for link in await repository.links_of(connection, list(users)):
-        users[link.user_id].platform_links.append(_link(link))
-    return list(users.values())
+    users = [User.model_validate(row) for row in rows]
+    await _add_links(connection, users)
+    return users
 
 
-def _link(row: LinkRow) -> PlatformLink:
-    return PlatformLink(platform=row.platform, platform_user_id=row.platform_user_id)
+async def _add_links(connection: AsyncConnection, users: Sequence[User | KnownUser]) -> None:
+    by_id = {user.id: user for user in users}
+    for row in await repository.links_of(connection, list(by_id)):
+        link = PlatformLink(platform=row.platform, platform_user_id=row.platform_user_id)
+        by_id[row.user_id].platform_links.append(link)

@@ -11,7 +11,7 @@ WITH link AS (
 INSERT INTO users (id, display_name, time_zone)
 SELECT user_id, :display_name, coalesce(:time_zone, 'UTC') FROM link;
 
--- name: known
+-- name: with_memory_counts
 -- Users first, then the memories of those on the page: no count over 500,000 users for 50.
 SELECT u.id, u.display_name, u.created_at, counted.memory_count
   FROM (SELECT * FROM users
