@@ -10,6 +10,9 @@ from uuid_utils import compat
 SHARED_OWNER: Final = UUID(int=0)
 """Owner of shared knowledge in storage; the API shows it as null."""
 
+MemoryKey = tuple[UUID, str]
+"""A memory: its owner and its id, which is unique for that owner only."""
+
 _BASE62: Final = string.ascii_letters + string.digits
 SHORT_ID_LENGTH: Final = 8
 

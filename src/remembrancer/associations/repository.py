@@ -25,12 +25,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor, Visibility, viewer_binds
 from remembrancer.associations.rows import AssociationRow, NeighbourRow, SimilarRow
-from remembrancer.associations.rules import MemoryKey
 from remembrancer.db import sql
 from remembrancer.db.copies import copy_rows
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows
 from remembrancer.db.tables import associations, memories
+from remembrancer.ids import MemoryKey
 from remembrancer.paging import Page
 
 _COLUMN: Final = associations.c

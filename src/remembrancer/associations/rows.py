@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from remembrancer.associations.rules import MemoryKey
+from remembrancer.ids import MemoryKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """Decisions about associations: how a neighbourhood grows, what to suggest. Pure."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Final, Protocol
-from uuid import UUID
+from typing import Final
 
+from remembrancer.associations.rows import SimilarRow
+from remembrancer.ids import MemoryKey
 from remembrancer.memories.rules import says_the_same
 from remembrancer.memories.schemas import Relation, Suggestion
 
@@ -12,8 +13,6 @@ LEAST_SIMILARITY: Final = 0.75
 MOST_SUGGESTIONS: Final = 5
 """Suggestions for one memory."""
 
-MemoryKey = tuple[UUID, str]
-"""A memory: its owner and its id, which is unique for that owner only."""
 Step = tuple[MemoryKey, MemoryKey, float]
 """A step along an association: from a memory to another, with its weight."""
 
@@ -31,38 +30,6 @@ def spread(
         if target not in known:
             reached[target] = max(reached.get(target, 0.0), frontier[source] * weight)
     return sorted(reached.items(), key=lambda item: (-item[1], item[0]))
-
-
-class Similar(Protocol):
-    """A memory, and another of the same owner that is like it or on the same subject."""
-
-    @property
-    def memory_id(self) -> str:
-        """Id of the memory."""
-
-    @property
-    def content(self) -> str:
-        """Its content."""
-
-    @property
-    def target_id(self) -> str:
-        """Id of the other."""
-
-    @property
-    def target_content(self) -> str:
-        """Content of the other."""
-
-    @property
-    def similarity(self) -> float:
-        """Cosine similarity of the two."""
-
-    @property
-    def same_subject(self) -> bool | None:
-        """Whether both are on one subject, and of one kind; null without a subject."""
-
-    @property
-    def later(self) -> bool:
-        """Whether the memory was recorded after the other."""
 
 
 def suggest_relation(
@@ -85,7 +52,7 @@ def suggest_relation(
     return Relation.RELATED_TO if similarity >= LEAST_SIMILARITY else None
 
 
-def suggestions(pairs: Iterable[Similar], near_duplicate: float) -> dict[str, list[Suggestion]]:
+def suggestions(pairs: Iterable[SimilarRow], near_duplicate: float) -> dict[str, list[Suggestion]]:
     """Return the suggestions for each memory, in the order of the pairs: most similar first."""
     result: dict[str, list[Suggestion]] = {}
     for pair in pairs:

@@ -10,7 +10,7 @@ from remembrancer import audit
 from remembrancer.access import Actor, may_change
 from remembrancer.associations import repository
 from remembrancer.associations.rows import AssociationRow, NeighbourRow, NodeRow
-from remembrancer.associations.rules import MemoryKey, spread
+from remembrancer.associations.rules import spread
 from remembrancer.associations.schemas import (
     Association,
     AssociationPage,
@@ -21,7 +21,7 @@ from remembrancer.associations.schemas import (
 from remembrancer.associations.writer import AssociationRequest, AssociationWriter
 from remembrancer.backend import Backend
 from remembrancer.errors import NotFound
-from remembrancer.ids import public_owner
+from remembrancer.ids import MemoryKey, public_owner
 from remembrancer.memories import repository as memories
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.rules import check_id

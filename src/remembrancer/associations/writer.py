@@ -11,8 +11,8 @@ from remembrancer import audit
 from remembrancer.access import Actor
 from remembrancer.associations import repository, rules
 from remembrancer.associations.rows import AssociationRow
-from remembrancer.associations.rules import MemoryKey
 from remembrancer.errors import InvalidInput, NotFound
+from remembrancer.ids import MemoryKey
 from remembrancer.memories import repository as memories
 from remembrancer.memories.drafts import WriteResult
 from remembrancer.memories.schemas import AssociationCreate, MemoryCreate, Outcome, Suggestion

@@ -20,12 +20,11 @@ from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.sql import statement
 from remembrancer.db.tables import conversations, memories, mentions, space_members
 from remembrancer.errors import Conflict
-from remembrancer.ids import short_id
+from remembrancer.ids import MemoryKey, short_id
 from remembrancer.memories import rules
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import Review, Status
 from remembrancer.search import repository as search
-from remembrancer.search.repository import MemoryKey
 
 VISIBLE = visible("memories")
 

@@ -11,9 +11,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.db.copies import copy_rows, values_table
 from remembrancer.db.tables import memories, memory_versions, mentions
+from remembrancer.ids import MemoryKey
 from remembrancer.memories.schemas import Status
 from remembrancer.search import repository as search
-from remembrancer.search.repository import Counts, MemoryKey
+from remembrancer.search.repository import Counts
 
 _PARTS = (mentions, memory_versions)
 """What hangs on a memory."""

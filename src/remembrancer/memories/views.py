@@ -8,12 +8,11 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.errors import NotFound
-from remembrancer.ids import public_owner
+from remembrancer.ids import MemoryKey, public_owner
 from remembrancer.memories import repository, rules, screening
 from remembrancer.memories.drafts import WriteResult
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import Memory, RememberResult, Status, Suggestion
-from remembrancer.search.repository import MemoryKey
 
 
 def memory(row: MemoryRow) -> Memory:

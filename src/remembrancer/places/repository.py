@@ -11,12 +11,12 @@ from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows, first_row
 from remembrancer.db.sql import statement
 from remembrancer.db.tables import memories
+from remembrancer.ids import MemoryKey
 from remembrancer.memories.repository import visible_to
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import Status
 from remembrancer.paging import Page
 from remembrancer.places.rows import PlaceMentionRow
-from remembrancer.search.repository import MemoryKey
 
 _COLUMN: Final = memories.c
 _ORDER: Final = Keyset("places", _COLUMN.created_at, _COLUMN.owner_id, _COLUMN.id)

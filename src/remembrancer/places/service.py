@@ -11,7 +11,7 @@ from remembrancer.access import Actor, may_change
 from remembrancer.backend import Backend
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.idempotency import once
-from remembrancer.ids import public_owner
+from remembrancer.ids import MemoryKey, public_owner
 from remembrancer.memories import mentions, screening
 from remembrancer.memories import repository as memories
 from remembrancer.memories.drafts import mention_row
@@ -28,7 +28,6 @@ from remembrancer.places.schemas import (
     PlaceResult,
     PlaceUpdate,
 )
-from remembrancer.search.repository import MemoryKey
 from remembrancer.users import repository as users
 
 ACTION: Final = "memory.mention"

@@ -1,20 +1,20 @@
-"""Fuse what the search arms found into one ranked list. Pure: no text, no I/O, no clock.
+"""Fuse the results of the search arms into one ranked list. Pure: no I/O, no clock.
 
-Each arm scores every candidate; a message then borrows from its neighbours in the conversation,
-because an answer often stands beside the words of the question. Arms are fused on ranks
-(reciprocal rank fusion, Cormack, Clarke and Büttcher 2009), so that their scales never meet.
-Measurements behind the defaults: ``docs/decisions/``.
+Each arm scores every candidate. A message then gets a share of the scores of its neighbours in the
+conversation, because the answer to a question often has none of its words. Arms are fused by rank
+(reciprocal rank fusion, Cormack, Clarke and Büttcher 2009): their scores have different scales.
+``docs/decisions/`` has the measurements behind the defaults.
 """
 
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
-from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
+
+from remembrancer.recall.rows import CandidateRow
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,175 +23,121 @@ Mask = NDArray[np.bool_]
 _SOURCE_TYPES = {"memory": 0, "chunk": 1, "message": 2}
 
 
-class Candidate(Protocol):
-    """One row of the candidate query: an item that an arm found, or a neighbour of one."""
-
-    @property
-    def id(self) -> int:
-        """Unique among the candidates; the last word in ties."""
-
-    @property
-    def source_type(self) -> Literal["message", "memory", "chunk"]:
-        """What the item is."""
-
-    @property
-    def distance(self) -> float | None:
-        """Cosine distance to the question, 0-2; None where the item has no vector."""
-
-    @property
-    def words(self) -> Sequence[int] | None:
-        """Numbers, from 0, of the words of the question that the item has; None for none.
-
-        A word may stand here several times, once for each of its terms: the best counts.
-        """
-
-    @property
-    def scores(self) -> Sequence[float] | None:
-        """BM25 share of each of ``words``."""
-
-    @property
-    def conversation_id(self) -> UUID | None:
-        """The conversation of a message."""
-
-    @property
-    def position(self) -> int | None:
-        """Place of a message in its conversation; neighbours differ by one."""
-
-    @property
-    def sender_name(self) -> str | None:
-        """Who said a message; compared with the names given to ``fuse``."""
-
-    @property
-    def weight(self) -> float | None:
-        """0-1, what is left of a memory's importance; lifts it a little."""
-
-    @property
-    def at(self) -> datetime | None:
-        """When it was said or recorded; recent memories are lifted a little."""
-
-    @property
-    def exact(self) -> bool:
-        """Whether the item's text is the question itself."""
-
-
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """How arms are smoothed, weighed and fused."""
+    """Weights of the arms, and shares of neighbouring messages."""
 
     rank_constant: float = 10.0
     """The k of reciprocal rank fusion; small values trust the top of each arm more."""
     dense_weight: float = 0.7
     keyword_weight: float = 1.0
     reach: int = 2
-    """Neighbours looked at on each side; the candidate query must deliver as many."""
+    """Neighbours on each side. The candidate query must return as many."""
     dense_decay: float = 0.3
-    """Share of a neighbour's similarity that is added, per step of distance."""
+    """Share of a neighbour's similarity that a message gets, per step of distance."""
     keyword_decay: float = 0.7
-    """What a word of the question found in a neighbour is worth, per step of distance."""
+    """Share of the score of a neighbour's words that a message gets, per step of distance."""
     other_sender: float = 0.7
-    """Factor for messages of somebody else when the question names a sender."""
+    """Factor for messages of other senders when the question names a sender."""
     importance_lift: float = 0.1
-    """Most that importance adds to a memory's score, as a share of it."""
+    """Largest share of its score that importance adds to a memory."""
     recency_lift: float = 0.05
-    """Most that recency adds to a memory's score, as a share of it."""
+    """Largest share of its score that recency adds to a memory."""
     recency_days: float = 30.0
-    """Age at which the recency lift has halved."""
+    """Age at which recency adds half as much."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attraction:
-    """Raises the scores of candidates towards those of others: arrays of shape (n,)."""
+    """Raises scores towards those of other candidates. Arrays of shape (n,)."""
 
     toward: Ints
-    """Row of the candidate that attracts each one."""
+    """Row of the candidate that attracts each candidate."""
     share: Floats
     """Part of the distance, 0 (none) to 1 (all)."""
 
     def apply(self, total: Floats) -> Floats:
-        """Return the raised scores: none falls, and none passes the one that attracts it."""
+        """Return the scores. They only rise, and never above the candidate that attracts them."""
         return total + self.share * np.maximum(total[self.toward] - total, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One arm's view of all candidates: arrays of shape (n,), in the order of the candidates."""
+    """One arm's scores: arrays of shape (n,), in the order of the candidates."""
 
     name: str
     weight: float
     raw: Floats
-    """The arm's own score, higher is better."""
+    """Cosine similarity, BM25 score or the strength of a path; higher is better."""
     score: Floats
-    """What is ranked: ``raw`` after neighbours and other adjustments."""
+    """The score to rank by: ``raw`` with the shares of neighbours."""
     present: Mask
-    """False where the arm has nothing to say about a candidate."""
+    """Whether the arm ranks a candidate."""
     lifted_by: Ints
-    """Offset of the neighbour that helped most, 0 for none."""
+    """Offset of the neighbour with the largest share, 0 for none."""
     attraction: Attraction | None = None
-    """Its effect on the fused scores, for an arm that does not vote."""
+    """Its effect on the fused scores, for an arm without a weight."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArmRank:
-    """Why an arm put an item where it did."""
+    """Rank and scores of an item in one arm; see :class:`Arm`."""
 
     rank: int
     """1 is best; equal scores share a rank."""
     raw: float
-    """Cosine similarity, BM25 score or whatever the arm measures."""
     score: float
-    """The score that was ranked."""
     lifted_by: int
-    """Offset in the conversation of the neighbour that helped most; 0 for none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
-    """One result and its explanation."""
+class RankedItem:
+    """An item of the ranking, with the reasons for its rank."""
 
     id: int
     score: float
-    """Fused score; comparable within one result list only."""
+    """Fused score; comparable within one ranking only."""
     exact: bool
     arms: dict[str, ArmRank]
-    """Arms that know the item, by name."""
+    """By the names of the arms that rank the item."""
 
 
 def fuse(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[CandidateRow],
     k: int,
     *,
     named: Collection[str] = (),
     now: datetime | None = None,
     weights: Fusion = Fusion(),
     arms: Sequence[Arm] = (),
-) -> list[Ranked]:
+) -> list[RankedItem]:
     """Return the best ``k`` candidates, best first; all of them if there are fewer.
 
-    ``named`` holds the senders that the question names, spelled as in ``Candidate.sender_name``.
-    ``now`` switches the recency lift on. ``arms`` adds further arms to the dense and keyword ones.
-    An item whose text is the question comes first. Ties go to memories, then chunks, then
-    messages, then to the lower id, so the order of the candidates never matters.
+    ``named`` are the senders that the question names, spelled as ``sender_name``. Without ``now``,
+    recency adds nothing. ``arms`` are further arms, besides the dense and the keyword arm. An item
+    whose text equals the question comes first. At the same score, memories come first, then
+    chunks, then messages, then the lower id: the order of the candidates does not matter.
     """
     if not candidates:
         return []
     field = _Field(candidates, named, weights)
-    every = [_dense(field, weights), _keyword(candidates, field, weights), *arms]
-    ranks = [_ranks(arm) for arm in every]
+    arms = [_dense(field, weights), _keyword(candidates, field, weights), *arms]
+    ranks = [_ranks(arm) for arm in arms]
     shares = [
         np.where(arm.present, arm.weight / (weights.rank_constant + rank), 0.0)
-        for arm, rank in zip(every, ranks, strict=True)
+        for arm, rank in zip(arms, ranks, strict=True)
     ]
     total = np.sum(shares, axis=0) * _lift(candidates, now, weights)
-    for arm in every:
+    for arm in arms:
         total = arm.attraction.apply(total) if arm.attraction else total
     return [
-        Ranked(
+        RankedItem(
             candidates[row].id,
             float(total[row]),
             candidates[row].exact,
             {
                 arm.name: _explain(arm, rank, row)
-                for arm, rank in zip(every, ranks, strict=True)
+                for arm, rank in zip(arms, ranks, strict=True)
                 if arm.present[row]
             },
         )
@@ -200,10 +146,8 @@ def fuse(
 
 
 class _Field:
-    """Where candidates stand to each other: neighbours, twins, and whose words they are."""
-
     def __init__(
-        self, candidates: Sequence[Candidate], named: Collection[str], weights: Fusion
+        self, candidates: Sequence[CandidateRow], named: Collection[str], weights: Fusion
     ) -> None:
         self.offsets = np.array(
             [o for step in range(1, weights.reach + 1) for o in (-step, step)], dtype=np.int64
@@ -212,33 +156,33 @@ class _Field:
         self.alone: Mask = np.all(self.neighbours < 0, axis=1)
         self.factor = _sender_factor(candidates, named, weights.other_sender)
         self.distance = np.array([c.distance for c in candidates], dtype=np.float64)
-        made = np.array([c.source_type != "message" for c in candidates])
-        self.twins = _twins(self.distance, made)
+        messages = np.array([c.source_type == "message" for c in candidates])
+        self.twins = _twins(self.distance, messages)
 
-    def lent(self, raw: Floats, decay: float) -> Iterator[Floats]:
-        """Yield what the neighbours at each offset lend, arrays of ``raw``'s shape."""
-        # Offset by offset, for one array of them all would not stay in the processor's cache.
+    def shares(self, raw: Floats, decay: float) -> Iterator[Floats]:
+        """Yield the shares of the neighbours at each offset, arrays of ``raw``'s shape."""
+        # One array of all offsets would not fit into the processor's cache.
         padded = np.concatenate([raw, np.zeros_like(raw[:1])])
         for offset, rows in zip(self.offsets, self.neighbours.T, strict=True):
             yield padded[rows] * decay ** abs(int(offset))
 
     def strongest(self, gains: Sequence[Floats]) -> Ints:
-        """Return the offset of the neighbour with the greatest gain, 0 where nobody gave any."""
-        nobody = np.zeros(len(self.alone))
-        offsets: Ints = np.append(0, self.offsets)[np.argmax([nobody, *gains], axis=0)]
+        """Return the offset of the neighbour with the greatest gain, 0 where there is no gain."""
+        none = np.zeros(len(self.alone))
+        offsets: Ints = np.append(0, self.offsets)[np.argmax([none, *gains], axis=0)]
         return offsets
 
     def level(self, raw: Floats, score: Floats) -> Floats:
-        """Lift items without neighbours as much as messages of the same standing were lifted.
+        """Raise items without neighbours as much as messages of the same rank.
 
-        Standing is the place by raw score: the third best raw score becomes what the third
-        best score of messages is. Otherwise every message beside a good one would overtake
-        the memories distilled from it. A message's double never falls behind it.
+        The third best raw score becomes the third best score of the messages. Otherwise, every
+        message beside a good one would rank above the memories that were extracted from it. An
+        item never ranks below a message with the same text.
         """
-        talk = ~self.alone
-        if not self.alone.any() or not talk.any():
+        paired = ~self.alone
+        if not self.alone.any() or not paired.any():
             return score
-        matched = _match(raw, np.sort(raw[talk]), np.sort(score[talk])) * self.factor
+        matched = _match(raw, np.sort(raw[paired]), np.sort(score[paired])) * self.factor
         levelled = np.where(self.alone, matched, score)
         for item, message in self.twins:
             if raw[message] <= raw[item]:
@@ -247,45 +191,46 @@ class _Field:
 
 
 def _match(values: Floats, raw: Floats, score: Floats) -> Floats:
-    """Map values from the distribution ``raw`` to ``score``, both ascending; keeps their order."""
+    """Map values from the distribution ``raw`` to ``score``, both ascending, in their order."""
     last = np.append(raw[1:] > raw[:-1], True)
-    known, target = raw[last], score[last]
-    inside = np.interp(values, np.append(0.0, known), np.append(0.0, target))
-    above = target[-1] + np.maximum(values - known[-1], 0.0)
-    return np.where(values > 0, np.where(values > known[-1], above, inside), 0.0)
+    source, target = raw[last], score[last]
+    inside = np.interp(values, np.append(0.0, source), np.append(0.0, target))
+    above = target[-1] + np.maximum(values - source[-1], 0.0)
+    return np.where(values > 0, np.where(values > source[-1], above, inside), 0.0)
 
 
-def _neighbours(candidates: Sequence[Candidate], offsets: Ints) -> Ints:
+def _neighbours(candidates: Sequence[CandidateRow], offsets: Ints) -> Ints:
     """Return the rows of each candidate's neighbours, shape (n, offsets), -1 for none."""
     codes: dict[int, int] = {}
     keys = np.full(len(candidates), -1, dtype=np.int64)
     for row, item in enumerate(candidates):
         if item.source_type == "message" and item.conversation_id and item.position is not None:
-            # A UUID hashes in Python code, its number does not. 2^40 positions a conversation
-            # leave room, so that no offset reaches into the next one.
+            # Numbers hash faster than UUIDs. With 2^40 positions for each conversation, no offset
+            # reaches the next one.
             code = codes.setdefault(item.conversation_id.int, len(codes) + 1)
             keys[row] = (code << 40) + item.position
     order = np.argsort(keys, kind="stable")
-    wanted = np.where(keys[:, None] < 0, -2, keys[:, None] + offsets)
-    place = np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)
-    found = order[place]
-    return np.where(keys[found] == wanted, found, -1)
+    targets = np.where(keys[:, None] < 0, -2, keys[:, None] + offsets)
+    rows = order[np.minimum(np.searchsorted(keys[order], targets), len(keys) - 1)]
+    return np.where(keys[rows] == targets, rows, -1)
 
 
-def _twins(distance: Floats, made: Mask) -> list[tuple[int, int]]:
-    """Pair memories and chunks, which are ``made``, with the messages of the same text."""
-    # Equal texts have equal vectors, and so equal distances; NaN equals nothing.
-    shared = np.isin(distance, distance[made]) & ~made
-    talk: dict[float, list[int]] = {}
-    for message in np.flatnonzero(shared).tolist():
-        talk.setdefault(float(distance[message]), []).append(message)
-    if not talk:
+def _twins(distance: Floats, messages: Mask) -> list[tuple[int, int]]:
+    """Pair memories and chunks with the messages of the same text."""
+    # The same text has the same vector, and so the same distance. NaN equals nothing.
+    repeated = np.isin(distance, distance[~messages]) & messages
+    by_distance: dict[float, list[int]] = {}
+    for message in np.flatnonzero(repeated).tolist():
+        by_distance.setdefault(float(distance[message]), []).append(message)
+    if not by_distance:
         return []
-    items = np.flatnonzero(made & np.isin(distance, list(talk))).tolist()
-    return [(item, message) for item in items for message in talk[float(distance[item])]]
+    items = np.flatnonzero(~messages & np.isin(distance, list(by_distance))).tolist()
+    return [(item, message) for item in items for message in by_distance[float(distance[item])]]
 
 
-def _sender_factor(candidates: Sequence[Candidate], named: Collection[str], other: float) -> Floats:
+def _sender_factor(
+    candidates: Sequence[CandidateRow], named: Collection[str], other: float
+) -> Floats:
     if not any(item.sender_name in named for item in candidates):
         return np.ones(len(candidates))
     return np.array(
@@ -299,48 +244,48 @@ def _sender_factor(candidates: Sequence[Candidate], named: Collection[str], othe
 def _dense(field: _Field, weights: Fusion) -> Arm:
     present = ~np.isnan(field.distance)
     raw = np.where(present, 1.0 - field.distance, 0.0)
-    # Factors need a zero that means "as unlike as it gets here"; some models never go below 0.7.
+    # Zero is the least similar candidate: with some models, no similarity is below 0.7.
     similarity = np.where(present, raw - np.min(raw, where=present, initial=1.0), 0.0)
-    shares = list(field.lent(similarity, weights.dense_decay))
+    shares = list(field.shares(similarity, weights.dense_decay))
     score = np.sum([similarity, *shares], axis=0) * field.factor
     level = field.level(similarity, score)
     return Arm("dense", weights.dense_weight, raw, level, present, field.strongest(shares))
 
 
-def _keyword(candidates: Sequence[Candidate], field: _Field, weights: Fusion) -> Arm:
-    found = _found_words(candidates)
-    # Each word of the question counts once, where the stretch of talk serves it best:
-    # sums would reward saying one word again and again.
-    best, gains = found, []
-    for lent in field.lent(found, weights.keyword_decay):
-        best = np.maximum(best, lent)
-        gains.append(np.maximum(lent - found, 0.0).sum(axis=1))
-    raw, score = found.sum(axis=1), best.sum(axis=1) * field.factor
+def _keyword(candidates: Sequence[CandidateRow], field: _Field, weights: Fusion) -> Arm:
+    own = _word_scores(candidates)
+    # Each word of the question counts once, with its best score among a message and its
+    # neighbours: a sum would reward repetition.
+    best, gains = own, []
+    for share in field.shares(own, weights.keyword_decay):
+        best = np.maximum(best, share)
+        gains.append(np.maximum(share - own, 0.0).sum(axis=1))
+    raw, score = own.sum(axis=1), best.sum(axis=1) * field.factor
     level = field.level(raw, score)
     return Arm("keyword", weights.keyword_weight, raw, level, level > 0, field.strongest(gains))
 
 
-def _found_words(candidates: Sequence[Candidate]) -> Floats:
-    """Return what each candidate has of each word of the question, shape (n, words)."""
+def _word_scores(candidates: Sequence[CandidateRow]) -> Floats:
+    """Return each candidate's score for each word of the question, shape (n, words)."""
     rows = [row for row, item in enumerate(candidates) for _ in item.words or ()]
     words = [word for item in candidates for word in item.words or ()]
     scores = [score for item in candidates for score in item.scores or ()]
-    found = np.zeros((len(candidates), max(words, default=-1) + 1))
-    np.maximum.at(found, (rows, words), scores)
-    return found
+    result = np.zeros((len(candidates), max(words, default=-1) + 1))
+    np.maximum.at(result, (rows, words), scores)
+    return result
 
 
 def _ranks(arm: Arm) -> Ints:
-    """Return 1 + how many present candidates score strictly higher."""
+    """Return 1 + the number of present candidates with a higher score."""
     ascending = np.sort(arm.score[arm.present])
     return len(ascending) - np.searchsorted(ascending, arm.score, side="right") + 1
 
 
-def _lift(candidates: Sequence[Candidate], now: datetime | None, weights: Fusion) -> Floats:
+def _lift(candidates: Sequence[CandidateRow], now: datetime | None, weights: Fusion) -> Floats:
     lift = np.ones(len(candidates))
     for row, item in enumerate(candidates):
         if item.source_type == "memory":
-            # Never below 1, or a memory could fall behind the message it was made from.
+            # Never below 1: a memory must not rank below the message it was extracted from.
             lift[row] += weights.importance_lift * (item.weight or 0.0)
             lift[row] += weights.recency_lift * _recency(item.at, now, weights.recency_days)
     return lift
@@ -353,7 +298,7 @@ def _recency(at: datetime | None, now: datetime | None, half_life: float) -> flo
     return math.exp2(-days / half_life)
 
 
-def _order(candidates: Sequence[Candidate], total: Floats) -> list[int]:
+def _order(candidates: Sequence[CandidateRow], total: Floats) -> list[int]:
     ids = np.array([c.id for c in candidates])
     kinds = np.array([_SOURCE_TYPES[c.source_type] for c in candidates])
     plain = np.array([not c.exact for c in candidates])

@@ -1,39 +1,28 @@
 """The graph arm: memories associated with the best ones of the other arms. Pure.
 
-The database walks from the best memories, two steps at most (``sql/graph.sql``); this turns the
-paths into an arm. Why the arm pulls instead of voting: ``docs/decisions/0009-graph.md``.
+The database walks from the best memories, at most two steps (``sql/graph.sql``). This module
+makes an arm of the paths. ``docs/decisions/0009-graph.md`` says why the arm attracts and has no
+weight.
 """
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 
 from remembrancer.recall.fusion import Arm, Attraction
-from remembrancer.recall.rows import GraphPath
+from remembrancer.recall.rows import CandidateRow
 
 WALK: Final = {"seeds": 8, "frontier": 16, "fanout": 8, "scanned": 32, "decay": 0.7}
-"""Bounds of the walk: memories it starts from, memories it goes on from after one step, visible
-associations it follows and associations it reads at each memory in each direction, and the share
-of a path's strength that is left after each step."""
+"""Limits of the walk: memories at its start, memories after the first step, for each memory and
+direction the visible associations that it follows and the associations that it reads, and the
+share of a path's strength that remains after each step."""
 
 
-class GraphCandidate(Protocol):
-    """A candidate, and the path by which the walk came to it."""
+def graph_arm(candidates: Sequence[CandidateRow]) -> Arm | None:
+    """Return the arm of the candidates on the walk; None if the walk reached none.
 
-    @property
-    def id(self) -> int:
-        """Unique among the candidates."""
-
-    @property
-    def path(self) -> GraphPath | None:
-        """None where the walk did not come, or the candidate stands higher by itself."""
-
-
-def graph_arm(candidates: Sequence[GraphCandidate]) -> Arm | None:
-    """Return the arm of the candidates that the walk reached and of the seeds it started from.
-
-    A seed always stays before the candidates it leads to. None where nothing was reached.
+    A seed always ranks above the candidates that it leads to.
     """
     paths = [(row, item.path) for row, item in enumerate(candidates) if item.path]
     if not paths:

@@ -1,11 +1,11 @@
-"""Hits with their reasons, from rows and ranks."""
+"""Make hits of rows and ranks, with their reasons."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from remembrancer.guard.instructions import is_instruction
 from remembrancer.ids import public_owner
-from remembrancer.recall.fusion import Ranked
+from remembrancer.recall.fusion import RankedItem
 from remembrancer.recall.rows import CandidateRow, OrderedRow
 from remembrancer.recall.schemas import ArmReason, AssociatedMemory, Hit, Reasons
 
@@ -18,15 +18,14 @@ _MESSAGE_COLUMNS: Final = (*_COLUMNS, "role", "sender_name")
 
 
 def word_labels(terms: Mapping[str, int]) -> dict[int, str]:
-    """Return a readable name for each word of a query: its first term."""
+    """Return the first term of each word of a query."""
     labels: dict[int, str] = {}
     for term, word in terms.items():
         labels.setdefault(word, term)
     return labels
 
 
-def ranked_hit(row: CandidateRow, ranked: Ranked, labels: Mapping[int, str]) -> Hit:
-    """Return a candidate as a hit that says why it was chosen."""
+def ranked_hit(row: CandidateRow, ranked: RankedItem, labels: Mapping[int, str]) -> Hit:
     return _hit(
         row,
         _MESSAGE_COLUMNS if row.source_type == "message" else _COLUMNS,
@@ -50,7 +49,6 @@ def ranked_hit(row: CandidateRow, ranked: Ranked, labels: Mapping[int, str]) -> 
 
 
 def ordered_hit(row: OrderedRow) -> Hit:
-    """Return a memory of a list as a hit."""
     return _hit(row, _COLUMNS, score=0.0)
 
 

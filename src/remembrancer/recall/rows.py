@@ -1,4 +1,4 @@
-"""The rows that recall reads. Named tuples, because a recall reads hundreds of them."""
+"""Rows of recall. Named tuples, because a recall reads hundreds of them."""
 
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypedDict
@@ -17,7 +17,7 @@ class AskerRow(NamedTuple):
 
 
 class GraphPath(TypedDict):
-    """The strongest path by which the graph walk came to a candidate."""
+    """The strongest path of the graph walk to a candidate."""
 
     seed: int
     """The candidate at its start."""
@@ -30,14 +30,18 @@ class GraphPath(TypedDict):
 
 
 class CandidateRow(NamedTuple):
-    """A candidate of the hybrid search: what an arm found, or a neighbour of that."""
+    """A candidate of the hybrid search: a result of an arm, or a neighbour of one."""
 
     id: int
     owner_id: UUID
     distance: float | None
+    """Cosine distance to the question, 0-2; null without a vector."""
     exact: bool
+    """Whether the text equals the question."""
     words: list[int] | None
+    """The question's words in the item, numbered from 0; again for each further term of a word."""
     scores: list[float] | None
+    """BM25 share of each of ``words``."""
     source_type: Literal["memory", "message", "chunk"]
     source_id: UUID | None
     memory_id: str | None
@@ -46,6 +50,7 @@ class CandidateRow(NamedTuple):
     at: datetime
     importance: float | None
     path: GraphPath | None
+    """Null if the walk did not reach it, or it ranks higher without the walk."""
     revisions: list[dict[str, Any]] | None
     agent_id: UUID | None
     space_id: UUID | None
@@ -60,6 +65,7 @@ class CandidateRow(NamedTuple):
     version: int | None
     access_count: int | None
     weight: float | None
+    """Importance of a memory after decay, 0-1."""
     valid_from: datetime | None
     valid_to: datetime | None
 

@@ -30,9 +30,8 @@ from sqlalchemy.types import BigInteger, Text
 from remembrancer.db.copies import copy_rows, values_table
 from remembrancer.db.sql import statement, statement_text
 from remembrancer.db.tables import postings, recall_items, reembeddings
+from remembrancer.ids import MemoryKey
 
-MemoryKey = tuple[UUID, str]
-"""Owner and id of a memory, whose id is unique for its owner only."""
 Counts = Counter[str]
 """Rows by table."""
 
