@@ -8,7 +8,7 @@ from remembrancer import audit
 from remembrancer.access import Actor
 from remembrancer.audit.reads import Reads
 from remembrancer.db.engine import Database
-from remembrancer.errors import RemembrancerError
+from remembrancer.errors import NotFound, RemembrancerError
 from remembrancer.guard.guard import Guard
 from remembrancer.search.index import SearchIndex
 from remembrancer.settings import LimitSettings
@@ -31,3 +31,10 @@ class Backend:
         async with self.database.transaction(actor) as (connection, actor):
             await audit.note(connection, actor, action, target_ids, outcome="refused")
         raise error
+
+    async def refuse_memory(
+        self, actor: Actor, action: str, memory_id: str, *, field: str = "memory_id"
+    ) -> NoReturn:
+        """Log the refusal, and raise ``NotFound``: a memory exists only for those who see it."""
+        error = NotFound("no such memory", field=field)
+        await self.refuse(actor, action, [memory_id], error)

@@ -2,12 +2,11 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NoReturn
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
-from remembrancer.access import Actor, may_change
+from remembrancer.access import Actor
 from remembrancer.associations import repository
 from remembrancer.associations.rows import AssociationRow, NeighbourRow, NodeRow
 from remembrancer.associations.rules import spread
@@ -28,7 +27,6 @@ from remembrancer.memories.rules import check_id
 from remembrancer.memories.schemas import AssociationCreate, Category, Kind, Relation, Status
 from remembrancer.paging import LARGEST_PAGE
 from remembrancer.text import check_range
-from remembrancer.users import repository as users
 
 
 class Associations:
@@ -55,7 +53,7 @@ class Associations:
         check_id(memory_id)
         action, target_id = "association.set", association.target_id
         async with self._database.transaction(actor) as (connection, actor):
-            row = await _changeable(connection, actor, memory_id)
+            row = await memories.lock_changeable(connection, actor, memory_id)
             if row is not None:
                 request = AssociationRequest(row.owner_id, row.id, association, "target_id")
                 try:
@@ -63,9 +61,9 @@ class Associations:
                 except NotFound:
                     written = None
         if row is None:
-            await self._refuse(actor, action, memory_id)
+            await self._backend.refuse_memory(actor, action, memory_id)
         if written is None:
-            await self._refuse(actor, action, target_id, "target_id")
+            await self._backend.refuse_memory(actor, action, target_id, field="target_id")
         return _association(written)
 
     async def remove(
@@ -78,7 +76,7 @@ class Associations:
         check_id(memory_id)
         check_id(target_id)
         async with self._database.transaction(actor) as (connection, actor):
-            row = await _changeable(connection, actor, memory_id)
+            row = await memories.lock_changeable(connection, actor, memory_id)
             if row is not None:
                 owners = await repository.owners(connection, actor, [target_id])
                 target = (owners.get(target_id), target_id)
@@ -89,7 +87,7 @@ class Associations:
                     connection, actor, "association.remove", ids, owner_id=row.owner_id
                 )
                 return
-        await self._refuse(actor, "association.remove", memory_id)
+        await self._backend.refuse_memory(actor, "association.remove", memory_id)
 
     async def list(
         self, actor: Actor, memory_id: str, *, limit: int = 50, cursor: str | None = None
@@ -106,7 +104,7 @@ class Associations:
                 key = (memory.owner_id, memory.id)
                 page = await repository.page(connection, actor, key, limit, cursor)
         if memory is None:
-            await self._refuse(actor, "association.read", memory_id)
+            await self._backend.refuse_memory(actor, "association.read", memory_id)
         ends = [end for row in page.items for end in _ends(row)]
         await self._note_read(actor, [key, *ends])
         return AssociationPage(
@@ -131,7 +129,7 @@ class Associations:
                 nodes, complete = await _nodes(connection, actor, memory, depth, limit)
                 rows = await repository.between(connection, list(nodes))
         if memory is None:
-            await self._refuse(actor, "association.read", memory_id)
+            await self._backend.refuse_memory(actor, "association.read", memory_id)
         await self._note_read(actor, list(nodes))
         return Neighbourhood(
             nodes=list(nodes.values()),
@@ -151,7 +149,7 @@ class Associations:
             if row is not None:
                 by_id = await self._writer.suggest(connection, actor, row.owner_id, [row.id])
         if row is None:
-            await self._refuse(actor, "association.read", memory_id)
+            await self._backend.refuse_memory(actor, "association.read", memory_id)
         suggestions = by_id.get(row.id, [])
         ids = [row.id, *(suggestion.target_id for suggestion in suggestions)]
         await self._note_read(actor, [(row.owner_id, memory_id) for memory_id in ids])
@@ -160,28 +158,10 @@ class Associations:
     async def _note_read(self, actor: Actor, keys: Sequence[MemoryKey]) -> None:
         await self._backend.reads.note(actor, "association.read", keys)
 
-    async def _refuse(
-        self, actor: Actor, action: str, memory_id: str, field: str = "memory_id"
-    ) -> NoReturn:
-        error = NotFound("no such memory", field=field)
-        await self._backend.refuse(actor, action, [memory_id], error)
-
 
 async def _active(connection: AsyncConnection, actor: Actor, memory_id: str) -> MemoryRow | None:
     row = await memories.find(connection, actor, memory_id)
     return row if row is not None and row.status == Status.ACTIVE else None
-
-
-async def _changeable(
-    connection: AsyncConnection, actor: Actor, memory_id: str
-) -> MemoryRow | None:
-    row = await memories.find(connection, actor, memory_id)
-    if row is None or not may_change(actor, row.owner_id):
-        return None
-    if actor.user_id is not None:
-        await users.hold(connection, [actor.user_id])
-    await memories.lock_owner(connection, row.owner_id)
-    return await _active(connection, actor, memory_id)
 
 
 async def _nodes(

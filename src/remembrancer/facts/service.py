@@ -1,7 +1,7 @@
 """Facts: memories in a space, private to their author until shared."""
 
 from collections.abc import Sequence
-from typing import Final, NoReturn
+from typing import Final
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -14,15 +14,13 @@ from remembrancer.errors import (
     Conflict,
     InvalidInput,
     NotFound,
-    PreconditionFailed,
-    RemembrancerError,
 )
 from remembrancer.facts import repository
 from remembrancer.facts.schemas import Fact, FactCreate
 from remembrancer.memories import repository as memories
 from remembrancer.memories import screening, views
 from remembrancer.memories.rows import MemoryRow
-from remembrancer.memories.rules import check_id
+from remembrancer.memories.rules import check_id, check_version
 from remembrancer.memories.schemas import (
     Memory,
     MemoryCreate,
@@ -34,7 +32,6 @@ from remembrancer.memories.schemas import (
 from remembrancer.memories.service import Memories
 from remembrancer.paging import Page
 from remembrancer.spaces import repository as spaces
-from remembrancer.users import repository as users
 from remembrancer.validation import validate
 
 SHARE: Final = "memory.share"
@@ -86,7 +83,7 @@ class Facts:
         async with self._database.transaction(actor) as (connection, actor):
             row = await memories.find(connection, actor, memory_id)
         if row is None or row.status != Status.ACTIVE or not may_change(actor, row.owner_id):
-            await self._refuse(actor, SHARE, memory_id)
+            await self._backend.refuse_memory(actor, SHARE, memory_id)
         columns = {name: getattr(row, name) for name in _SHARED_COLUMNS}
         fact = validate(FactCreate, **columns, visibility=Visibility.SHARED, allow_similar=True)
         return await self.add(actor, space_id, fact, source=source)
@@ -142,18 +139,19 @@ class Facts:
         check_id(memory_id)
         changed: Memory | None = None
         async with self._database.transaction(actor) as (connection, actor):
-            forgotten = visibility is Visibility.PRIVATE
-            row = await _lock(connection, actor, memory_id, forgotten=forgotten)
+            # Any memory can be made private.
+            statuses = list(Status) if visibility is Visibility.PRIVATE else [Status.ACTIVE]
+            row = await memories.lock_changeable(connection, actor, memory_id, statuses)
             if row is not None and in_space and row.space_id is None:
                 row = None
             if row is not None:
                 _check(row, visibility, if_version)
                 changed = await _change(connection, actor, row, visibility)
         if row is None:
-            await self._refuse(actor, SHARE, memory_id)
+            await self._backend.refuse_memory(actor, SHARE, memory_id)
         if changed is None:
             error = Conflict("only a member of its space can share it", field="visibility")
-            await self._refuse(actor, SHARE, memory_id, error)
+            await self._backend.refuse(actor, SHARE, [memory_id], error)
         return changed
 
     async def delete(self, actor: Actor, memory_id: str) -> Memory:
@@ -162,7 +160,7 @@ class Facts:
         async with self._database.transaction(actor) as (connection, actor):
             row = await memories.find(connection, actor, memory_id)
         if row is None or row.space_id is None:
-            await self._refuse(actor, "memory.forget", memory_id)
+            await self._backend.refuse_memory(actor, "memory.forget", memory_id)
         return await self._memories.forget(actor, memory_id)
 
     async def _check_member(self, actor: Actor, space_id: UUID, action: str) -> None:
@@ -170,13 +168,7 @@ class Facts:
             if await spaces.is_member(connection, space_id, actor.require_user()):
                 return
         error = NotFound("no such space", field="space_id")
-        await self._refuse(actor, action, str(space_id), error)
-
-    async def _refuse(
-        self, actor: Actor, action: str, target_id: str, error: RemembrancerError | None = None
-    ) -> NoReturn:
-        error = error or NotFound("no such memory", field="memory_id")
-        await self._backend.refuse(actor, action, [target_id], error)
+        await self._backend.refuse(actor, action, [str(space_id)], error)
 
 
 async def set_visibility(
@@ -185,20 +177,6 @@ async def set_visibility(
     """Set who sees an owner's memories in a space, and their associations with them."""
     await memories.set_visibility(connection, owner_id, ids, visibility)
     await associations.reshare(connection, owner_id, ids)
-
-
-async def _lock(
-    connection: AsyncConnection, actor: Actor, memory_id: str, *, forgotten: bool
-) -> MemoryRow | None:
-    """Return a memory that the actor may share, locked; with ``forgotten``, in any status."""
-    row = await memories.find(connection, actor, memory_id)
-    if row is None or not may_change(actor, row.owner_id):
-        return None
-    if actor.user_id is not None:
-        await users.hold(connection, [actor.user_id])
-    await memories.lock_owner(connection, row.owner_id)
-    row = await memories.find(connection, actor, memory_id, lock=True)
-    return row if row is not None and (row.status == Status.ACTIVE or forgotten) else None
 
 
 async def _change(
@@ -221,10 +199,7 @@ async def _change(
 
 
 def _check(row: MemoryRow, visibility: Visibility, if_version: int | None) -> None:
-    if if_version not in {None, row.version}:
-        raise PreconditionFailed(
-            f"the memory is at version {row.version} now", current_version=row.version
-        )
+    check_version(row, None, if_version)
     if visibility is Visibility.SHARED and row.space_id is None:
         raise InvalidInput("only a memory in a space can be shared", field="visibility")
     if visibility is Visibility.SHARED and row.visibility != visibility:

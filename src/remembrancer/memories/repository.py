@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from sqlalchemy import TextClause, func, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.access import Actor, Visibility, viewer_binds, visible
+from remembrancer.access import Actor, Visibility, may_change, viewer_binds, visible
 from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.sql import statement
 from remembrancer.db.tables import conversations, memories, mentions, space_members
@@ -25,6 +25,7 @@ from remembrancer.memories import rules
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import Review, Status
 from remembrancer.search import repository as search
+from remembrancer.users import repository as users
 
 VISIBLE = visible("memories")
 
@@ -49,6 +50,24 @@ async def lock(connection: AsyncConnection, owner_id: UUID, ids: Collection[str]
     column = memories.c
     query = select(column.id).where(column.owner_id == owner_id, column.id.in_(ids))
     await connection.execute(query.order_by(column.id).with_for_update())
+
+
+async def lock_changeable(
+    connection: AsyncConnection,
+    actor: Actor,
+    memory_id: str,
+    statuses: Collection[Status] = (Status.ACTIVE,),
+) -> MemoryRow | None:
+    """Lock a memory that the actor may change, if it has one of the statuses; else return None."""
+    row = await find(connection, actor, memory_id)
+    if row is None or not may_change(actor, row.owner_id):
+        return None
+    # The user, the owner, the row: the order of every writer.
+    if actor.user_id is not None:
+        await users.hold(connection, [actor.user_id])
+    await lock_owner(connection, row.owner_id)
+    row = await find(connection, actor, memory_id, lock=True)
+    return row if row is not None and row.status in statuses else None
 
 
 async def check_membership(

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from uuid import UUID
 
 from remembrancer.access import EffectiveScope, Placement, Scope, ScopeSource, Visibility
-from remembrancer.errors import InvalidInput, NotFound
+from remembrancer.errors import InvalidInput, NotFound, PreconditionFailed, VersionConflict
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import Kind, MemoryCreate, MemoryUpdate, Status
@@ -95,6 +95,16 @@ def place_content(name: str, notes: str | None) -> str:
 def notes_in(name: str, content: str) -> str | None:
     """Return the notes of a place: its content without the name at its start."""
     return None if content == name else content.removeprefix(f"{name}: ")
+
+
+def check_version(memory: MemoryRow, expected: int | None, if_version: int | None) -> None:
+    """Raise ``VersionConflict`` or ``PreconditionFailed`` unless the version is current."""
+    reason = f"the memory is at version {memory.version} now"
+    if expected not in {None, memory.version}:
+        field = "expected_version"
+        raise VersionConflict(reason, field=field, current_version=memory.version)
+    if if_version not in {None, memory.version}:
+        raise PreconditionFailed(reason, current_version=memory.version)
 
 
 def check_place_change(memory: MemoryRow, changes: MemoryUpdate) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Collection, Sequence
 from dataclasses import replace
-from typing import Final, NoReturn, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
@@ -15,9 +15,7 @@ from remembrancer.errors import (
     Conflict,
     InvalidInput,
     NotFound,
-    PreconditionFailed,
     SimilarMemoryExists,
-    VersionConflict,
 )
 from remembrancer.idempotency import once
 from remembrancer.ids import public_owner
@@ -234,7 +232,7 @@ class Memories:
                 history = await versions.history(connection, row.owner_id, row.id)
                 latest = await mentions.latest(connection, row.owner_id, row.id)
         if row is None:
-            await self._refuse(actor, "memory.read", memory_id)
+            await self._backend.refuse_memory(actor, "memory.read", memory_id)
         await self._backend.reads.note(actor, "memory.read", [(row.owner_id, row.id)])
         return MemoryHistory(
             **views.fields(row),
@@ -266,9 +264,9 @@ class Memories:
         if changes.content is not None:
             [text] = await self._backend.search.prepare([changes.content])
         async with self._backend.database.transaction(actor) as (connection, actor):
-            row = await _lock(connection, actor, memory_id)
+            row = await repository.lock_changeable(connection, actor, memory_id, _CHANGEABLE)
             if row is not None:
-                _check_version(row, changes.expected_version, if_version)
+                rules.check_version(row, changes.expected_version, if_version)
                 screening.check_update(row, changes)
                 rules.check_place_change(row, changes)
                 rules.check_record_change(row, changes)
@@ -282,7 +280,7 @@ class Memories:
                 if text is not None:
                     changed = await self._within_budget(connection, actor, changed)
                 return MemoryUpdateResult(**views.fields(changed), guard=screened.findings)
-        await self._refuse(actor, "memory.update", memory_id)
+        await self._backend.refuse_memory(actor, "memory.update", memory_id)
 
     async def forget(
         self, actor: Actor, memory_id: str, *, if_version: int | None = None
@@ -329,13 +327,13 @@ class Memories:
     async def _set_pinned(self, actor: Actor, memory_id: str, *, pinned: bool) -> Memory:
         rules.check_id(memory_id)
         async with self._backend.database.transaction(actor) as (connection, actor):
-            row = await _lock(connection, actor, memory_id)
+            row = await repository.lock_changeable(connection, actor, memory_id, _CHANGEABLE)
             if row is not None:
                 values = {"pinned": pinned}
                 changed = await repository.change(connection, row.owner_id, row.id, values)
                 await _note(connection, actor, "memory.pin", row)
                 return views.memory(changed)
-        await self._refuse(actor, "memory.pin", memory_id)
+        await self._backend.refuse_memory(actor, "memory.pin", memory_id)
 
     async def budget(self, actor: Actor, *, adding: int = 0) -> BudgetPreview:
         """Return what would be evicted if the actor's user wrote ``adding`` more tokens.
@@ -365,9 +363,9 @@ class Memories:
         rules.check_id(memory_id)
         switches = among is _SWITCHED
         async with self._backend.database.transaction(actor) as (connection, actor):
-            row = await _lock(connection, actor, memory_id, among)
+            row = await repository.lock_changeable(connection, actor, memory_id, among)
             if row is not None:
-                _check_version(row, None, if_version)
+                rules.check_version(row, None, if_version)
                 if switches and row.status == status:
                     return views.memory(row)
                 review = None
@@ -383,7 +381,7 @@ class Memories:
                 if status is Status.ACTIVE:
                     changed = await self._within_budget(connection, actor, changed)
                 return views.memory(changed)
-        await self._refuse(actor, action, memory_id)
+        await self._backend.refuse_memory(actor, action, memory_id)
 
     async def _within_budget(
         self, connection: AsyncConnection, actor: Actor, row: MemoryRow
@@ -393,26 +391,6 @@ class Memories:
         if row.id not in evicted:
             return row
         return (await repository.by_ids(connection, row.owner_id, [row.id]))[row.id]
-
-    async def _refuse(self, actor: Actor, action: str, memory_id: str) -> NoReturn:
-        error = NotFound("no such memory", field="memory_id")
-        await self._backend.refuse(actor, action, [memory_id], error)
-
-
-async def _lock(
-    connection: AsyncConnection,
-    actor: Actor,
-    memory_id: str,
-    among: Collection[Status] = _CHANGEABLE,
-) -> MemoryRow | None:
-    """Lock a memory that the actor may change, if its status is one of ``among``."""
-    row = await repository.find(connection, actor, memory_id)
-    if row is None or not may_change(actor, row.owner_id):
-        return None
-    # The owner's lock first, the row's second, as every write does.
-    await repository.lock_owner(connection, row.owner_id)
-    row = await repository.find(connection, actor, memory_id, lock=True)
-    return row if row is not None and row.status in among else None
 
 
 def _is_readable(actor: Actor, row: MemoryRow) -> bool:
@@ -432,19 +410,6 @@ def _without_index(error: InvalidInput | NotFound) -> InvalidInput | NotFound:
     """Return an error of a batch of one as an error of its statement."""
     field = error.field and error.field.removeprefix("memories.0.")
     return type(error)(error.reason, field=field, **error.extra)
-
-
-def _check_version(row: MemoryRow, expected: int | None, if_version: int | None) -> None:
-    if expected not in {None, row.version}:
-        raise VersionConflict(
-            f"the memory is at version {row.version} now",
-            field="expected_version",
-            current_version=row.version,
-        )
-    if if_version not in {None, row.version}:
-        raise PreconditionFailed(
-            f"the memory is at version {row.version} now", current_version=row.version
-        )
 
 
 async def _unless_same(change: Awaitable[T]) -> T:
