@@ -56,5 +56,5 @@ async def change(connection: AsyncConnection, agent_id: UUID, values: dict[str, 
 
 
 async def hold_table(connection: AsyncConnection) -> None:
-    """Let nobody create or change an agent until the transaction ends."""
+    """Block changes of agents until the transaction ends."""
     await connection.execute(text("LOCK TABLE agents IN SHARE MODE"))

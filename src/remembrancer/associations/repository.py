@@ -51,13 +51,13 @@ def _statement(name: str) -> TextClause:
 async def owners(
     connection: AsyncConnection, actor: Actor, ids: Collection[str]
 ) -> dict[str, UUID]:
-    """Return the owners of visible memories by id; the actor's own first, should ids collide."""
+    """Return the owners of visible memories by id; if two have the same id, the actor first."""
     binds = {"ids": sorted(ids), **viewer_binds(actor)}
     return {row.id: row.owner_id for row in await connection.execute(_statement("owners"), binds)}
 
 
 async def put(connection: AsyncConnection, rows: Sequence[dict[str, Any]]) -> list[AssociationRow]:
-    """Add associations or give them a new weight; return them. No two are the same one."""
+    """Add associations, each once, or set the weights of existing ones."""
     names = (*_KEY, "weight")
     binds = {f"{name}s": [row[name] for row in rows] for name in names}
     return await all_rows(connection, AssociationRow, _statement("set"), binds)
@@ -70,10 +70,7 @@ async def remove(
     target: tuple[UUID | None, str],
     relation: str | None,
 ) -> int:
-    """Remove the associations from a memory to another, of one relation or of all.
-
-    Without an owner, the target is any memory with the id.
-    """
+    """Remove one relation or all. Without an owner, the target is any memory with the id."""
     target_owner_id, target_id = target
     statement = delete(associations).filter_by(
         owner_id=owner_id, memory_id=memory_id, target_id=target_id
@@ -86,7 +83,7 @@ async def remove(
 
 
 async def erase(connection: AsyncConnection, keys: Collection[MemoryKey]) -> int:
-    """Remove the associations from and to memories that will be deleted; return the number."""
+    """Remove the associations from and to memories; return their number."""
     key = tuple_(_COLUMN.owner_id, _COLUMN.memory_id)
     target = tuple_(_COLUMN.target_owner_id, _COLUMN.target_id)
     condition = or_(key.in_(keys), target.in_(keys))
@@ -101,9 +98,9 @@ async def transfer(
     *,
     renamed: Mapping[str, str],
 ) -> None:
-    """Move the associations from and to memories that the taker has by now, of all owners.
+    """Move the associations from and to memories that the taker has now, of all owners.
 
-    ``renamed`` has new ids of memories by old id.
+    ``renamed`` has the new ids of some memories, by old id.
     """
 
     def new_id(column: Any) -> Any:
@@ -122,10 +119,7 @@ async def transfer(
 
 
 async def reshare(connection: AsyncConnection, owner_id: UUID, ids: Sequence[str]) -> None:
-    """Share the associations from memories with the people who see the memories.
-
-    Call it in the transaction that changes the visibility of the memories.
-    """
+    """Update the space of shared associations, after memories changed their visibility."""
     same = (memories.c.owner_id == _COLUMN.owner_id) & (memories.c.id == _COLUMN.memory_id)
     space_id = select(memories.c.space_id).where(same, memories.c.visibility == Visibility.SHARED)
     await connection.execute(
@@ -144,9 +138,9 @@ async def similar(
     least: float,
     count: int,
 ) -> list[SimilarRow]:
-    """Return the memories that each of an owner's could be associated with, the nearest first.
+    """Return memories to associate each memory with, the most similar first.
 
-    Up to ``count`` with a similarity of ``least`` or more, and as many on the same subject.
+    Up to ``count`` with at least the similarity ``least``, and as many on the same subject.
     """
     binds = {"owner_id": owner_id, "ids": list(ids), "least": least, "count": count}
     return await all_rows(
@@ -157,9 +151,9 @@ async def similar(
 async def page(
     connection: AsyncConnection, actor: Actor, memory: MemoryKey, limit: int, cursor: str | None
 ) -> Page[AssociationRow]:
-    """Return a page of the associations of a visible memory in both directions.
+    """Return the associations of a visible memory in both directions, the strongest first.
 
-    The strongest first; those whose other end the actor does not see are left out.
+    Only those whose other end the actor sees.
     """
     owner_id, memory_id = memory
     names = ("weight", *(f"after_{name}" for name in _KEY))
@@ -177,10 +171,7 @@ async def page(
 async def neighbours(
     connection: AsyncConnection, actor: Actor, nodes: Collection[MemoryKey], most: int
 ) -> list[NeighbourRow]:
-    """Return the memories that the actor sees one step away from visible memories.
-
-    By the ``most`` strongest associations of a memory in each direction.
-    """
+    """Return visible memories one step away, by the ``most`` strongest associations each way."""
     binds = {**_columns(nodes), "most": most, **viewer_binds(actor)}
     return await all_rows(connection, NeighbourRow, _statement("neighbours"), binds)
 
@@ -188,7 +179,6 @@ async def neighbours(
 async def between(
     connection: AsyncConnection, nodes: Collection[MemoryKey]
 ) -> list[AssociationRow]:
-    """Return the associations between visible memories, the strongest first."""
     return await all_rows(connection, AssociationRow, _statement("between"), _columns(nodes))
 
 

@@ -9,8 +9,6 @@ from remembrancer.ids import MemoryKey
 
 @dataclass(frozen=True, slots=True)
 class AssociationRow:
-    """A row of ``associations``."""
-
     owner_id: UUID
     memory_id: str
     target_owner_id: UUID
@@ -24,7 +22,7 @@ class AssociationRow:
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """A memory as a node shows it."""
+    """The columns of a node."""
 
     owner_id: UUID
     id: str
@@ -46,18 +44,16 @@ class NeighbourRow(NodeRow):
 
     @property
     def key(self) -> MemoryKey:
-        """The memory."""
         return self.owner_id, self.id
 
     @property
     def source(self) -> MemoryKey:
-        """The memory that the step starts from."""
         return self.from_owner_id, self.from_id
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarRow:
-    """A memory, and another of the same owner that is like it or on the same subject."""
+    """A memory, and a similar one of the same owner or one on the same subject."""
 
     memory_id: str
     content: str

@@ -20,10 +20,10 @@ Step = tuple[MemoryKey, MemoryKey, float]
 def spread(
     frontier: Mapping[MemoryKey, float], steps: Iterable[Step], known: Collection[MemoryKey]
 ) -> list[tuple[MemoryKey, float]]:
-    """Return the memories that ``steps`` lead to from ``frontier`` and that are not ``known``.
+    """Return the new memories that ``steps`` lead to from ``frontier``, the strongest first.
 
-    Each once, with the strength of the strongest path to it: the product of the weights. The
-    strongest come first, ties go to the lower key.
+    Each once, with the strength of its strongest path: the product of the weights. At the same
+    strength, the lower key comes first.
     """
     reached: dict[MemoryKey, float] = {}
     for source, target, weight in steps:
@@ -40,9 +40,9 @@ def suggest_relation(
     same_subject: bool,
     later: bool,
 ) -> Relation | None:
-    """Return the relation of a memory to another, or None if they have little in common.
+    """Return the relation of a memory to another, or None.
 
-    Nearly the same statement with other telling words ("gate 12", "gate 13") contradicts the
+    Almost the same statement with one different word ("gate 12", "gate 13") contradicts the
     other. A later one of the same kind on the same subject updates it.
     """
     if similarity >= near_duplicate and not same_words:
@@ -53,7 +53,7 @@ def suggest_relation(
 
 
 def suggestions(pairs: Iterable[SimilarRow], near_duplicate: float) -> dict[str, list[Suggestion]]:
-    """Return the suggestions for each memory, in the order of the pairs: most similar first."""
+    """Return suggestions by memory, the most similar first."""
     result: dict[str, list[Suggestion]] = {}
     for pair in pairs:
         relation = suggest_relation(

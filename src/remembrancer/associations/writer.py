@@ -24,7 +24,7 @@ costs a search of all memories of the owner."""
 
 @dataclass(frozen=True, slots=True)
 class AssociationRequest:
-    """An association to add, and the field of the request it stands in."""
+    """An association to add, and the name of the field for errors."""
 
     owner_id: UUID
     memory_id: str
@@ -41,10 +41,9 @@ class AssociationWriter:
     async def add(
         self, connection: AsyncConnection, actor: Actor, requests: Sequence[AssociationRequest]
     ) -> list[AssociationRow]:
-        """Add associations from memories that the actor may change; return them.
+        """Add associations from memories that the actor may change.
 
-        Raises ``NotFound`` for a target that the actor does not see, and ``InvalidInput`` for
-        a memory with itself; both name the field.
+        Raise ``NotFound`` for an invisible target, and ``InvalidInput`` for a memory with itself.
         """
         if not requests:
             return []
@@ -74,7 +73,7 @@ class AssociationWriter:
         statements: Sequence[MemoryCreate],
         results: Sequence[WriteResult],
     ) -> None:
-        """Add the associations of statements, from the memories they became."""
+        """Add the associations of statements to the memories that hold them."""
         requests = [
             AssociationRequest(
                 result.owner_id,
@@ -91,7 +90,6 @@ class AssociationWriter:
     async def suggest(
         self, connection: AsyncConnection, actor: Actor, owner_id: UUID, ids: Sequence[str]
     ) -> dict[str, list[Suggestion]]:
-        """Return suggestions for each of an owner's memories."""
         pairs = await repository.similar(
             connection,
             actor,
@@ -108,7 +106,7 @@ class AssociationWriter:
         actor: Actor,
         results: Sequence[WriteResult],
     ) -> list[list[Suggestion]]:
-        """Return suggestions for each result: for new memories, unless there are many."""
+        """Return suggestions for each result: for new memories only, and not for large batches."""
         keys = [(result.owner_id, result.memory_id) for result in results]
         created = [
             key

@@ -40,10 +40,9 @@ async def note_each(
 async def note_look(
     connection: AsyncConnection, actor: Actor, action: str, by_owner: Mapping[UUID, Sequence[str]]
 ) -> None:
-    """Add a line for each owner if an admin looked at what is theirs, before they get it.
+    """For an admin, add a line for each owner.
 
-    For settings and the like, which everybody's agents read all day. What was said and
-    remembered is noted whoever reads it: see ``Reads``.
+    For settings, which agents read all the time. ``Reads`` notes reads of messages and memories.
     """
     if actor.role is Role.ADMIN:
         await note_each(connection, actor, action, by_owner)
@@ -52,7 +51,6 @@ async def note_look(
 def line(
     actor: Actor, action: str, target_ids: Sequence[str], owner_id: UUID | None, outcome: Outcome
 ) -> dict[str, Any]:
-    """Return the columns of a line."""
     return {
         "owner_id": owner_id or actor.user_id or SHARED_OWNER,
         "id": new_uuid(),

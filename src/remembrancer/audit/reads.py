@@ -23,11 +23,10 @@ MOST_WAITING = 100_000
 
 
 class Reads:
-    """Collects lines about reads in memory and writes them together, about once a second.
+    """Collects lines about reads in memory and writes them about once a second.
 
-    A line may arrive a second late, and those of the last second are lost in a crash; in
-    return nobody waits for the log. An admin does: what they read of other people is in the
-    log before they get it.
+    Nobody waits for the log. In return, a line may arrive a second late, and a crash loses the
+    lines of the last second. An admin's read is logged before the answer.
     """
 
     def __init__(
@@ -41,7 +40,7 @@ class Reads:
     async def note(
         self, actor: Actor, action: str, read: Iterable[tuple[UUID | None, object]]
     ) -> None:
-        """Note that ``actor`` read these things: whose each is, null for nobody's, and its id."""
+        """Note a read of things, each with its owner (null for shared knowledge) and id."""
         by_owner: dict[UUID, dict[str, None]] = {}
         for owner_id, thing in read:
             by_owner.setdefault(owner_id or SHARED_OWNER, {})[str(thing)] = None
@@ -56,7 +55,6 @@ class Reads:
             self._lines += lines
 
     async def flush(self) -> None:
-        """Write what has been collected so far."""
         lines, self._lines = self._lines, []
         if not lines:
             return
@@ -74,7 +72,7 @@ async def _write(connection: AsyncConnection, lines: Sequence[dict[str, Any]]) -
 
 
 class Retention:
-    """Removes audit lines that are older than they are kept."""
+    """Deletes old audit lines."""
 
     def __init__(self, database: Database, *, days: int) -> None:
         self._database = database
@@ -82,7 +80,7 @@ class Retention:
         self.daily = Periodic(self.forget, every=86_400.0, what="removal of old audit lines")
 
     async def forget(self) -> int:
-        """Remove lines older than they are kept, none if that is 0 days; say how many."""
+        """Return the number of deleted lines; 0 days delete none."""
         if not self._days:
             return 0
         old = audit_log.c.at < datetime.now(UTC) - timedelta(days=self._days)

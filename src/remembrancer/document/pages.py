@@ -11,7 +11,7 @@ LATEST: Final = 100
 
 
 def page_of(document: MemoryDocument, number: int) -> DocumentPage:
-    """Return page ``number``, counted from 1; one after the last is empty."""
+    """Return page ``number``, counted from 1. A page after the last is empty."""
     start, end = (number - 1) * PER_PAGE, number * PER_PAGE
     places = document.placer_user_datapoints
     more = max(len(document.facts), len(places)) > end

@@ -20,7 +20,7 @@ _SHOWN: Final = (Status.ACTIVE.value, Status.INACTIVE.value)
 
 
 async def rows(connection: AsyncConnection, actor: Actor) -> Sequence[MemoryRow]:
-    """Return the memories in the document of the actor's user, in the order they were added."""
+    """Return the memories of the document in the order of their creation."""
     query = (
         select(memories)
         .where(*_own(actor), _COLUMN.status.in_(_SHOWN))
@@ -30,7 +30,6 @@ async def rows(connection: AsyncConnection, actor: Actor) -> Sequence[MemoryRow]
 
 
 async def used_ids(connection: AsyncConnection, owner_id: UUID, ids: Sequence[str]) -> set[str]:
-    """Return which of these ids memories of an owner have."""
     query = select(_COLUMN.id).where(_COLUMN.owner_id == owner_id, _COLUMN.id.in_(ids))
     return set((await connection.execute(query)).scalars())
 
@@ -38,7 +37,7 @@ async def used_ids(connection: AsyncConnection, owner_id: UUID, ids: Sequence[st
 async def contents(
     connection: AsyncConnection, actor: Actor, ids: Sequence[str]
 ) -> dict[str, set[str]]:
-    """Return the contents of all versions of visible memories, in any status, by memory id."""
+    """Return the contents of all versions of visible memories in any status, by memory id."""
     version = memory_versions.c
     query = (
         select(version.memory_id, version.content)
@@ -57,7 +56,6 @@ async def contents(
 async def known_hashes(
     connection: AsyncConnection, actor: Actor, hashes: Sequence[bytes]
 ) -> set[bytes]:
-    """Return which of these statement hashes memories in the document have."""
     query = select(_COLUMN.content_hash).where(
         *_own(actor), _COLUMN.status.in_(_SHOWN), _COLUMN.content_hash.in_(hashes)
     )
@@ -67,7 +65,7 @@ async def known_hashes(
 async def places(
     connection: AsyncConnection, actor: Actor, place_ids: Sequence[str]
 ) -> Sequence[MemoryRow]:
-    """Return the user's active places by these ids, the first of several scopes first."""
+    """Return the user's active places, the oldest first."""
     query = (
         select(memories)
         .where(*_own(actor), _COLUMN.status == Status.ACTIVE, _COLUMN.place_id.in_(place_ids))
@@ -77,5 +75,5 @@ async def places(
 
 
 def _own(actor: Actor) -> Sequence[ColumnElement[Any] | TextClause]:
-    """Return the conditions of the user's own memories, outside spaces, in scopes they read."""
+    """Return the conditions of the user's visible memories outside spaces."""
     return (visible_to(actor), _COLUMN.owner_id == actor.user_id, _COLUMN.space_id.is_(None))

@@ -24,10 +24,10 @@ from remembrancer.places.schemas import PlaceCreate
 def document(
     rows: Sequence[MemoryRow], mentions: Mapping[str, Sequence[PlaceMentionRow]], since: datetime
 ) -> MemoryDocument:
-    """Return the document of memories, in order, with the mentions of places by memory id.
+    """Return the document of memories, with the mentions of places by memory id.
 
-    ``since`` is the time of an empty document. A place in several scopes is one, as the first of
-    them has it, with the mentions of all.
+    ``since`` is the time of an empty document. A place in several scopes appears once, with the
+    name and notes of the oldest and the mentions of all.
     """
     facts = [_fact(row) for row in rows if row.place_id is None]
     by_place: dict[str, list[MemoryRow]] = {}
@@ -74,7 +74,7 @@ def _poi(rows: Sequence[MemoryRow], mentions: Mapping[str, Sequence[PlaceMention
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A memory of a document to import; ``path`` is its position there."""
+    """A memory to import; ``path`` is its position in the document."""
 
     path: str
     id: str | None
@@ -85,14 +85,13 @@ class Item:
 
     @property
     def hash(self) -> bytes:
-        """The statement hash."""
         return statement_hash(self.statement.content, None, None, self.statement.place_id)
 
 
 def items(sent: DocumentImport, now: datetime) -> list[Item]:
-    """Return the memories of a document: active facts, inactive ones, then places.
+    """Return the memories of a document: active facts, inactive facts, places.
 
-    Times after ``now``, which other clocks may have, become ``now``.
+    Future times, from clocks that differ, become ``now``.
     """
     facts = [
         Item(
@@ -128,7 +127,7 @@ def items(sent: DocumentImport, now: datetime) -> list[Item]:
 
 
 def own_id(foreign: str) -> str | None:
-    """Return the id that a memory can have of one from elsewhere: itself, or a UUID's digits."""
+    """Return an id from elsewhere as a memory can have it: as it is, or the digits of a UUID."""
     if foreign.isascii() and foreign.isalnum():
         return foreign
     try:
@@ -139,7 +138,7 @@ def own_id(foreign: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ExistingMemories:
-    """What a user has of a document to import."""
+    """The part of a document that the user has already."""
 
     contents: Mapping[str, Collection[str]]
     """The contents of all versions of a memory, by id."""
@@ -154,7 +153,7 @@ class ExistingMemories:
 
 @dataclass(slots=True)
 class Plan:
-    """The memories that an import adds, each with the id that it keeps, or None."""
+    """The memories that an import adds, each with its id, None for a new one."""
 
     adding: list[tuple[str | None, Item]] = field(default_factory=list)
     facts_known: int = 0
@@ -163,15 +162,14 @@ class Plan:
 
     @property
     def contents(self) -> set[str]:
-        """Contents to store, which must be made searchable."""
         return {item.statement.content for _, item in self.adding}
 
 
 def plan(items: Sequence[Item], existing: ExistingMemories) -> Plan:
-    """Return what of a document the user does not have.
+    """Return the memories that the user does not have.
 
-    They have a fact if a version of the memory with its id says the same, or if another memory
-    says it now. So an old document undoes no update, and forgotten memories stay forgotten.
+    They have a fact if a version of the memory with its id has its content, or if another memory
+    has it now: an old document undoes no update, and forgotten memories stay forgotten.
     """
     plan = Plan()
     used_ids, hashes = set(existing.used_ids), set(existing.hashes)

@@ -20,7 +20,7 @@ _ORDER: Final = Keyset("facts", memories.c.created_at, memories.c.owner_id, memo
 async def page(
     connection: AsyncConnection, actor: Actor, space_id: UUID, limit: int, cursor: str | None
 ) -> Page[MemoryRow]:
-    """Return a page of the facts of a space that the actor sees, the oldest first."""
+    """Return the facts that the actor sees, the oldest first."""
     query = select(memories).where(
         memories.c.space_id == space_id, memories.c.status == Status.ACTIVE, visible_to(actor)
     )

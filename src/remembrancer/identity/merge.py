@@ -30,17 +30,14 @@ _OWNERS: Final = (preferences, spaces, users, undo)
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """What a merge moved, and the id of the record that undoes it."""
-
     undo_id: UUID
     record: dict[str, Any]
 
 
 async def merge(connection: AsyncConnection, survivor: UUID, merged: UUID) -> MergeResult:
-    """Move everything of ``merged`` to ``survivor``; both are locked and different.
+    """Move everything of ``merged`` to ``survivor``; both are locked and differ.
 
-    A memory that both have becomes one with the mentions of both. The copy stays, inactive, so
-    that the merge can be undone.
+    A memory of both becomes one with the mentions of both. The copy stays, inactive, for an undo.
     """
     for owner_id in sorted((survivor, merged)):
         await memories.lock_owner(connection, owner_id)
@@ -83,9 +80,9 @@ async def merge(connection: AsyncConnection, survivor: UUID, merged: UUID) -> Me
 
 
 async def undo_merge(connection: AsyncConnection, survivor: UUID, undo_id: UUID) -> dict[str, Any]:
-    """Move everything back that a merge moved; later data stays with the survivor.
+    """Move everything back; later data stays with the survivor.
 
-    The latest merge is undone first, since two may have moved the same preference or membership.
+    The latest merge first: two merges may have moved the same preference or membership.
     """
     record = await undo.take(connection, survivor, undo_id, ACTION)
     if later := await undo.latest(connection, survivor, ACTION, undo_records.c.id > undo_id):
@@ -117,7 +114,6 @@ async def undo_merge(connection: AsyncConnection, survivor: UUID, undo_id: UUID)
 
 
 def counts(record: Mapping[str, Any]) -> MergeCounts:
-    """Return how much a merge moved."""
     moved = sum(1 for row in record["preferences"] if row["moved"])
     return MergeCounts(
         memories=len(record["memories"]),

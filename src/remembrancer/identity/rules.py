@@ -10,7 +10,7 @@ Namespace = tuple[UUID | None, UUID | None]
 
 
 def duplicates(moving: Sequence[ComparedRow], staying: Sequence[ComparedRow]) -> dict[str, str]:
-    """Return the staying memory that each moving one repeats, by id.
+    """Return the staying memory that each moving memory repeats, by id.
 
     Only memories of the same agent and space can be the same.
     """

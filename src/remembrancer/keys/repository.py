@@ -39,7 +39,7 @@ async def list_all(connection: AsyncConnection) -> list[Key]:
 
 
 async def revoke(connection: AsyncConnection, key_id: UUID) -> Key | None:
-    """Revoke a key and return it; the time of an earlier revocation stays."""
+    """Keep the time of an earlier revocation."""
     change = (
         update(api_keys)
         .where(api_keys.c.id == key_id)
@@ -50,7 +50,6 @@ async def revoke(connection: AsyncConnection, key_id: UUID) -> Key | None:
 
 
 async def holder(connection: AsyncConnection, condition: ColumnElement[bool]) -> HolderRow | None:
-    """Return the valid key that meets a condition."""
     person, former = users.alias(), users.alias()
     survivor = func.coalesce(person.c.merged_into, person.c.id)
     merged_ids = func.array(
@@ -74,7 +73,7 @@ async def holder(connection: AsyncConnection, condition: ColumnElement[bool]) ->
 
 
 async def erase(connection: AsyncConnection, user_id: UUID) -> Counter[str]:
-    """Delete the keys of a user and of users merged into them; return the rows deleted."""
+    """Delete the keys of a user and of the users merged into them; return the rows deleted."""
     people = select(users.c.id).where(or_(users.c.id == user_id, users.c.merged_into == user_id))
     removal = delete(api_keys).where(api_keys.c.user_id.in_(people))
     return Counter(api_keys=(await connection.execute(removal)).rowcount)

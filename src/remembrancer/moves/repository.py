@@ -24,7 +24,7 @@ _FIRST_AGENT: Final = (
 async def in_namespace(
     connection: AsyncConnection, owner_id: UUID, agent_id: UUID | None
 ) -> list[MemoryRow]:
-    """Return an owner's active memories in the namespace of an agent, or in the global one."""
+    """Return an owner's active memories in an agent's namespace, or in the global one."""
     return await all_rows(connection, MemoryRow, _namespace(owner_id, agent_id))
 
 

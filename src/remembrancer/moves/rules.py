@@ -13,7 +13,7 @@ from remembrancer.memories.rows import MemoryRow
 
 @dataclass(frozen=True, slots=True)
 class MovePlan:
-    """Memories that move as they are, and those that repeat a memory of the target namespace."""
+    """Memories to move, and memories that repeat one of the target namespace."""
 
     moving: list[str]
     merging: dict[str, str]
@@ -21,12 +21,11 @@ class MovePlan:
 
     @property
     def ids(self) -> list[str]:
-        """All memories that take part."""
         return [*self.moving, *self.merging]
 
 
 class MoveRecord(BaseModel):
-    """What an undo must know of a move or copy."""
+    """The record that undoes a move or copy."""
 
     agent_id: UUID
     to: Scope
@@ -40,16 +39,14 @@ class MoveRecord(BaseModel):
 
 
 def namespaces(agent_id: UUID, to: Scope) -> tuple[UUID | None, UUID | None]:
-    """Return the agents of the source and the target namespace; None is the global one."""
+    """Return the agents of the source and the target; None is the global namespace."""
     return (None, agent_id) if to is Scope.AGENT else (agent_id, None)
 
 
 def plan_move(leaving: Sequence[MemoryRow], target: Sequence[MemoryRow]) -> MovePlan:
-    """Return the plan to move memories into a namespace that has the memories ``target``."""
     merging = repeats(leaving, target)
     return MovePlan([row.id for row in leaving if row.id not in merging], merging)
 
 
 def unchanged_copies(rows: Sequence[MemoryRow], record: MoveRecord) -> list[str]:
-    """Return the copies that have not changed since the copy was made."""
     return [row.id for row in rows if (row.version, row.mention_count) == record.copies[row.id]]

@@ -26,7 +26,7 @@ _MENTIONS: Final = statement("remembrancer.places", "places", "mentions")
 async def find(
     connection: AsyncConnection, actor: Actor, place_id: str, *, lock: bool = False
 ) -> MemoryRow | None:
-    """Return a visible active place; first the actor's own, and those outside of spaces."""
+    """Return a visible active place: the actor's own first, then those outside spaces."""
     query = (
         _visible(actor)
         .where(_COLUMN.place_id == place_id)
@@ -44,14 +44,14 @@ async def find(
 async def page(
     connection: AsyncConnection, actor: Actor, limit: int, cursor: str | None
 ) -> Page[MemoryRow]:
-    """Return a page of the visible active places, the oldest first."""
+    """Return the visible active places, the oldest first."""
     return await _ORDER.page(connection, MemoryRow, _visible(actor), limit, cursor)
 
 
 async def mentions(
     connection: AsyncConnection, places: Sequence[MemoryKey], most: int | None
 ) -> Sequence[PlaceMentionRow]:
-    """Return the latest ``most`` mentions of each place, by owner and id, oldest first."""
+    """Return the latest ``most`` mentions of each place, the oldest first."""
     owners, ids = [owner for owner, _ in places], [memory_id for _, memory_id in places]
     binds = {"owners": owners, "ids": ids, "most": most}
     return await all_rows(connection, PlaceMentionRow, _MENTIONS, binds)

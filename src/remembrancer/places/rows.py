@@ -7,8 +7,6 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class PlaceMentionRow:
-    """A mention of a place, given by its memory."""
-
     owner_id: UUID
     memory_id: str
     conversation_id: UUID | None

@@ -18,7 +18,6 @@ _PLACE_ID: TypeAdapter[str] = TypeAdapter(Key)
 
 
 def as_memory(place: PlaceCreate, *, pinned: bool = False) -> MemoryCreate:
-    """Return a place as a memory; recall finds its name and notes."""
     return validate(
         MemoryCreate,
         content=place_content(place.place_name, place.notes),
@@ -33,7 +32,6 @@ def as_memory(place: PlaceCreate, *, pinned: bool = False) -> MemoryCreate:
 
 
 def as_changes(place: PlaceUpdate) -> MemoryUpdate:
-    """Return a new name and notes as changes of the memory of a place."""
     version = {"expected_version": place.expected_version} if place.expected_version else {}
     return validate(
         MemoryUpdate,
@@ -44,7 +42,6 @@ def as_changes(place: PlaceUpdate) -> MemoryUpdate:
 
 
 def check_place_id(place_id: str) -> None:
-    """Raise ``NotFound`` for a string that no place can have as its id."""
     try:
         _PLACE_ID.validate_python(place_id)
     except ValidationError:
@@ -52,7 +49,6 @@ def check_place_id(place_id: str) -> None:
 
 
 def by_conversation(mentions: Iterable[PlaceMentionRow]) -> Mentions:
-    """Return message and time of mentions by conversation, in their order."""
     result: Mentions = {}
     for mention in mentions:
         times = result.setdefault(_text(mention.conversation_id), [])
@@ -61,12 +57,11 @@ def by_conversation(mentions: Iterable[PlaceMentionRow]) -> Mentions:
 
 
 def notes_of(memory: MemoryRow) -> str | None:
-    """Return the notes of a place."""
     return notes_in(memory.subject or "", memory.content)
 
 
 def place_error(error: InvalidInput, place: PlaceCreate | PlaceUpdate) -> InvalidInput:
-    """Return an error about a field of the memory as one about the field of the place."""
+    """Return an error with the name of the place's field instead of the memory's."""
     names = {"content": "notes" if place.notes else "place_name", "subject": "place_name"}
     field = names.get(error.field or "", error.field)
     return InvalidInput(error.reason, field=field, **error.extra)

@@ -16,14 +16,12 @@ COLUMNS: Final = tuple(PreferenceEntry.model_fields)
 
 
 class FileFormat(StrEnum):
-    """How preferences are written."""
-
     JSON = "json"
     CSV = "csv"
 
 
 def to_csv(file: PreferenceFile) -> str:
-    """Return preferences as CSV (RFC 4180) with a header."""
+    """Return CSV (RFC 4180) with a header."""
     written = io.StringIO(newline="")
     writer = csv.DictWriter(written, COLUMNS)
     writer.writeheader()
@@ -39,9 +37,9 @@ def _word(value: bool) -> str:
 
 
 def from_csv(content: bytes | str) -> PreferenceFile:
-    """Return what a CSV file holds; raise ``InvalidInput`` naming row and field.
+    """Raise ``InvalidInput`` with row and field.
 
-    The first line names the columns, in any order. An empty ``user_id`` counts as none.
+    The first line names the columns, in any order. An empty ``user_id`` counts as missing.
     """
     rows = _rows(content)
     try:

@@ -21,13 +21,13 @@ BATCH = 200
 
 
 class ToggleMigration:
-    """One run of the migration. May be interrupted and repeated at any time."""
+    """Migrates all users. It can be stopped and run again at any time."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def plan(self, actor: Actor) -> MigrationCounts:
-        """Return how many users have their toggle off, and how many preferences are missing."""
+        """Return the number of users whose toggle is off, and of missing preferences."""
         actor.require(Role.ADMIN)
         async with self._database.system() as connection:
             return await repository.count_migration(connection)
@@ -35,7 +35,7 @@ class ToggleMigration:
     async def apply(
         self, actor: Actor, progress: Callable[[int], None] = lambda _: None
     ) -> MigrationCounts:
-        """Add the missing preferences in batches; call ``progress`` with the users of each."""
+        """Add missing preferences in batches; call ``progress`` with the users of each batch."""
         actor.require(Role.ADMIN)
         counts = MigrationCounts(users=0, preferences=0)
         after = UUID(int=0)

@@ -34,7 +34,7 @@ _CURRENT: Final = agents.c.deleted_at.is_(None)
 async def facts(
     connection: AsyncConnection, agent_ids: Collection[UUID], user_ids: Collection[UUID]
 ) -> list[ScopeRow]:
-    """Return what decides the scope of each known user with each current agent."""
+    """Return the facts that decide the scope of each known user with each current agent."""
     query = _sql("facts", facts=lambda ids: scope_facts(*ids.split()))
     binds = {"agent_ids": list(agent_ids), "user_ids": list(user_ids)}
     return await all_rows(connection, ScopeRow, query, binds)
@@ -61,7 +61,7 @@ async def find_all(connection: AsyncConnection, user_id: UUID | None = None) -> 
 
 
 async def set_all(connection: AsyncConnection, settings: Collection[Setting]) -> list[ChangeRow]:
-    """Set preferences in one statement; return those that have changed."""
+    """Return the preferences that changed."""
     columns = list(zip(*settings, strict=True)) or [(), (), ()]
     binds = {
         "user_ids": list(columns[0]),
@@ -78,7 +78,7 @@ async def reset(connection: AsyncConnection, user_id: UUID, agent_id: UUID) -> b
 
 
 async def reset_all(connection: AsyncConnection, user_id: UUID) -> list[UUID]:
-    """Delete a user's preferences for current agents; return the ids of these agents."""
+    """Return the agents of the deleted preferences; those for retired agents stay."""
     return list((await connection.execute(_sql("reset_all"), {"user_id": user_id})).scalars())
 
 
@@ -101,7 +101,7 @@ async def set_policy(connection: AsyncConnection, allow: bool) -> PolicyRow:
 
 
 async def cells(connection: AsyncConnection) -> list[CellRow]:
-    """Return how many users have how many agents of each kind, by toggle."""
+    """Return the number of users by toggle and numbers of agents of each kind."""
     return await all_rows(connection, CellRow, _statistics("cells"), {"shared": SHARED_OWNER})
 
 
@@ -122,21 +122,18 @@ async def count_migration(connection: AsyncConnection) -> MigrationCounts:
 async def add_missing(
     connection: AsyncConnection, user_ids: Collection[UUID]
 ) -> list[PreferenceKeyRow]:
-    """Make each current agent global for users, where they have no preference; return these."""
+    """Add preferences for the global scope where there are none; return them."""
     binds = {"user_ids": list(user_ids)}
     return await all_rows(connection, PreferenceKeyRow, _migration("add_missing"), binds)
 
 
 async def add_for_agent(connection: AsyncConnection, agent_id: UUID) -> None:
-    """Make a new agent global for users whose deprecated toggle was migrated and is off."""
+    """Add preferences for a new agent, for users whose toggle was migrated and is off."""
     await connection.execute(_migration("add_for_agent"), {"agent_id": agent_id})
 
 
 async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> dict[str, Any]:
-    """Move preferences that the taker does not have, and delete the others of the giver.
-
-    Returns what :func:`transfer_back` needs.
-    """
+    """Move the preferences; where the taker has one, delete the giver's."""
     both = {"giver": giver, "taker": taker}
     return {"preferences": await all_rows(connection, dict, _sql("transfer"), both)}
 
@@ -144,7 +141,6 @@ async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> dic
 async def transfer_back(
     connection: AsyncConnection, giver: UUID, taker: UUID, record: Mapping[str, Any]
 ) -> None:
-    """Undo :func:`transfer`."""
     moved = [UUID(row["agent_id"]) for row in record["preferences"] if row["moved"]]
     dropped = [row for row in record["preferences"] if not row["moved"]]
     these = memory_preferences.c.agent_id.in_(moved)

@@ -33,9 +33,9 @@ class PolicyRow:
 
 @dataclass(frozen=True, slots=True)
 class CellRow:
-    """How many users have one value of the toggle and these numbers of agents.
+    """The number of users with one value of the toggle and these numbers of agents.
 
-    ``off_global`` is the number of agents with a preference that is off and a global default.
+    ``off_global``: agents with a preference that is off, and a global default.
     """
 
     toggle: bool | None

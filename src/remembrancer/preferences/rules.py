@@ -14,17 +14,13 @@ Setting = tuple[UUID, UUID, bool]
 
 
 def field_of_row(row: int, field: str) -> str:
-    """Return how an error names a field of the row at an index."""
     return f"preferences.{row}.{field}"
 
 
 def settings_of_user(
     rows: Sequence[PreferenceEntry], user_id: UUID, former_ids: Collection[UUID]
 ) -> list[Setting]:
-    """Return the settings in one user's file.
-
-    Raises ``InvalidInput`` for a row of another user.
-    """
+    """Raise ``InvalidInput`` for a row of another user."""
     for index, row in enumerate(rows):
         if row.user_id not in {None, user_id, *former_ids}:
             raise InvalidInput("is not this user", field=field_of_row(index, "user_id"))
@@ -34,10 +30,7 @@ def settings_of_user(
 def settings_of_users(
     rows: Sequence[PreferenceEntry], current_ids: Mapping[UUID, UUID]
 ) -> list[Setting]:
-    """Return the settings in a file of many users; ``current_ids`` are those of known users.
-
-    Raises ``InvalidInput`` for a row without a user, or with an unknown one.
-    """
+    """Raise ``InvalidInput`` for a row without a known user."""
     settings = []
     for index, row in enumerate(rows):
         if row.user_id is None:
@@ -49,7 +42,7 @@ def settings_of_users(
 
 
 def check_rows(settings: Sequence[Setting], agents: Collection[UUID]) -> None:
-    """Raise ``InvalidInput`` for a row of an unknown agent, or a repeated pair."""
+    """Raise ``InvalidInput`` for an unknown agent, and for a repeated pair of user and agent."""
     first: dict[tuple[UUID, UUID], int] = {}
     for index, (user_id, agent_id, _) in enumerate(settings):
         if agent_id not in agents:
@@ -96,7 +89,6 @@ def tabulate(
 
 
 def scope_counts(numbers: Mapping[str, int]) -> ScopeCounts:
-    """Return numbers by scope; those that are missing are 0."""
     return ScopeCounts(global_=numbers.get("global", 0), agent=numbers.get("agent", 0))
 
 

@@ -16,10 +16,7 @@ _warned: set[UUID] = set()
 
 
 def in_effect(facts: ScopeFacts, user_id: UUID) -> EffectiveScope:
-    """Return the scope that the facts decide.
-
-    Logs a warning where the deprecated toggle decides it, once per user.
-    """
+    """Log a warning where the deprecated toggle decides, once per user."""
     scope = effective_scope(
         policy_allows=facts.policy_allows,
         preference=facts.preference,
@@ -39,6 +36,6 @@ def in_effect(facts: ScopeFacts, user_id: UUID) -> EffectiveScope:
 async def scopes(
     connection: AsyncConnection, agent_id: UUID, user_ids: Collection[UUID]
 ) -> dict[UUID, EffectiveScope]:
-    """Return the effective scope of each known user with a current agent, in one query."""
+    """Return the scope of each known user with a current agent, in one query."""
     rows = await repository.facts(connection, [agent_id], user_ids)
     return {row.user_id: in_effect(row, row.user_id) for row in rows}

@@ -13,10 +13,9 @@ from remembrancer.recall.schemas import Hit
 
 
 class AccessCounts:
-    """Collects accesses in memory and writes them together, about once a second.
+    """Collects accesses in memory and writes them about once a second.
 
-    A count may arrive a second late, and those of the last second are lost in a crash;
-    in return recall never waits for a write.
+    Recall never waits for a write. In return, a crash loses the counts of the last second.
     """
 
     def __init__(self, database: Database, *, every: float = 1.0) -> None:
@@ -25,11 +24,9 @@ class AccessCounts:
         self.writing = Periodic(self.flush, every=every, what="access counts of the last second")
 
     def note(self, hits: Sequence[Hit]) -> None:
-        """Count one access of each memory."""
         self._counts.update((hit.user_id or SHARED_OWNER, hit.id) for hit in hits)
 
     async def flush(self) -> None:
-        """Write what has been counted so far."""
         counts, self._counts = self._counts, Counter()
         if not counts:
             return

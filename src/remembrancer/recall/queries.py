@@ -62,20 +62,15 @@ _RULE_OF_CANDIDATES: Final[dict[str, Part]] = {
 
 @cache
 def asker() -> NumberedSql:
-    """Return the statement for the facts about the asker and the store."""
     return numbered(statement_text(_PACKAGE, "asker", "asker", scope_facts=scope_facts()))
 
 
 def candidates(filters: Collection[str] = ()) -> NumberedSql:
-    """Return the hybrid search, with some filters.
-
-    With ``as_of`` among them it searches the versions known and in force at that time.
-    """
+    """Return the hybrid search; with the filter ``as_of``, over the versions of that time."""
     return _candidates(frozenset(filters))
 
 
 def memories_in_order(filters: Collection[str] = ()) -> NumberedSql:
-    """Return the list of memories in an order, with some filters."""
     return _memories_in_order(frozenset(filters))
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 
 class AskerRow(NamedTuple):
-    """Facts about the asker and the store. Without an agent, the last four are null."""
+    """The asker and the store. Without an agent, the last four are null."""
 
     model: str | None
     user_known: bool
@@ -71,8 +71,6 @@ class CandidateRow(NamedTuple):
 
 
 class OrderedRow(NamedTuple):
-    """A memory of a list in an order."""
-
     id: int
     source_type: Literal["memory", "message", "chunk"]
     owner_id: UUID

@@ -24,21 +24,19 @@ class _Address(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A write with its statement, made searchable."""
-
     write: RecordWrite
     statement: MemoryCreate
     text: SearchDocument
 
 
 class RecordDrafts:
-    """Prepares writes, before a transaction is open."""
+    """Prepares writes before a transaction is open."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
 
     async def prepare(self, writes: Collection[RecordWrite]) -> Sequence[Draft]:
-        """Return drafts of writes; raise ``InvalidInput`` for one that may not be stored."""
+        """Raise ``InvalidInput`` for a write that may not be stored."""
         if not writes:
             return []
         statements = [self._statement(write) for write in writes]
@@ -46,7 +44,6 @@ class RecordDrafts:
         return [Draft(*parts) for parts in zip(writes, statements, texts, strict=True)]
 
     def _statement(self, write: RecordWrite) -> MemoryCreate:
-        """Return the statement of a write as the guard lets it be stored."""
         rules.check_address(write.address)
         rules.check_ttl(write.ttl)
         check_length(write.content, characters=self._backend.limits.memory_characters)
@@ -72,7 +69,6 @@ class RecordDrafts:
 
 
 def imported(draft: Draft, memory_id: str) -> ImportedMemory:
-    """Return the memory of a new record."""
     now = datetime.now(UTC)
     return ImportedMemory(
         memory_id=memory_id,

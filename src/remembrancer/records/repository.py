@@ -34,7 +34,7 @@ _EXPIRED = _statement("expired")
 async def at(
     connection: AsyncConnection, actor: Actor, addresses: Collection[Address]
 ) -> Sequence[MemoryRow]:
-    """Return the records at these addresses; of several at one, the active one first."""
+    """Return the records at these addresses; of several at one address, the active one first."""
     if not addresses:
         return []
     binds = viewer_binds(actor) | {"addresses": json.dumps([list(a) for a in addresses])}
@@ -44,7 +44,7 @@ async def at(
 async def under(
     connection: AsyncConnection, actor: Actor, prefix: Address
 ) -> Sequence[tuple[str, Address]]:
-    """Return id and address of the records at and under an address, in order of ids."""
+    """Return id and address of the records at and under an address, by id."""
     binds = viewer_binds(actor) | {"prefix": list(prefix)}
     return [(row.id, tuple(row.address)) for row in await connection.execute(_UNDER, binds)]
 
@@ -62,7 +62,7 @@ async def page(
 
 
 async def sizes(connection: AsyncConnection, actor: Actor, prefix: Address) -> dict[Address, int]:
-    """Return the bytes of each record at and under an address, in order of addresses."""
+    """Return the bytes of each record at and under an address, by address."""
     binds = viewer_binds(actor) | {"prefix": list(prefix)}
     return {tuple(row.address): row.bytes for row in await connection.execute(_SIZES, binds)}
 
@@ -70,7 +70,7 @@ async def sizes(connection: AsyncConnection, actor: Actor, prefix: Address) -> d
 async def obstacle(
     connection: AsyncConnection, actor: Actor, addresses: Collection[Address]
 ) -> Address | None:
-    """Return the address of a record above or below one of these, if there is one."""
+    """Return the address of a record above or below one of these."""
     if not addresses:
         return None
     binds = viewer_binds(actor) | {"addresses": json.dumps([list(a) for a in addresses])}
@@ -79,5 +79,4 @@ async def obstacle(
 
 
 async def expired(connection: AsyncConnection, owner_id: UUID) -> list[str]:
-    """Return the ids of an owner's records whose time is over."""
     return list((await connection.execute(_EXPIRED, {"owner_id": owner_id})).scalars())

@@ -15,7 +15,6 @@ LONGEST_ADDRESS = 2000
 
 
 def check_address(address: Address) -> None:
-    """Raise ``InvalidInput`` for what cannot be the address of a record."""
     if not 2 <= len(address) <= MOST_NAMES:
         raise InvalidInput(f"must have from 2 to {MOST_NAMES} names", field="address")
     for name in address:
@@ -32,26 +31,24 @@ def check_address(address: Address) -> None:
 
 
 def check_ttl(ttl: float | None) -> None:
-    """Raise ``InvalidInput`` unless ``ttl`` is null or a sensible number of minutes."""
     if ttl is not None and not 0 < ttl <= 1_000_000_000:
         raise InvalidInput("must be more than 0 and at most 1,000,000,000 minutes", field="ttl")
 
 
 def is_used_up(ttl: float | None, left: timedelta) -> bool:
-    """Say whether enough of a record's minutes is over for a read to let them begin anew.
+    """Return whether a read restarts the time to live: once 5 percent of it is over.
 
-    A twentieth: reads that follow each other write nothing.
+    So reads in a row write nothing.
     """
     return ttl is not None and left < timedelta(minutes=ttl) * 0.95
 
 
 def last_of_each(writes: Iterable[RecordWrite]) -> dict[Address, RecordWrite]:
-    """Return one write for each address: the last."""
+    """Return the last write for each address."""
     return {write.address: write for write in writes}
 
 
 def check_expected(write: RecordWrite, version: int | None) -> None:
-    """Raise ``VersionConflict`` unless the record is at the version that a write expects."""
     if write.expected_version not in {None, version or 0}:
         raise VersionConflict(
             f"the record is at version {version or 0} now",
@@ -61,5 +58,5 @@ def check_expected(write: RecordWrite, version: int | None) -> None:
 
 
 def moved(addresses: Collection[Address], old: Address, new: Address) -> Mapping[Address, Address]:
-    """Return where the records at and under ``old`` come to lie when that becomes ``new``."""
+    """Return the new address of each record at and under ``old``, which becomes ``new``."""
     return {one: (*new, *one[len(old) :]) for one in addresses if one[: len(old)] == old}

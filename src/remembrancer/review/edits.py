@@ -23,7 +23,7 @@ _UNCHANGED: Final = ("valid_from", "valid_to", "conversation_id", "message_id")
 
 @dataclass(slots=True)
 class Edits:
-    """The edits of a review, by memory, and the reasons against some of them."""
+    """The edits of a review, by memory, and reasons against some of them."""
 
     changes: dict[str, MemoryUpdate] = field(default_factory=dict)
     documents: dict[str, SearchDocument] = field(default_factory=dict)
@@ -37,7 +37,7 @@ async def prepare(
     rows: Mapping[str, MemoryRow],
     requests: Mapping[str, Mapping[str, Any]],
 ) -> Edits:
-    """Return the edits that differ from the memories (``rows``), checked and ready for search."""
+    """Return the edits that change something, checked and ready for search."""
     edits = Edits()
     for memory_id, row in rows.items():
         values = {
@@ -76,7 +76,7 @@ async def apply(
     ids: Sequence[str],
     edits: Edits,
 ) -> None:
-    """Write the new versions of ``ids``, which are locked, and put them into ``rows``."""
+    """Write new versions of the locked memories ``ids``, and put them into ``rows``."""
     for memory_id in ids:
         row, changes = rows[memory_id], edits.changes[memory_id]
         try:

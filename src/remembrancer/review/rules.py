@@ -25,7 +25,7 @@ _REFUSED: Final = frozenset({ReviewOutcome.REFUSED, ReviewOutcome.NOT_FOUND})
 
 @dataclass(frozen=True, slots=True)
 class ReviewState:
-    """The memories that decisions are about, and all that the plan depends on."""
+    """The memories that decisions are about, and everything else that the plan depends on."""
 
     rows: Mapping[str, MemoryRow]
     spaces: Collection[UUID]
@@ -42,7 +42,7 @@ class ReviewState:
 
 @dataclass(slots=True)
 class ReviewPlan:
-    """The changes of a review, collected so that each kind is one statement."""
+    """The changes of a review. Each kind is one statement."""
 
     results: dict[str, ReviewResult] = field(default_factory=dict)
     confirmed: list[str] = field(default_factory=list)
@@ -59,13 +59,12 @@ class ReviewPlan:
     def add_result(
         self, memory_id: str, outcome: ReviewOutcome, now: str | None, reason: str | None = None
     ) -> None:
-        """Set the result for a memory."""
         self.results[memory_id] = ReviewResult(
             memory_id=memory_id, outcome=outcome, now=now, reason=reason
         )
 
     def audit_lines(self) -> Mapping[tuple[str, Outcome], Sequence[str]]:
-        """Return the ids by action and outcome, for the audit log."""
+        """Return the memory ids by action and outcome."""
         lines: dict[tuple[str, Outcome], list[str]] = {}
         for result in self.results.values():
             outcome: Outcome = "refused" if result.outcome in _REFUSED else "done"
@@ -75,7 +74,7 @@ class ReviewPlan:
 
 
 def is_open(row: MemoryRow) -> bool:
-    """Say whether a memory can be decided about; else it was rejected, and can be reopened."""
+    """Return whether a memory waits for a decision; if not, it was rejected and can be reopened."""
     return row.status != Status.FORGOTTEN
 
 
@@ -90,12 +89,10 @@ def obstacle(row: MemoryRow, decision: Decision, spaces: Collection[UUID]) -> st
 
 
 def statement_key(row: MemoryRow) -> StatementKey:
-    """Return the key of a memory's statement."""
     return row.agent_id, row.space_id, bytes(row.content_hash)
 
 
 def plan_review(decisions: Mapping[str, Decision], state: ReviewState) -> ReviewPlan:
-    """Return the plan for decisions, by memory."""
     plan, statements = ReviewPlan(), dict(state.statements)
     for memory_id, decision in decisions.items():
         row = state.rows.get(memory_id)

@@ -17,7 +17,7 @@ from remembrancer.users import repository as users
 
 @dataclass(frozen=True, slots=True)
 class SpaceAccess:
-    """A space that the actor is a member of, in an open transaction."""
+    """A space in an open transaction, with the access of one of its members."""
 
     connection: AsyncConnection
     actor: Actor
@@ -31,13 +31,13 @@ class SpaceAccess:
         return Space.model_validate(asdict(row or self.row) | values)
 
     async def note(self, action: str, *user_ids: UUID) -> None:
-        """Write an audit line for the actor's user, and one for each of the users."""
+        """Write an audit line for the actor's user and for each of the users."""
         target_ids = [str(self.row.id), *map(str, user_ids)]
         owners = dict.fromkeys((self.user_id, *user_ids), target_ids)
         await audit.note_each(self.connection, self.actor, action, owners)
 
     async def note_look(self, action: str, *user_ids: UUID) -> None:
-        """Write a line for each of the users, or for the actor's, if an admin looks."""
+        """For an admin, write a line for each of the users, by default for the actor's user."""
         owners = {owner: [str(self.row.id)] for owner in user_ids or (self.user_id,)}
         await audit.note_look(self.connection, self.actor, action, owners)
 
@@ -45,7 +45,7 @@ class SpaceAccess:
 async def enter(
     connection: AsyncConnection, actor: Actor, space_id: UUID, *, lock: bool = False
 ) -> SpaceAccess | None:
-    """Return the access of a member to a space, None for others; with the space locked if asked."""
+    """Return None for users who are not members. With ``lock``, lock the space."""
     user_id = actor.require_user()
     row = await repository.find(connection, space_id, lock=lock)
     if row is None:
@@ -58,7 +58,7 @@ async def enter(
 async def hold_all(
     connection: AsyncConnection, user_ids: Collection[UUID], *, field: str
 ) -> dict[UUID, UUID]:
-    """Hold users; return their current ids. Raises ``NotFound`` unless all are known."""
+    """Hold users and return their current ids; raise ``NotFound`` unless all are known."""
     current_ids = await users.hold(connection, user_ids)
     if current_ids.keys() != set(user_ids):
         raise NotFound("no such user", field=field)
@@ -66,7 +66,7 @@ async def hold_all(
 
 
 async def find_member_id(space: SpaceAccess, user_id: UUID) -> UUID:
-    """Return the current id of a member, by any id they have had."""
+    """Return the current id of a member, by a current or former id."""
     current_id = (await users.hold(space.connection, [user_id])).get(user_id)
     if current_id is None or current_id not in space.roles:
         raise NotFound("no such member", field="member_id")

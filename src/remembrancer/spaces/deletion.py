@@ -16,9 +16,9 @@ ACTION: Final = "space.delete"
 
 
 async def delete_space(connection: AsyncConnection, space: SpaceRow, user_id: UUID) -> None:
-    """Delete a locked space; the user can restore it.
+    """Delete a locked space, and record it so that the user can restore it.
 
-    Without members nobody sees the shared facts, and every author keeps their own.
+    Without members, nobody sees the shared facts; each author keeps their own.
     """
     members = await repository.remove(connection, space.id)
     record = {
@@ -42,10 +42,7 @@ async def delete_space(connection: AsyncConnection, space: SpaceRow, user_id: UU
 
 
 async def restore(connection: AsyncConnection, space_id: UUID, user_id: UUID) -> None:
-    """Restore a space that the user deleted, with its members.
-
-    Raises ``NotFound`` if they deleted none of this id.
-    """
+    """Restore a space with its members; raise ``NotFound`` unless the user deleted it."""
     same_space = undo_records.c.record["space"]["id"].astext == str(space_id)
     record_id = await undo.latest(connection, user_id, ACTION, same_space)
     if record_id is None:

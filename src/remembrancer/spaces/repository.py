@@ -25,14 +25,14 @@ _MEMBER_ORDER: Final = Keyset("members", space_members.c.user_id)
 
 
 async def is_member(connection: AsyncConnection, space_id: UUID, user_id: UUID) -> bool:
-    """Hold the membership, if there is one."""
+    """Hold the membership too."""
     return space_id in await joined(connection, user_id, [space_id])
 
 
 async def joined(
     connection: AsyncConnection, user_id: UUID, space_ids: Iterable[UUID]
 ) -> frozenset[UUID]:
-    """Return the spaces of which a user is a member; hold the memberships."""
+    """Return the spaces among ``space_ids`` with the user as a member; hold the memberships."""
     return await _hold(
         connection, space_members.c.space_id, space_ids, space_members.c.user_id == user_id
     )
@@ -41,7 +41,7 @@ async def joined(
 async def members_among(
     connection: AsyncConnection, space_id: UUID, user_ids: Iterable[UUID]
 ) -> frozenset[UUID]:
-    """Return the users who are members of a space; hold the memberships."""
+    """Return the members among ``user_ids``; hold the memberships."""
     return await _hold(
         connection, space_members.c.user_id, user_ids, space_members.c.space_id == space_id
     )
@@ -100,7 +100,7 @@ async def is_in_use(connection: AsyncConnection, space_id: UUID) -> bool:
 
 
 async def remove(connection: AsyncConnection, space_id: UUID) -> list[MembershipRow]:
-    """Delete a space; return its members."""
+    """Delete a space and return its members."""
     removal = delete(space_members).filter_by(space_id=space_id).returning(space_members)
     members = await all_rows(connection, MembershipRow, removal)
     await connection.execute(delete(spaces).filter_by(id=space_id))
@@ -110,7 +110,6 @@ async def remove(connection: AsyncConnection, space_id: UUID) -> list[Membership
 async def restore(
     connection: AsyncConnection, values: dict[str, Any], members: Sequence[dict[str, Any]]
 ) -> None:
-    """Insert a space that was deleted, with its members."""
     await connection.execute(insert(spaces).values(values))
     binds = {
         "space_id": values["id"],
@@ -135,7 +134,7 @@ async def members(
 async def join(
     connection: AsyncConnection, space_id: UUID, people: Mapping[UUID, SpaceRole]
 ) -> None:
-    """Make users members of a space in these roles; a member's role changes."""
+    """Add members, or change their roles."""
     rows = [
         {"user_id": user_id, "space_id": space_id, "role": role.value}
         for user_id, role in sorted(people.items())
@@ -160,7 +159,7 @@ def _members(space_id: UUID) -> Select[Any]:
 
 
 async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> dict[str, Any]:
-    """Move memberships and the authorship of spaces; return what ``transfer_back`` needs."""
+    """Move memberships and the authorship of spaces; return a record for ``transfer_back``."""
     both = {"giver": giver, "taker": taker}
     memberships = await all_rows(connection, dict, _sql("transfer"), both)
     created = (await connection.execute(_sql("transfer_created"), both)).scalars()
@@ -170,7 +169,6 @@ async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> dic
 async def transfer_back(
     connection: AsyncConnection, giver: UUID, taker: UUID, record: Mapping[str, Any]
 ) -> None:
-    """Undo :func:`transfer`."""
     memberships = record["spaces"]
     space_ids = [row["space_id"] for row in memberships]
     had = {"taker": taker, "space_ids": space_ids, "had": [row["had"] for row in memberships]}
@@ -187,8 +185,8 @@ async def erase(
 ) -> Counter[str]:
     """Delete a user's memberships; return the rows deleted.
 
-    Of ``space_ids``, those without an owner get the longest member as one, and those without
-    members and memories are deleted.
+    In ``space_ids``, the longest member becomes the owner of a space without one, and spaces
+    without members and memories are deleted.
     """
     memberships = delete(space_members).where(space_members.c.user_id == user_id)
     members_deleted = (await connection.execute(memberships)).rowcount

@@ -7,9 +7,9 @@ from remembrancer.access import SpaceRole
 
 
 def orphaned(roles: Mapping[UUID, SpaceRole], changes: Mapping[UUID, SpaceRole | None]) -> bool:
-    """Return whether ``changes`` would leave members in a space without an owner.
+    """Return whether the changes of roles leave members without an owner; None is for leaving.
 
-    ``changes`` are new roles, None for a member who leaves. The last member may leave.
+    The last member may leave.
     """
     after = {**roles, **changes}
     left = [role for role in after.values() if role is not None]

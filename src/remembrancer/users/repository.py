@@ -32,7 +32,7 @@ async def create_if_new(connection: AsyncConnection, new_id: UUID, **identity: s
 async def refresh(
     connection: AsyncConnection, user_id: UUID, display_name: str | None, time_zone: str | None
 ) -> UserRow | None:
-    """Set the last-known name and zone where they differ; return the user if they did."""
+    """Set the name and zone where they differ; return the user if one did."""
     given = {"display_name": display_name, "time_zone": time_zone}
     values = {name: value for name, value in given.items() if value is not None}
     if not values:
@@ -65,10 +65,9 @@ async def get(connection: AsyncConnection, user_id: UUID, *, lock: bool = False)
 
 
 async def hold(connection: AsyncConnection, user_ids: Collection[UUID]) -> dict[UUID, UUID]:
-    """Hold users against merges and erasures; return each known user's current id, by old id.
+    """Hold users against merges and erasures; return the current id of each known user, by old id.
 
-    Everybody who writes for a user holds them: a merge or an erasure waits for the transaction's
-    end, and an earlier one shows here.
+    Every writer for a user holds them: merges and erasures wait for the end of the transaction.
     """
     to_lock = set(user_ids) - {SHARED_OWNER}
     while True:
@@ -94,7 +93,7 @@ async def hold_current(connection: AsyncConnection, user_id: UUID) -> UUID:
 
 
 async def lock(connection: AsyncConnection, user_ids: Sequence[UUID]) -> dict[UUID, UUID]:
-    """Lock users against every other writer; return each known user's current id, by old id."""
+    """Lock users against all other writers; return the current id of each known user, by old id."""
     locked: set[UUID] = set()
     while True:
         known = select(users.c.id, users.c.merged_into).where(users.c.id.in_(user_ids))
@@ -142,7 +141,7 @@ async def links_of(connection: AsyncConnection, user_ids: Sequence[UUID]) -> lis
 async def add_link(
     connection: AsyncConnection, user_id: UUID, platform: str, platform_user_id: str
 ) -> UUID:
-    """Link a platform id to a user unless it is taken; return the user it belongs to."""
+    """Add the link unless it exists; return its user."""
     values = {"platform": platform, "platform_user_id": platform_user_id}
     await connection.execute(
         insert(platform_links).values(**values, user_id=user_id).on_conflict_do_nothing()
@@ -215,7 +214,7 @@ async def set_toggle_migrated(connection: AsyncConnection, user_ids: Sequence[UU
 
 
 async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> dict[str, Any]:
-    """Merge the giver into the taker, with their links; return what ``transfer_back`` needs."""
+    """Merge the giver into the taker, with their links; return a record for ``transfer_back``."""
     both = {"giver": giver, "taker": taker}
     links = await all_rows(connection, dict, _sql("transfer_links"), both)
     forwarded = (await connection.execute(_sql("forward_merged"), both)).scalars()
@@ -227,7 +226,6 @@ async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> dic
 async def transfer_back(
     connection: AsyncConnection, giver: UUID, taker: UUID, record: Mapping[str, Any]
 ) -> None:
-    """Undo :func:`transfer`."""
     both = {"giver": giver, "taker": taker}
     await connection.execute(_sql("forward_merged_back"), both | {"forwarded": record["forwarded"]})
     await connection.execute(_sql("set_unmerged"), {"giver": giver})
@@ -239,7 +237,7 @@ async def transfer_back(
 
 
 async def erase(connection: AsyncConnection, user_id: UUID) -> Counter[str]:
-    """Delete a user with the users merged into them and their links; return the rows deleted."""
+    """Delete a user, the users merged into them, and the links; return the rows deleted."""
     links = delete(platform_links).where(platform_links.c.user_id == user_id)
     everybody = delete(users).where(or_(users.c.id == user_id, users.c.merged_into == user_id))
     return Counter(

@@ -5,10 +5,9 @@ from zoneinfo import ZoneInfo
 
 
 def local_day(instant: datetime, time_zone: str, days_ago: int = 0) -> tuple[datetime, datetime]:
-    """Return the user's day around ``instant``, or so many days before, as a window in UTC.
+    """Return the user's day around ``instant``, or some days before, in UTC.
 
-    From the first moment of the day to the first of the next, so a day on which the clocks
-    change has 23 or 25 hours.
+    Up to the first moment of the next day: with a change of the clocks it has 23 or 25 hours.
     """
     zone = ZoneInfo(time_zone)
     day = instant.astimezone(zone).date() - timedelta(days=days_ago)
