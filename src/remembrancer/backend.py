@@ -16,7 +16,7 @@ from remembrancer.settings import LimitSettings
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """The database, the search index, the guard, the log of reads, and the limits."""
+    """The collaborators of every service."""
 
     database: Database
     search: SearchIndex
@@ -27,7 +27,7 @@ class Backend:
     async def refuse(
         self, actor: Actor, action: str, target_ids: Sequence[str], error: RemembrancerError
     ) -> NoReturn:
-        """Log a refused ``action`` in a transaction of its own, and raise ``error``."""
+        """Log a refused action in its own transaction, and raise ``error``."""
         async with self.database.transaction(actor) as (connection, actor):
             await audit.note(connection, actor, action, target_ids, outcome="refused")
         raise error
@@ -35,6 +35,6 @@ class Backend:
     async def refuse_memory(
         self, actor: Actor, action: str, memory_id: str, *, field: str = "memory_id"
     ) -> NoReturn:
-        """Log the refusal, and raise ``NotFound``: a memory exists only for those who see it."""
+        """Refuse with ``NotFound``: a memory exists only for those who see it."""
         error = NotFound("no such memory", field=field)
         await self.refuse(actor, action, [memory_id], error)

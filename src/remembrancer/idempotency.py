@@ -1,7 +1,7 @@
-"""Idempotency keys: a repeated request with the same key is carried out once.
+"""Idempotency keys: repeating a request with the same key does nothing.
 
-The key is written in the transaction that does the work. Of the answer, only ids are stored, from
-which it can be built again. The only writer of idempotency keys.
+The key is written in the transaction of the request. It stores only the ids of the answer, from
+which the answer is built again. The only writer of idempotency keys.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ LONGEST_KEY: Final = 255
 
 @dataclass(slots=True)
 class Answer:
-    """``earlier`` is the answer to the first request, None in the first one, which sets ``new``."""
+    """``earlier`` is the answer to the first request. If it is None, the caller sets ``new``."""
 
     earlier: Any = None
     new: Any = None
@@ -39,10 +39,10 @@ class Answer:
 async def once(
     connection: AsyncConnection, actor: Actor, action: str, key: str | None, request: Any
 ) -> AsyncIterator[Answer]:
-    """Claim ``key`` for ``request`` in the open transaction; without a key, do nothing.
+    """Claim ``key`` for ``request`` in the open transaction; do nothing without a key.
 
-    Waits for another transaction with the key. Raises ``IdempotencyMismatch`` when the key came
-    with another request.
+    Waits for another transaction with the key. Raises ``IdempotencyMismatch`` if the key was used
+    for another request.
     """
     if key is None:
         yield Answer()
@@ -77,17 +77,16 @@ def _is(row: dict[str, Any]) -> ColumnElement[bool]:
 
 
 async def delete_old_keys(connection: AsyncConnection) -> int:
-    """Delete keys older than a day; return how many."""
+    """Delete keys older than a day; return their number."""
     old = keys.c.created_at < func.now() - text(f"interval '{LIFETIME}'")
     return (await connection.execute(delete(keys).where(old))).rowcount
 
 
 async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> None:
-    """Move an owner's keys, so that a request repeated after a merge is still the same request."""
+    """Move an owner's keys: after a merge, a repeated request is still the same request."""
     await connection.execute(change_owner(keys, giver, taker))
 
 
 async def erase(connection: AsyncConnection, user_id: UUID) -> Counter[str]:
-    """Delete a user's keys; return the rows deleted."""
     removal = delete(keys).where(keys.c.owner_id == user_id)
     return Counter(idempotency_keys=(await connection.execute(removal)).rowcount)

@@ -18,18 +18,18 @@ SHORT_ID_LENGTH: Final = 8
 
 
 def short_id() -> str:
-    """Return a random 8-character base62 id (62^8, about 2.2e14 values).
+    """Return a random base62 id of 8 characters (62^8, about 2.2e14 values).
 
-    An id is a name, not a capability: knowing it grants nothing.
+    It is a name: to know it gives no access.
     """
     return "".join(secrets.choice(_BASE62) for _ in range(SHORT_ID_LENGTH))
 
 
 def new_uuid() -> UUID:
-    """Return a UUIDv7, which sorts by the time it was made."""
+    """Return a UUIDv7. They sort by time."""
     return compat.uuid7()
 
 
 def public_owner(owner_id: UUID) -> UUID | None:
-    """Return the owner as the API shows it: null for shared knowledge."""
+    """Return null for shared knowledge, as the API shows it."""
     return None if owner_id == SHARED_OWNER else owner_id

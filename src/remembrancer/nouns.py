@@ -39,7 +39,7 @@ class UserOperations:
 
 
 class MemoryOperations:
-    """Memories: their whole life, recall and erasure."""
+    """Memories: write, read, change, recall and erase them."""
 
     def __init__(self, memories: Memories, recall: Recall, facts: Facts, erasure: Erasure) -> None:
         self.remember = memories.remember

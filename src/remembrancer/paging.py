@@ -19,7 +19,6 @@ class Page(BaseModel, Generic[Item]):
     next_cursor: str | None = None
 
     def map(self, convert: Callable[[Item], Other]) -> "Page[Other]":
-        """Return the page with each item converted."""
         return Page(items=[convert(item) for item in self.items], next_cursor=self.next_cursor)
 
 

@@ -1,4 +1,4 @@
-"""How much the store holds."""
+"""Numbers of users, agents, memories and messages."""
 
 from pydantic import BaseModel
 from sqlalchemy import text
@@ -7,7 +7,7 @@ from remembrancer.db.engine import Database
 
 
 class Counts(BaseModel):
-    """Numbers of things, across all owners."""
+    """Numbers across all owners."""
 
     users: int
     agents: int
@@ -24,7 +24,7 @@ _COUNT = text("""
 
 
 async def counts(database: Database) -> Counts:
-    """Count users, agents, active memories and messages. For admins only."""
+    """Memories are the active ones. For admins only."""
     async with database.system() as connection:
         row = (await connection.execute(_COUNT)).one()
     return Counts(**row._mapping)

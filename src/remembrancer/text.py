@@ -1,28 +1,23 @@
-"""Kinds of text that a client may send."""
+"""Types and checks of text from clients."""
 
-import base64
-import binascii
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
-from uuid import UUID
 
 from pydantic import AfterValidator, AwareDatetime, StringConstraints
 
 from remembrancer.errors import InvalidInput
 from remembrancer.sanitizer import visible
 
-_NOT_A_CURSOR = "is not a cursor from an earlier answer"
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _DEEPEST_JSON = 32
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def storable(value: str) -> str:
-    """Return ``value`` if Postgres can store it; else raise ``ValueError`` with the reason."""
+    """Raise ``ValueError`` for text that Postgres cannot store."""
     if "\x00" in value:
         raise ValueError("has a NUL character; remove it")
     try:
@@ -33,7 +28,7 @@ def storable(value: str) -> str:
 
 
 def storable_json(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a JSON object of up to 8 kB if Postgres can store it; else raise ``ValueError``."""
+    """Raise ``ValueError`` for an object over 8 kB, or one that Postgres cannot store."""
     try:
         # Finds escapes and constants that Python writes and Postgres refuses.
         encoded = json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
@@ -56,24 +51,21 @@ def _deeper_than(value: Any, levels: int) -> bool:
 
 
 def one_line(value: str) -> str:
-    """Return ``value`` trimmed and without hidden characters.
-
-    Raises ``ValueError`` for a control character or line break.
-    """
+    """Trim text and remove hidden characters; raise ``ValueError`` for more than one line."""
     if _CONTROL.search(storable(value)):
         raise ValueError("must have no control character or line break")
     return visible(value).strip()
 
 
 def not_blank(value: str) -> str:
-    """Return ``value`` if it has a visible character; else raise ``ValueError``."""
+    """Raise ``ValueError`` for text without a visible character."""
     if not any(c.isprintable() and not c.isspace() for c in value):
         raise ValueError("must not be empty")
     return value
 
 
 def normalised(value: str) -> str:
-    """Return ``value`` for comparison: without case, width, extra spaces and a final stop."""
+    """Return text for comparison: without case, width, extra spaces and a final full stop."""
     folded = unicodedata.normalize("NFKC", value).casefold()
     return " ".join(folded.split()).rstrip(".!").rstrip()
 
@@ -116,41 +108,6 @@ Instant = Annotated[AwareDatetime, AfterValidator(_in_range)]
 
 
 def check_range(value: int, least: int, most: int, *, field: str) -> None:
-    """Raise ``InvalidInput`` unless ``value`` is a number from ``least`` to ``most``."""
+    """Raise ``InvalidInput`` unless ``value`` is from ``least`` to ``most``."""
     if not least <= value <= most:
         raise InvalidInput(f"must be from {least:,} to {most:,}", field=field)
-
-
-def to_cursor(*position: str) -> str:
-    """Return the opaque cursor after the row at ``position`` in the list's order."""
-    return base64.urlsafe_b64encode(json.dumps(position).encode()).decode().rstrip("=")
-
-
-def from_cursor(cursor: str, parts: int) -> Sequence[str]:
-    """Return the position a cursor stands for; raise ``InvalidInput`` if it is not one of ours."""
-    try:
-        padded = cursor + "=" * (-len(cursor) % 4)
-        position = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
-    except (ValueError, binascii.Error):
-        position = None
-    valid = isinstance(position, list) and len(position) == parts
-    if not valid or not all(isinstance(part, str) and _is_storable(part) for part in position):
-        raise InvalidInput(_NOT_A_CURSOR, field="cursor")
-    return list(position)
-
-
-def _is_storable(value: str) -> bool:
-    try:
-        return storable(value) == value
-    except ValueError:
-        return False
-
-
-def id_from_cursor(cursor: str | None) -> UUID | None:
-    """Return the id a list ordered by id goes on after."""
-    if cursor is None:
-        return None
-    try:
-        return UUID(from_cursor(cursor, 1)[0])
-    except ValueError:
-        raise InvalidInput(_NOT_A_CURSOR, field="cursor") from None

@@ -1,6 +1,6 @@
-"""Records of large changes that can be undone: ids and settings, never content.
+"""Undo records of large changes: ids and settings, never content.
 
-The only writer of undo records.
+The only writer of the table.
 """
 
 from collections import Counter
@@ -24,8 +24,6 @@ _COLUMN: Final = undo_records.c
 
 @dataclass(frozen=True, slots=True)
 class UndoRow:
-    """What ``action`` did to an owner."""
-
     owner_id: UUID
     id: UUID
     action: str
@@ -37,7 +35,7 @@ class UndoRow:
 async def add(
     connection: AsyncConnection, owner_id: UUID, action: str, record: dict[str, Any]
 ) -> UUID:
-    """Store a JSON ``record`` of what ``action`` did to an owner; return its id."""
+    """Store a record (JSON) and return its id."""
     record_id = new_uuid()
     values = {"owner_id": owner_id, "id": record_id, "action": action, "record": record}
     await connection.execute(insert(undo_records).values(values))
@@ -47,10 +45,9 @@ async def add(
 async def take(
     connection: AsyncConnection, owner_id: UUID, record_id: UUID, action: str
 ) -> dict[str, Any]:
-    """Return a record and mark it as undone, in the transaction that undoes it.
+    """Mark a record as undone, in the transaction that undoes it, and return it.
 
-    Raises ``NotFound`` for a record that the owner does not have, and ``Conflict`` for one
-    that was undone before.
+    Raise ``NotFound`` for another owner's record, and ``Conflict`` for one that was undone before.
     """
     query = _records(owner_id, action).where(_COLUMN.id == record_id).with_for_update()
     row = await first_row(connection, UndoRow, query)
@@ -69,14 +66,14 @@ async def take(
 async def list_records(
     connection: AsyncConnection, owner_id: UUID, action: str, *conditions: ColumnElement[bool]
 ) -> list[UndoRow]:
-    """Return the records of an action, the latest first; only those that meet the conditions."""
+    """Return the records of an action that meet the conditions, the latest first."""
     return await all_rows(connection, UndoRow, _records(owner_id, action).where(*conditions))
 
 
 async def latest(
     connection: AsyncConnection, owner_id: UUID, action: str, *conditions: ColumnElement[bool]
 ) -> UUID | None:
-    """Return the latest record of an action that is not undone and meets the conditions."""
+    """Return the latest record that meets the conditions and is not undone."""
     query = _records(owner_id, action).where(_COLUMN.undone_at.is_(None), *conditions).limit(1)
     row = await first_row(connection, UndoRow, query)
     return None if row is None else row.id
@@ -91,7 +88,7 @@ def _records(owner_id: UUID, action: str) -> Select[Any]:
 
 
 async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> dict[str, Any]:
-    """Move all records of an owner to another; return what ``transfer_back`` needs."""
+    """Move all records of an owner; return a record for ``transfer_back``."""
     ids = select(_COLUMN.id).where(_COLUMN.owner_id == giver)
     record_ids = [str(record_id) for record_id in (await connection.execute(ids)).scalars()]
     await connection.execute(change_owner(undo_records, giver, taker))
@@ -101,16 +98,12 @@ async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> dic
 async def transfer_back(
     connection: AsyncConnection, giver: UUID, taker: UUID, record: Mapping[str, Any]
 ) -> None:
-    """Undo :func:`transfer`."""
     moved = _COLUMN.id.in_([UUID(record_id) for record_id in record["records"]])
     await connection.execute(change_owner(undo_records, taker, giver, moved))
 
 
 async def erase(connection: AsyncConnection, user_id: UUID) -> Counter[str]:
-    """Delete a user's records; return the rows deleted.
-
-    An undone merge is recorded with the survivor, and names both users.
-    """
+    """Delete a user's records and those that name them as merged; return the rows deleted."""
     named = _COLUMN.record["merged"].astext == str(user_id)
     removal = delete(undo_records).where(or_(_COLUMN.owner_id == user_id, named))
     return Counter(undo_records=(await connection.execute(removal)).rowcount)

@@ -1,4 +1,4 @@
-"""Models of data from outside, and their errors: the field and the reason, never the value."""
+"""Base models of input, and errors with the field and the reason, never the value."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self, TypeVar
@@ -12,7 +12,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Input(BaseModel):
-    """Data from outside. Unknown fields are refused."""
+    """Data from clients and files. Unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -31,9 +31,9 @@ class Update(Input):
 
 
 def wrong_field(error: Mapping[str, Any]) -> tuple[list[str], str]:
-    """Return the path and the reason of one of pydantic's errors.
+    """Return the path and the reason of an error of pydantic.
 
-    A rule about several fields names the one to change: its message is "field: reason".
+    A validator of several fields names one in its message: "field: reason".
     """
     path = [str(part) for part in error["loc"]]
     reason = str(error["msg"]).removeprefix("Value error, ")
@@ -44,7 +44,7 @@ def wrong_field(error: Mapping[str, Any]) -> tuple[list[str], str]:
 
 
 def validate(model: type[Model], /, **values: Any) -> Model:
-    """Return ``model(**values)``; raise ``InvalidInput`` for the first field that is wrong."""
+    """Return ``model(**values)``; raise ``InvalidInput`` for the first invalid field."""
     try:
         return model(**values)
     except ValidationError as error:
@@ -54,7 +54,7 @@ def validate(model: type[Model], /, **values: Any) -> Model:
 
 
 def server_address(url: str | None) -> str:
-    """Return the address of a server; raise ``InvalidInput`` if it can be none."""
+    """Return the address of a server; raise ``InvalidInput`` for an invalid one."""
     try:
         parts = urlsplit(url or "")
         valid = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0

@@ -1,28 +1,22 @@
 """Kinds of text a client may send, and the pages it gets back."""
 
 import json
-from contextlib import suppress
 from datetime import UTC, datetime
-from uuid import uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from remembrancer import InvalidInput
 from remembrancer.text import (
     Instant,
     Key,
     Label,
     Statement,
-    from_cursor,
-    id_from_cursor,
     normalised,
     one_line,
     storable,
     storable_json,
-    to_cursor,
 )
 
 LABEL, KEY, STATEMENT = (TypeAdapter(kind) for kind in (Label, Key, Statement))
@@ -123,35 +117,6 @@ def test_json_that_the_database_cannot_hold_is_refused(value: dict[str, object])
 def test_json_that_the_database_can_hold_is_taken(value: dict[str, object]) -> None:
     """Also what only looks like an escape."""
     assert storable_json(value) is value
-
-
-@given(
-    st.lists(
-        st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"])),
-        min_size=1,
-        max_size=4,
-    )
-)
-def test_a_cursor_comes_back_as_its_position(position: list[str]) -> None:
-    """Whatever the sorted column held."""
-    assert from_cursor(to_cursor(*position), len(position)) == position
-
-
-@given(st.text() | st.binary().map(lambda raw: raw.decode("latin-1")))
-def test_no_text_breaks_the_cursor_reader(cursor: str) -> None:
-    """It is a position, or refused as no cursor."""
-    with suppress(InvalidInput):
-        assert len(from_cursor(cursor, 1)) == 1
-
-
-def test_a_cursor_of_ids_holds_an_id() -> None:
-    """Anything else is from another list."""
-    one = uuid4()
-    assert id_from_cursor(to_cursor(str(one))) == one
-    assert id_from_cursor(None) is None
-    for wrong in (to_cursor("x"), to_cursor(str(one), "x"), to_cursor("\ud800")):
-        with pytest.raises(InvalidInput):
-            id_from_cursor(wrong)
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ class Agents:
     async def update(
         self, actor: Actor, agent_id: UUID, changes: AgentUpdate, *, if_version: int | None = None
     ) -> Agent:
-        """Change the fields that are given. Null clears a field that may be empty.
+        """Change the given fields. Null clears a field that may be empty.
 
         Raises ``PreconditionFailed`` if ``if_version`` is not the current version.
         """
@@ -70,7 +70,7 @@ class Agents:
             return await repository.change(connection, agent_id, values) if values else agent
 
     async def delete(self, actor: Actor, agent_id: UUID) -> None:
-        """Retire an agent. Its memories stay with their owners."""
+        """Retire an agent. Its memories stay with their owners. Raises ``NotFound``."""
         actor.require(*STAFF)
         async with self._database.transaction(actor) as (connection, actor):
             await repository.get(connection, agent_id)

@@ -30,10 +30,10 @@ from remembrancer.text import check_range
 
 
 class Associations:
-    """The associations between memories. An actor sees one if they see both of its ends.
+    """Associations between memories. An actor sees one if they see both of its ends.
 
-    An association belongs to the memory it leads from: an actor who may change that memory may
-    add and remove it. For a memory that the actor may not see, all methods raise ``NotFound``
+    An association belongs to the memory it starts from: an actor who may change that memory may
+    add and remove it. For a memory that the actor does not see, all methods raise ``NotFound``
     and log the attempt.
     """
 
@@ -114,11 +114,11 @@ class Associations:
     async def neighbours(
         self, actor: Actor, memory_id: str, *, depth: int = 1, limit: int = 50
     ) -> Neighbourhood:
-        """Return the memories around one, nearest first, then by strength, and their associations.
+        """Return the memories around a memory, and their associations.
 
-        ``depth`` is the number of steps, 1 or 2; ``limit`` the most other memories, from 1 to
-        200. A path leads only through memories that the actor sees. Raises ``NotFound`` and
-        ``InvalidInput``.
+        The nearest come first, then the strongest. ``depth`` is the number of steps, 1 or 2;
+        ``limit`` the largest number of other memories, from 1 to 200. A path leads only through
+        memories that the actor sees. Raises ``NotFound`` and ``InvalidInput``.
         """
         check_id(memory_id)
         check_range(depth, 1, 2, field="depth")
@@ -140,8 +140,8 @@ class Associations:
     async def suggestions(self, actor: Actor, memory_id: str) -> Suggestions:
         """Return associations that could be added from a memory to others of its owner.
 
-        To the most similar memories, and to those on the same subject, that it is not associated
-        with. Raises ``NotFound``.
+        To the most similar memories, and to those on the same subject, without an association.
+        Raises ``NotFound``.
         """
         check_id(memory_id)
         async with self._database.transaction(actor) as (connection, actor):
@@ -167,7 +167,7 @@ async def _active(connection: AsyncConnection, actor: Actor, memory_id: str) -> 
 async def _nodes(
     connection: AsyncConnection, actor: Actor, memory: MemoryRow, depth: int, limit: int
 ) -> tuple[dict[MemoryKey, Node], bool]:
-    """Return the nodes of a neighbourhood, and whether they are all there is."""
+    """Return the nodes of a neighbourhood, and whether they are complete."""
     start = (memory.owner_id, memory.id)
     nodes = {start: _node(memory, 0, 1.0)}
     frontier: dict[MemoryKey, float] = {start: 1.0}
@@ -188,7 +188,7 @@ async def _nodes(
 
 
 def _cut(rows: Sequence[NeighbourRow], most: int) -> bool:
-    """Say whether a memory may have more associations than were read."""
+    """Return whether a memory may have more associations than were read."""
     counts = Counter((row.source, row.outgoing) for row in rows)
     return any(count >= most for count in counts.values())
 

@@ -18,7 +18,7 @@ _ORDER: Final = Keyset("audit", audit_log.c.at, audit_log.c.id, descending=True)
 
 
 class AuditLog:
-    """The audit log: all of it for admins, for others what concerns their own data."""
+    """The audit log: all lines for admins, for others the lines about their own data."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -31,11 +31,11 @@ class AuditLog:
         limit: int = 50,
         cursor: str | None = None,
     ) -> Page[AuditLine]:
-        """Return a page of lines, the latest first. An admin's look adds a line itself.
+        """Return a page of lines, the latest first. A read by an admin adds a line.
 
-        Actors who are not admins see the lines about one user: the one that the filter names, or
-        the one they act for. Raises ``InvalidInput`` where a service names none, ``NotFound``
-        where a user names another.
+        Actors who are not admins see the lines about one user: the user of the filter, or their
+        own. Raises ``InvalidInput`` if a service names no user, ``NotFound`` if a user names
+        another.
         """
         filters = filters or AuditFilter()
         if actor.role is Role.ADMIN:

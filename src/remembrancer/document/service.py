@@ -28,9 +28,9 @@ from remembrancer.search.index import SearchDocument
 
 
 class Documents:
-    """Memory documents: built from rows, so that writers at the same time lose nothing.
+    """A user's memories outside spaces as one document: all, or those that an agent reads.
 
-    A document holds a user's own memories outside spaces: all, or those that an agent reads.
+    A document is built from rows: concurrent writers lose nothing.
     """
 
     def __init__(
@@ -57,20 +57,20 @@ class Documents:
     async def import_(
         self, actor: Actor, document: DocumentImport, *, source: str = "import"
     ) -> DocumentImportResult:
-        """Add the memories of a document that the actor's user does not have, all or nothing.
+        """Add the memories of a document that the actor's user does not have, all or none.
 
-        Facts keep their ids where these are free and valid here. Existing memories stay as they
-        are, so importing an export, or anything twice, changes nothing. Raises ``InvalidInput``
-        with the field of the fact or place that is too long or may not be stored.
+        Facts keep their ids where the ids are free and valid. Existing memories stay as they are:
+        an import of an export, or a second import, changes nothing. Raises ``InvalidInput`` with
+        the field of a fact or place that is too long or may not be stored.
         """
         return await self.add(actor, rules.items(document, datetime.now(UTC)), source=source)
 
     async def add(
         self, actor: Actor, items: Sequence[Item], *, source: str = "import"
     ) -> DocumentImportResult:
-        """Add memories from elsewhere that the actor's user does not have, as :meth:`import_` does.
+        """Add memories from elsewhere, as :meth:`import_` does.
 
-        Associations of their statements are made if the target exists then.
+        Associations of their statements are added if the target exists then.
         """
         actor.require_user()
         accepted = self._screen(items)
@@ -87,12 +87,12 @@ class Documents:
             return await self._carry_out(connection, actor, destination, plan, texts, source)
 
     async def count_new(self, actor: Actor, items: Sequence[Item]) -> int:
-        """Return how many of these memories :meth:`add` would add."""
+        """Return the number of memories that :meth:`add` would add."""
         async with self._backend.database.transaction(actor) as (connection, actor):
             return len((await _plan(connection, actor, items)).adding)
 
     def _screen(self, items: Sequence[Item]) -> list[Item]:
-        """Return items as they may be stored; raise ``InvalidInput`` for one that may not be."""
+        """Return items as they may be stored; raise ``InvalidInput`` for a refused one."""
         limits = self._backend.limits
         for name in ("facts", "placer_user_datapoints"):
             if sum(item.path.startswith(name) for item in items) > limits.batch:
@@ -181,7 +181,6 @@ async def _association_requests(
 
 
 async def _plan(connection: AsyncConnection, actor: Actor, items: Sequence[Item]) -> Plan:
-    """Return which of these items the user does not have now."""
     owner_id = actor.require_user()
     ids = [memory_id for item in items if item.id and (memory_id := rules.own_id(item.id))]
     place_ids = [item.statement.place_id for item in items if item.statement.place_id]

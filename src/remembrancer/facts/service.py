@@ -174,7 +174,6 @@ class Facts:
 async def set_visibility(
     connection: AsyncConnection, owner_id: UUID, ids: Sequence[str], visibility: Visibility
 ) -> None:
-    """Set who sees an owner's memories in a space, and their associations with them."""
     await memories.set_visibility(connection, owner_id, ids, visibility)
     await associations.reshare(connection, owner_id, ids)
 
@@ -182,7 +181,7 @@ async def set_visibility(
 async def _change(
     connection: AsyncConnection, actor: Actor, row: MemoryRow, visibility: Visibility
 ) -> Memory | None:
-    """Return the memory with the new visibility; None if the actor may not share it."""
+    """Return None if the actor may not share the memory."""
     if row.visibility == visibility:
         return views.memory(row)
     action = "memory.unshare"

@@ -19,7 +19,7 @@ from remembrancer.users.service import with_links
 
 
 class _RollbackError(Exception):
-    """Ends the transaction of a preview."""
+    pass
 
 
 class Identity:
@@ -31,7 +31,7 @@ class Identity:
         self._database = backend.database
 
     async def links(self, actor: Actor, user_id: UUID) -> Sequence[PlatformLinkDetail]:
-        """Return the platform links of a user, in a fixed order."""
+        """Return the platform links of a user."""
         actor = actor.acting_for(user_id)
         async with self._database.transaction(actor) as (connection, actor):
             current_id = await users.hold_current(connection, actor.require_user())
@@ -42,8 +42,8 @@ class Identity:
     async def link(self, actor: Actor, user_id: UUID, link: PlatformLink) -> LinkResult:
         """Link a platform id to a user.
 
-        If it is linked to another user, that user is merged into this one in the same
-        transaction, and the answer has the id to undo it.
+        If another user has it, that user is merged into this one in the same transaction, and the
+        result has the id to undo the merge.
         """
         actor.require(*STAFF)
         async with self._database.system_for(actor) as (connection, actor):
@@ -63,7 +63,7 @@ class Identity:
             return LinkResult(**user.model_dump(), merge=result)
 
     async def unlink(self, actor: Actor, user_id: UUID, link: PlatformLink) -> None:
-        """Remove a platform id from a user. The next speaker with this id is a new user.
+        """Remove a platform link. The next message from this platform id creates a new user.
 
         All memories stay with the user.
         """
@@ -77,16 +77,16 @@ class Identity:
     async def merge(self, actor: Actor, user_id: UUID, other_id: UUID) -> Merge:
         """Merge ``other_id`` into ``user_id``: both are one person.
 
-        Memories with versions and mentions, conversations, spaces and links move; where both
-        have a preference for an agent, the survivor's counts. The other id resolves to the
-        survivor from now on. Raises ``InvalidInput`` if both are the same user already.
+        Moves memories with versions and mentions, conversations, spaces and links. Where both have
+        a preference for an agent, the survivor's counts. From now on, the other id is an id of the
+        survivor. Raises ``InvalidInput`` if both are the same user already.
         """
         actor.require(*STAFF)
         async with self._database.system_for(actor) as (connection, actor):
             return await _merge(connection, actor, user_id, other_id)
 
     async def preview_merge(self, actor: Actor, user_id: UUID, other_id: UUID) -> MergeCounts:
-        """Return what :meth:`merge` would move; the merge is made and rolled back."""
+        """Count what :meth:`merge` would move: merge, and roll back."""
         actor.require(*STAFF)
         counts = None
         try:
@@ -98,10 +98,10 @@ class Identity:
             return counts
 
     async def undo_merge(self, actor: Actor, user_id: UUID, undo_id: UUID) -> Merge:
-        """Separate two merged users again; later data stays with ``user_id``.
+        """Separate two merged users; later data stays with ``user_id``.
 
-        Raises ``NotFound`` for a merge that this user does not have, ``Conflict`` for one
-        that is undone already or has a later one on top of it.
+        Raises ``NotFound`` for another user's merge, and ``Conflict`` for a merge that was undone
+        before or that a later one must be undone for.
         """
         actor.require(*STAFF)
         async with self._database.system_for(actor) as (connection, actor):

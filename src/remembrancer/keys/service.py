@@ -30,7 +30,7 @@ class Keys:
         self._database = backend.database
 
     async def create(self, actor: Actor, key: KeyCreate) -> NewKey:
-        """Create a key. The answer is the only place that has its secret."""
+        """Create a key. Only this answer has its secret. For admins."""
         actor.require(Role.ADMIN)
         secret = PREFIX + secrets.token_urlsafe(_BYTES)
         async with self._database.system() as connection:
@@ -42,7 +42,7 @@ class Keys:
         return NewKey(**created.model_dump(), secret=secret)
 
     async def adopt(self, name: str, secret: str) -> None:
-        """Make ``secret``, from a file on this machine, an admin key unless it is a key."""
+        """Make a secret from a file an admin key, unless it is a key already."""
         key_hash = hash_secret(secret)
         async with self._database.system() as connection:
             if await repository.find_by_hash(connection, key_hash) is None:
@@ -66,13 +66,13 @@ class Keys:
             return key
 
     async def authenticate(self, secret: str, *, entry_point: str) -> Actor:
-        """Return the actor of a key, by its secret. Raises ``Unauthenticated`` if it has none."""
+        """Return the actor of a secret. Raises ``Unauthenticated`` unless its key is valid."""
         # The secret has 256 random bits: a plain hash cannot be guessed, and a look-up by it
         # leaks nothing through its timing.
         return await self._actor(api_keys.c.hash == hash_secret(secret), entry_point)
 
     async def authenticate_id(self, key_id: UUID, *, entry_point: str) -> Actor:
-        """Return the actor of a valid key. Raises ``Unauthenticated`` for others."""
+        """Return the actor of a key. Raises ``Unauthenticated`` unless it is valid."""
         return await self._actor(api_keys.c.id == key_id, entry_point)
 
     async def _actor(self, condition: ColumnElement[bool], entry_point: str) -> Actor:

@@ -35,10 +35,9 @@ MOVE: Final = "memory.move"
 
 
 class Moves:
-    """Moves between the scopes of one user with one agent.
+    """Moves between the two scopes of a user with an agent.
 
-    Active memories outside spaces take part. Forgotten and evicted memories stay, and so do
-    messages.
+    Active memories outside spaces move. Forgotten and evicted memories stay, and so do messages.
     """
 
     def __init__(self, backend: Backend, budget: Budget) -> None:
@@ -54,11 +53,11 @@ class Moves:
         *,
         idempotency_key: str | None = None,
     ) -> MoveResult:
-        """Move an agent's memories of a user to the other scope, or count those that would move.
+        """Move an agent's memories of a user to the other scope, or count them.
 
         A memory whose statement is in the target scope already becomes a mention there, and
-        inactive here. All memories move or none. From a deleted agent memories move only to the
-        global scope. Raises ``NotFound`` for an unknown user or agent.
+        inactive here. All memories move or none. The memories of a deleted agent can only become
+        global. Raises ``NotFound`` for an unknown user or agent.
         """
         actor = actor.acting_for(user_id)
         async with (
@@ -90,8 +89,7 @@ class Moves:
     async def undo(self, actor: Actor, user_id: UUID, undo_id: UUID) -> MoveUndoResult:
         """Undo a move or copy. Memories that changed since stay where they are.
 
-        Raises ``NotFound`` for a move that this user does not have, ``Conflict`` for one that
-        was undone before.
+        Raises ``NotFound`` for another user's move, and ``Conflict`` if it was undone before.
         """
         actor = actor.acting_for(user_id)
         async with self._database.transaction(actor) as (connection, actor):
@@ -114,7 +112,7 @@ class Moves:
         plan: MovePlan,
         request: MoveRequest,
     ) -> UUID:
-        """Move or copy the memories of a plan; return the id of the undo record."""
+        """Return the id of the undo record."""
         owner_id, copying = actor.require_user(), request.copy_them
         _, target = namespaces(agent_id, request.to)
         added = await mentions.repeat(connection, owner_id, plan.merging)

@@ -38,7 +38,7 @@ LATEST: Final = 100
 class Places:
     """Places of users: memories with a place id, unique for a user and a namespace.
 
-    As memories they are recalled, updated, pinned, forgotten, merged and erased.
+    They are recalled, updated, pinned, forgotten, merged and erased like other memories.
     """
 
     def __init__(self, backend: Backend, memories: Memories) -> None:
@@ -53,9 +53,9 @@ class Places:
         source: str = "manual",
         idempotency_key: str | None = None,
     ) -> PlaceResult:
-        """Remember a place of the actor's user; a place that exists gains a mention.
+        """Remember a place of the actor's user; an existing place gets a mention.
 
-        It keeps its name and notes: update its memory to change them.
+        An existing place keeps its name and notes: update its memory to change them.
         """
         screened = self._backend.guard.screen(place, ("place_name", "notes"))
         if screened.refusal:
@@ -91,7 +91,7 @@ class Places:
         source: str = "manual",
         idempotency_key: str | None = None,
     ) -> Place:
-        """Add a mention to a place, on every call; ``NotFound`` for an unknown place."""
+        """Add a mention to a place. Raises ``NotFound`` for an unknown place."""
         rules.check_place_id(place_id)
         async with (
             self._backend.database.transaction(actor) as (connection, actor),
@@ -116,9 +116,9 @@ class Places:
     async def update(
         self, actor: Actor, memory_id: str, changes: PlaceUpdate, *, source: str = "manual"
     ) -> Memory:
-        """Change the name and the notes of a place, as a new version of its memory.
+        """Change the name and notes of a place, as a new version of its memory.
 
-        Raises ``NotFound`` for a memory that is no place, and ``VersionConflict`` if the expected
+        Raises ``NotFound`` unless the memory is a place, and ``VersionConflict`` if the expected
         version is not current.
         """
         memory = await self._memories.get(actor, memory_id)
@@ -132,7 +132,7 @@ class Places:
             raise rules.place_error(error, changes) from error
 
     async def get(self, actor: Actor, place_id: str) -> Place:
-        """Return a place by its place id; the actor's own, if several are visible."""
+        """Return a place by its place id; the actor's own if several are visible."""
         rules.check_place_id(place_id)
         async with self._backend.database.transaction(actor) as (connection, actor):
             row = await repository.find(connection, actor, place_id)
@@ -161,7 +161,6 @@ class Places:
 
 
 async def _lock(connection: AsyncConnection, actor: Actor, place_id: str) -> MemoryRow | None:
-    """Lock a place that the actor may change, and its owner; return it."""
     if actor.user_id is not None:
         await users.hold(connection, [actor.user_id])
     row = await repository.find(connection, actor, place_id)

@@ -1,4 +1,4 @@
-"""The admin's policy, and how scopes are used."""
+"""The admin's policy, and statistics of scopes."""
 
 from remembrancer import audit
 from remembrancer.access import Actor, Role
@@ -9,7 +9,7 @@ from remembrancer.preferences.schemas import MemoryCounts, Policy, PolicyUpdate,
 
 
 class Policies:
-    """The policy above every preference. Everybody may read it; admins set it."""
+    """The admin's policy, which has precedence over preferences. Everybody may read it."""
 
     def __init__(self, backend: Backend) -> None:
         self._database = backend.database
@@ -20,7 +20,7 @@ class Policies:
             return _policy(await repository.policy(connection))
 
     async def set(self, actor: Actor, policy: PolicyUpdate) -> Policy:
-        """Set the policy. It decides what is read from now on; no memory moves. For admins."""
+        """Set the policy, for reads from now on; no memory moves. For admins."""
         actor.require(Role.ADMIN)
         async with self._database.transaction(actor) as (connection, actor):
             allow = policy.allow_agent_specific_memory_globally
@@ -29,7 +29,7 @@ class Policies:
             return _policy(row)
 
     async def statistics(self, actor: Actor) -> ScopeStatistics:
-        """Return how scopes are used, counted now and exactly. For admins."""
+        """Return the numbers of users and agents by scope, counted exactly now. For admins."""
         actor.require(Role.ADMIN)
         async with self._database.system_for(actor) as (connection, actor):
             policy = await repository.policy(connection)

@@ -31,10 +31,10 @@ from remembrancer.users.rows import UserRow
 
 
 class Preferences:
-    """Preferences of users for agents, and the scope in effect for both.
+    """Preferences of users for agents, and the scopes in effect.
 
-    A user decides for themselves, a service for the user it names, an admin for everybody.
-    Nothing is cached: a change counts from the next read on.
+    Users decide for themselves, services for the user they name, admins for everybody. Nothing
+    is cached: a change is in effect from the next read.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -55,7 +55,7 @@ class Preferences:
     async def set(
         self, actor: Actor, user_id: UUID, agent_id: UUID, preference: PreferenceUpdate
     ) -> Preference:
-        """Set a user's preference for an agent, whether or not there was one."""
+        """Set a user's preference for an agent."""
         actor = actor.acting_for(user_id)
         async with self._database.transaction(actor) as (connection, actor):
             holder = await hold_user(connection, actor)
@@ -67,7 +67,7 @@ class Preferences:
             return stored
 
     async def reset(self, actor: Actor, user_id: UUID, agent_id: UUID) -> None:
-        """Delete a preference, so that the agent's default counts; ``NotFound`` without one."""
+        """Delete a preference: the agent's default counts again. Raises ``NotFound``."""
         actor = actor.acting_for(user_id)
         async with self._database.transaction(actor) as (connection, actor):
             holder = await hold_user(connection, actor)
@@ -79,7 +79,7 @@ class Preferences:
             )
 
     async def list(self, actor: Actor, user_id: UUID) -> Sequence[Preference]:
-        """Return all preferences of a user, in the order of the agents' creation."""
+        """Return all preferences of a user in the order of the agents' creation."""
         actor = actor.acting_for(user_id)
         async with self._database.transaction(actor) as (connection, actor):
             user = await find_user(connection, actor)
@@ -88,7 +88,7 @@ class Preferences:
             return rows
 
     async def reset_all(self, actor: Actor, user_id: UUID) -> int:
-        """Delete all preferences of a user; return how many there were."""
+        """Delete all preferences of a user; return their number."""
         actor = actor.acting_for(user_id)
         async with self._database.transaction(actor) as (connection, actor):
             holder = await hold_user(connection, actor)
@@ -105,7 +105,7 @@ class Preferences:
     async def set_many(
         self, actor: Actor, user_id: UUID, preferences: PreferencesUpdate
     ) -> PreferencesResult:
-        """Set one preference of a user for many agents, or for all current ones."""
+        """Set the same preference of a user for many agents, or for all current ones."""
         actor = actor.acting_for(user_id)
         async with self._database.transaction(actor) as (connection, actor):
             holder = await hold_user(connection, actor)
@@ -118,7 +118,7 @@ class Preferences:
             return await _set(connection, actor, [(holder, agent, allow) for agent in current])
 
     async def scope(self, actor: Actor, user_id: UUID, agent_id: UUID) -> AgentMemoryConfig:
-        """Return the scope in effect for a user with an agent, and what decided it."""
+        """Return the scope in effect for a user with an agent, and its source."""
         actor = actor.acting_for(user_id)
         async with self._database.transaction(actor) as (connection, actor):
             user = await find_user(connection, actor)
@@ -195,7 +195,7 @@ class Preferences:
             return _toggle(user)
 
     async def set_toggle(self, actor: Actor, user_id: UUID, toggle: ToggleUpdate) -> Toggle:
-        """Set a user's deprecated toggle; preferences for single agents still come first."""
+        """Set a user's deprecated toggle. Preferences for single agents have precedence."""
         actor = actor.acting_for(user_id)
         async with self._database.transaction(actor) as (connection, actor):
             holder = await hold_user(connection, actor)

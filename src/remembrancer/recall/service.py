@@ -51,7 +51,7 @@ StatementsFor = Callable[[Actor], Sequence[Statement]]
 
 @dataclass(frozen=True, slots=True)
 class RecentMessages:
-    """The last messages of a conversation, which a prompt has anyway."""
+    """The last messages of a conversation, which the prompt has already."""
 
     conversation_id: UUID
     messages: int
@@ -63,7 +63,7 @@ def _no_statements(_actor: Actor) -> Sequence[Statement]:
 
 @dataclass(frozen=True, slots=True)
 class RecallResult:
-    """Hits, and the answers to the other statements of the round trip."""
+    """Hits, and the rows of the other statements of the round trip."""
 
     actor: Actor
     """The survivor, if the actor's user was merged into another."""
@@ -73,7 +73,7 @@ class RecallResult:
 
 
 class Recall:
-    """Searches memories, messages and chunks together, without a language model."""
+    """Search memories, messages and chunks together, without a language model."""
 
     def __init__(self, backend: Backend, embedder: Embedder, access_counts: AccessCounts) -> None:
         self._database = backend.database
@@ -86,14 +86,14 @@ class Recall:
     async def recall(
         self, actor: Actor, query: RecallQuery, *, among: Collection[str] = ()
     ) -> RecallAnswer:
-        """Return the best matches that the actor's agent is allowed to know about the user.
+        """Return the best matches that the actor's agent may know about the user.
 
-        One database round trip after the query is embedded. The same query over the same
-        store gives the same hits in the same order. ``among`` limits hybrid mode to some of
-        the user's own memories, by id.
+        One database round trip after the query is embedded. The same query over the same data
+        returns the same hits in the same order. ``among`` limits hybrid mode to some of the user's
+        own memories, by id.
 
-        Raises ``NotFound`` for an unknown user or agent, ``InvalidInput`` for a query that is
-        too long, and ``EmbeddingUnavailable`` where the store holds vectors of another model.
+        Raises ``NotFound`` for an unknown user or agent, ``InvalidInput`` for a query that is too
+        long, and ``EmbeddingUnavailable`` if the database has the vectors of another model.
         """
         result = await self.find(actor, query, among=among)
         self.count(result.hits)
@@ -114,10 +114,10 @@ class Recall:
         recent: RecentMessages | None = None,
         among: Collection[str] = (),
     ) -> RecallResult:
-        """Return the hits of :meth:`recall`, and the answers to statements of the same trip.
+        """Return the hits of :meth:`recall`, and the rows of statements in the same round trip.
 
-        Nothing is logged as read or counted: the caller does so for the hits it passes on.
-        Without ``query`` only the statements run. Hybrid mode leaves out ``recent`` messages.
+        Notes no reads and no accesses: the caller does so for the hits that it passes on. Without
+        ``query`` only the statements run. Hybrid mode leaves out ``recent`` messages.
         """
         try:
             if query is None:
@@ -132,7 +132,7 @@ class Recall:
         return RecallResult(actor, _scope(asker, actor), found, answers)
 
     def count(self, hits: Sequence[Hit]) -> None:
-        """Count the memories among ``hits`` as recalled once more."""
+        """Count an access of the memories among ``hits``."""
         self._access_counts.note([hit for hit in hits if hit.type == "memory"])
 
     async def _search(
@@ -202,7 +202,7 @@ class Recall:
     async def _run(
         self, actor: Actor, search: Statement | None, statements: StatementsFor
     ) -> tuple[AskerRow, Sequence[Any], Answers]:
-        """Return the facts about the asker, checked, the rows of the search, and the rest."""
+        """Return the checked row of the asker, the rows of the search, and all other rows."""
         binds = {"user_id": actor.user_id, "agent_id": actor.agent_id}
         about = Statement(queries.asker(), binds, row_type=AskerRow)
         # The search comes last: its settings hold until the trip ends.

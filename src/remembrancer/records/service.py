@@ -34,9 +34,9 @@ _RANKED = 100
 class Records:
     """Records of users: memories that a program stores and reads by address.
 
-    Only their user sees them, through the agent that they belong to. An address is unique for a
-    user and a namespace: a write to it makes a new version, never a second memory. Statements
-    with the same words do not become mentions of a record.
+    Only their user sees them, through their agent. An address is unique for a user and a
+    namespace: a write to an existing address makes a new version. A statement with the same
+    words does not become a mention of a record.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Records:
     ) -> dict[Address, Record]:
         """Return the existing records at these addresses.
 
-        The time to live of those to ``refresh`` starts again.
+        The time to live of those in ``refresh`` starts again.
         """
         async with self._backend.database.transaction(actor) as (connection, actor):
             actor.require_user()
@@ -79,8 +79,8 @@ class Records:
     ) -> Sequence[Record]:
         """Return the records under an address that ``matches`` accepts, the latest first.
 
-        With ``query``, its hits come first, as recall ranks them; every filter applies before
-        that. With ``refresh``, the time to live of the returned records starts again.
+        With ``query``, its hits come first, in the order of recall, after all filters. With
+        ``refresh``, the time to live of the returned records starts again.
         """
         query = query if query is not None and query.strip() else None
         in_sql = query is None and matches is None
@@ -105,7 +105,7 @@ class Records:
         return [_record(row, scores.get(row.id)) for row in rows]
 
     async def _rank(self, actor: Actor, query: str, ids: Sequence[str]) -> dict[str, float]:
-        """Return recall's scores of memories of the actor's user, by id."""
+        """Return the scores of recall by memory id."""
         recall_query = validate(RecallQuery, query=query, limit=_RANKED, sources=["memory"])
         answer = await self._recall.recall(actor, recall_query, among=ids)
         return {hit.id: hit.score for hit in answer.hits}
@@ -126,11 +126,11 @@ class Records:
             return await repository.sizes(connection, actor, prefix)
 
     async def write(self, actor: Actor, changes: Changes, *, source: str) -> None:
-        """Write records and forget others, all or none. Of two writes to a record the last wins.
+        """Write and forget records, all or none. The last of two writes to an address counts.
 
         Raises ``InvalidInput`` for a write that may not be stored, ``VersionConflict`` if a record
-        is not at the expected version, and ``Conflict`` if another record is above or below one
-        that is to be ``alone``.
+        is not at the expected version, and ``Conflict`` if another record is above or below an
+        ``alone`` one.
         """
         drafts = await self._drafts.prepare(rules.last_of_each(changes.writes).values())
         async with self._backend.database.transaction(actor) as (connection, actor):
@@ -188,7 +188,7 @@ class Records:
     async def _update(
         self, connection: AsyncConnection, draft: Draft, row: MemoryRow, source: str
     ) -> None:
-        """Make a new version of a record, if the write changes it."""
+        """Make a new version of a record if the write changes it."""
         changed = {
             name: getattr(draft.statement, name)
             for name in ("content", "metadata", "kind", "category")
@@ -201,7 +201,7 @@ class Records:
         await new_version(connection, self._backend.search, row, changes, text=text, source=source)
 
     async def remove(self, actor: Actor, prefix: Address) -> int:
-        """Forget the records at and under an address; return how many there were."""
+        """Forget the records at and under an address; return their number."""
         async with self._backend.database.transaction(actor) as (connection, actor):
             destination = await self._pipeline.open(connection, actor)
             owner_id = destination.placement.owner_id

@@ -46,7 +46,7 @@ Documents = Mapping[str, tuple[str, SearchDocument]]
 
 
 class Reviews:
-    """The pending memories of users. Each user decides about their own alone."""
+    """Pending memories. Only their owner decides about them."""
 
     def __init__(self, backend: Backend, budget: Budget, memories: Memories) -> None:
         self._backend = backend
@@ -57,7 +57,7 @@ class Reviews:
     async def list(self, actor: Actor, *, limit: int = 50, cursor: str | None = None) -> MemoryPage:
         """Return a page of the user's pending memories, the newest first.
 
-        Each has the conversation and message it comes from. ``limit`` is from 1 to 200.
+        Each has its conversation and message. ``limit`` is from 1 to 200.
         """
         actor.require_user()
         pending = MemoryFilter(statuses=[Status.ACTIVE, Status.PENDING], reviews=[Review.PENDING])

@@ -34,8 +34,8 @@ from remembrancer.users import repository as users
 class Spaces:
     """Spaces that users share.
 
-    Every method acts for the actor's user. Those who are not members get ``NotFound``, and the
-    attempt is in the audit log. Other members get ``Forbidden`` for what only owners may do.
+    Every method acts for the actor's user. For a user who is not a member, it raises
+    ``NotFound`` and logs the attempt; for a member who is not an owner, ``Forbidden``.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -72,7 +72,7 @@ class Spaces:
             return access.space()
 
     async def get(self, actor: Actor, space_id: UUID) -> Space:
-        """Return a space the actor is a member of."""
+        """Return a space. For its members."""
         async with self._enter(actor, space_id, "space.read") as space:
             await space.note_look("space.read")
             return space.space()
@@ -80,7 +80,7 @@ class Spaces:
     async def list(
         self, actor: Actor, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Space]:
-        """Return the spaces the user is a member of, in the order of their creation."""
+        """Return the user's spaces in the order of their creation."""
         async with self._database.system_for(actor) as (connection, actor):
             user_id = actor.require_user()
             page = await repository.page(connection, user_id, limit, cursor)
@@ -101,8 +101,8 @@ class Spaces:
     async def delete(self, actor: Actor, space_id: UUID) -> None:
         """Delete a space. For its owners; the same owner can ``restore`` it.
 
-        Raises ``Conflict`` while it holds memories or conversations of any user; forgotten
-        memories do not count.
+        Raises ``Conflict`` while it has conversations, or memories of any user that are not
+        forgotten.
         """
         async with self._enter(actor, space_id, deletion.ACTION, manages=True) as space:
             # Memberships first: this waits for members who write into the space and hold theirs.
@@ -116,9 +116,9 @@ class Spaces:
             await space.note(deletion.ACTION, *sorted(space.roles.keys() - {space.user_id}))
 
     async def restore(self, actor: Actor, space_id: UUID) -> Space:
-        """Restore a space that the actor's user deleted, with members, roles and shared facts.
+        """Restore a space that the user deleted, with members, roles and shared facts.
 
-        Raises ``NotFound`` if the user deleted no space of this id, ``Conflict`` if it exists.
+        Raises ``NotFound`` if the user deleted no such space, and ``Conflict`` if it exists.
         """
         try:
             async with self._database.system_for(actor) as (connection, actor):
@@ -133,7 +133,7 @@ class Spaces:
     async def members(
         self, actor: Actor, space_id: UUID, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Member]:
-        """Return the members of a space, by id: the longest known users first."""
+        """Return the members of a space in the order in which the users were created."""
         async with self._enter(actor, space_id, "space.members.read") as space:
             page = await repository.members(space.connection, space_id, limit, cursor)
             user_ids = (member.user_id for member in page.items)
@@ -150,7 +150,7 @@ class Spaces:
     ) -> Member:
         """Add a member, who then sees all shared facts. For owners.
 
-        Raises ``NotFound`` for an unknown user and ``Conflict`` for a member.
+        Raises ``NotFound`` for an unknown user, and ``Conflict`` for a member.
         """
         action, user_id = "space.members.add", member.user_id
         async with (
@@ -172,9 +172,9 @@ class Spaces:
     async def update_member(
         self, actor: Actor, space_id: UUID, member_id: UUID, changes: MemberUpdate
     ) -> Member:
-        """Change a member's role, or hand over one's own. For owners.
+        """Change a member's role, or hand over the own role. For owners.
 
-        Raises ``Conflict`` where the space would have no owner.
+        Raises ``Conflict`` if the space would have no owner.
         """
         action = "space.members.change"
         async with self._enter(actor, space_id, action, manages=True, people=[member_id]) as space:
@@ -188,7 +188,7 @@ class Spaces:
             return await get_member(space, current_id)
 
     async def remove_member(self, actor: Actor, space_id: UUID, member_id: UUID) -> None:
-        """Remove a member, which is for owners, or oneself: see ``leave``."""
+        """Remove a member. For owners; a member can remove themselves: see :meth:`leave`."""
         if member_id in {actor.user_id, *actor.merged_ids}:
             await self.leave(actor, space_id)
             return
@@ -197,11 +197,11 @@ class Spaces:
             await self._end_membership(space, await find_member_id(space, member_id))
 
     async def leave(self, actor: Actor, space_id: UUID) -> None:
-        """End the actor's own membership.
+        """End the user's own membership.
 
-        The user no longer sees what others shared. Their own shared facts stay shared until they
-        unshare or delete them. Raises ``Conflict`` for the last owner while others remain. A
-        space is deleted when its last member leaves.
+        The user no longer sees the facts that others shared; the user's own shared facts stay
+        shared. Raises ``Conflict`` for the last owner while there are other members. Without
+        members, the space is deleted.
         """
         user_id = actor.require_user()
         async with self._enter(actor, space_id, "space.leave", people=[user_id]) as space:
@@ -229,8 +229,8 @@ class Spaces:
     ) -> AsyncIterator[SpaceAccess]:
         """Open a transaction in a space of which the actor is a member, or an owner.
 
-        It spans users, since members see each other; membership is checked here. ``people`` whose
-        membership is about to change are held, and the space is locked.
+        It spans users, because members see each other. With ``people``, whose memberships change,
+        it holds these users and locks the space.
         """
         changing = manages or people is not None
         async with self._database.system_for(actor) as (connection, actor):

@@ -28,16 +28,16 @@ LARGEST_OFFSET: Final = 1_000_000_000
 
 
 class Users:
-    """Resolve, read and change users. ``identity`` links and merges them."""
+    """Resolve, read and change users."""
 
     def __init__(self, backend: Backend) -> None:
         self._database = backend.database
 
     async def resolve(self, actor: Actor, request: ResolveUser) -> User:
-        """Return the user behind a platform id; create one at the first request.
+        """Return the user of a platform id; create one at the first request.
 
-        The name, and the time zone if given, become the last known ones. Any number of
-        concurrent calls for one new platform id create one user.
+        Sets the name, and the time zone if given. Concurrent calls for one new platform id create
+        one user.
         """
         actor.require(*STAFF)
         key = request.platform, request.platform_user_id
@@ -62,7 +62,7 @@ class Users:
             return await with_links(connection, row)
 
     async def find(self, actor: Actor, platform: str, platform_user_id: str) -> User:
-        """Return the user behind a platform id, or raise ``NotFound``."""
+        """Return the user of a platform id, or raise ``NotFound``."""
         async with self._database.transaction(actor) as (connection, actor):
             row = await repository.find_by_platform(connection, platform, platform_user_id)
             if row is None:
@@ -71,7 +71,7 @@ class Users:
             return await with_links(connection, row)
 
     async def find_by_name(self, actor: Actor, name: str, *, limit: int = 50) -> Sequence[User]:
-        """Return users by their last-known name, in any case, in the order of their creation."""
+        """Return users with a name, in upper or lower case, in the order of their creation."""
         actor.require(*STAFF)
         async with self._database.transaction(actor) as (connection, actor):
             rows = await repository.named(connection, name, limit)
@@ -92,8 +92,8 @@ class Users:
     ) -> KnownUsers:
         """Return users in the order of their creation, with the number of their memories.
 
-        With an agent, its own and those for every agent are counted, whatever scope is in
-        effect. Raises ``NotFound`` for an unknown agent.
+        With an agent, its own memories and those for every agent count, in any scope. ``limit`` is
+        from 1 to 200. Raises ``NotFound`` for an unknown agent.
         """
         actor.require(*STAFF)
         check_range(limit, 1, LARGEST_PAGE, field="limit")
