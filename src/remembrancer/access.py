@@ -15,14 +15,15 @@ from remembrancer.ids import SHARED_OWNER
 
 
 class Role(StrEnum):
-    """What an actor is trusted with."""
+    """The role of an actor.
+
+    `user`: one person. `service`: the backend of an agent, which acts for any user. `admin`: a
+    service that also manages keys, the policy and users.
+    """
 
     ADMIN = "admin"
-    """Everything a service may, and keys, policy and people."""
     SERVICE = "service"
-    """An agent's backend: acts for whichever user it names."""
     USER = "user"
-    """One person, and never anybody else."""
 
 
 STAFF: Final = (Role.ADMIN, Role.SERVICE)
@@ -30,16 +31,18 @@ STAFF: Final = (Role.ADMIN, Role.SERVICE)
 
 
 class Scope(StrEnum):
-    """Where an agent's memories of a user live. Other users never see them."""
+    """Where an agent's memories of a user live.
+
+    `agent`: only this agent sees them. `global`: all of this user's agents do. Other users never
+    do.
+    """
 
     GLOBAL = "global"
-    """All of this user's agents see them."""
     AGENT = "agent"
-    """Only this agent sees them."""
 
 
 class ScopeSource(StrEnum):
-    """Why a scope is in effect."""
+    """What decided the scope in effect."""
 
     ADMIN_OVERRIDE = "admin_override"
     USER_PREFERENCE = "user_preference"
@@ -48,21 +51,21 @@ class ScopeSource(StrEnum):
 
 
 class Visibility(StrEnum):
-    """Who sees a fact in a space."""
+    """Who sees a fact in a space: its author (`private`), or all members (`shared`)."""
 
     PRIVATE = "private"
-    """Its author."""
     SHARED = "shared"
-    """The members of the space."""
 
 
 class SpaceRole(StrEnum):
-    """What a member of a space may do there."""
+    """The role of a member of a space.
+
+    `member`: store and share facts, and read shared facts. `owner`: also rename the space, manage
+    its members and delete it.
+    """
 
     OWNER = "owner"
-    """All a member may, and name the space, say who is in it, delete it."""
     MEMBER = "member"
-    """Keep facts in it, share them, and read what others share."""
 
 
 @dataclass(frozen=True, slots=True)

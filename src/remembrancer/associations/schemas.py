@@ -11,12 +11,10 @@ from remembrancer.paging import Page
 
 
 class Direction(StrEnum):
-    """The direction of an association, seen from a memory."""
+    """The direction of an association, seen from a memory: from it, or to it."""
 
     OUTGOING = "outgoing"
-    """From the memory to the other."""
     INCOMING = "incoming"
-    """From the other to the memory."""
 
 
 class Association(BaseModel):

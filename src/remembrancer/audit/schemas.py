@@ -12,13 +12,13 @@ from remembrancer.validation import Input
 
 
 class AuditLine(BaseModel):
-    """Who did what to which ids of whom, in which role and from where. Never content."""
+    """An action of an actor on ids of a user. Never content."""
 
     id: UUID
     at: datetime
-    user_id: UUID | None = Field(description="Whose ids they are; null for shared knowledge.")
+    user_id: UUID | None = Field(description="Owner of the ids; null for shared knowledge.")
     actor_role: Role
-    actor_user_id: UUID | None = Field(description="For whom the actor acted.")
+    actor_user_id: UUID | None = Field(description="The user that the actor acted for.")
     actor_agent_id: UUID | None
     actor_key_id: UUID | None
     entry_point: str = Field(examples=["rest"])
@@ -30,7 +30,7 @@ class AuditLine(BaseModel):
 class AuditFilter(Input):
     """Filters for lines of the audit log."""
 
-    user_id: UUID | None = Field(None, description="Whose data.")
+    user_id: UUID | None = Field(None, description="Owner of the data.")
     actor_user_id: UUID | None = None
     action: Key | None = Field(None, description="An action or its first part: `memory`.")
     target_id: Key | None = Field(None, description="Lines that name this id.")

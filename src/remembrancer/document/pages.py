@@ -1,13 +1,13 @@
-"""A memory document in pages, for readers that take only so much at a time. Pure."""
+"""Pages of a memory document. Pure."""
 
 from typing import Final
 
 from remembrancer.document.schemas import DocumentPage, MemoryDocument, PlacePoi, PoiMentions
 
 PER_PAGE: Final = 100
-"""Facts on one page, and places."""
+"""The most facts of a page, and the most places."""
 LATEST: Final = 100
-"""Mentions of one place that a page shows."""
+"""The most mentions of a place on a page."""
 
 
 def page_of(document: MemoryDocument, number: int) -> DocumentPage:
@@ -28,9 +28,9 @@ def _shortened(place: PlacePoi) -> PlacePoi:
     if len(times) <= LATEST:
         return place
     oldest = times[LATEST - 1]
-    kept: PoiMentions = {
-        where: latest
-        for where, said in place.mentioned_in.items()
-        if (latest := [mention for mention in said if mention[1] >= oldest])
+    latest: PoiMentions = {
+        conversation_id: mentions
+        for conversation_id, all_mentions in place.mentioned_in.items()
+        if (mentions := [mention for mention in all_mentions if mention[1] >= oldest])
     }
-    return place.model_copy(update={"mentioned_in": kept})
+    return place.model_copy(update={"mentioned_in": latest})

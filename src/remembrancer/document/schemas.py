@@ -1,4 +1,4 @@
-"""The memory document, as it is read, exported and imported."""
+"""API models of memory documents."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal
@@ -19,20 +19,20 @@ def _id_or_nothing(value: str) -> str:
 
 
 OptionalId = Annotated[str, AfterValidator(_id_or_nothing)]
-"""A UUID, or nothing."""
+"""A UUID, or an empty string."""
 ForeignId = Annotated[
     str, StringConstraints(min_length=1, max_length=LONGEST_ID), AfterValidator(one_line)
 ]
-"""An id that another system may have given; kept where it can be one of ours."""
+"""An id from this or another system. A valid and free one is kept."""
 
 PoiMention = tuple[OptionalId, Instant]
-"""The message that a place came up in, empty if it is not known, and when."""
+"""Message id, empty if unknown, and time of a mention."""
 PoiMentions = dict[OptionalId, list[PoiMention]]
-"""Mentions by conversation; those outside of any under the empty string."""
+"""Mentions by conversation id; without a conversation under the empty string."""
 
 
 class MemoryFact(Input):
-    """A memory that is no place."""
+    """A memory in the document, except places."""
 
     id: ForeignId = Field(examples=["a1B2c3D4"])
     content: Statement
@@ -43,7 +43,7 @@ class MemoryFact(Input):
 
 
 class PlacePoi(Input):
-    """A place, with where it came up."""
+    """A place with its mentions."""
 
     place_id: Key
     place_name: Label
@@ -55,19 +55,19 @@ class PlacePoi(Input):
 
     def mentions(self) -> Iterator[tuple[UUID | None, UUID | None, Any]]:
         """Yield conversation, message and time of each mention."""
-        for conversation_id, said in self.mentioned_in.items():
-            for message_id, at in said:
+        for conversation_id, mentions in self.mentioned_in.items():
+            for message_id, at in mentions:
                 yield _uuid(conversation_id), _uuid(message_id), at
 
 
 class MemoryMetadata(Input):
-    """What the document holds, counted."""
+    """Numbers of the document."""
 
-    last_updated: Instant = Field(description="When something in it was last written.")
+    last_updated: Instant = Field(description="Time of the last change.")
     total_facts: int
     total_active_facts: int
     total_pois: int
-    token_count: int = Field(description="Tokens of all contents, as the budget counts them.")
+    token_count: int = Field(description="Tokens of all contents (cl100k_base).")
     schema_version: Literal["1.0"] = SCHEMA_VERSION
 
 
@@ -80,13 +80,13 @@ class MemoryDocument(BaseModel):
 
 
 class DocumentPage(MemoryDocument):
-    """A part of a memory document; the metadata counts all of it."""
+    """A page of a memory document. Its metadata is about the whole document."""
 
-    next_page: int | None = Field(None, description="The page to ask for next; null on the last.")
+    next_page: int | None = Field(None, description="Number of the next page; null on the last.")
 
 
 class DocumentImport(Input):
-    """A memory document to import. Its metadata is worked out anew."""
+    """A memory document to import. Its metadata is ignored."""
 
     facts: list[MemoryFact] = []
     placer_user_datapoints: list[PlacePoi] = []
@@ -94,17 +94,17 @@ class DocumentImport(Input):
 
 
 class DocumentImportResult(BaseModel):
-    """What an import added; what was known stays as it is."""
+    """Numbers of added and of known memories. Known ones stay as they are."""
 
     facts_added: int
     facts_known: int
     pois_added: int
     pois_known: int
-    mentions_added: int = Field(description="Mentions of places that were known.")
+    mentions_added: int = Field(description="Mentions added to known places.")
     new_ids: dict[str, str] = Field(
-        description="By the id in the document, that of a fact which could not keep it."
+        description="New ids of facts that could not keep their ids, by id in the document."
     )
-    evicted: list[str] = Field(description="Memories that went because the budget was full.")
+    evicted: list[str] = Field(description="Memories that were evicted because of the budget.")
 
 
 def _uuid(value: str) -> UUID | None:

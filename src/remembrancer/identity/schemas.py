@@ -10,7 +10,7 @@ from remembrancer.validation import Input
 
 
 class PlatformLinkDetail(PlatformLink):
-    """A platform link of a user, with its time."""
+    """A platform link with the time of its creation."""
 
     created_at: datetime
 
@@ -22,15 +22,15 @@ class MergeRequest(Input):
 
 
 class MergeCounts(BaseModel):
-    """Numbers of things that moved from one user to the other."""
+    """Numbers of things that move in a merge."""
 
     memories: int
-    duplicates: int = Field(description="Of the memories: those that became mentions.")
+    duplicates: int = Field(description="Memories that become mentions of the survivor's.")
     messages: int
     conversations: int
     chunks: int
     preferences: int
-    preferences_dropped: int = Field(description="Where the surviving user had one already.")
+    preferences_dropped: int = Field(description="Preferences that the survivor has already.")
     spaces: int
     platform_links: int
 
@@ -40,13 +40,13 @@ class Merge(BaseModel):
 
     undo_id: UUID
     survivor_id: UUID
-    merged_id: UUID = Field(description="Goes on working as an id of the survivor.")
+    merged_id: UUID = Field(description="Former id, which now is an id of the survivor.")
     counts: MergeCounts
     merged_at: datetime
     undone_at: datetime | None = None
 
 
 class LinkResult(User):
-    """A user with a new link, and the merge it took, if it took one."""
+    """A user with a new platform link, and the merge if there was one."""
 
     merge: Merge | None = None

@@ -11,7 +11,7 @@ from remembrancer.validation import Input
 
 
 class KeyCreate(Input):
-    """A new API key. A ``user`` key is bound to one user and can only be them."""
+    """A new API key. A ``user`` key acts only for its user."""
 
     name: Label = Field(examples=["discord bot"])
     role: Role
@@ -19,9 +19,9 @@ class KeyCreate(Input):
     expires_at: Instant | None = None
 
     @model_validator(mode="after")
-    def _bound_as_its_role_says(self) -> "KeyCreate":
+    def _check_user(self) -> "KeyCreate":
         if (self.role is Role.USER) != (self.user_id is not None):
-            raise ValueError("user_id: is needed for the role user, and for no other")
+            raise ValueError("user_id: must be set for the role user, and for no other role")
         return self
 
 
@@ -47,4 +47,4 @@ class KeyHolder(BaseModel):
     """The role and the user of a key."""
 
     role: Role
-    user_id: UUID | None = Field(description="The one user it can be; null for other roles.")
+    user_id: UUID | None = Field(description="Its user; null for other roles.")

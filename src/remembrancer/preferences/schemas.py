@@ -1,4 +1,4 @@
-"""What people and the admin decide about memory scopes, as clients send and get it."""
+"""API models of preferences, policies and scopes."""
 
 from datetime import datetime
 from typing import Annotated, Final
@@ -16,14 +16,14 @@ MOST_ROWS: Final = 50_000
 Allow = Annotated[
     bool,
     Field(
-        description="True: this agent's memories of the user are its own. False: they are global, "
-        "for all of the user's global agents."
+        description="True: only this agent sees its memories of the user. False: all of the user's "
+        "global agents do."
     ),
 ]
 
 
 class PreferenceUpdate(Input):
-    """What a user wants of one agent."""
+    """A preference for one agent."""
 
     allow_agent_specific_memory: Allow
 
@@ -40,7 +40,7 @@ class Preference(BaseModel):
 
 
 class AgentMemoryConfig(BaseModel):
-    """The scope in effect for a user with an agent, what decided it, and what was to decide."""
+    """The scope in effect for a user with an agent, and what decided it."""
 
     user_id: UUID
     agent: Agent
@@ -50,7 +50,7 @@ class AgentMemoryConfig(BaseModel):
 
 
 class PreferencesUpdate(Input):
-    """What a user wants of many agents, or of all there are now."""
+    """The same preference for many agents, or for all current ones."""
 
     allow_agent_specific_memory: Allow
     agent_ids: list[UUID] = Field([], max_length=1000)
@@ -66,7 +66,7 @@ class PreferencesUpdate(Input):
 
 
 class PreferencesResult(BaseModel):
-    """How many preferences a change of many made, altered and found as they should be."""
+    """Numbers of preferences that were created, changed and left as they were."""
 
     created: int
     changed: int
@@ -79,44 +79,42 @@ class PreferenceEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", from_attributes=True)
 
     user_id: UUID | None = Field(
-        None, description="Whose it is; may be left out of the file of one user."
+        None, description="Its user; may be left out in the file of one user."
     )
     agent_id: UUID
     allow_agent_specific_memory: bool
 
 
 class PreferenceFile(Input):
-    """Preferences as they are exported and imported."""
+    """A file of preferences."""
 
     preferences: list[PreferenceEntry] = Field(max_length=MOST_ROWS)
 
 
 class ToggleUpdate(Input):
-    """The deprecated toggle for all agents at once; null leaves it behind."""
+    """The deprecated toggle for all agents; null removes it."""
 
     allow_agent_specific_memory: bool | None
 
 
 class Toggle(BaseModel):
-    """The deprecated toggle. Off, it makes every agent global that has no preference."""
+    """The deprecated toggle. If off, agents without a preference are global."""
 
     user_id: UUID
     allow_agent_specific_memory: bool | None
-    migrated_at: datetime | None = Field(
-        description="Since when what it says stands in preferences."
-    )
+    migrated_at: datetime | None = Field(description="When the toggle was migrated to preferences.")
 
 
 class PolicyUpdate(Input):
-    """The admin's word for everybody."""
+    """The admin's policy for everybody."""
 
     allow_agent_specific_memory_globally: bool = Field(
-        description="False makes every scope global, whatever users and agents say."
+        description="False makes every scope global; preferences and defaults have no effect."
     )
 
 
 class Policy(PolicyUpdate):
-    """The admin's word for everybody, and since when."""
+    """The admin's policy for everybody, with the time of its last change."""
 
     updated_at: datetime
 
@@ -165,7 +163,7 @@ class ScopeStatistics(BaseModel):
 
 
 class MigrationCounts(BaseModel):
-    """How much of the deprecated toggle is left to migrate, or was migrated."""
+    """Numbers of a migration from the deprecated toggle, planned or done."""
 
     users: int = Field(description="Users whose toggle is off.")
-    preferences: int = Field(description="Preferences that are missing, or were made.")
+    preferences: int = Field(description="Preferences that are missing, or that were added.")

@@ -17,16 +17,17 @@ SourceType = Literal["memory", "message", "chunk"]
 
 
 class Mode(StrEnum):
-    """How recall chooses its results."""
+    """How recall chooses its results.
+
+    `hybrid`: the best matches for the query, by meaning and by words. `recent`: the latest
+    memories. `important`: the most important ones. `typed`: those of the given kinds, the most
+    important first.
+    """
 
     HYBRID = "hybrid"
-    """The best matches for the query, by meaning and by words."""
     RECENT = "recent"
-    """The latest memories."""
     IMPORTANT = "important"
-    """The most important memories."""
     TYPED = "typed"
-    """Memories of the given kinds, the most important first."""
 
 
 class Sort(StrEnum):

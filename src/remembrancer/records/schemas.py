@@ -1,4 +1,4 @@
-"""Records as the program that keeps them gives and gets them."""
+"""Records, as programs write and read them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,29 +9,29 @@ from uuid import UUID
 from remembrancer.memories.schemas import Category, Kind
 
 Address = tuple[str, ...]
-"""What a record is known by: the program that keeps it, then names, from the widest on."""
+"""The address of a record: the name of the program, then names from the widest on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record as stored."""
+    """A stored record."""
 
     address: Address
     memory_id: str
     user_id: UUID
     content: str
-    """What recall and context have of it."""
+    """The text for recall and context."""
     metadata: Mapping[str, Any]
     version: int
     created_at: datetime
     updated_at: datetime
     score: float | None = None
-    """How well it answers the question it was searched by; null for one that was not ranked."""
+    """Score for the query of a search; null if it was not ranked."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordWrite:
-    """What a record shall be from now on."""
+    """A write to a record, whether or not it exists."""
 
     address: Address
     content: str
@@ -39,18 +39,18 @@ class RecordWrite:
     kind: Kind = Kind.FACT
     category: Category = Category.OTHER
     ttl: float | None = None
-    """Minutes after which it is forgotten, counted from the last write or refreshing read."""
+    """Time to live in minutes, from the last write or refreshing read."""
     recalled: bool = True
-    """Whether recall may find it; it is read by its address in any case."""
+    """Whether recall and prompts have it."""
     expected_version: int | None = None
-    """The version it must be at, 0 if it must not be there yet; null for whichever."""
+    """The version that it must have, 0 for a new record; null for any."""
     alone: bool = False
-    """Whether no other record may lie above or below it, as with files and directories."""
+    """Whether no other record may be above or below it, like a file among directories."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is done at once, or not at all."""
+    """Writes and removals, all or none."""
 
     writes: Sequence[RecordWrite] = ()
     removals: Sequence[Address] = ()

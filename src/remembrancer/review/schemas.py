@@ -15,16 +15,17 @@ MOST_DECISIONS: Final = 200
 
 
 class Decision(StrEnum):
-    """A decision about a pending memory."""
+    """A decision about a pending memory.
+
+    `confirm`: it is right; recall it. `reject`: it is wrong; forget it, and do not extract it from
+    the same messages again. `share`: it is right, and the members of its space may see it.
+    `reopen`: it was rejected by mistake; make it pending again.
+    """
 
     CONFIRM = "confirm"
-    """The memory is right: recall it."""
     REJECT = "reject"
-    """The memory is wrong: forget it, and do not extract it from the same messages again."""
     SHARE = "share"
-    """The memory is right, and the members of its space may see it."""
     REOPEN = "reopen"
-    """The memory was rejected by mistake: make it pending again."""
 
 
 class ReviewDecision(Input):
@@ -50,19 +51,20 @@ class ReviewDecision(Input):
 
 
 class ReviewOutcome(StrEnum):
-    """The outcome of a decision."""
+    """The outcome of a decision.
+
+    `updated`: the memory was a change of another one, which has a new version now. `mentioned`:
+    another memory has the same statement, and got a mention. `reopened`: the memory is pending
+    again. `refused`: it did not change; see the reason.
+    """
 
     CONFIRMED = "confirmed"
     REJECTED = "rejected"
     SHARED = "shared"
     UPDATED = "updated"
-    """The memory was a change of another one, which has a new version now."""
     MENTIONED = "mentioned"
-    """Another memory has the same statement, and got a mention."""
     REOPENED = "reopened"
-    """The memory is pending again."""
     REFUSED = "refused"
-    """The memory did not change; see the reason."""
     NOT_FOUND = "not_found"
 
 

@@ -11,7 +11,7 @@ from remembrancer.validation import Input, Update
 
 
 class SpaceCreate(Input):
-    """A new space. Its creator is the owner; ``member_ids`` join it."""
+    """A new space with its members. Its creator is the owner."""
 
     name: Label
     description: Prose = ""
@@ -26,7 +26,7 @@ class SpaceUpdate(Update):
 
 
 class Space(BaseModel):
-    """A subject, such as a person or a project, with members, as one of them sees it."""
+    """A space, as one of its members sees it."""
 
     id: UUID
     name: str
@@ -38,7 +38,7 @@ class Space(BaseModel):
 
 
 class MemberAdd(Input):
-    """A user who joins a space, and the role."""
+    """A new member of a space."""
 
     user_id: UUID
     role: SpaceRole = SpaceRole.MEMBER
@@ -49,13 +49,13 @@ class MemberUpdate(Input):
 
     role: SpaceRole
     hand_over: bool = Field(
-        False, description="With role `owner`: be a member yourself from then on."
+        False, description="With the role `owner`: become a plain member yourself."
     )
 
     @model_validator(mode="after")
-    def _hands_over_to_an_owner(self) -> "MemberUpdate":
+    def _check_role(self) -> "MemberUpdate":
         if self.hand_over and self.role is not SpaceRole.OWNER:
-            raise ValueError("hand_over: is for making somebody an owner")
+            raise ValueError("hand_over: needs the role owner")
         return self
 
 

@@ -51,7 +51,7 @@ class User(BaseModel):
 
 
 class ResolveUser(Input):
-    """A speaker, as the platform names them."""
+    """A speaker on a platform."""
 
     platform: Key = Field(examples=["discord"])
     platform_user_id: Key = Field(examples=["184405311681986560"])
