@@ -16,7 +16,7 @@ from remembrancer.text import check_range
 
 
 class Bulletins:
-    """Renders bulletins. The same store gives the same one, byte by byte, on every day."""
+    """Renders bulletins: the same for the same memories, byte by byte."""
 
     def __init__(self, backend: Backend, renderer: Renderer, settings: ContextSettings) -> None:
         self._backend = backend

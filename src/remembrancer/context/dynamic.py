@@ -23,7 +23,7 @@ SUMMARIES = "Recalled for this message: summaries of earlier talk"
 
 @dataclass(frozen=True, slots=True)
 class DynamicSources:
-    """Rows and hits to render, and how many hits of a kind."""
+    """Rows and hits to render, with the largest number of hits of a kind."""
 
     time_zone: str
     listed: set[str]

@@ -19,8 +19,6 @@ LONGEST_SUMMARY: Final = 1200
 
 @dataclass(slots=True)
 class MemoryLine:
-    """A memory for a template."""
-
     id: str
     content: str
     subject: str | None
@@ -36,8 +34,6 @@ class MemoryLine:
 
 @dataclass(frozen=True, slots=True)
 class MessageLine:
-    """A message or a summary for a template."""
-
     id: str
     content: str
     date: str
@@ -45,7 +41,6 @@ class MessageLine:
 
 
 def memory_line(memory: PromptMemory, zone: tzinfo) -> MemoryLine:
-    """Return a memory as a line."""
     quoted = is_quoted(memory)
     return MemoryLine(
         id=memory.memory_id,
@@ -62,7 +57,6 @@ def memory_line(memory: PromptMemory, zone: tzinfo) -> MemoryLine:
 
 
 def is_quoted(memory: PromptMemory) -> bool:
-    """Say whether a memory reads like an instruction."""
     if memory.quoted is not None:
         return memory.quoted
     return any(is_instruction(text) for text in (memory.content, memory.subject) if text)
@@ -77,7 +71,7 @@ def message_line(
     sender: str | None,
     longest: int = LONGEST,
 ) -> MessageLine:
-    """Return a message or a summary as a line, cut to ``longest`` bytes between characters."""
+    """Cut the text to ``longest`` bytes, between characters."""
     encoded = prompt_line(content[: longest * 2]).encode()
     text = encoded[:longest].decode(errors="ignore")
     if len(encoded) > longest or len(content) > longest * 2:
@@ -87,12 +81,11 @@ def message_line(
 
 
 def day(at: datetime, zone: tzinfo) -> str:
-    """Return the local date of a moment."""
     return at.astimezone(zone).date().isoformat()
 
 
 def clock(at: datetime, zone: tzinfo) -> str:
-    """Return a moment in local time: `Saturday 2026-11-28 08:40`."""
+    """Return local time, such as `Saturday 2026-11-28 08:40`."""
     local = at.astimezone(zone)
     return f"{_DAYS[local.weekday()]} {local:%Y-%m-%d %H:%M}"
 
@@ -110,7 +103,7 @@ _DAYS: Final[Sequence[str]] = (
 
 @cache
 def zone_of(name: str) -> tzinfo:
-    """Return a time zone by its IANA name; UTC for a name this machine does not know."""
+    """Return UTC for a name that this machine does not know."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError):

@@ -33,7 +33,6 @@ _ROWS: Final[dict[str, type[Any]]] = {
 
 
 def statement(name: str, **binds: Any) -> Statement:
-    """Return the statement in ``sql/<name>.sql`` with its values."""
     return Statement(_numbered(name), binds, PLANNER, _ROWS[name])
 
 

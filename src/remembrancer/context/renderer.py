@@ -19,7 +19,7 @@ PLACES = "Places"
 
 @dataclass(slots=True, kw_only=True)
 class MemoryEntry(Entry):
-    """A memory as an entry; the order of entries depends on its row."""
+    """A memory as an entry, with its row for the order of entries."""
 
     memory: PromptMemory
     quoted: bool
@@ -30,8 +30,6 @@ Order = Callable[[MemoryEntry], tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Lines under a heading."""
-
     title: str
     lines: Sequence[str]
 
@@ -54,7 +52,6 @@ class Renderer:
         self._templates = templates
 
     def memory(self, memory: MemoryLine) -> str:
-        """Return a memory on one line."""
         m = memory
         if m.kind == Kind.PLACE:
             values = (m.shared, m.quoted, m.mentions, m.mentioned_in)
@@ -72,7 +69,6 @@ class Renderer:
         return self._templates.line("gone", memory_id)
 
     def entries(self, memories: Iterable[PromptMemory], time_zone: str) -> Iterator[MemoryEntry]:
-        """Yield memories as entries of a stable block, in their order."""
         return self._entries(
             memories,
             time_zone,

@@ -76,7 +76,7 @@ async def freeze(
     left_out: int,
     frozen_at: datetime,
 ) -> bool:
-    """Store which memories a block is made of; return false if it was frozen already."""
+    """Store the memories of a block; return False if it was frozen already."""
     values = {
         **key,
         "time_zone": time_zone,
@@ -121,7 +121,6 @@ async def erase_lines(
 
 
 async def erase_owner(connection: AsyncConnection, owner_id: UUID) -> Counter[str]:
-    """Delete an owner's frozen contexts, and all lines of their memories."""
     line = frozen_lines.c
     lines = delete(frozen_lines).where(
         or_(line.owner_id == owner_id, line.memory_owner_id == owner_id)
@@ -136,7 +135,6 @@ async def erase_owner(connection: AsyncConnection, owner_id: UUID) -> Counter[st
 async def erase_conversations(
     connection: AsyncConnection, conversation_ids: Sequence[UUID]
 ) -> Counter[str]:
-    """Delete the frozen contexts of erased conversations; their lines go with them."""
     contexts = delete(frozen_contexts).where(
         frozen_contexts.c.conversation_id == any_(cast(list(conversation_ids), ARRAY(Uuid)))
     )

@@ -69,7 +69,6 @@ class FrozenRow:
 
     @property
     def memory(self) -> PromptMemory:
-        """The line's memory."""
         assert self.memory_id is not None
         return PromptMemory(
             self.memory_owner_id,

@@ -41,10 +41,9 @@ class Templates:
             raise ConfigurationError(f"context.templates: {error}") from error
 
     def line(self, macro: str, *values: Any) -> str:
-        """Return one line made by a macro of ``lines.j2``."""
+        """Return the line of a macro of ``lines.j2``."""
         written = str(self._lines[macro](*values))
         return " ".join(written.split("\n")).strip() if "\n" in written else written.strip()
 
     def text(self, name: str, **values: Any) -> str:
-        """Return a whole text."""
         return self._found[name].render(**values).strip("\n") + "\n"

@@ -18,7 +18,7 @@ FEW: Final = 50
 
 @dataclass(slots=True)
 class Entry:
-    """One line for a block, and its section's heading."""
+    """A line of a block, and the heading of its section."""
 
     line: str
     section: Hashable
@@ -31,7 +31,7 @@ Chosen = TypeVar("Chosen", bound=Entry)
 
 @dataclass(frozen=True, slots=True)
 class FilledText(Generic[Chosen]):
-    """A text within its budget, and its entries in the order of choice."""
+    """A text within its budget, with its entries in the order of choice."""
 
     text: str
     tokens: int

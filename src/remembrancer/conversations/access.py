@@ -29,5 +29,4 @@ async def reading(
 
 
 def no_such_conversation() -> NotFound:
-    """Return the error for a conversation that does not exist, or not for the actor."""
     return NotFound("no such conversation", field="conversation_id")

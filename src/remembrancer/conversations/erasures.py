@@ -18,7 +18,7 @@ _ERASE_MESSAGES = _statement("erase_messages")
 async def erase_messages(
     connection: AsyncConnection, owner_id: UUID, message_ids: Sequence[UUID] | None = None
 ) -> Counter[str]:
-    """Delete messages of an owner, all unless given; return deleted rows by table."""
+    """Delete messages of an owner, by default all; return the deleted rows by table."""
     ids = None if message_ids is None else list(message_ids)
     result = await connection.execute(_ERASE_MESSAGES, {"owner_id": owner_id, "ids": ids})
     return Counter(messages=result.rowcount)

@@ -9,8 +9,6 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class ConversationRow:
-    """A row of ``conversations``."""
-
     id: UUID
     agent_id: UUID | None
     space_id: UUID | None
@@ -29,8 +27,6 @@ class ConversationRow:
 
 @dataclass(frozen=True, slots=True)
 class MessageRow:
-    """A row of ``messages``."""
-
     owner_id: UUID
     id: UUID
     conversation_id: UUID
@@ -69,8 +65,6 @@ class AppendTarget:
 
 @dataclass(frozen=True, slots=True)
 class AppendedRow:
-    """A message as it was inserted."""
-
     id: UUID
     position: int
     off_record: bool

@@ -25,12 +25,12 @@ class Sender:
 
     @property
     def name(self) -> str:
-        """The latest name; a stranger without a name gets their platform id."""
+        """The latest name, or the platform id of a stranger without a name."""
         return self.message_name or self.stored_name or self.platform_user_id.strip()[:200]
 
 
 def platform_senders(target: AppendTarget, messages: Sequence[MessageCreate]) -> dict[str, Sender]:
-    """Return the senders that messages name by platform id alone, by that id."""
+    """Return the senders that messages name by platform id only, by that id."""
     names: dict[str, str | None] = {}
     for message in messages:
         if message.platform_user_id is not None and message.user_id is None:

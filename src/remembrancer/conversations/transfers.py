@@ -27,7 +27,7 @@ _LEAVE_UNUSED = _statement("leave_unused")
 
 
 async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> Json:
-    """Give ``taker`` the conversations and messages of ``giver``; return what moved, as ids."""
+    """Move conversations and messages to ``taker``; return their ids."""
     users = {"giver": giver, "taker": taker}
     joined = await _ids(connection, _JOIN, users)
     own = select(participants.c.conversation_id).where(participants.c.user_id == giver)
@@ -47,7 +47,6 @@ async def leave(connection: AsyncConnection, user_id: UUID) -> None:
 async def transfer_back(
     connection: AsyncConnection, giver: UUID, taker: UUID, record: Mapping[str, Any]
 ) -> None:
-    """Undo :func:`transfer`: ``taker`` gets back what the record of it says."""
     users = {"giver": giver, "taker": taker}
     await connection.execute(_REJOIN, {"taker": taker, "ids": record["conversations"]})
     await connection.execute(_MOVE_MESSAGES, {**users, "ids": record["messages"]})
@@ -57,7 +56,7 @@ async def transfer_back(
 async def leave_again(
     connection: AsyncConnection, user_id: UUID, conversation_ids: Sequence[str]
 ) -> None:
-    """Remove a user from conversations in which they own neither messages nor summaries."""
+    """Remove a user from conversations without messages and summaries of theirs."""
     await connection.execute(_LEAVE_UNUSED, {"giver": user_id, "ids": conversation_ids})
 
 

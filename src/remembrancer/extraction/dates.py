@@ -54,7 +54,7 @@ _RELATIVE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Days from ``first`` up to, but not with, ``end``, and their name."""
+    """Days from ``first`` to before ``end``, and their name."""
 
     first: date
     end: date
@@ -75,7 +75,7 @@ class DatedText:
 
 
 def resolve(text: str, written_at: datetime, zone: str) -> DatedText:
-    """Return ``text`` with the dates its relative ones had in ``zone`` at ``written_at``."""
+    """Return ``text`` with absolute dates for the relative ones of ``written_at`` in ``zone``."""
     today = local(written_at, zone).date()
     spans: list[tuple[str, Span]] = []
 
@@ -107,7 +107,7 @@ _OPEN: Final = frozenset({"since", "from", "until", "till", "before", "by"})
 
 
 def interval(written: str | None, zone: str) -> tuple[datetime, datetime] | None:
-    """Return the interval of ``2023``, ``2023-05`` or ``2023-05-07``; None for another text."""
+    """Return the interval of ``2023``, ``2023-05`` or ``2023-05-07``, else None."""
     match = re.fullmatch(r"(\d{4})(?:-(\d\d?))?(?:-(\d\d?))?(?:T.*)?", (written or "").strip())
     if match is None:
         return None
@@ -125,12 +125,10 @@ def interval(written: str | None, zone: str) -> tuple[datetime, datetime] | None
 
 
 def local(moment: datetime, zone: str) -> datetime:
-    """Return a moment in local time."""
     return moment.astimezone(ZoneInfo(zone))
 
 
 def midnight(day: date, zone: str) -> datetime:
-    """Return the beginning of a day in local time."""
     return datetime.combine(day, time(), ZoneInfo(zone))
 
 

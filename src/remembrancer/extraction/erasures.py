@@ -20,13 +20,12 @@ _ERASE_OWNER = _statement("erase_owner")
 async def erase_over(
     connection: AsyncConnection, owner_id: UUID, message_ids: Sequence[UUID] | None = None
 ) -> Counter[str]:
-    """Delete everybody's summaries over an owner's messages, all unless given."""
+    """Delete all users' summaries of an owner's messages, by default of all."""
     ids = None if message_ids is None else list(message_ids)
     return await _erase(connection, _ERASE_OVER, {"owner_id": owner_id, "message_ids": ids})
 
 
 async def erase_owner(connection: AsyncConnection, owner_id: UUID) -> Counter[str]:
-    """Delete all summaries of an owner."""
     return await _erase(connection, _ERASE_OWNER, {"owner_id": owner_id})
 
 

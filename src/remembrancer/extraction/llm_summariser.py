@@ -42,7 +42,6 @@ class LLMSummariser:
         self._settings = settings
 
     async def summarise(self, transcript: Transcript) -> Summary:
-        """Return the model's summary, and facts ready to be stored."""
         participants, background, known = await self._background(transcript)
         answer = await self._model.ask(
             instructions(),
@@ -81,7 +80,7 @@ class LLMSummariser:
     def _screen(
         self, facts: Sequence[ExtractedFact]
     ) -> tuple[list[ExtractedFact], list[GuardedFact]]:
-        """Return the facts that may be stored, redacted, and the guard's findings."""
+        """Return the facts that may be stored, redacted, with the guard's findings."""
         allowed, guarded = [], []
         for fact in facts:
             screened = screening.statement(self._backend.guard, fact.memory)

@@ -46,8 +46,6 @@ _PAGES: Final = Keyset("chunks", chunks.c.range_start)
 
 @dataclass(frozen=True, slots=True)
 class ChunkRow:
-    """A row of ``chunks``."""
-
     owner_id: UUID
     id: UUID
     conversation_id: UUID
@@ -78,7 +76,7 @@ async def enqueue_if_due(
 
 
 async def sweep(connection: AsyncConnection, *, messages: int, tokens: int) -> int:
-    """Queue all conversations that are due and neither queued nor running; return how many."""
+    """Queue all due conversations that are neither queued nor running; return their number."""
     binds = {"messages": messages, "tokens": tokens} | _SIZES
     return int((await connection.execute(_SWEEP, binds)).scalar_one())
 
@@ -86,19 +84,17 @@ async def sweep(connection: AsyncConnection, *, messages: int, tokens: int) -> i
 async def is_due(
     connection: AsyncConnection, conversation_id: UUID, *, messages: int, tokens: int
 ) -> bool:
-    """Say whether a conversation is due for a summary."""
     binds = {"conversation_id": conversation_id, "messages": messages, "tokens": tokens}
     return bool((await connection.execute(_IS_DUE, binds | _SIZES)).scalar())
 
 
 async def unsummarised(connection: AsyncConnection) -> list[UnsummarisedConversation]:
-    """Return the conversations with unsummarised messages outside of the window."""
+    """Return the conversations with unsummarised messages outside the window."""
     binds = {"window_size": WINDOW}
     return await all_rows(connection, UnsummarisedConversation, _UNSUMMARISED, binds)
 
 
 async def zones(connection: AsyncConnection, user_ids: Iterable[UUID]) -> dict[UUID, str]:
-    """Return the time zone of each user."""
     query = select(users.c.id, users.c.time_zone).where(users.c.id.in_(user_ids))
     return {row.id: row.time_zone for row in await connection.execute(query)}
 
@@ -111,10 +107,7 @@ async def nearest_memories(
     conversation_id: UUID | None,
     limit: int,
 ) -> list[NearMemory]:
-    """Return each owner's memories nearest to their messages, up to ``limit`` each.
-
-    With a conversation, only memories from it.
-    """
+    """Return each owner's memories nearest to their messages, up to ``limit`` for each."""
     binds = {
         "messages": messages,
         "owners": owners,
@@ -132,7 +125,7 @@ async def settled(
     hashes: Sequence[bytes],
     vectors: Sequence[str],
 ) -> set[int]:
-    """Return which facts, by index, these messages have given before."""
+    """Return the indexes of facts that these messages gave before."""
     binds = {
         "messages": messages,
         "owners": owners,
@@ -144,7 +137,6 @@ async def settled(
 
 
 async def add_chunks(connection: AsyncConnection, rows: Sequence[dict[str, Any]]) -> None:
-    """Insert chunks."""
     if rows:
         await connection.execute(insert(chunks), rows)
 
@@ -156,7 +148,6 @@ async def page(
     limit: int,
     cursor: str | None,
 ) -> Page[ChunkRow]:
-    """Return a page of the chunks of a conversation, in order."""
     position = _PAGES.position(cursor)
     binds = {
         "conversation_id": conversation_id,

@@ -21,7 +21,7 @@ _UTC: Final = "UTC"
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """Facts about a transcript that its lines do not hold."""
+    """Facts about a transcript that are not in its lines."""
 
     zones: Mapping[UUID, str]
     """Time zones by user."""
@@ -31,7 +31,7 @@ class Background:
 
 
 def prompt_lines(transcript: Transcript, zones: Mapping[UUID, str]) -> list[PromptLine]:
-    """Return the lines of a transcript for the prompt, each with its sender's local day."""
+    """Return the lines of a transcript, each with its sender's local day."""
     return [
         PromptLine(
             number,

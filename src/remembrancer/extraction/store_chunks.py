@@ -23,7 +23,7 @@ async def store_chunks(
     document: SearchDocument,
     participants: Collection[UUID],
 ) -> None:
-    """Store a chunk for each reader, placed as the reader's messages are."""
+    """Store a chunk for each reader, with the placement of the reader's messages."""
     shared = conversation.space_id is not None and conversation.visibility == Visibility.SHARED
     speakers = [line.owner_id for line in transcript.lines]
     readers = triggers.readers(participants, speakers, shared=shared)

@@ -48,7 +48,7 @@ class ExtractedFactWriter:
         transcript: Transcript,
         facts: Sequence[IndexedFact],
     ) -> int:
-        """Store facts; return how many memories are new or changed."""
+        """Return the number of new or changed memories."""
         agent_id = conversation.agent_id
         if agent_id is not None and await agents.find(connection, agent_id) is None:
             return 0
@@ -101,7 +101,7 @@ class ExtractedFactWriter:
     async def _update(
         self, connection: AsyncConnection, actor: Actor, indexed: IndexedFact
     ) -> bool:
-        """Store a fact as a new version of the memory it changes; say whether there is one."""
+        """Store a fact as a new version of the memory that it changes; return False without one."""
         fact = indexed.fact
         if fact.updates is None:
             return False

@@ -42,7 +42,7 @@ class Summariser(Protocol):
 
 
 class Verbatim:
-    """Stores the transcript itself as its summary."""
+    """Uses the transcript as its summary."""
 
     async def summarise(self, transcript: Transcript) -> Summary:
         """Return the transcript, line by line."""

@@ -16,8 +16,6 @@ _KEYCAP = re.compile(r"[0-9#*]\ufe0f?\u20e3")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message."""
-
     message_id: UUID
     owner_id: UUID
     role: MessageRole
@@ -54,7 +52,7 @@ class Transcript:
 
     @property
     def people(self) -> Mapping[str, UUID]:
-        """Users by their name in the transcript, without assistants."""
+        """Users by name, without assistants."""
         return {line.name: line.owner_id for line in self.lines if line.role is MessageRole.USER}
 
 

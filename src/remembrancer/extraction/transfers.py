@@ -34,7 +34,7 @@ async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> Jso
 async def transfer_back(
     connection: AsyncConnection, giver: UUID, taker: UUID, record: Mapping[str, Any]
 ) -> None:
-    """Undo :func:`transfer`: ``taker`` gets back their summaries, and copies of those dropped."""
+    """Return summaries to ``taker``, and copies of dropped ones."""
     users = {"giver": giver, "taker": taker}
     await connection.execute(_MOVE, {**users, "ids": record["chunks"]})
     dropped = record["chunks_dropped"]

@@ -12,7 +12,6 @@ BYTES_A_TOKEN = 4
 
 
 def estimated_tokens(text: str) -> int:
-    """Return about how many tokens a text has."""
     return len(text.encode()) // BYTES_A_TOKEN + 1
 
 
@@ -30,7 +29,7 @@ def batch_size(sizes: Sequence[int], *, messages: int, tokens: int) -> int:
 
 
 def unsummarised(message_count: int, summarised_to: int) -> int:
-    """Return how many messages outside of the window have no summary."""
+    """Return the number of unsummarised messages outside the window."""
     return max(message_count - WINDOW - summarised_to, 0)
 
 

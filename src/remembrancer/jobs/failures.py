@@ -17,7 +17,7 @@ class JobFailed(Exception):
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the kind of an error and the field it names; its text may quote users."""
+    """Return the kind of an error and its field. Its text may quote users."""
     if isinstance(error, JobFailed):
         return error.reason
     cause = error.orig if isinstance(error, DBAPIError) and error.orig else error

@@ -69,8 +69,6 @@ class JobRow:
 
 @dataclass(frozen=True, slots=True)
 class StatusCount:
-    """The number of jobs in one of procrastinate's statuses."""
-
     status: str
     jobs: int
     retrying: int
@@ -95,18 +93,17 @@ def runs(task: str, id_column: str) -> str:
 
 
 async def recover(connection: AsyncConnection, silent: float) -> Sequence[int]:
-    """Requeue jobs whose worker is gone, or silent for so many seconds; return their ids."""
+    """Requeue jobs whose worker is gone or silent for so many seconds; return their ids."""
     return list((await connection.execute(_RECOVER, {"silent": silent})).scalars())
 
 
 async def forget_old(connection: AsyncConnection) -> None:
-    """Delete jobs that ended long enough ago."""
     for status, days in _RETENTION.items():
         await connection.execute(_FORGET, {"status": status, "days": days})
 
 
 async def erase(connection: AsyncConnection, conversation_ids: Sequence[UUID]) -> Counter[str]:
-    """Delete the jobs of erased conversations; return deleted rows by table."""
+    """Delete the jobs of erased conversations; return the deleted rows by table."""
     ids = {"ids": [str(conversation_id) for conversation_id in conversation_ids]}
     return Counter(jobs=(await connection.execute(_ERASE, ids)).rowcount)
 
@@ -114,20 +111,18 @@ async def erase(connection: AsyncConnection, conversation_ids: Sequence[UUID]) -
 async def note(
     connection: AsyncConnection, job_id: int, reason: str | None, counts: Mapping[str, int]
 ) -> None:
-    """Store the outcome of a job; ``reason`` says why it failed."""
+    """Store the outcome of a job, with the reason of a failure."""
     binds = {"job_id": job_id, "reason": reason, "counts": to_json(dict(counts)).decode()}
     await connection.execute(_NOTE, binds)
 
 
 async def count(connection: AsyncConnection) -> list[StatusCount]:
-    """Return the number of jobs by status."""
     return await all_rows(connection, StatusCount, _COUNT)
 
 
 async def page(
     connection: AsyncConnection, limit: int, cursor: str | None, statuses: Sequence[str]
 ) -> Page[JobRow]:
-    """Return a page of jobs, newest first; with statuses, only those."""
     position = _PAGES.position(cursor)
     binds: dict[str, Any] = {
         "count": limit + 1,
@@ -138,17 +133,16 @@ async def page(
 
 
 async def status_of(connection: AsyncConnection, job_id: int) -> str | None:
-    """Return our status of a job; None for an unknown one."""
     status: str | None = (await connection.execute(_STATUS, {"id": job_id})).scalar_one_or_none()
     return None if status is None else STATUSES[status]
 
 
 async def run_now(connection: AsyncConnection, job_id: int) -> None:
-    """Run a job at once that waits for its next try."""
+    """Run a job that waits for its next try."""
     await connection.execute(_RUN_NOW, {"id": job_id})
 
 
 async def repeat(connection: AsyncConnection, job_id: int) -> int | None:
-    """Queue a new job like this one; return its id, or None if the same is queued already."""
+    """Queue a copy of a job; return None if the same is queued already."""
     new_id: int | None = (await connection.execute(_REPEAT, {"id": job_id})).scalar_one()
     return new_id

@@ -97,7 +97,6 @@ class Worker:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Run the worker during the block."""
         task = asyncio.create_task(self.run(), name="worker")
         try:
             yield

@@ -29,8 +29,6 @@ Date = Annotated[str | None, Field(max_length=32)]
 
 
 class ModelFact(BaseModel):
-    """A fact in a model's answer."""
-
     content: str = Field(min_length=3, max_length=LONGEST_FACT)
     about: str = Field(max_length=200)
     subject: str | None = Field(None, max_length=100)
@@ -46,7 +44,7 @@ _FACT: Final = TypeAdapter(ModelFact)
 
 
 def _only_valid(facts: Any) -> Any:
-    """Leave out facts of the wrong shape, instead of asking for all of them again."""
+    """Drop invalid facts, instead of asking for all of them again."""
     return (
         [fact for fact in facts[:MOST_FACTS] if _is_valid(fact)]
         if isinstance(facts, list)
@@ -88,7 +86,7 @@ def answer_about(names: Iterable[str]) -> type[Extraction]:
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """A memory near the transcript, which may change it."""
+    """A memory near the transcript, which the transcript may change."""
 
     id: str
     name: str
@@ -99,8 +97,6 @@ class KnownFact:
 
 @dataclass(frozen=True, slots=True)
 class PromptLine:
-    """A line of a transcript in the prompt."""
-
     number: int
     day: str
     name: str
@@ -109,12 +105,10 @@ class PromptLine:
 
 
 def instructions() -> str:
-    """Return the instructions."""
     return _PROMPTS.get_template("extract.instructions.jinja").render()
 
 
 def request(transcript: Transcript, known: Sequence[KnownFact], lines: Iterable[PromptLine]) -> str:
-    """Return the request."""
     return _PROMPTS.get_template("extract.request.jinja").render(
         people=list(transcript.people), known=known, lines=list(lines)
     )
