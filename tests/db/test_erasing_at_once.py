@@ -209,9 +209,9 @@ async def test_questions_that_this_process_keeps_are_forgotten(
     assert isinstance(memory.embedder, CachedQueries)
     await memory.memories.recall(as_actor(ada), RecallQuery(query="What of the heron?"))
     await memory.users.erase(as_actor(), ada.id)
-    assert memory.embedder._known
+    assert memory.embedder._vectors
     await memory.users.erase(as_actor(), ada.id, dry_run=False)
-    assert not memory.embedder._known
+    assert not memory.embedder._vectors
 
 
 async def test_a_merge_that_was_taken_back_is_no_trace_of_who_is_erased(

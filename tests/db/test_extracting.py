@@ -197,7 +197,7 @@ def test_the_command_line_extracts_and_reviews(
         assert not ended.value.code
         return capsys.readouterr().out
 
-    assert "no facts are found" in command("doctor")
+    assert "no facts (set" in command("doctor")
     monkeypatch.setenv("REMEMBRANCER_LLM__MODEL", "openai:scripted")
     monkeypatch.setenv("REMEMBRANCER_LLM__BASE_URL", model.base_url)
     monkeypatch.setenv("REMEMBRANCER_EXTRACTION__REVIEW", "confirm")

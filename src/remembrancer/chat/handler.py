@@ -95,7 +95,7 @@ class CommandHandler:
         page = await self._app.memories.list(location.actor, filters, limit=PAGE_SIZE)
         for _ in range(number - 1):
             if page.next_cursor is None:
-                return page.model_copy(update={"memories": []})
+                return page.model_copy(update={"items": []})
             page = await self._app.memories.list(
                 location.actor, filters, limit=PAGE_SIZE, cursor=page.next_cursor
             )
