@@ -1,14 +1,17 @@
 """What every service is built from."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import NoReturn
+
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
 from remembrancer.access import Actor
 from remembrancer.audit.reads import Reads
 from remembrancer.db.engine import Database
-from remembrancer.errors import NotFound, RemembrancerError
+from remembrancer.errors import HiddenMemory, NotFound, RemembrancerError
 from remembrancer.guard.guard import Guard
 from remembrancer.search.index import SearchIndex
 from remembrancer.settings import LimitSettings
@@ -32,9 +35,14 @@ class Backend:
             await audit.note(connection, actor, action, target_ids, outcome="refused")
         raise error
 
-    async def refuse_memory(
-        self, actor: Actor, action: str, memory_id: str, *, field: str = "memory_id"
-    ) -> NoReturn:
-        """Refuse with ``NotFound``: a memory exists only for those who see it."""
-        error = NotFound("no such memory", field=field)
-        await self.refuse(actor, action, [memory_id], error)
+    @asynccontextmanager
+    async def transaction(
+        self, actor: Actor, action: str
+    ) -> AsyncIterator[tuple[AsyncConnection, Actor]]:
+        """Open a transaction for ``action``. Refuse hidden memories with ``NotFound``."""
+        try:
+            async with self.database.transaction(actor) as (connection, actor):
+                yield connection, actor
+        except HiddenMemory as hidden:
+            error = NotFound("no such memory", field=hidden.field)
+            await self.refuse(actor, action, [hidden.memory_id], error)

@@ -137,6 +137,15 @@ class EmbeddingModelMismatch(ConfigurationError):
     """The store has vectors of another model; the message names the command to run."""
 
 
+class HiddenMemory(Exception):
+    """The actor may not see or change the memory: log it, and answer that there is none."""
+
+    def __init__(self, memory_id: str, *, field: str = "memory_id") -> None:
+        super().__init__("the actor may not see the memory")
+        self.memory_id = memory_id
+        self.field = field
+
+
 class UserMerged(Exception):
     """The user was merged into ``survivor``; repeat the request for that user."""
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -19,14 +20,16 @@ from remembrancer.associations.schemas import (
 )
 from remembrancer.associations.writer import AssociationRequest, AssociationWriter
 from remembrancer.backend import Backend
-from remembrancer.errors import NotFound
+from remembrancer.errors import HiddenMemory, NotFound
 from remembrancer.ids import MemoryKey, public_owner
 from remembrancer.memories import repository as memories
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.rules import check_id
-from remembrancer.memories.schemas import AssociationCreate, Category, Kind, Relation, Status
+from remembrancer.memories.schemas import AssociationCreate, Category, Kind, Relation
 from remembrancer.paging import LARGEST_PAGE
 from remembrancer.text import check_range
+
+_READ: Final = "association.read"
 
 
 class Associations:
@@ -39,7 +42,6 @@ class Associations:
 
     def __init__(self, backend: Backend, writer: AssociationWriter) -> None:
         self._backend = backend
-        self._database = backend.database
         self._writer = writer
 
     async def add(
@@ -51,19 +53,13 @@ class Associations:
         memory with itself.
         """
         check_id(memory_id)
-        action, target_id = "association.set", association.target_id
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._backend.transaction(actor, "association.set") as (connection, actor):
             row = await memories.lock_changeable(connection, actor, memory_id)
-            if row is not None:
-                request = AssociationRequest(row.owner_id, row.id, association, "target_id")
-                try:
-                    [written] = await self._writer.add(connection, actor, [request])
-                except NotFound:
-                    written = None
-        if row is None:
-            await self._backend.refuse_memory(actor, action, memory_id)
-        if written is None:
-            await self._backend.refuse_memory(actor, action, target_id, field="target_id")
+            request = AssociationRequest(row.owner_id, row.id, association, "target_id")
+            try:
+                [written] = await self._writer.add(connection, actor, [request])
+            except NotFound as error:
+                raise HiddenMemory(association.target_id, field="target_id") from error
         return _association(written)
 
     async def remove(
@@ -75,19 +71,15 @@ class Associations:
         """
         check_id(memory_id)
         check_id(target_id)
-        async with self._database.transaction(actor) as (connection, actor):
+        action = "association.remove"
+        async with self._backend.transaction(actor, action) as (connection, actor):
             row = await memories.lock_changeable(connection, actor, memory_id)
-            if row is not None:
-                owners = await repository.owners(connection, actor, [target_id])
-                target = (owners.get(target_id), target_id)
-                if not await repository.remove(connection, row.owner_id, row.id, target, relation):
-                    raise NotFound("no such association", field="target_id")
-                ids = [row.id, target_id]
-                await audit.note(
-                    connection, actor, "association.remove", ids, owner_id=row.owner_id
-                )
-                return
-        await self._backend.refuse_memory(actor, "association.remove", memory_id)
+            owners = await repository.owners(connection, actor, [target_id])
+            target = (owners.get(target_id), target_id)
+            if not await repository.remove(connection, row.owner_id, row.id, target, relation):
+                raise NotFound("no such association", field="target_id")
+            ids = [row.id, target_id]
+            await audit.note(connection, actor, action, ids, owner_id=row.owner_id)
 
     async def list(
         self, actor: Actor, memory_id: str, *, limit: int = 50, cursor: str | None = None
@@ -98,13 +90,10 @@ class Associations:
         """
         check_id(memory_id)
         check_range(limit, 1, LARGEST_PAGE, field="limit")
-        async with self._database.transaction(actor) as (connection, actor):
-            memory = await _active(connection, actor, memory_id)
-            if memory is not None:
-                key = (memory.owner_id, memory.id)
-                page = await repository.page(connection, actor, key, limit, cursor)
-        if memory is None:
-            await self._backend.refuse_memory(actor, "association.read", memory_id)
+        async with self._backend.transaction(actor, _READ) as (connection, actor):
+            memory = await memories.get(connection, actor, memory_id)
+            key = (memory.owner_id, memory.id)
+            page = await repository.page(connection, actor, key, limit, cursor)
         ends = [end for row in page.items for end in _ends(row)]
         await self._note_read(actor, [key, *ends])
         return AssociationPage(
@@ -123,13 +112,10 @@ class Associations:
         check_id(memory_id)
         check_range(depth, 1, 2, field="depth")
         check_range(limit, 1, LARGEST_PAGE, field="limit")
-        async with self._database.transaction(actor) as (connection, actor):
-            memory = await _active(connection, actor, memory_id)
-            if memory is not None:
-                nodes, complete = await _nodes(connection, actor, memory, depth, limit)
-                rows = await repository.between(connection, list(nodes))
-        if memory is None:
-            await self._backend.refuse_memory(actor, "association.read", memory_id)
+        async with self._backend.transaction(actor, _READ) as (connection, actor):
+            memory = await memories.get(connection, actor, memory_id)
+            nodes, complete = await _nodes(connection, actor, memory, depth, limit)
+            rows = await repository.between(connection, list(nodes))
         await self._note_read(actor, list(nodes))
         return Neighbourhood(
             nodes=list(nodes.values()),
@@ -144,24 +130,16 @@ class Associations:
         Raises ``NotFound``.
         """
         check_id(memory_id)
-        async with self._database.transaction(actor) as (connection, actor):
-            row = await _active(connection, actor, memory_id)
-            if row is not None:
-                by_id = await self._writer.suggest(connection, actor, row.owner_id, [row.id])
-        if row is None:
-            await self._backend.refuse_memory(actor, "association.read", memory_id)
+        async with self._backend.transaction(actor, _READ) as (connection, actor):
+            row = await memories.get(connection, actor, memory_id)
+            by_id = await self._writer.suggest(connection, actor, row.owner_id, [row.id])
         suggestions = by_id.get(row.id, [])
         ids = [row.id, *(suggestion.target_id for suggestion in suggestions)]
         await self._note_read(actor, [(row.owner_id, memory_id) for memory_id in ids])
         return Suggestions(items=suggestions)
 
     async def _note_read(self, actor: Actor, keys: Sequence[MemoryKey]) -> None:
-        await self._backend.reads.note(actor, "association.read", keys)
-
-
-async def _active(connection: AsyncConnection, actor: Actor, memory_id: str) -> MemoryRow | None:
-    row = await memories.find(connection, actor, memory_id)
-    return row if row is not None and row.status == Status.ACTIVE else None
+        await self._backend.reads.note(actor, _READ, keys)
 
 
 async def _nodes(

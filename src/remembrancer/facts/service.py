@@ -10,11 +10,7 @@ from remembrancer import audit
 from remembrancer.access import Actor, Visibility, may_change
 from remembrancer.associations import repository as associations
 from remembrancer.backend import Backend
-from remembrancer.errors import (
-    Conflict,
-    InvalidInput,
-    NotFound,
-)
+from remembrancer.errors import Conflict, HiddenMemory, InvalidInput, NotFound
 from remembrancer.facts import repository
 from remembrancer.facts.schemas import Fact, FactCreate
 from remembrancer.memories import repository as memories
@@ -80,10 +76,10 @@ class Facts:
         ``InvalidInput`` for content that may not be shared.
         """
         check_id(memory_id)
-        async with self._database.transaction(actor) as (connection, actor):
-            row = await memories.find(connection, actor, memory_id)
-        if row is None or row.status != Status.ACTIVE or not may_change(actor, row.owner_id):
-            await self._backend.refuse_memory(actor, SHARE, memory_id)
+        async with self._backend.transaction(actor, SHARE) as (connection, actor):
+            row = await memories.get(connection, actor, memory_id)
+            if not may_change(actor, row.owner_id):
+                raise HiddenMemory(memory_id)
         columns = {name: getattr(row, name) for name in _SHARED_COLUMNS}
         fact = validate(FactCreate, **columns, visibility=Visibility.SHARED, allow_similar=True)
         return await self.add(actor, space_id, fact, source=source)
@@ -137,18 +133,14 @@ class Facts:
         a memory outside spaces, or ``NotFound`` with ``in_space``.
         """
         check_id(memory_id)
-        changed: Memory | None = None
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._backend.transaction(actor, SHARE) as (connection, actor):
             # Any memory can be made private.
-            statuses = list(Status) if visibility is Visibility.PRIVATE else [Status.ACTIVE]
+            statuses = memories.ANY_STATUS if visibility is Visibility.PRIVATE else {Status.ACTIVE}
             row = await memories.lock_changeable(connection, actor, memory_id, statuses)
-            if row is not None and in_space and row.space_id is None:
-                row = None
-            if row is not None:
-                _check(row, visibility, if_version)
-                changed = await _change(connection, actor, row, visibility)
-        if row is None:
-            await self._backend.refuse_memory(actor, SHARE, memory_id)
+            if in_space and row.space_id is None:
+                raise HiddenMemory(memory_id)
+            _check(row, visibility, if_version)
+            changed = await _change(connection, actor, row, visibility)
         if changed is None:
             error = Conflict("only a member of its space can share it", field="visibility")
             await self._backend.refuse(actor, SHARE, [memory_id], error)
@@ -157,10 +149,10 @@ class Facts:
     async def delete(self, actor: Actor, memory_id: str) -> Memory:
         """Forget a fact in a space: see ``Memories.forget``. Raises ``NotFound``."""
         check_id(memory_id)
-        async with self._database.transaction(actor) as (connection, actor):
-            row = await memories.find(connection, actor, memory_id)
-        if row is None or row.space_id is None:
-            await self._backend.refuse_memory(actor, "memory.forget", memory_id)
+        async with self._backend.transaction(actor, "memory.forget") as (connection, actor):
+            row = await memories.get(connection, actor, memory_id, memories.ANY_STATUS)
+            if row.space_id is None:
+                raise HiddenMemory(memory_id)
         return await self._memories.forget(actor, memory_id)
 
     async def _check_member(self, actor: Actor, space_id: UUID, action: str) -> None:

@@ -19,7 +19,7 @@ from remembrancer.access import Actor, Visibility, may_change, viewer_binds, vis
 from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.sql import statement
 from remembrancer.db.tables import conversations, memories, mentions, space_members
-from remembrancer.errors import Conflict
+from remembrancer.errors import Conflict, HiddenMemory
 from remembrancer.ids import MemoryKey, short_id
 from remembrancer.memories import rules
 from remembrancer.memories.rows import MemoryRow
@@ -28,6 +28,7 @@ from remembrancer.search import repository as search
 from remembrancer.users import repository as users
 
 VISIBLE = visible("memories")
+ANY_STATUS = frozenset(Status)
 
 _PACKAGE = "remembrancer.memories"
 _LOCK_OWNER = statement(_PACKAGE, "memories", "lock_owner")
@@ -57,17 +58,16 @@ async def lock_changeable(
     actor: Actor,
     memory_id: str,
     statuses: Collection[Status] = (Status.ACTIVE,),
-) -> MemoryRow | None:
-    """Lock a memory that the actor may change, if it has one of the statuses; else return None."""
-    row = await find(connection, actor, memory_id)
-    if row is None or not may_change(actor, row.owner_id):
-        return None
+) -> MemoryRow:
+    """Lock a memory; raise ``HiddenMemory`` unless the actor may change it."""
+    row = await get(connection, actor, memory_id, ANY_STATUS)
+    if not may_change(actor, row.owner_id):
+        raise HiddenMemory(memory_id)
     # The user, the owner, the row: the order of every writer.
     if actor.user_id is not None:
         await users.hold(connection, [actor.user_id])
     await lock_owner(connection, row.owner_id)
-    row = await find(connection, actor, memory_id, lock=True)
-    return row if row is not None and row.status in statuses else None
+    return await get(connection, actor, memory_id, statuses, lock=True)
 
 
 async def check_membership(
@@ -124,6 +124,21 @@ async def find(
         .limit(1)
     )
     return await first_row(connection, MemoryRow, query.with_for_update() if lock else query)
+
+
+async def get(
+    connection: AsyncConnection,
+    actor: Actor,
+    memory_id: str,
+    statuses: Collection[Status] = (Status.ACTIVE,),
+    *,
+    lock: bool = False,
+) -> MemoryRow:
+    """Return a visible memory in one of the statuses, or raise ``HiddenMemory``."""
+    row = await find(connection, actor, memory_id, lock=lock)
+    if row is None or row.status not in statuses:
+        raise HiddenMemory(memory_id)
+    return row
 
 
 async def by_ids(

@@ -13,6 +13,7 @@ from remembrancer.access import Actor, may_change
 from remembrancer.backend import Backend
 from remembrancer.errors import (
     Conflict,
+    HiddenMemory,
     InvalidInput,
     NotFound,
     SimilarMemoryExists,
@@ -50,6 +51,7 @@ from remembrancer.users import repository as users
 
 T = TypeVar("T")
 
+_READABLE: Final = frozenset(Status) - {Status.FORGOTTEN}
 _CHANGEABLE: Final = frozenset({Status.ACTIVE, Status.PENDING})
 """Statuses in which a memory can be updated, forgotten and pinned."""
 _SWITCHED: Final = frozenset({Status.ACTIVE, Status.INACTIVE})
@@ -224,15 +226,12 @@ class Memories:
         forgotten for nobody.
         """
         rules.check_id(memory_id)
-        async with self._backend.database.transaction(actor) as (connection, actor):
-            row = await repository.find(connection, actor, memory_id)
-            if row is not None and not _is_readable(actor, row):
-                row = None
-            if row is not None:
-                history = await versions.history(connection, row.owner_id, row.id)
-                latest = await mentions.latest(connection, row.owner_id, row.id)
-        if row is None:
-            await self._backend.refuse_memory(actor, "memory.read", memory_id)
+        async with self._backend.transaction(actor, "memory.read") as (connection, actor):
+            row = await repository.get(connection, actor, memory_id, _READABLE)
+            if row.status != Status.ACTIVE and not may_change(actor, row.owner_id):
+                raise HiddenMemory(memory_id)
+            history = await versions.history(connection, row.owner_id, row.id)
+            latest = await mentions.latest(connection, row.owner_id, row.id)
         await self._backend.reads.note(actor, "memory.read", [(row.owner_id, row.id)])
         return MemoryHistory(
             **views.fields(row),
@@ -263,24 +262,22 @@ class Memories:
         changes = screened.model
         if changes.content is not None:
             [text] = await self._backend.search.prepare([changes.content])
-        async with self._backend.database.transaction(actor) as (connection, actor):
+        async with self._backend.transaction(actor, "memory.update") as (connection, actor):
             row = await repository.lock_changeable(connection, actor, memory_id, _CHANGEABLE)
-            if row is not None:
-                rules.check_version(row, changes.expected_version, if_version)
-                screening.check_update(row, changes)
-                rules.check_place_change(row, changes)
-                rules.check_record_change(row, changes)
-                await repository.check_membership(connection, row.owner_id, [row.id])
-                changed = await _unless_same(
-                    new_version(
-                        connection, self._backend.search, row, changes, text=text, source=source
-                    )
+            rules.check_version(row, changes.expected_version, if_version)
+            screening.check_update(row, changes)
+            rules.check_place_change(row, changes)
+            rules.check_record_change(row, changes)
+            await repository.check_membership(connection, row.owner_id, [row.id])
+            changed = await _unless_same(
+                new_version(
+                    connection, self._backend.search, row, changes, text=text, source=source
                 )
-                await _note(connection, actor, "memory.update", row)
-                if text is not None:
-                    changed = await self._within_budget(connection, actor, changed)
-                return MemoryUpdateResult(**views.fields(changed), guard=screened.findings)
-        await self._backend.refuse_memory(actor, "memory.update", memory_id)
+            )
+            await _note(connection, actor, "memory.update", row)
+            if text is not None:
+                changed = await self._within_budget(connection, actor, changed)
+            return MemoryUpdateResult(**views.fields(changed), guard=screened.findings)
 
     async def forget(
         self, actor: Actor, memory_id: str, *, if_version: int | None = None
@@ -326,14 +323,12 @@ class Memories:
 
     async def _set_pinned(self, actor: Actor, memory_id: str, *, pinned: bool) -> Memory:
         rules.check_id(memory_id)
-        async with self._backend.database.transaction(actor) as (connection, actor):
+        async with self._backend.transaction(actor, "memory.pin") as (connection, actor):
             row = await repository.lock_changeable(connection, actor, memory_id, _CHANGEABLE)
-            if row is not None:
-                values = {"pinned": pinned}
-                changed = await repository.change(connection, row.owner_id, row.id, values)
-                await _note(connection, actor, "memory.pin", row)
-                return views.memory(changed)
-        await self._backend.refuse_memory(actor, "memory.pin", memory_id)
+            values = {"pinned": pinned}
+            changed = await repository.change(connection, row.owner_id, row.id, values)
+            await _note(connection, actor, "memory.pin", row)
+            return views.memory(changed)
 
     async def budget(self, actor: Actor, *, adding: int = 0) -> BudgetPreview:
         """Return what would be evicted if the actor's user wrote ``adding`` more tokens.
@@ -362,26 +357,24 @@ class Memories:
     ) -> Memory:
         rules.check_id(memory_id)
         switches = among is _SWITCHED
-        async with self._backend.database.transaction(actor) as (connection, actor):
+        async with self._backend.transaction(actor, action) as (connection, actor):
             row = await repository.lock_changeable(connection, actor, memory_id, among)
-            if row is not None:
-                rules.check_version(row, None, if_version)
-                if switches and row.status == status:
-                    return views.memory(row)
-                review = None
-                if status is Status.ACTIVE:
-                    review = _review_of_restored(row)
-                    await repository.check_membership(connection, row.owner_id, [row.id])
-                [changed] = await _unless_same(
-                    repository.set_status(
-                        connection, row.owner_id, [row.id], status, review=review, touch=switches
-                    )
+            rules.check_version(row, None, if_version)
+            if switches and row.status == status:
+                return views.memory(row)
+            review = None
+            if status is Status.ACTIVE:
+                review = _review_of_restored(row)
+                await repository.check_membership(connection, row.owner_id, [row.id])
+            [changed] = await _unless_same(
+                repository.set_status(
+                    connection, row.owner_id, [row.id], status, review=review, touch=switches
                 )
-                await _note(connection, actor, action, row)
-                if status is Status.ACTIVE:
-                    changed = await self._within_budget(connection, actor, changed)
-                return views.memory(changed)
-        await self._backend.refuse_memory(actor, action, memory_id)
+            )
+            await _note(connection, actor, action, row)
+            if status is Status.ACTIVE:
+                changed = await self._within_budget(connection, actor, changed)
+            return views.memory(changed)
 
     async def _within_budget(
         self, connection: AsyncConnection, actor: Actor, row: MemoryRow
@@ -391,12 +384,6 @@ class Memories:
         if row.id not in evicted:
             return row
         return (await repository.by_ids(connection, row.owner_id, [row.id]))[row.id]
-
-
-def _is_readable(actor: Actor, row: MemoryRow) -> bool:
-    """Say whether the status of a visible memory lets the actor read it."""
-    for_owner = row.status in {Status.INACTIVE, Status.EVICTED, Status.PENDING}
-    return row.status == Status.ACTIVE or (for_owner and may_change(actor, row.owner_id))
 
 
 def _review_of_restored(row: MemoryRow) -> Review:
