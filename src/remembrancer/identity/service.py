@@ -32,8 +32,7 @@ class Identity:
 
     async def links(self, actor: Actor, user_id: UUID) -> Sequence[PlatformLinkDetail]:
         """Return the platform links of a user."""
-        actor = actor.acting_for(user_id)
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             current_id = await users.hold_current(connection, actor.require_user())
             await _note_look(connection, actor, current_id)
             rows = await users.links_of(connection, [current_id])

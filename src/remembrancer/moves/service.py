@@ -91,8 +91,7 @@ class Moves:
 
         Raises ``NotFound`` for another user's move, and ``Conflict`` if it was undone before.
         """
-        actor = actor.acting_for(user_id)
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             owner_id = await hold_user(connection, actor)
             await memories.lock_owner(connection, owner_id)
             record = MoveRecord.model_validate(await undo.take(connection, owner_id, undo_id, MOVE))

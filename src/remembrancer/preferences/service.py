@@ -42,8 +42,7 @@ class Preferences:
 
     async def get(self, actor: Actor, user_id: UUID, agent_id: UUID) -> Preference:
         """Return a user's preference for an agent; ``NotFound`` if none is set."""
-        actor = actor.acting_for(user_id)
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             user = await find_user(connection, actor)
             await check_agent(connection, agent_id)
             preference = await repository.find(connection, user.id, agent_id)
@@ -56,8 +55,7 @@ class Preferences:
         self, actor: Actor, user_id: UUID, agent_id: UUID, preference: PreferenceUpdate
     ) -> Preference:
         """Set a user's preference for an agent."""
-        actor = actor.acting_for(user_id)
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             holder = await hold_user(connection, actor)
             await check_agent(connection, agent_id)
             setting = (holder, agent_id, preference.allow_agent_specific_memory)
@@ -68,8 +66,7 @@ class Preferences:
 
     async def reset(self, actor: Actor, user_id: UUID, agent_id: UUID) -> None:
         """Delete a preference: the agent's default counts again. Raises ``NotFound``."""
-        actor = actor.acting_for(user_id)
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             holder = await hold_user(connection, actor)
             await check_agent(connection, agent_id)
             if not await repository.reset(connection, holder, agent_id):
@@ -80,8 +77,7 @@ class Preferences:
 
     async def list(self, actor: Actor, user_id: UUID) -> Sequence[Preference]:
         """Return all preferences of a user in the order of the agents' creation."""
-        actor = actor.acting_for(user_id)
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             user = await find_user(connection, actor)
             rows = await repository.find_all(connection, user.id)
             await _note_look(connection, actor, user, [row.agent_id for row in rows])
@@ -89,8 +85,7 @@ class Preferences:
 
     async def reset_all(self, actor: Actor, user_id: UUID) -> int:
         """Delete all preferences of a user; return their number."""
-        actor = actor.acting_for(user_id)
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             holder = await hold_user(connection, actor)
             agent_ids = await repository.reset_all(connection, holder)
             await audit.note(
@@ -106,8 +101,7 @@ class Preferences:
         self, actor: Actor, user_id: UUID, preferences: PreferencesUpdate
     ) -> PreferencesResult:
         """Set the same preference of a user for many agents, or for all current ones."""
-        actor = actor.acting_for(user_id)
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             holder = await hold_user(connection, actor)
             agent_ids = None if preferences.all else preferences.agent_ids
             current = await repository.current_agents(connection, agent_ids)
@@ -119,8 +113,7 @@ class Preferences:
 
     async def scope(self, actor: Actor, user_id: UUID, agent_id: UUID) -> AgentMemoryConfig:
         """Return the scope in effect for a user with an agent, and its source."""
-        actor = actor.acting_for(user_id)
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             user = await find_user(connection, actor)
             agent = await agents.get(connection, agent_id)
             [facts] = await repository.facts(connection, [agent_id], [user.id])
@@ -132,8 +125,7 @@ class Preferences:
         self, actor: Actor, user_id: UUID, *, limit: int = 50, cursor: str | None = None
     ) -> Page[AgentMemoryConfig]:
         """Return the scope of a user with each agent, in the order of the agents' creation."""
-        actor = actor.acting_for(user_id)
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             user = await find_user(connection, actor)
             page = await agents.page(connection, limit, cursor)
             agent_ids = [agent.id for agent in page.items]
@@ -161,8 +153,7 @@ class Preferences:
         Raises ``InvalidInput`` for a row of another user, of an unknown agent, or of an agent
         that an earlier row has.
         """
-        actor = actor.acting_for(user_id)
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             holder = await hold_user(connection, actor)
             former_ids = {user_id, *actor.merged_ids}
             settings = rules.settings_of_user(file.preferences, holder, former_ids)
@@ -188,16 +179,14 @@ class Preferences:
 
     async def toggle(self, actor: Actor, user_id: UUID) -> Toggle:
         """Return a user's deprecated toggle for all agents at once."""
-        actor = actor.acting_for(user_id)
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             user = await find_user(connection, actor)
             await _note_look(connection, actor, user, [])
             return _toggle(user)
 
     async def set_toggle(self, actor: Actor, user_id: UUID, toggle: ToggleUpdate) -> Toggle:
         """Set a user's deprecated toggle. Preferences for single agents have precedence."""
-        actor = actor.acting_for(user_id)
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             holder = await hold_user(connection, actor)
             row = await users.set_toggle(connection, holder, toggle.allow_agent_specific_memory)
             await audit.note(connection, actor, "preference.toggle", [], owner_id=holder)

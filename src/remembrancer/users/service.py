@@ -55,8 +55,7 @@ class Users:
 
     async def get(self, actor: Actor, user_id: UUID) -> User:
         """Return a user. Users see only themselves: others raise ``NotFound``."""
-        actor = actor.acting_for(user_id)
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             row = await repository.get(connection, actor.require_user())
             await _note_look(connection, actor, [row])
             return await with_links(connection, row)
@@ -115,8 +114,7 @@ class Users:
 
         Raises ``PreconditionFailed`` if ``if_version`` is not the current version.
         """
-        actor = actor.acting_for(user_id)
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             row = await repository.get(connection, actor.require_user(), lock=True)
             if if_version not in {None, row.version}:
                 raise PreconditionFailed("the user has changed", current_version=row.version)
