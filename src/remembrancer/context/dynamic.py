@@ -65,7 +65,7 @@ def _entries(renderer: Renderer, sources: DynamicSources) -> Iterator[Entry]:
             yield _memory_entry(renderer, memory, JOINED if sources.joined else SPEAKER, zone)
     for message in sources.recent:
         line = message_line(str(message.id), message.content, message.sent_at, zone, sender=None)
-        yield _entry(renderer.said(line), RECENT, line.id)
+        yield _entry(renderer.message(line), RECENT, line.id)
     yield from _recalled(renderer, sources, known, zone)
 
 
@@ -87,7 +87,7 @@ def _recalled(
         line = message_line(
             hit.id, hit.content, hit.at, zone, sender=hit.sender_name, longest=longest
         )
-        yield _entry(renderer.said(line), title, hit.id)
+        yield _entry(renderer.message(line), title, hit.id)
 
 
 def _as_memory(hit: Hit) -> PromptMemory:

@@ -60,7 +60,7 @@ class Renderer:
             "memory", m.id, m.subject, m.content, m.shared, m.quoted, m.date
         )
 
-    def said(self, message: MessageLine) -> str:
+    def message(self, message: MessageLine) -> str:
         """Return a message or a summary on one line."""
         return self._templates.line("said", message.content, message.date, message.sender)
 

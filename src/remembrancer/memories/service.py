@@ -20,7 +20,8 @@ from remembrancer.errors import (
 )
 from remembrancer.idempotency import once
 from remembrancer.ids import public_owner
-from remembrancer.memories import listing, mentions, repository, rules, screening, versions, views
+from remembrancer.memories import filters as memory_filters
+from remembrancer.memories import mentions, repository, rules, screening, versions, views
 from remembrancer.memories.budget import Budget
 from remembrancer.memories.drafts import WriteResult
 from remembrancer.memories.pipeline import WritePipeline
@@ -194,8 +195,8 @@ class Memories:
         """Return a page of the memories the actor sees, the newest first unless sorted."""
         async with self._backend.database.transaction(actor) as (connection, actor):
             await checks.check_exist(connection, actor)
-            page = await listing.page(
-                connection, actor, filters or MemoryFilter(), limit=limit, cursor=cursor
+            page = await memory_filters.page(
+                connection, actor, filters or MemoryFilter(), limit, cursor
             )
         await self._backend.reads.note(
             actor, "memory.list", ((m.user_id, m.id) for m in page.items)

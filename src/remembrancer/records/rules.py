@@ -57,6 +57,8 @@ def check_expected(write: RecordWrite, version: int | None) -> None:
         )
 
 
-def moved(addresses: Collection[Address], old: Address, new: Address) -> Mapping[Address, Address]:
+def new_addresses(
+    addresses: Collection[Address], old: Address, new: Address
+) -> Mapping[Address, Address]:
     """Return the new address of each record at and under ``old``, which becomes ``new``."""
-    return {one: (*new, *one[len(old) :]) for one in addresses if one[: len(old)] == old}
+    return {a: (*new, *a[len(old) :]) for a in addresses if a[: len(old)] == old}

@@ -232,7 +232,7 @@ class Records:
             owner_id = destination.placement.owner_id
             ids = [memory_id for memory_id, _ in records]
             await memories.lock(connection, owner_id, ids)
-            addresses = rules.moved([address for _, address in records], old, new)
+            addresses = rules.new_addresses([address for _, address in records], old, new)
             for address in addresses.values():
                 rules.check_address(address)
             await memories.set_addresses(

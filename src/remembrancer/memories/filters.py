@@ -1,4 +1,4 @@
-"""Pages of memories."""
+"""Pages of the memories that match filters."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -26,14 +26,8 @@ _ORDERS: Final = {
 
 
 async def page(
-    connection: AsyncConnection,
-    actor: Actor,
-    query: MemoryFilter,
-    *,
-    limit: int,
-    cursor: str | None,
+    connection: AsyncConnection, actor: Actor, query: MemoryFilter, limit: int, cursor: str | None
 ) -> MemoryPage:
-    """Return one page, the total, and where the next page starts."""
     statement = _matching(actor, query, select(memories))
     page = await _ORDERS[query.sort].page(connection, MemoryRow, statement, limit, cursor)
     total = _matching(actor, query, select(func.count()).select_from(memories))
