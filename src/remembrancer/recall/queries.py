@@ -1,4 +1,4 @@
-"""The recall statements: read from their files, with the access rule and the filters of a query."""
+"""The statements of recall, with the access rule and the filters of a query."""
 
 from collections.abc import Collection
 from functools import cache
@@ -10,8 +10,7 @@ from remembrancer.memories.decay import decayed_sql
 
 _PACKAGE: Final = "remembrancer.recall"
 
-# Only the filters in use stand in a statement: a condition that is always true still costs time
-# in every row.
+# A statement has only the filters in use: an always true condition costs time in every row.
 _FILTERS: Final = {
     "source_types": "i.source_type = ANY (CAST(:source_types AS text[]))",
     "kinds": "i.kind = ANY (CAST(:kinds AS text[]))",
@@ -27,7 +26,7 @@ _FILTERS: Final = {
     ),
 }
 
-# What replaces the current version of a memory by the one known and in force at a time.
+# Replaces the current version of a memory by the version known and valid at a time.
 _AS_OF: Final = {
     "content": "v.content",
     "version": "v.version",
@@ -45,10 +44,10 @@ _AS_OF: Final = {
     "before": "AND a.created_at <= :as_of",
 }
 
-# A memory fades from the time it was last written or recalled.
+# Importance decays from the last write or recall of a memory.
 _LAST_USE: Final = "greatest(i.at, m.last_accessed_at)"
 
-# The rule stands in candidates.sql several times; its look-ups are made once.
+# candidates.sql has the rule several times; its look-ups run once.
 _RULE_OF_CANDIDATES: Final[dict[str, Part]] = {
     "namespace": NAMESPACE,
     "spaces": SPACES,

@@ -1,4 +1,4 @@
-"""Recall: search memories, messages and summaries, without a language model."""
+"""Search memories, messages and chunks, without a language model."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, So
 from remembrancer.search.index import content_hash
 
 PER_ARM: Final = 16
-"""Candidates of each arm; more do not change the result (decision 0004)."""
+"""Candidates of each arm. More do not change the result (decision 4)."""
 PLANNER: Final = {
     "enable_nestloop": "off",
     "enable_seqscan": "off",
@@ -30,9 +30,9 @@ PLANNER: Final = {
     "plan_cache_mode": "force_generic_plan",
     "work_mem": "16MB",
 }
-"""Forces a generic plan for the candidate statement: row estimates are unreliable here, in tables
-that have grown or were never analysed. Its look-ups are nested by the way it is written, all other
-joins are hashed, and tables are read by their indexes (decision 0004)."""
+"""Forces a generic plan for the candidate statement: row estimates are unreliable in tables that
+have grown or were never analysed. Joins are hashed, except the statement's own nested look-ups, and
+tables are read by their indexes (decision 4)."""
 BM25_K1: Final = 0.9
 BM25_B: Final = 0.4
 
@@ -44,9 +44,9 @@ _ORDER_OF_MODE: Final = {
 }
 
 Answers = Sequence[Sequence[Any]]
-"""The rows of several statements."""
+"""Rows, by statement."""
 StatementsFor = Callable[[Actor], Sequence[Statement]]
-"""Makes statements for the same round trip, for the actor after any merge."""
+"""Returns statements for the same round trip, for the actor after a merge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class RecallResult:
     """Hits, and the rows of the other statements of the round trip."""
 
     actor: Actor
-    """The survivor, if the actor's user was merged into another."""
+    """The survivor if the user was merged into another."""
     scope: EffectiveScope | None
     hits: Sequence[Hit]
     answers: Answers
@@ -122,14 +122,16 @@ class Recall:
         try:
             if query is None:
                 asker, _, answers = await self._run(actor, None, statements)
-                found: list[Hit] = []
+                results: list[Hit] = []
             elif query.mode is Mode.HYBRID:
-                asker, found, answers = await self._search(actor, query, statements, recent, among)
+                asker, results, answers = await self._search(
+                    actor, query, statements, recent, among
+                )
             else:
-                asker, found, answers = await self._in_order(actor, query, statements)
+                asker, results, answers = await self._in_order(actor, query, statements)
         except UserMerged as merged:
             return await self.find(actor.now(merged.survivor), query, statements, recent, among)
-        return RecallResult(actor, _scope(asker, actor), found, answers)
+        return RecallResult(actor, _scope(asker, actor), results, answers)
 
     def count(self, hits: Sequence[Hit]) -> None:
         """Count an access of the memories among ``hits``."""
@@ -205,7 +207,7 @@ class Recall:
         """Return the checked row of the asker, the rows of the search, and all other rows."""
         binds = {"user_id": actor.user_id, "agent_id": actor.agent_id}
         about = Statement(queries.asker(), binds, row_type=AskerRow)
-        # The search comes last: its settings hold until the trip ends.
+        # The search comes last: its settings stay until the end of the round trip.
         trip = [about, *statements(actor), *([search] if search else [])]
         [[asker], *answers] = await self._database.one_round_trip(actor, *trip)
         self._check(asker, actor)
@@ -219,7 +221,7 @@ class Recall:
             raise NotFound("no such agent", field="agent_id")
         if asker.model != self._embedder.name:
             raise EmbeddingUnavailable(
-                f"the store now holds vectors of {asker.model}; restart with that model"
+                f"the stored vectors are of the model {asker.model}; restart with that model"
             )
 
 
@@ -244,7 +246,7 @@ def _sorted(hits: list[Hit], sort: Sort | None) -> list[Hit]:
         Sort.IMPORTANCE: lambda hit: hit.importance or 0.0,
         Sort.MOST_ACCESSED: lambda hit: hit.access_count or 0,
     }
-    # Sorting is stable: among equals the more relevant stays first.
+    # The sort is stable: of equal hits, the more relevant stays first.
     return sorted(hits, key=keys[sort], reverse=True) if sort in keys else hits
 
 

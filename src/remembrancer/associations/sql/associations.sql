@@ -1,6 +1,6 @@
--- Associations between memories. An association belongs to the owner of the memory it leads from.
+-- Associations between memories. An association belongs to the owner of its first memory.
 
--- The owners of visible active memories by id; the actor's own memory first, should ids collide.
+-- The owners of visible active memories by id; if two have the same id, the actor first.
 -- name: owners
 SELECT DISTINCT ON (m.id) m.id, m.owner_id
   FROM memories AS m
@@ -9,8 +9,8 @@ SELECT DISTINCT ON (m.id) m.id, m.owner_id
    AND /*[visible m*/ true /*]*/
  ORDER BY m.id, (m.owner_id = :user_id) DESC, m.owner_id;
 
--- Add associations, or give them a new weight. An association is shared with the same people as
--- the memory it leads from.
+-- Add associations, or set their weights. An association is shared in the space in which its
+-- first memory is.
 -- name: set
 INSERT INTO associations AS a (owner_id, memory_id, target_owner_id, target_id, relation,
                                weight, shared_space_id)
@@ -28,8 +28,7 @@ SELECT new.owner_id, new.memory_id, new.target_owner_id, new.target_id, new.rela
                          ELSE excluded.updated_at END
 RETURNING a.*;
 
--- The associations of a visible memory in both directions, the strongest first, whose other end
--- is visible too.
+-- The associations of a visible memory with other visible memories, the strongest first.
 -- name: page
 SELECT *
   FROM (
@@ -54,8 +53,8 @@ SELECT *
        relation DESC
  LIMIT :count;
 
--- The visible memories one step away from some, by the `most` strongest associations of each in
--- each direction. They are looked up one by one in the order of the weights, until there are enough.
+-- The visible memories one step away from each node, by its `most` strongest associations in each
+-- direction. The look-ups follow the weights and stop at `most`.
 -- name: neighbours
 SELECT n.owner_id AS from_owner_id, n.memory_id AS from_id, neighbour.*
   FROM unnest(CAST(:owner_ids AS uuid[]), CAST(:memory_ids AS text[]))
@@ -94,7 +93,7 @@ SELECT n.owner_id AS from_owner_id, n.memory_id AS from_id, neighbour.*
          LIMIT :most)
        ) AS neighbour;
 
--- The associations between some visible memories, the strongest first.
+-- The associations between visible memories, the strongest first.
 -- name: between
 WITH nodes AS MATERIALIZED (
     SELECT *
@@ -110,8 +109,8 @@ SELECT a.*
  ORDER BY a.weight DESC, a.owner_id DESC, a.memory_id DESC, a.target_owner_id DESC,
        a.target_id DESC, a.relation DESC;
 
--- The nearest visible memories of the same owner to each of some, and the latest on the same
--- subject, that are not associated with it yet.
+-- For each memory, the nearest visible ones of the same owner, and the latest on the same subject,
+-- without an association.
 -- name: similar
 WITH given AS MATERIALIZED (
     SELECT i.memory_id, i.embedding, i.recorded_at, m.kind, m.subject_key, m.content

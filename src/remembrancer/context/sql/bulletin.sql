@@ -1,5 +1,5 @@
 -- Shared knowledge for one agent, the most important first, with its total.
--- Not decayed: the same store gives the same bulletin on every day.
+-- Importance is not decayed: the same memories give the same bulletin every day.
 --
 -- Binds: user_id (null), agent_id, count.
 

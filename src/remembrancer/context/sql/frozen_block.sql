@@ -1,5 +1,5 @@
--- The frozen stable block of a conversation: a row for each line, one with nulls for no lines. The
--- content is that of the frozen version; the access rule decides now whether it may be shown.
+-- The frozen stable block of a conversation: a row for each line; without lines, one with nulls.
+-- The content is that of the frozen version. The access rule applies as of now.
 --
 -- Binds: user_id, agent_id, conversation_id.
 

@@ -4,8 +4,8 @@
 SELECT pg_advisory_xact_lock(hashtextextended(CAST(:owner_id AS text), 0));
 
 -- name: count_accesses
--- Not updated_at: a read does not change a memory. Rows are locked in order, so that two
--- processes, or an erasure, cannot wait for each other.
+-- A read does not change updated_at. Rows are locked in order, against deadlocks of two processes
+-- or with an erasure.
 WITH accessed AS MATERIALIZED (
     SELECT m.owner_id, m.id, a.times
       FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[]), CAST(:times AS int[]))
@@ -68,7 +68,7 @@ found AS (
      ) AS nearest
       JOIN memories AS m ON m.owner_id = :owner_id AND m.id = nearest.memory_id
      WHERE nearest.similarity >= :threshold
-       -- Programs may drop their records: nobody's words are a mention of one.
+       -- No statement becomes a mention of a record, which its program may delete.
        AND m.address IS NULL
 )
 SELECT reason, n, id, agent_id, space_id, status, content, content_hash, subject_key, place_id
@@ -76,7 +76,7 @@ SELECT reason, n, id, agent_id, space_id, status, content, content_hash, subject
  ORDER BY reason, updated_at DESC, id;
 
 -- name: add
--- Versions and mentions go in with their memories. A statement that is there already is left out.
+-- Insert memories with their versions and mentions; skip statements that exist already.
 WITH new AS (
     SELECT * FROM jsonb_populate_recordset(CAST(NULL AS memories), CAST(:memories AS jsonb))
 ),

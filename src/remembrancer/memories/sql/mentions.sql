@@ -1,4 +1,4 @@
--- Mentions of memories. Each statement keeps memories.mention_count in step.
+-- Mentions of memories. Each statement updates memories.mention_count too.
 
 -- name: count
 UPDATE memories AS m
@@ -15,8 +15,8 @@ UPDATE mentions AS n
    AND m.owner_id = n.owner_id AND m.id = n.memory_id AND m.content = n.wording;
 
 -- name: repeat
--- A mention of the same moment through the same agent is the same mention: copying twice adds
--- nothing. The wording is set where the two memories are worded differently.
+-- A mention at the same time through the same agent is the same mention: a second copy adds
+-- nothing. The wording is set if the two memories have different words.
 WITH pairs AS (
     SELECT *
       FROM unnest(CAST(:repeats AS text[]), CAST(:originals AS text[])) AS p (repeat, original)

@@ -1,6 +1,5 @@
 -- name: mentions
--- The latest mentions of each place. By time, since ids are drawn before the lock that orders
--- writers.
+-- The latest mentions of each place, by time: the order of ids is not that of the writers.
 SELECT p.owner_id, p.id AS memory_id, n.conversation_id, n.message_id, n.mentioned_at
   FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[])) AS p (owner_id, id)
  CROSS JOIN LATERAL (

@@ -1,4 +1,4 @@
--- From the deprecated toggle to preferences.
+-- Migration from the deprecated toggle to preferences.
 
 -- name: count
 SELECT (SELECT count(*) FROM users
@@ -21,8 +21,7 @@ ON CONFLICT DO NOTHING
 RETURNING user_id, agent_id;
 
 -- name: add_for_agent
--- A new agent gets the same preference from users who were migrated already. Needed as long as
--- the column of the toggle exists.
+-- Preferences for a new agent of users who were migrated. Needed while the toggle's column exists.
 INSERT INTO memory_preferences (user_id, agent_id, id, allow_agent_specific_memory)
 SELECT id, :agent_id, gen_random_uuid(), false
   FROM users

@@ -1,7 +1,7 @@
 -- Preferences and the admin's policy.
 
 -- name: facts
--- What access.effective_scope decides from: a row for each of the users with each of the agents.
+-- The facts for access.effective_scope: a row for each user with each agent.
 SELECT someone.id AS user_id, agent.id AS agent_id, facts.*
   FROM users AS someone
  CROSS JOIN agents AS agent
@@ -13,8 +13,7 @@ SELECT someone.id AS user_id, agent.id AS agent_id, facts.*
  WHERE someone.id = ANY (CAST(:user_ids AS uuid[])) AND agent.id = ANY (CAST(:agent_ids AS uuid[]));
 
 -- name: set
--- A row that this statement inserts has one time in both columns. Sorted, so that two writers of
--- the same rows cannot wait for each other.
+-- A new row has the same time in both columns. Sorted, against deadlocks of two writers.
 WITH setting AS (
     SELECT *
       FROM unnest(CAST(:user_ids AS uuid[]), CAST(:agent_ids AS uuid[]),

@@ -1,8 +1,8 @@
--- How scopes are used.
+-- Statistics of scopes.
 
 -- name: cells
--- One row for each combination of what a user's agents look like: by preference (none, off,
--- on) and default (global, agent), how many there are of each. There are few kinds of users.
+-- The number of users for each combination: the numbers of a user's agents by preference (none,
+-- off, on) and default (global, agent).
 WITH agent AS (
     SELECT count(*) FILTER (WHERE memory_scope = 'global') AS of_global,
            count(*) FILTER (WHERE memory_scope = 'agent') AS of_agent

@@ -1,4 +1,4 @@
--- Facts about the asker and the store, checked before an answer is given: one row.
+-- The asker and the model of the stored vectors, to check before the answer: one row.
 --
 -- Binds: user_id, agent_id.
 

@@ -1,15 +1,13 @@
--- What may answer a question: the best items of each arm, their neighbours in the talk, and
--- what is associated with the best memories.
+-- Candidates for a question: the best items of each arm, their neighbours in the conversation, and
+-- the memories associated with the best memories.
 --
--- Everything is filtered by the visibility rule and the caller's filters before anything is
--- ranked, so k visible items always yield k results. Exact search: a user's own items are few
--- enough to compare them all, and an approximate index shared by everybody would return too
--- few of them (docs/decisions/0003-schema.md).
+-- The visibility rule and the caller's filters apply before the ranking: k visible items always
+-- give k results. The search is exact: a user has few enough items to compare them all, and an
+-- approximate index over all users would return too few of them (docs/decisions/0003-schema.md).
 --
--- `seen` has thousands of rows that are read several times, so it carries no more than the arms
--- need; each reading is a scan or a hash, never a nested loop, whatever the planner believes.
--- What else is known of the few hundred that are chosen is looked up by key at the end
--- (docs/decisions/0004-recall.md).
+-- `seen` has thousands of rows and is read several times: it has only the columns that the arms
+-- need. Each read is a scan or a hash join, never a nested loop. The other columns of the few
+-- hundred candidates are looked up by key at the end (docs/decisions/0004-recall.md).
 --
 -- Binds: user_id, agent_id, vector, terms and words (the question's terms and the number of
 -- the word each stands for), content_hash, per_arm, reach, k1, b, rank_constant, seeds, frontier,
@@ -29,7 +27,7 @@ viewer AS MATERIALIZED (
 
 seen AS MATERIALIZED (
     SELECT i.owner_id, i.id, i.length,
-           -- The question's own text stands before everything else.
+           -- An item with the text of the question comes first.
            CASE WHEN i.content_hash = :content_hash THEN -1
                 ELSE i.embedding <=> (SELECT vector FROM question)
            END AS distance
@@ -43,7 +41,7 @@ seen AS MATERIALIZED (
 totals AS MATERIALIZED (
     SELECT CAST(count(*) AS float8) AS items,
            greatest(CAST(sum(length) AS float8) / greatest(count(*), 1), 1) AS mean_length,
-           -- The asker's own, shared knowledge, and who shares in the asker's spaces.
+           -- The asker, shared knowledge, and the members of the asker's spaces.
            ARRAY(
                SELECT CAST(:user_id AS uuid)
                UNION ALL
@@ -76,8 +74,8 @@ matches AS MATERIALIZED (
       JOIN seen AS s USING (id)
 ),
 
--- BM25 (Robertson and Zaragoza 2009). How rare a term is counts over what this asker sees,
--- so nothing can be learnt about other people's words.
+-- BM25 (Robertson and Zaragoza 2009). The rarity of a term counts the items that the asker sees:
+-- it says nothing about the words of other users.
 rarity AS MATERIALIZED (
     SELECT number,
            ln(1 + (items - count(*) + CAST(0.5 AS float8)) / (count(*) + CAST(0.5 AS float8)))
@@ -86,7 +84,7 @@ rarity AS MATERIALIZED (
      GROUP BY number, items
 ),
 
--- A word with several terms (one a language) may count twice here; fusion takes the better.
+-- A word with several terms (one for each language) may be here twice; fusion takes the best.
 scored AS MATERIALIZED (
     SELECT f.owner_id, f.id, f.word,
            r.idf * f.frequency * (CAST(:k1 AS float8) + 1)
@@ -97,7 +95,7 @@ scored AS MATERIALIZED (
      CROSS JOIN totals AS t
 ),
 
--- The best of each arm, with the rank in the arm that has it higher.
+-- The best items of each arm, with the better of their ranks.
 start AS MATERIALIZED (
     SELECT best.owner_id, best.id, best.rank, i.conversation_id, i.position, i.memory_id
       FROM (
@@ -126,8 +124,8 @@ start AS MATERIALIZED (
      ) AS i
 ),
 
--- The walk over associations (docs/decisions/0009-graph.md). The owners and spaces that the asker
--- may look at and that have associations. In most stores there are none, and the walk costs nothing.
+-- The walk over associations (docs/decisions/0009-graph.md). The owners and spaces with
+-- associations that the asker may see. Without any, the walk costs nothing.
 associated AS MATERIALIZED (
     SELECT owners, spaces, owners <> '{}' OR spaces <> '{}' AS any_at_all
       FROM (SELECT ARRAY(
@@ -153,7 +151,7 @@ associated AS MATERIALIZED (
                    ) AS spaces) AS with_associations
 ),
 
--- `standing` is what a rank in an arm counts in the fusion, 1 for the first.
+-- `standing` is the weight of a rank in the fusion, 1 for the first.
 seeds AS MATERIALIZED (
     SELECT id AS seed, (1 + CAST(:rank_constant AS float8)) / (rank + :rank_constant) AS standing,
            0 AS hops, owner_id, memory_id, id, CAST(1 AS float8) AS strength,
@@ -246,7 +244,7 @@ words AS MATERIALIZED (
      GROUP BY id
 ),
 
--- What each memory revises or is revised by, to be shown with it.
+-- The memories that each memory revises or that revise it, to show with it.
 revisions AS MATERIALIZED (
     SELECT n.id,
            jsonb_agg(
@@ -267,8 +265,8 @@ revisions AS MATERIALIZED (
      GROUP BY n.id
 )
 
--- The look-ups stand in LATERAL with OFFSET 0, which keeps them what they are: a few hundred
--- index look-ups. Left to itself the planner reads whole tables while they are small.
+-- LATERAL with OFFSET 0 forces a few hundred index look-ups. Without it, the planner reads whole
+-- tables while they are small.
 SELECT i.id, i.owner_id, i.embedding <=> (SELECT vector FROM question) AS distance,
        i.content_hash = :content_hash AS exact, w.words, w.scores, i.source_type, i.source_id,
        i.memory_id, i.conversation_id, i.position, i.at, i.importance,

@@ -1,11 +1,11 @@
 -- Parts of candidates.sql: the walk over associations (docs/decisions/0009-graph.md).
 
 -- The strongest associations of the memory `n` whose other end the asker sees, in each direction.
--- An association belongs to the owner of the memory it leads from. So those that lead from a
--- memory lie with it; those that lead to it are looked up where the asker may see their other
--- end: with the asker, among shared knowledge, in the asker's spaces. Popular memories have
--- thousands: at most `scanned` are read in each of these, in the order of an index, and at most
--- `fanout` visible ones come back for a direction.
+-- An association belongs to the owner of its first memory. Outgoing associations have the owner
+-- of `n`; incoming ones are looked up with the owners that the asker may see: the asker, shared
+-- knowledge, the asker's spaces. A popular memory has thousands: at most `scanned` are read for
+-- each of these, in the order of an index, and at most `fanout` visible ones are returned for a
+-- direction.
 --
 -- Binds: scanned, fanout, and those of the rule.
 
@@ -82,8 +82,8 @@ SELECT CASE WHEN side.outgoing THEN 'outgoing' ELSE 'incoming' END AS direction,
         LIMIT :fanout
  ) AS neighbour;
 
--- One step along associations from each of some nodes. A path is worth less with each step, by
--- the weight of the association and by `decay`.
+-- One step along associations from each node. Each step multiplies the strength of a path by the
+-- weight of the association and by `decay`.
 --
 -- Binds: decay, and those of neighbours.
 

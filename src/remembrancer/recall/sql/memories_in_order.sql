@@ -1,7 +1,7 @@
--- Memories in an order that needs no question: the latest, the weightiest, the most used.
+-- Memories in an order without a query: the latest, the most important, the most accessed.
 --
 -- Binds: user_id, agent_id, sort, count, and those of [filters].
--- /*[visible i*/ true /*]*/ comes from access.py, the other blanks from statements.py.
+-- /*[visible i*/ true /*]*/ is the access rule (access.py); recall/queries.py fills the other parts.
 
 -- name: memories_in_order
 SELECT i.id, i.source_type, i.owner_id, i.agent_id, i.space_id, i.visibility,

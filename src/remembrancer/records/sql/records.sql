@@ -1,11 +1,11 @@
--- Records of a user in the namespace in effect. Binds: user_id, agent_id and what the access rule
--- needs; addresses, as JSON, since Postgres has no arrays of arrays of different lengths.
+-- Records of a user in the namespace in effect. Binds: user_id, agent_id; addresses are JSON,
+-- because Postgres has no arrays of arrays of different lengths.
 --
--- The rule, and more narrowly: a program has one record at an address, wherever else its user or
--- agent may look. An evicted record has left recall, not the program that stored it.
+-- [stored] is narrower than the access rule: a program has one record at an address. It still reads
+-- an evicted record, which recall does not.
 
 -- name: at
--- Of two at one address, which a merge can bring about, the active one comes first.
+-- A merge can leave two records at one address: the active one comes first.
 SELECT m.*
   FROM memories AS m
  WHERE /*[visible m*/ true /*]*/ AND /*[stored*/ m.address IS NOT NULL /*]*/
@@ -39,7 +39,7 @@ SELECT DISTINCT ON (m.address) m.address, octet_length(m.content) AS bytes
  ORDER BY m.address, m.status, m.updated_at DESC, m.id;
 
 -- name: obstacle
--- A record at the address of a directory of another one, or the other way round.
+-- A record above or below one of the addresses.
 SELECT m.address
   FROM memories AS m
   JOIN (SELECT ARRAY(SELECT jsonb_array_elements_text(a)) AS address

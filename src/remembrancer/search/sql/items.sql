@@ -1,4 +1,4 @@
--- What search stores of texts. Items of memories copy what recall filters by from `memories`.
+-- Search items. Those of memories copy the columns that recall filters by.
 
 -- name: new_ids
 SELECT nextval(pg_get_serial_sequence('recall_items', 'id'))
@@ -11,7 +11,7 @@ SELECT *
               CAST(:frequencies AS smallint[]), CAST(:shared_space_ids AS uuid[]));
 
 -- name: refresh_memories
--- An update without new words keeps the item of the version before, under the new number.
+-- A version without new content takes over the item of the version before.
 UPDATE recall_items AS i
    SET active = m.in_use,
        agent_id = m.agent_id,
@@ -59,8 +59,7 @@ UPDATE postings AS p
    AND p.owner_id = :owner_id AND p.item_id = i.id;
 
 -- name: return_items
--- The item of a version that was deleted goes back to the version before, if that has the same
--- words.
+-- The item of a deleted version goes back to the version before if both have the same content.
 UPDATE recall_items AS i
    SET memory_version = before.version,
        valid_from = before.valid_from,

@@ -1,4 +1,4 @@
--- What search has of messages and summaries. Binds: owners and ids, an owner for each id.
+-- Search items of messages and chunks. Binds: owners and ids, an owner for each id.
 
 -- name: erase
 WITH items AS MATERIALIZED (

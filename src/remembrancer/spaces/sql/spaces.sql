@@ -1,7 +1,7 @@
 -- Spaces and their members.
 
 -- name: add_members_back
--- Members come back under their current ids; unknown users do not.
+-- Members return with their current ids; unknown users do not.
 INSERT INTO space_members (user_id, space_id, role, joined_at)
 SELECT DISTINCT ON (coalesce(u.merged_into, u.id))
        coalesce(u.merged_into, u.id), :space_id, m.role, m.joined_at
@@ -11,7 +11,7 @@ SELECT DISTINCT ON (coalesce(u.merged_into, u.id))
  ORDER BY coalesce(u.merged_into, u.id), m.role DESC;
 
 -- name: transfer
--- An owner stays one: of two roles in a space the taker gets the higher.
+-- Of two roles in a space, the taker gets the higher one.
 WITH given AS (
     DELETE FROM space_members WHERE user_id = :giver RETURNING *
 ),
@@ -52,7 +52,7 @@ DELETE FROM space_members AS m
  WHERE m.user_id = :taker AND m.space_id = s.space_id AND s.had IS NULL;
 
 -- name: promote_heirs
--- A space without an owner gets its longest member as one.
+-- The longest member becomes the owner of a space without one.
 UPDATE space_members AS m SET role = 'owner'
   FROM (SELECT DISTINCT ON (space_id) space_id, user_id
           FROM space_members
@@ -63,7 +63,7 @@ UPDATE space_members AS m SET role = 'owner'
                     WHERE o.space_id = m.space_id AND o.role = 'owner');
 
 -- name: erase_empty
--- Memories of a former member keep their space, which nobody enters.
+-- A space with memories of a former member stays; nobody can enter it.
 DELETE FROM spaces AS s
  WHERE s.id = ANY (CAST(:ids AS uuid[]))
    AND NOT EXISTS (SELECT FROM space_members AS m WHERE m.space_id = s.id)

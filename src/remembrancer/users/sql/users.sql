@@ -1,7 +1,7 @@
 -- Users and their platform links.
 
 -- name: create_if_new
--- The primary key of the link decides a race: the second writer waits, then creates nothing.
+-- Of two writers at once, the second waits for the key of the link, then creates nothing.
 WITH link AS (
     INSERT INTO platform_links (platform, platform_user_id, user_id)
     VALUES (:platform, :platform_user_id, :new_id)
@@ -12,7 +12,7 @@ INSERT INTO users (id, display_name, time_zone)
 SELECT user_id, :display_name, coalesce(:time_zone, 'UTC') FROM link;
 
 -- name: with_memory_counts
--- Users first, then the memories of those on the page: no count over 500,000 users for 50.
+-- Counts only the memories of the users on the page.
 SELECT u.id, u.display_name, u.created_at, counted.memory_count
   FROM (SELECT * FROM users
          WHERE id <> :shared_owner AND merged_into IS NULL
