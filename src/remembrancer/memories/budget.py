@@ -66,7 +66,7 @@ class Budget:
     async def preview(
         self, connection: AsyncConnection, owner_id: UUID, adding: int
     ) -> BudgetPreview:
-        """Return the memories that would be evicted if an owner wrote ``adding`` more tokens."""
+        """Return the memories that ``adding`` more tokens of an owner would evict."""
         binds = {"owner_id": owner_id}
         used = (await connection.execute(_USED, binds)).one()
         candidates = []

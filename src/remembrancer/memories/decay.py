@@ -39,7 +39,6 @@ def decayed(importance: float, kind: Kind, since: datetime, now: datetime) -> fl
 
 
 def decayed_sql(importance: str, kind: str, since: str, now: str) -> str:
-    """Return the SQL twin of :func:`decayed` over SQL expressions."""
     days = f"least(greatest(extract(epoch FROM {now} - {since}), 0) / 86400.0, {LONGEST_DAYS})"
     cases = " ".join(
         f"WHEN '{name}' THEN {half_life}"

@@ -17,7 +17,7 @@ from remembrancer.search.index import SearchDocument, Source
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A statement to store: searchable, with its destination."""
+    """A statement ready to be stored, with its destination."""
 
     statement: MemoryCreate
     text: SearchDocument
@@ -29,7 +29,6 @@ class Draft:
 
     @property
     def hash(self) -> bytes:
-        """The statement hash."""
         statement = self.statement
         return rules.statement_hash(
             statement.content,
@@ -41,7 +40,6 @@ class Draft:
 
     @property
     def subject_key(self) -> str | None:
-        """The subject as compared with others."""
         return rules.subject_key(self.statement.subject)
 
 
@@ -71,7 +69,6 @@ class WriteResult:
 
     @property
     def owner_id(self) -> UUID:
-        """The owner of the memory."""
         return self.destination.placement.owner_id
 
 
@@ -84,7 +81,6 @@ def memory_row(
     status: Status | None = None,
     mention_count: int = 1,
 ) -> dict[str, Any]:
-    """Return the row of a new memory."""
     statement, placement = draft.statement, draft.destination.placement
     importance = statement.importance
     if importance is None:
@@ -128,7 +124,6 @@ def memory_row(
 
 
 def item_source(row: dict[str, Any]) -> Source:
-    """Return the source of the item of a new memory, given its row."""
     return Source(
         source_type="memory",
         at=row["created_at"],
@@ -155,7 +150,7 @@ def mention_row(
     wording: str | None = None,
     platform: str | None = None,
 ) -> dict[str, Any]:
-    """Return the row of a mention; without ``wording``, in the memory's own words."""
+    """Without ``wording``, the mention has the words of the memory."""
     conversation_id, message_id, at = mention
     return {
         "owner_id": owner_id,

@@ -42,7 +42,7 @@ async def add(
 async def latest(
     connection: AsyncConnection, owner_id: UUID, memory_id: str
 ) -> Sequence[MentionRow]:
-    """Return the latest 100 mentions of a memory, newest first."""
+    """Return the latest 100 mentions of a memory, the newest first."""
     query = select(mentions).filter_by(owner_id=owner_id, memory_id=memory_id)
     return await all_rows(
         connection, MentionRow, query.order_by(mentions.c.id.desc()).limit(LATEST)
@@ -58,5 +58,5 @@ async def repeat(
 
 
 async def take_back(connection: AsyncConnection, owner_id: UUID, ids: Sequence[UUID]) -> None:
-    """Remove mentions that :func:`repeat` added."""
+    """Remove the mentions that :func:`repeat` added."""
     await connection.execute(_TAKE_BACK, {"owner_id": owner_id, "ids": list(ids)})

@@ -13,8 +13,6 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class MemoryRow:
-    """A row of ``memories``: a memory with the content of its current version."""
-
     owner_id: UUID
     id: str
     agent_id: UUID | None
@@ -54,8 +52,6 @@ class MemoryRow:
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """A row of ``memory_versions``: the content of a memory at one time."""
-
     owner_id: UUID
     memory_id: str
     version: int
@@ -72,8 +68,6 @@ class VersionRow:
 
 @dataclass(frozen=True, slots=True)
 class MentionRow:
-    """A row of ``mentions``: one time a memory came up."""
-
     owner_id: UUID
     memory_id: str
     id: UUID

@@ -22,7 +22,7 @@ _TEXTS = ("content", "subject", "metadata")
 
 
 class _Quotable(Protocol):
-    """A statement, changes or a row: all that have content and a subject."""
+    """Everything with content and a subject: a statement, changes, a row."""
 
     @property
     def content(self) -> str | None: ...
@@ -59,7 +59,7 @@ def changes(guard: Guard, sent: MemoryUpdate) -> ScreenResult[MemoryUpdate]:
 
 
 def is_quoted(statement: _Quotable) -> bool:
-    """Say whether a statement reads like an instruction, so that prompts must quote it."""
+    """Return whether a statement reads like an instruction: prompts must quote it."""
     return any(is_instruction(words) for words in (statement.content, statement.subject) if words)
 
 

@@ -23,7 +23,7 @@ _PARTS = (mentions, memory_versions)
 async def copy(
     connection: AsyncConnection, owner_id: UUID, new_ids: Mapping[str, str], agent_id: UUID | None
 ) -> None:
-    """Copy an owner's memories, by old and new id, into the namespace of an agent or of all."""
+    """Copy an owner's memories into a namespace. ``pairs`` are old and new ids."""
     if not new_ids:
         return
     ids = values_table({"old": (list(new_ids), Text()), "new": (list(new_ids.values()), Text())})

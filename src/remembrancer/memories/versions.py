@@ -28,7 +28,7 @@ _COPIED = (
 async def history(
     connection: AsyncConnection, owner_id: UUID, memory_id: str
 ) -> Sequence[VersionRow]:
-    """Return all versions of a memory, oldest first."""
+    """Return all versions of a memory, the oldest first."""
     query = select(memory_versions).filter_by(owner_id=owner_id, memory_id=memory_id)
     return await all_rows(connection, VersionRow, query.order_by(memory_versions.c.version))
 
@@ -82,7 +82,6 @@ def as_changes(statement: MemoryCreate | MemoryRow) -> MemoryUpdate:
 
 
 def source_of(memory: MemoryRow, at: datetime) -> Source:
-    """Return the source of the item of a memory's current version."""
     return Source(
         source_type="memory",
         at=at,
@@ -114,7 +113,6 @@ async def _close(
 
 
 def _values(memory: MemoryRow, changes: MemoryUpdate, source: str, now: datetime) -> dict[str, Any]:
-    """Return the columns that change, with their new values."""
     given = changes.model_dump(exclude_unset=True, exclude={"expected_version"})
     values = {name: getattr(value, "value", value) for name, value in given.items()}
     # New content has an interval and sources of its own.

@@ -16,12 +16,10 @@ from remembrancer.memories.schemas import Memory, RememberResult, Status, Sugges
 
 
 def memory(row: MemoryRow) -> Memory:
-    """Return a memory as the API shows it."""
     return Memory.model_validate(fields(row))
 
 
 def fields(row: MemoryRow) -> dict[str, Any]:
-    """Return the fields of a memory as the API shows it."""
     is_place = row.place_id is not None and row.subject is not None
     return {
         **asdict(row),
@@ -34,7 +32,7 @@ def fields(row: MemoryRow) -> dict[str, Any]:
 def answer(
     results: Sequence[WriteResult], suggestions: Sequence[Sequence[Suggestion]]
 ) -> list[dict[str, Any]]:
-    """Return what is stored of an answer: ids and outcomes, no content."""
+    """Return the ids and outcomes to store of an answer."""
     return [
         {
             "owner_id": str(result.owner_id),
@@ -52,7 +50,7 @@ def answer(
 async def remembered(
     connection: AsyncConnection, stored: Sequence[dict[str, Any]]
 ) -> list[RememberResult]:
-    """Return an answer from what is stored of it; ``NotFound`` if a memory was erased since."""
+    """Build a stored answer again; raise ``NotFound`` for an erased memory."""
     ids: dict[UUID, set[str]] = {}
     for part in stored:
         targets = (suggestion["target_id"] for suggestion in part.get("suggestions", ()))

@@ -20,14 +20,11 @@ from remembrancer.text import normalised
 
 
 def content_hash(content: str) -> bytes:
-    """Return what two statements share if they say the same in the same words."""
     return blake2b(normalised(content).encode(), digest_size=16).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class SearchDocument:
-    """A searchable text: its vector, its terms with counts, its length and hash."""
-
     vector: NDArray[np.float32]
     terms: dict[str, int]
     length: int
@@ -55,7 +52,7 @@ class Source:
 
 
 def voiced(contents: Sequence[str], speakers: Sequence[str]) -> list[str]:
-    """Return texts as they are embedded: after the name of the speaker, if there is one."""
+    """Return the texts to embed: with the name of the speaker, if there is one."""
     return [f"{s}: {c}" if s else c for s, c in zip(speakers, contents, strict=True)]
 
 
@@ -84,7 +81,7 @@ class SearchIndex:
         connection: AsyncConnection,
         entries: Sequence[tuple[Placement, Source, SearchDocument]],
     ) -> None:
-        """Store texts. Raises ``EmbeddingUnavailable`` if the store has another model now."""
+        """Raise ``EmbeddingUnavailable`` if another model was set since."""
         if not entries:
             return
         stored = await repository.lock_model(connection)

@@ -15,7 +15,7 @@ _COPY = _statement("copy")
 
 
 async def erase(connection: AsyncConnection, sources: Iterable[tuple[UUID, UUID]]) -> Counter[str]:
-    """Delete the items of sources, given as owner and id; return deleted rows by table."""
+    """Delete the items of sources (owner and id); return the deleted rows by table."""
     keys = list(sources)
     if not keys:
         return Counter()
@@ -26,7 +26,7 @@ async def erase(connection: AsyncConnection, sources: Iterable[tuple[UUID, UUID]
 async def copy(
     connection: AsyncConnection, giver: UUID, taker: UUID, new_ids: Mapping[UUID, UUID]
 ) -> None:
-    """Copy the items of the giver's sources for the taker; ``new_ids`` are the taker's, by id."""
+    """Copy the giver's items to the taker. ``new_ids`` are the new sources, by id."""
     if new_ids:
         ids = {"ids": list(new_ids), "new_ids": list(new_ids.values())}
         await connection.execute(_COPY, {"giver": giver, "taker": taker, **ids})
