@@ -39,7 +39,7 @@ OnProgress = Callable[[int], None]
 
 @dataclass(slots=True)
 class SummaryCounts:
-    """Results of the ranges so far."""
+    """Counts of the ranges so far."""
 
     messages: int = 0
     chunks: int = 0
@@ -47,7 +47,6 @@ class SummaryCounts:
     guarded: list[GuardedFact] = field(default_factory=list)
 
     def as_counts(self) -> dict[str, int]:
-        """Return the counts of a job."""
         refused = sum(fact.refused for fact in self.guarded)
         return {
             "messages": self.messages,
@@ -88,10 +87,10 @@ class Summaries:
     async def summarize(
         self, actor: Actor, conversation_id: UUID, *, progress: OnProgress | None = None
     ) -> SummaryResult:
-        """Summarise all messages outside of a conversation's window, however few.
+        """Summarise all messages outside the window of a conversation.
 
-        ``progress`` gets the number of messages of each range. An interrupted call continues
-        where it stopped. Raises ``NotFound`` unless the actor takes part.
+        ``progress`` gets the number of messages of each range. An interrupted call continues where it
+        stopped. Raises ``NotFound`` unless the actor takes part.
         """
         async with reading(self._backend, actor, conversation_id, ACTION):
             pass
@@ -114,7 +113,7 @@ class Summaries:
             )
 
     async def unsummarised(self, actor: Actor) -> Sequence[UnsummarisedConversation]:
-        """Return all conversations with something to summarise. For admins."""
+        """Return all conversations with messages to summarise. For admins."""
         actor.require(Role.ADMIN)
         async with self._backend.database.system() as connection:
             return await repository.unsummarised(connection)
@@ -141,7 +140,7 @@ class Summaries:
             await repository.enqueue_if_due(connection, conversation_id, **self._limits)
 
     async def sweep(self) -> int:
-        """Queue every conversation that is due and not queued; return how many."""
+        """Queue every due conversation that is not queued; return their number."""
         if not self._settings.automatic:
             return 0
         async with self._backend.database.system() as connection:
@@ -168,7 +167,7 @@ class Summaries:
     async def _pass(
         self, conversation_id: UUID, counts: SummaryCounts, progress: OnProgress | None
     ) -> bool:
-        """Summarise the next range; say whether there was one."""
+        """Summarise the next range; return False without one."""
         summarised = await self._summarise_next(conversation_id)
         if summarised is None:
             return False
@@ -181,7 +180,7 @@ class Summaries:
         return True
 
     async def _summarise_next(self, conversation_id: UUID) -> tuple[MessageRange, Summary] | None:
-        """Summarise the next range: half as many messages each time they are too much at once."""
+        """Summarise the next range. If it is too long for the model, halve it and try again."""
         most = self._settings.batch
         while messages := await self._next(conversation_id, most):
             if not messages.transcript.is_readable:
@@ -226,7 +225,7 @@ class Summaries:
         document: SearchDocument | None,
         counts: SummaryCounts,
     ) -> bool:
-        """Store a summary and its facts; say whether the range was still to be summarised."""
+        """Store a summary and its facts; return False if the range was summarised meanwhile."""
         transcript, facts = messages.transcript, 0
         async with self._backend.database.system() as connection:
             locked = await _lock(connection, transcript.conversation_id)
@@ -281,7 +280,7 @@ async def _lock(
 async def _is_current(
     connection: AsyncConnection, conversation: ConversationRow, messages: MessageRange
 ) -> bool:
-    """Say whether a range is still unsummarised and has the same messages."""
+    """Return whether a range is still unsummarised and has the same messages."""
     start, end = messages.transcript.start, messages.transcript.end
     if conversation.summarised_to != start - 1:
         return False

@@ -69,9 +69,9 @@ class NewMemoryAssociations(Protocol):
         statements: Sequence[MemoryCreate],
         results: Sequence[WriteResult],
     ) -> None:
-        """Make the associations of statements, whose results these are.
+        """Add the associations of statements from the memories of their results.
 
-        Raises ``NotFound`` with ``target_id`` for a target that the actor does not see.
+        Raise ``NotFound`` for a target that the actor does not see, with its id in ``target_id``.
         """
 
     async def suggest_new(
@@ -81,10 +81,10 @@ class NewMemoryAssociations(Protocol):
 
 
 class Memories:
-    """The memories of everybody, each seen by whom it may be seen.
+    """The memories of users.
 
-    Every method answers for the actor's user and agent. What they may not see does not
-    exist for them: ``NotFound``, and a line in the audit log.
+    Actors see and change only the memories that the access rule shows them. For all others, methods
+    raise ``NotFound`` and log the attempt.
     """
 
     def __init__(
@@ -107,9 +107,10 @@ class Memories:
         source: str = "manual",
         idempotency_key: str | None = None,
     ) -> RememberResult:
-        """Store one statement for the actor's user, or count it as a mention.
+        """Store a statement for the actor's user, or count it as a mention of an existing memory.
 
-        Raises ``SimilarMemoryExists`` where a memory on its subject exists.
+        Raises ``SimilarMemoryExists`` if a memory on the same subject exists, and ``InvalidInput`` for
+        a statement that may not be stored.
         """
         rules.check_length(memory.content, characters=self._backend.limits.memory_characters)
         screened = screening.statement(self._backend.guard, memory)
@@ -137,9 +138,9 @@ class Memories:
         source: str = "manual",
         idempotency_key: str | None = None,
     ) -> list[RememberResult | RememberRefusal]:
-        """Store statements in one transaction; return what became of each, in order.
+        """Store statements in one transaction; return their results, in order.
 
-        One that the guard refuses is not stored; the others are.
+        A statement that the guard refuses is not stored; the others are.
         """
         limits = self._backend.limits
         rules.check_batch(memories, batch=limits.batch, characters=limits.memory_characters)
@@ -206,9 +207,9 @@ class Memories:
     async def in_conversation(
         self, actor: Actor, conversation_id: UUID, *, limit: int = LARGEST_PAGE
     ) -> Sequence[SourcedMemory]:
-        """Return the memories that came up in a conversation, in the order they did.
+        """Return the visible memories that came up in a conversation, in that order.
 
-        Only those that the actor sees. The caller checks access to the conversation.
+        The caller checks the access to the conversation.
         """
         check_range(limit, 1, LARGEST_PAGE, field="limit")
         async with self._backend.database.transaction(actor) as (connection, actor):
@@ -223,8 +224,7 @@ class Memories:
     async def get(self, actor: Actor, memory_id: str) -> MemoryHistory:
         """Return a memory with its versions and mentions.
 
-        One that is inactive, evicted or waits for review is there for its owner, one that is
-        forgotten for nobody.
+        Only the owner reads an inactive, evicted or pending memory; nobody reads a forgotten one.
         """
         rules.check_id(memory_id)
         async with self._backend.transaction(actor, "memory.read") as (connection, actor):
@@ -289,28 +289,28 @@ class Memories:
         )
 
     async def restore(self, actor: Actor, memory_id: str) -> Memory:
-        """Bring a forgotten, inactive or evicted memory back.
+        """Make a forgotten, inactive or evicted memory active again.
 
-        Raises ``Conflict`` if the same statement has been remembered anew since.
+        Raises ``Conflict`` if another memory has the same statement now.
         """
         return await self._set_status(
             actor, "memory.restore", memory_id, Status.ACTIVE, frozenset(Status)
         )
 
     async def deactivate(self, actor: Actor, memory_id: str) -> Memory:
-        """Set a memory aside: it leaves recall and context, and stays in the document.
+        """Make a memory inactive: recall and context leave it out, the document has it.
 
-        Over the budget, inactive memories are evicted first. Done again, it does nothing.
+        Over the budget, inactive memories are evicted first. Safe to repeat.
         """
         return await self._set_status(
             actor, "memory.deactivate", memory_id, Status.INACTIVE, _SWITCHED
         )
 
     async def activate(self, actor: Actor, memory_id: str) -> Memory:
-        """Take an inactive memory into use again. Done again, it does nothing.
+        """Make an inactive memory active again. Safe to repeat.
 
-        Raises ``Conflict`` if the same statement has been remembered anew since, ``NotFound``
-        for one that is forgotten or evicted: see :meth:`restore`.
+        Raises ``Conflict`` if another memory has the same statement now, and ``NotFound`` for a
+        forgotten or evicted one: see :meth:`restore`.
         """
         return await self._set_status(actor, "memory.activate", memory_id, Status.ACTIVE, _SWITCHED)
 
@@ -332,9 +332,9 @@ class Memories:
             return views.memory(changed)
 
     async def budget(self, actor: Actor, *, adding: int = 0) -> BudgetPreview:
-        """Return what would be evicted if the actor's user wrote ``adding`` more tokens.
+        """Return the memories that ``adding`` more tokens of the actor's user would evict.
 
-        All of the user's memory counts, whichever agent it is for.
+        All memories of the user count, for any agent.
         """
         check_range(adding, 0, 1_000_000, field="adding")
         actor = replace(actor, agent_id=None)
@@ -380,7 +380,7 @@ class Memories:
     async def _within_budget(
         self, connection: AsyncConnection, actor: Actor, row: MemoryRow
     ) -> MemoryRow:
-        """Evict memories over the budget; return the written memory as it is then."""
+        """Evict memories over the budget; return the written memory as it is afterwards."""
         evicted = await self._budget.enforce(connection, actor, row.owner_id, [row.id])
         if row.id not in evicted:
             return row
