@@ -50,7 +50,7 @@ class Periodic:
             except Unavailable:
                 log.warning("%s: failed, the database does not answer", self._what)
             except Exception as error:
-                # Nobody would notice that the loop ended. The text of an error may quote data.
+                # An error must not end the loop. Its text is not logged: it may quote data.
                 log.warning("%s: failed (%s)", self._what, type(error).__name__)
 
     async def _is_stopped_within(self, seconds: float) -> bool:

@@ -151,7 +151,7 @@ async def _nodes(
     frontier: dict[MemoryKey, float] = {start: 1.0}
     complete = True
     for steps in range(1, depth + 1):
-        # One more than can be shown tells whether there is more.
+        # One more than the limit, to know whether there are more.
         most = limit + 1
         rows = await repository.neighbours(connection, actor, list(frontier), most)
         row_of = {row.key: row for row in rows}

@@ -125,7 +125,7 @@ class AssociationWriter:
 
 
 def _rows(requests: Sequence[AssociationRequest], owners: dict[str, UUID]) -> list[dict[str, Any]]:
-    # The same association twice in one request: the last weight counts.
+    # Of the same association twice in one request, the last weight counts.
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
     for request in requests:
         target_id, relation = request.association.target_id, request.association.relation

@@ -13,7 +13,7 @@ from remembrancer.db.tables import audit_log
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.paging import Page
 
-# By time first: all lines have an index of it, and each owner's lines too.
+# Indexes start with the time, for all lines and for the lines of an owner.
 _ORDER: Final = Keyset("audit", audit_log.c.at, audit_log.c.id, descending=True)
 
 

@@ -13,8 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer.context.renderer import MemoryEntry
 from remembrancer.db.tables import frozen_contexts, frozen_lines
 
-# Only memories that are there still, and each held until the lines are: an erasure then either
-# finds a line or leaves no memory to make one of.
+# Only for existing memories, which are held: an erasure either finds a line, or has deleted the
+# memory before.
 _ADD_LINES = text("""
     INSERT INTO frozen_lines (owner_id, conversation_id, agent_id, position, memory_owner_id,
                               memory_id, version, kind, category, subject, shared,

@@ -48,7 +48,7 @@ def fill(
     entries fits, the result is empty.
     """
     if isinstance(entries, Sequence) and len(entries) <= FEW:
-        # Most often all of them fit, which takes one count to see.
+        # Usually all of them fit: one count shows it.
         text = render(entries)
         total = tokens.count(text)
         if total <= budget:
@@ -62,7 +62,7 @@ def fill(
         total = tokens.count(text)
         if total <= budget:
             return FilledText(text, total, chosen)
-        # A template may add what no line says; the last to be chosen makes room.
+        # A template may add text: drop the last entries until it fits.
         if not chosen:
             return FilledText("", 0, [])
         chosen = chosen[:-1]
@@ -73,7 +73,7 @@ def _choose(entries: Iterable[Chosen], left: int) -> list[Chosen]:
     sections: set[Hashable] = set()
     misses = 0
     for entry in entries:
-        # Lines end in a line break and begin with a mark, so their counts add up.
+        # Lines begin with a mark and end with a line break: their counts add up.
         price = tokens.count(entry.line + "\n")
         if entry.section not in sections:
             price += tokens.count(f"{entry.heading}\n\n")

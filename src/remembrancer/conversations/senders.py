@@ -57,7 +57,7 @@ async def store(connection: AsyncConnection, senders: Mapping[str, Sender]) -> d
     The two differ where another request created the stranger at the same moment.
     """
     user_ids = {}
-    # In one order, so that two appends cannot wait for each other.
+    # In a fixed order, against deadlocks of two appends.
     for _, sender in sorted(senders.items()):
         user_id = sender.user_id
         if sender.stored_name is None:

@@ -89,8 +89,8 @@ class Summaries:
     ) -> SummaryResult:
         """Summarise all messages outside the window of a conversation.
 
-        ``progress`` gets the number of messages of each range. An interrupted call continues where it
-        stopped. Raises ``NotFound`` unless the actor takes part.
+        ``progress`` gets the number of messages of each range. An interrupted call continues
+        where it stopped. Raises ``NotFound`` unless the actor takes part.
         """
         async with reading(self._backend, actor, conversation_id, ACTION):
             pass
@@ -189,7 +189,7 @@ class Summaries:
                 return messages, await self._summariser.summarise(messages.transcript)
             except AnswerCutShort:
                 if len(messages.message_ids) == 1:
-                    # Stored word for word, so that it does not hold up all messages after it.
+                    # Store it word for word: it must not block the messages after it.
                     return messages, await Verbatim().summarise(messages.transcript)
                 most = len(messages.message_ids) // 2
         return None
@@ -211,7 +211,7 @@ class Summaries:
             tokens=self._settings.tokens,
         )
         batch = messages[:size]
-        # Erased messages leave gaps in the positions; a range that ends in one includes it.
+        # Erased messages leave gaps in the positions. A range includes the gap at its end.
         end = row.summarised_to + count if size == len(messages) else batch[-1].position
         return MessageRange(
             transcript_of(conversation_id, row.summarised_to + 1, end, batch),

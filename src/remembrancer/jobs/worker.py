@@ -155,7 +155,7 @@ class Worker:
         url = make_url(self._database.url).set(drivername="postgresql")
         connector = PsycopgConnector(
             conninfo=url.render_as_string(hide_password=False),
-            # The role and time zone of the service, and the schema of the queue.
+            # Set the role and time zone of the service, and the schema of the queue.
             kwargs={"options": f"-c role={APP_ROLE} -c timezone=UTC -c search_path=jobs"},
             min_size=1,
             max_size=self._settings.concurrency + 2,

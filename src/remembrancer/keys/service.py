@@ -67,8 +67,8 @@ class Keys:
 
     async def authenticate(self, secret: str, *, entry_point: str) -> Actor:
         """Return the actor of a secret. Raises ``Unauthenticated`` unless its key is valid."""
-        # The secret has 256 random bits: a plain hash cannot be guessed, and a look-up by it
-        # leaks nothing through its timing.
+        # The secret has 256 random bits: nobody can guess its hash, and the time of a look-up
+        # says nothing about it.
         return await self._actor(api_keys.c.hash == hash_secret(secret), entry_point)
 
     async def authenticate_id(self, key_id: UUID, *, entry_point: str) -> Actor:

@@ -56,7 +56,7 @@ def _matching(actor: Actor, query: MemoryFilter, statement: Select[Any]) -> Sele
         *(column == value for column, value in equal if value is not None),
     ]
     if set(query.statuses) != {Status.ACTIVE}:
-        # Other readers see only active memories; the rest is for their owner.
+        # Only the owner sees memories that are not active.
         conditions.append(or_(_COLUMN.owner_id == actor.user_id, _COLUMN.status == Status.ACTIVE))
     if query.scope is not None:
         of_agent = _COLUMN.agent_id.is_not(None)

@@ -37,7 +37,7 @@ def statement(guard: Guard, sent: MemoryCreate) -> ScreenResult[MemoryCreate]:
     """
     screened = guard.screen(sent, (*_TEXTS, "place_id"))
     if screened.model.place_id != sent.place_id:
-        # Redacted, two places would have the same id.
+        # Redaction could give two places the same id.
         blocking = [
             finding.model_copy(update={"action": Action.BLOCK})
             if finding.field == "place_id"

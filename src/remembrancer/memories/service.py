@@ -109,8 +109,8 @@ class Memories:
     ) -> RememberResult:
         """Store a statement for the actor's user, or count it as a mention of an existing memory.
 
-        Raises ``SimilarMemoryExists`` if a memory on the same subject exists, and ``InvalidInput`` for
-        a statement that may not be stored.
+        Raises ``SimilarMemoryExists`` if a memory on the same subject exists, and
+        ``InvalidInput`` for a statement that may not be stored.
         """
         rules.check_length(memory.content, characters=self._backend.limits.memory_characters)
         screened = screening.statement(self._backend.guard, memory)

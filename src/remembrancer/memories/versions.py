@@ -115,7 +115,7 @@ async def _close(
 def _values(memory: MemoryRow, changes: MemoryUpdate, source: str, now: datetime) -> dict[str, Any]:
     given = changes.model_dump(exclude_unset=True, exclude={"expected_version"})
     values = {name: getattr(value, "value", value) for name, value in given.items()}
-    # New content has an interval and sources of its own.
+    # New content does not inherit the interval and the sources.
     for name in ("valid_from", "valid_to"):
         values.setdefault(name, None if "content" in values else getattr(memory, name))
     if "content" in values:

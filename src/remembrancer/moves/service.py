@@ -158,7 +158,7 @@ async def _undo_move(
     rows = (await memories.by_ids(connection, owner_id, [*record.moved, *record.merged])).values()
     merged = {row.id for row in rows if row.status == Status.INACTIVE and row.id in record.merged}
     returning = [row for row in rows if row.id in merged or row.agent_id == target]
-    # A statement that was remembered again in the source namespace stays there once.
+    # Skip statements that were remembered again in the source namespace.
     repeated = repeats(
         [row for row in returning if row.id in merged or row.status == Status.ACTIVE],
         await repository.in_namespace(connection, owner_id, source),

@@ -156,7 +156,7 @@ class Places:
         return Page(items=places, next_cursor=page.next_cursor)
 
     async def _refuse(self, actor: Actor, action: str) -> NoReturn:
-        # Users choose place ids, and the log holds ids of ours alone.
+        # The log never has place ids: users choose them.
         await self._backend.refuse(actor, action, [], NotFound("no such place", field="place_id"))
 
 

@@ -47,7 +47,7 @@ class ToggleMigration:
 
     async def _batch(self, actor: Actor, after: UUID, counts: MigrationCounts) -> list[UUID]:
         async with self._database.system_for(actor) as (connection, actor):
-            # No agent is created between counting them and marking these users as migrated.
+            # A new agent between the query and the mark would get no preferences.
             await agents.hold_table(connection)
             user_ids = await users.with_toggle_off(connection, after, BATCH)
             if user_ids:

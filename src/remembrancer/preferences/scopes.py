@@ -11,7 +11,7 @@ from remembrancer.preferences import repository
 
 log = logging.getLogger(__name__)
 
-# One warning per user and process: every read and write looks at the toggle.
+# One warning per user and process: every read and write reads the toggle.
 _warned: set[UUID] = set()
 
 

@@ -49,8 +49,8 @@ class RecordDrafts:
         check_length(write.content, characters=self._backend.limits.memory_characters)
         address = _Address(address=list(write.address))
         if self._backend.guard.screen(address, ("address",)).findings:
-            # With a mark in them, two addresses would be one.
-            raise InvalidInput("holds what may not be stored", field="address")
+            # Redaction could make two addresses the same.
+            raise InvalidInput("has content that may not be stored", field="address")
         metadata = (
             dict(write.metadata) if write.ttl is None else {**write.metadata, "ttl": write.ttl}
         )

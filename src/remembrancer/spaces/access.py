@@ -50,7 +50,7 @@ async def enter(
     row = await repository.find(connection, space_id, lock=lock)
     if row is None:
         return None
-    # After the lock, so that the members stay the same.
+    # After the lock: the members cannot change any more.
     roles = await repository.roles(connection, space_id)
     return SpaceAccess(connection, actor, user_id, row, roles) if user_id in roles else None
 

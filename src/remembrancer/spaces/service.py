@@ -105,7 +105,7 @@ class Spaces:
         forgotten.
         """
         async with self._enter(actor, space_id, deletion.ACTION, manages=True) as space:
-            # Memberships first: this waits for members who write into the space and hold theirs.
+            # Memberships first: members who write into the space hold theirs.
             await deletion.delete_space(space.connection, space.row, space.user_id)
             if await repository.is_in_use(space.connection, space_id):
                 raise Conflict(

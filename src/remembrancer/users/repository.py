@@ -78,7 +78,7 @@ async def hold(connection: AsyncConnection, user_ids: Collection[UUID]) -> dict[
             .with_for_update(read=True, key_share=True)
         )
         current = {row.id: row.merged_into or row.id for row in await connection.execute(query)}
-        # Writes for a former id go to the survivor, who is held too.
+        # A write for a former id goes to the survivor: hold the survivor too.
         if current.keys() >= set(current.values()):
             return {user_id: current[user_id] for user_id in set(user_ids) & current.keys()}
         to_lock |= set(current.values())
@@ -100,7 +100,7 @@ async def lock(connection: AsyncConnection, user_ids: Sequence[UUID]) -> dict[UU
         current = {row.id: row.merged_into or row.id for row in await connection.execute(known)}
         if locked >= set(current.values()):
             return current
-        # The wait may have been for a merge: then the survivor is locked too.
+        # The wait may have been for a merge: lock the survivor too.
         query = select(users.c.id).where(users.c.id.in_(current.values())).order_by(users.c.id)
         locked |= set((await connection.execute(query.with_for_update())).scalars())
 

@@ -11,7 +11,7 @@ def local_day(instant: datetime, time_zone: str, days_ago: int = 0) -> tuple[dat
     """
     zone = ZoneInfo(time_zone)
     day = instant.astimezone(zone).date() - timedelta(days=days_ago)
-    # Midnight is looked up on both days: a zone may skip it, or have it twice.
+    # A zone may skip midnight or have it twice: look it up on both days.
     first, last = (
         datetime.combine(date, time(), zone).astimezone(UTC)
         for date in (day, day + timedelta(days=1))

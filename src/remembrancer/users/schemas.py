@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from remembrancer.text import Key, Label
 from remembrancer.validation import Input, Update
 
-# Looked up in the file system, and the same as long as this process runs.
+# Read from the file system once per process.
 _zones = cache(available_timezones)
 
 
