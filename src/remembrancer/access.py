@@ -106,12 +106,12 @@ class Actor:
     def require(self, *roles: Role) -> None:
         """Raise ``Forbidden`` unless the actor has one of ``roles``."""
         if self.role not in roles:
-            raise Forbidden(f"this needs the role {' or '.join(roles)}")
+            raise Forbidden(f"only the role {' or '.join(roles)} may do this")
 
     def require_user(self) -> UUID:
         """Return the user this actor acts for; raise ``InvalidInput`` if there is none."""
         if self.user_id is None:
-            raise InvalidInput("a user is needed here", field="user_id")
+            raise InvalidInput("must name a user", field="user_id")
         return self.user_id
 
 

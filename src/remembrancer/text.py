@@ -33,7 +33,7 @@ def storable_json(value: dict[str, Any]) -> dict[str, Any]:
         # Finds escapes and constants that Python writes and Postgres refuses.
         encoded = json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except (ValueError, TypeError, RecursionError):
-        raise ValueError("must hold only JSON values") from None
+        raise ValueError("must have only JSON values") from None
     if len(encoded) > 8192:
         raise ValueError("must have at most 8,192 bytes as JSON")
     if _deeper_than(value, _DEEPEST_JSON):

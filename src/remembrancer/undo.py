@@ -52,7 +52,7 @@ async def take(
     query = _records(owner_id, action).where(_COLUMN.id == record_id).with_for_update()
     row = await first_row(connection, UndoRow, query)
     if row is None:
-        raise NotFound("there is nothing to undo by this id", field="undo_id")
+        raise NotFound("there is nothing to undo with this id", field="undo_id")
     if row.undone_at is not None:
         raise Conflict("this was undone before", field="undo_id")
     await connection.execute(

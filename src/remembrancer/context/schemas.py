@@ -44,7 +44,9 @@ class ContextQuery(Input):
     @model_validator(mode="after")
     def _looks_back_outside_of_conversations(self) -> "ContextQuery":
         if self.as_of is not None and (self.conversation_id is not None or self.joined):
-            raise ValueError("as_of: a conversation has the context that it was told")
+            raise ValueError(
+                "as_of: must be null with a conversation_id; the context of a conversation is fixed"
+            )
         return self
 
 

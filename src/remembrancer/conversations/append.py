@@ -135,7 +135,7 @@ class Appender:
             connection, target.id, [_columns(draft, where[draft.owner_id]) for draft in drafts]
         )
         if not rows:
-            raise NotFound("the conversation is gone", field="conversation_id")
+            raise NotFound("the conversation was erased", field="conversation_id")
         by_id = {row.id: row for row in rows}
         await self._backend.search.store(
             connection,

@@ -17,9 +17,9 @@ WINDOW = 20
 def check_lengths(messages: Sequence[MessageCreate], *, batch: int, characters: int) -> None:
     """Raise ``InvalidInput`` unless the batch and every content is within its limit."""
     if not messages:
-        raise InvalidInput("must hold at least one message", field="messages")
+        raise InvalidInput("must have at least one message", field="messages")
     if len(messages) > batch:
-        raise InvalidInput(f"must hold at most {batch:,} messages", field="messages")
+        raise InvalidInput(f"must have at most {batch:,} messages", field="messages")
     for index, message in enumerate(messages):
         if len(message.content) > characters:
             raise InvalidInput(
@@ -47,7 +47,7 @@ def owners(
         owner = sender or (acting_for if said_by_user else answered or acting_for)
         if owner is None:
             raise InvalidInput(
-                "says neither whose it is (user_id, platform_user_id) nor does the request",
+                "must be set, unless the message has a platform_user_id or the request a user",
                 field=f"messages.{index}.user_id",
             )
         if said_by_user:

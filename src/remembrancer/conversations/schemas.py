@@ -44,9 +44,9 @@ class ConversationCreate(Input):
     @model_validator(mode="after")
     def _fits_together(self) -> "ConversationCreate":
         if self.visibility is Visibility.SHARED and self.space_id is None:
-            raise ValueError("visibility: only a conversation in a space can be shared")
+            raise ValueError("visibility: must be private without a space_id")
         if self.platform_conversation_id is not None and self.platform is None:
-            raise ValueError("platform: is needed with platform_conversation_id")
+            raise ValueError("platform: must be set with platform_conversation_id")
         return self
 
 

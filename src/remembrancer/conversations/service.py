@@ -174,7 +174,7 @@ class Conversations:
         async with reading(self._backend, actor, conversation_id, action) as (connection, actor):
             row = await repository.set_paused(connection, conversation_id, paused=paused)
             if row is None:
-                raise NotFound("the conversation is gone", field="conversation_id")
+                raise NotFound("the conversation was erased", field="conversation_id")
             await audit.note(connection, actor, action, [str(conversation_id)])
             return Conversation.model_validate(row)
 

@@ -96,7 +96,7 @@ class Documents:
         limits = self._backend.limits
         for name in ("facts", "placer_user_datapoints"):
             if sum(item.path.startswith(name) for item in items) > limits.batch:
-                raise InvalidInput(f"must hold at most {limits.batch:,}", field=name)
+                raise InvalidInput(f"must have at most {limits.batch:,} items", field=name)
         accepted = []
         for item in items:
             is_place = item.statement.place_id is not None

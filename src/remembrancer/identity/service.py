@@ -130,7 +130,7 @@ async def _merge(connection: AsyncConnection, actor: Actor, user_id: UUID, other
             raise NotFound("no such user", field=field)
     survivor, merged = current_ids[user_id], current_ids[other_id]
     if survivor == merged:
-        raise InvalidInput("is this user already", field="user_id")
+        raise InvalidInput("must be another user; these two are merged already", field="user_id")
     merge_result = await merge.merge(connection, survivor, merged)
     both = [str(survivor), str(merged)]
     await audit.note_each(connection, actor, merge.ACTION, {survivor: both, merged: both})

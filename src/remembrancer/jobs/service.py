@@ -63,7 +63,7 @@ class Jobs:
             elif status != JobStatus.FAILED:
                 raise Conflict("the job neither failed nor waits", field="job_id")
             elif await queue.repeat(connection, job_id) is None:
-                raise Conflict("its work is queued already", field="job_id")
+                raise Conflict("the same job is queued already", field="job_id")
             await audit.note(connection, actor, "job.retry", [str(job_id)], owner_id=SHARED_OWNER)
 
 

@@ -87,7 +87,7 @@ async def check_membership(
     )
     if (await connection.execute(query.limit(1))).first() is not None:
         raise Conflict(
-            "this is shared in a space that its author has left; make it private first",
+            "its author has left the space; make the memory private first",
             field="visibility",
         )
 

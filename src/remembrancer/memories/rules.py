@@ -112,12 +112,14 @@ def check_place_change(memory: MemoryRow, changes: MemoryUpdate) -> None:
     if memory.place_id is None:
         return
     if changes.kind not in {None, Kind.PLACE}:
-        raise InvalidInput("a place stays a place", field="kind")
+        raise InvalidInput("must be place for a memory with a place id", field="kind")
     if "subject" in changes.model_fields_set:
         if changes.subject is None:
-            raise InvalidInput("a place has a name", field="subject")
+            raise InvalidInput("must not be null for a place", field="subject")
         if changes.content is None:
-            raise InvalidInput("is needed to rename a place, which is found by it", field="content")
+            raise InvalidInput(
+                "must be set to rename a place: recall finds it by its content", field="content"
+            )
 
 
 def check_record_change(memory: MemoryRow, changes: MemoryUpdate) -> None:
@@ -188,9 +190,9 @@ def destination(
     """
     requested = statement.scope
     if requested is Scope.AGENT and agent_id is None:
-        raise InvalidInput("agent scope needs an agent", field="agent_id")
+        raise InvalidInput("must be set for agent scope", field="agent_id")
     if not statement.shared and user_id is None:
-        raise InvalidInput("a user is needed, or shared=true", field="user_id")
+        raise InvalidInput("must name a user, unless shared is true", field="user_id")
     owner_id = SHARED_OWNER if statement.shared or user_id is None else user_id
     if statement.shared or statement.space_id is not None:
         scope = requested or Scope.GLOBAL
@@ -214,9 +216,9 @@ def destination(
 def check_batch(statements: Sequence[MemoryCreate], *, batch: int, characters: int) -> None:
     """Raise ``InvalidInput`` unless the batch and every content is within its limit."""
     if not statements:
-        raise InvalidInput("must hold at least one memory", field="memories")
+        raise InvalidInput("must have at least one memory", field="memories")
     if len(statements) > batch:
-        raise InvalidInput(f"must hold at most {batch:,} memories", field="memories")
+        raise InvalidInput(f"must have at most {batch:,} memories", field="memories")
     for index, statement in enumerate(statements):
         field = f"memories.{index}.content"
         check_length(statement.content, characters=characters, field=field)

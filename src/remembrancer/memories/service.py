@@ -389,7 +389,7 @@ class Memories:
 
 def _review_of_restored(row: MemoryRow) -> Review:
     if row.status == Status.PENDING:
-        raise Conflict("waits for review; confirm it", field="memory_id")
+        raise Conflict("is pending; confirm it in a review", field="memory_id")
     review = Review(row.review)
     return Review.CONFIRMED if review is Review.REJECTED else review
 
@@ -405,7 +405,7 @@ async def _unless_same(change: Awaitable[T]) -> T:
     try:
         return await change
     except IntegrityError as error:
-        raise Conflict("another memory says exactly this already", field="content") from error
+        raise Conflict("another memory has exactly this content", field="content") from error
 
 
 async def _note(connection: AsyncConnection, actor: Actor, action: str, row: MemoryRow) -> None:

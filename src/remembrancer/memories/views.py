@@ -67,7 +67,7 @@ def _result(part: dict[str, Any], rows: dict[MemoryKey, MemoryRow]) -> RememberR
     owner_id = UUID(part["owner_id"])
     row = rows.get((owner_id, part["memory_id"]))
     if row is None:
-        raise NotFound("what this request remembered has been erased", field="memory_id")
+        raise NotFound("the memory of the first request was erased", field="memory_id")
     suggestions = [
         {**suggestion, "content": target.content}
         for suggestion in part.get("suggestions", ())

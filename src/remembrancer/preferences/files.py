@@ -59,10 +59,10 @@ def _rows(content: bytes | str) -> list[dict[str, Any]]:
         for index, cells in enumerate(reader):
             if None in cells:
                 raise InvalidInput(
-                    "has more cells than there are columns", field=f"preferences.{index}"
+                    "must not have more cells than columns", field=f"preferences.{index}"
                 )
             if index == MOST_ROWS:
-                raise InvalidInput(f"must hold at most {MOST_ROWS:,} rows", field="preferences")
+                raise InvalidInput(f"must have at most {MOST_ROWS:,} rows", field="preferences")
             rows.append({name: cell for name, cell in cells.items() if cell})
     except (UnicodeDecodeError, csv.Error):
         raise InvalidInput("cannot be read as CSV in UTF-8", field="body") from None
@@ -71,7 +71,9 @@ def _rows(content: bytes | str) -> list[dict[str, Any]]:
 
 def _check_header(columns: Any) -> None:
     if len(set(columns)) < len(columns) or not set(columns) <= set(COLUMNS):
-        raise InvalidInput(f"may have the columns {', '.join(COLUMNS)}", field="header")
+        raise InvalidInput(
+            f"must have no columns but {', '.join(COLUMNS)}, each once", field="header"
+        )
     for column in COLUMNS:
         if PreferenceEntry.model_fields[column].is_required() and column not in columns:
-            raise InvalidInput(f"has no column {column}", field="header")
+            raise InvalidInput(f"must have the column {column}", field="header")

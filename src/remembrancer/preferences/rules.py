@@ -34,7 +34,7 @@ def settings_of_users(
     settings = []
     for index, row in enumerate(rows):
         if row.user_id is None:
-            raise InvalidInput("is missing", field=field_of_row(index, "user_id"))
+            raise InvalidInput("must not be empty", field=field_of_row(index, "user_id"))
         if row.user_id not in current_ids:
             raise InvalidInput("no such user", field=field_of_row(index, "user_id"))
         settings.append((current_ids[row.user_id], row.agent_id, row.allow_agent_specific_memory))
@@ -50,7 +50,7 @@ def check_rows(settings: Sequence[Setting], agents: Collection[UUID]) -> None:
         earlier = first.setdefault((user_id, agent_id), index)
         if earlier != index:
             raise InvalidInput(
-                f"this user and agent stand in row {earlier} already",
+                f"repeats the user and agent of row {earlier}",
                 field=field_of_row(index, "agent_id"),
             )
 

@@ -90,4 +90,4 @@ async def apply(
         except InvalidInput as error:
             edits.refusals[memory_id] = error.reason
         except IntegrityError:
-            edits.refusals[memory_id] = "another memory has exactly this content already"
+            edits.refusals[memory_id] = "another memory has exactly this content"

@@ -70,7 +70,7 @@ class Reviews:
         """
         actor.require_user()
         if len(ids) > MOST_DECISIONS:
-            raise InvalidInput(f"must hold at most {MOST_DECISIONS} ids", field="memory_id")
+            raise InvalidInput(f"must have at most {MOST_DECISIONS} ids", field="memory_id")
         async with self._database.transaction(actor) as (connection, actor):
             rows = await repository.reviewable(connection, actor, ids)
         pending = [rows[memory_id] for memory_id in dict.fromkeys(ids) if memory_id in rows]
@@ -196,7 +196,7 @@ async def _state(
 
 def _by_id(decisions: Sequence[ReviewDecision]) -> dict[str, Decision]:
     if not 0 < len(decisions) <= MOST_DECISIONS:
-        raise InvalidInput(f"must hold from 1 to {MOST_DECISIONS} decisions", field="decisions")
+        raise InvalidInput(f"must have from 1 to {MOST_DECISIONS} decisions", field="decisions")
     by_id = {decision.memory_id: decision.decision for decision in decisions}
     if len(by_id) < len(decisions):
         raise InvalidInput(

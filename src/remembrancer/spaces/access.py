@@ -85,5 +85,5 @@ def check_owned(space: SpaceAccess, changes: Mapping[UUID, SpaceRole | None]) ->
 async def get_member(space: SpaceAccess, user_id: UUID) -> Member:
     member = await repository.member(space.connection, space.row.id, user_id)
     if member is None:
-        raise NotFound("is no member any more", field="user_id")
+        raise NotFound("is not a member any more", field="user_id")
     return member

@@ -46,9 +46,9 @@ async def restore(connection: AsyncConnection, space_id: UUID, user_id: UUID) ->
     same_space = undo_records.c.record["space"]["id"].astext == str(space_id)
     record_id = await undo.latest(connection, user_id, ACTION, same_space)
     if record_id is None:
-        raise NotFound("there is no deleted space of yours by this id", field="space_id")
+        raise NotFound("you have no deleted space with this id", field="space_id")
     if await repository.find(connection, space_id) is not None:
-        raise Conflict("the space exists", field="space_id")
+        raise Conflict("the space is not deleted", field="space_id")
     record = await undo.take(connection, user_id, record_id, ACTION)
     space, members = record["space"], record["members"]
     creator = UUID(space["created_by"])

@@ -243,5 +243,5 @@ class Spaces:
                 return
         error: RemembrancerError = NotFound("no such space", field="space_id")
         if space is not None:
-            error = Forbidden("this is for the owners of the space")
+            error = Forbidden("only owners of the space may do this")
         await self._backend.refuse(actor, action, [str(space_id)], error)
