@@ -1,6 +1,7 @@
 """Store extracted facts through the write pipeline, in the summary's transaction."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -26,6 +27,7 @@ SOURCE = "extraction"
 """The source of extracted memories."""
 
 
+@dataclass(frozen=True, slots=True)
 class ExtractedFactWriter:
     """Stores facts as memories of the people they are about.
 
@@ -33,13 +35,10 @@ class ExtractedFactWriter:
     that its owner has forgotten or rejected is not extracted again from the same messages.
     """
 
-    def __init__(
-        self, search: SearchIndex, pipeline: WritePipeline, budget: Budget, *, confirm: bool
-    ) -> None:
-        self._search = search
-        self._pipeline = pipeline
-        self._budget = budget
-        self._confirm = confirm
+    search: SearchIndex
+    pipeline: WritePipeline
+    budget: Budget
+    confirm: bool
 
     async def store(
         self,
@@ -82,13 +81,13 @@ class ExtractedFactWriter:
     ) -> int:
         count, new = 0, []
         for indexed in facts:
-            pending = self._confirm or indexed.fact.hearsay
+            pending = self.confirm or indexed.fact.hearsay
             if not pending and await self._update(connection, actor, indexed):
                 count += 1
             else:
                 new.append((_placed(indexed.fact, conversation, pending=pending), indexed))
         if new:
-            results = await self._pipeline.write(
+            results = await self.pipeline.write(
                 connection,
                 actor,
                 [memory for memory, _ in new],
@@ -117,13 +116,13 @@ class ExtractedFactWriter:
         try:
             async with connection.begin_nested():
                 await new_version(
-                    connection, self._search, memory, changes, text=indexed.document, source=SOURCE
+                    connection, self.search, memory, changes, text=indexed.document, source=SOURCE
                 )
         except IntegrityError:
             # Another memory has these words: the pipeline adds a mention of it.
             return False
         await audit.note(connection, actor, "memory.update", [memory.id], owner_id=memory.owner_id)
-        await self._budget.enforce(connection, actor, memory.owner_id, [memory.id])
+        await self.budget.enforce(connection, actor, memory.owner_id, [memory.id])
         return True
 
 
