@@ -5,22 +5,7 @@ from functools import cache
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import (
-    ARRAY,
-    Text,
-    TextClause,
-    Uuid,
-    and_,
-    any_,
-    case,
-    cast,
-    delete,
-    literal,
-    or_,
-    select,
-    tuple_,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor, Visibility, viewer_binds
@@ -44,7 +29,7 @@ _ORDER: Final = Keyset(
 
 
 @cache
-def _statement(name: str) -> TextClause:
+def _statement(name: str) -> sa.TextClause:
     return sql.statement("remembrancer.associations", "associations", name)
 
 
@@ -72,7 +57,7 @@ async def remove(
 ) -> int:
     """Remove one relation or all. Without an owner, the target is any memory with the id."""
     target_owner_id, target_id = target
-    statement = delete(associations).filter_by(
+    statement = sa.delete(associations).filter_by(
         owner_id=owner_id, memory_id=memory_id, target_id=target_id
     )
     if target_owner_id is not None:
@@ -84,10 +69,10 @@ async def remove(
 
 async def erase(connection: AsyncConnection, keys: Collection[MemoryKey]) -> int:
     """Remove the associations from and to memories; return their number."""
-    key = tuple_(_COLUMN.owner_id, _COLUMN.memory_id)
-    target = tuple_(_COLUMN.target_owner_id, _COLUMN.target_id)
-    condition = or_(key.in_(keys), target.in_(keys))
-    return (await connection.execute(delete(associations).where(condition))).rowcount
+    key = sa.tuple_(_COLUMN.owner_id, _COLUMN.memory_id)
+    target = sa.tuple_(_COLUMN.target_owner_id, _COLUMN.target_id)
+    condition = sa.or_(key.in_(keys), target.in_(keys))
+    return (await connection.execute(sa.delete(associations).where(condition))).rowcount
 
 
 async def transfer(
@@ -104,16 +89,16 @@ async def transfer(
     """
 
     def new_id(column: Any) -> Any:
-        return case(dict(renamed), value=column, else_=column) if renamed else column
+        return sa.case(dict(renamed), value=column, else_=column) if renamed else column
 
-    moved = cast(list(ids), ARRAY(Text))
-    given = and_(_COLUMN.owner_id == giver, _COLUMN.memory_id == any_(moved))
-    changes = {"owner_id": literal(taker, Uuid), "memory_id": new_id(_COLUMN.memory_id)}
+    moved = sa.cast(list(ids), sa.ARRAY(sa.Text))
+    given = sa.and_(_COLUMN.owner_id == giver, _COLUMN.memory_id == sa.any_(moved))
+    changes = {"owner_id": sa.literal(taker, sa.Uuid), "memory_id": new_id(_COLUMN.memory_id)}
     await copy_rows(connection, associations, given, changes)
-    await connection.execute(delete(associations).where(given))
+    await connection.execute(sa.delete(associations).where(given))
     await connection.execute(
-        update(associations)
-        .where(_COLUMN.target_owner_id == giver, _COLUMN.target_id == any_(moved))
+        sa.update(associations)
+        .where(_COLUMN.target_owner_id == giver, _COLUMN.target_id == sa.any_(moved))
         .values(target_owner_id=taker, target_id=new_id(_COLUMN.target_id))
     )
 
@@ -121,9 +106,11 @@ async def transfer(
 async def reshare(connection: AsyncConnection, owner_id: UUID, ids: Sequence[str]) -> None:
     """Update the space of shared associations, after memories changed their visibility."""
     same = (memories.c.owner_id == _COLUMN.owner_id) & (memories.c.id == _COLUMN.memory_id)
-    space_id = select(memories.c.space_id).where(same, memories.c.visibility == Visibility.SHARED)
+    space_id = sa.select(memories.c.space_id).where(
+        same, memories.c.visibility == Visibility.SHARED
+    )
     await connection.execute(
-        update(associations)
+        sa.update(associations)
         .where(_COLUMN.owner_id == owner_id, _COLUMN.memory_id.in_(ids))
         .values(shared_space_id=space_id.scalar_subquery())
     )
