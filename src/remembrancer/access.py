@@ -1,8 +1,7 @@
-"""Who asks, and what they may see: the only place that decides it.
+"""Actors, and the rule of what they see. No other module decides it.
 
-The visibility rule is here twice, as SQL (:func:`visible`) and as a pure predicate
-(:func:`can_see`); a test holds the two against each other. Row-level security in the
-database is the second lock behind it, for the day a query forgets the first.
+The rule is here twice: as SQL (:func:`visible`) and in Python (:func:`can_see`). A test compares
+the two. Row-level security in the database is the second lock, for a query without the rule.
 """
 
 from dataclasses import dataclass, replace
@@ -27,7 +26,7 @@ class Role(StrEnum):
 
 
 STAFF: Final = (Role.ADMIN, Role.SERVICE)
-"""Roles that act for any user."""
+"""Roles that may act for any user."""
 
 
 class Scope(StrEnum):
@@ -100,7 +99,7 @@ class Actor:
         return replace(self, user_id=user_id or self.user_id, agent_id=agent_id or self.agent_id)
 
     def now(self, user_id: UUID | None) -> "Actor":
-        """Return this actor for the person their user has become by a merge."""
+        """Return this actor for the user that their user was merged into."""
         return self if user_id == self.user_id else replace(self, user_id=user_id)
 
     def require(self, *roles: Role) -> None:
@@ -109,7 +108,7 @@ class Actor:
             raise Forbidden(f"only the role {' or '.join(roles)} may do this")
 
     def require_user(self) -> UUID:
-        """Return the user this actor acts for; raise ``InvalidInput`` if there is none."""
+        """Return the actor's user; raise ``InvalidInput`` without one."""
         if self.user_id is None:
             raise InvalidInput("must name a user", field="user_id")
         return self.user_id
@@ -117,7 +116,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class EffectiveScope:
-    """The scope in effect for a user and an agent, and what decided it."""
+    """The scope in effect for a user and an agent, and its source."""
 
     scope: Scope
     source: ScopeSource
@@ -125,7 +124,7 @@ class EffectiveScope:
 
 @dataclass(frozen=True, slots=True)
 class ScopeFacts:
-    """What decides the scope of a user with an agent: see :func:`effective_scope`."""
+    """The facts that decide a scope: see :func:`effective_scope`."""
 
     agent_default: str
     preference: bool | None
@@ -138,8 +137,8 @@ def effective_scope(
 ) -> EffectiveScope:
     """Return the scope of one user with one agent.
 
-    The admin's policy decides first, then the user's preference for this agent, then the
-    deprecated toggle for all agents (only when it is off), then the agent's default.
+    Decided in this order: the admin's policy, the user's preference for this agent, the
+    deprecated toggle for all agents (only if it is off), the agent's default.
     """
     if not policy_allows:
         return EffectiveScope(Scope.GLOBAL, ScopeSource.ADMIN_OVERRIDE)
@@ -153,7 +152,7 @@ def effective_scope(
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a memory, message or chunk lies. ``agent_id`` null means every agent."""
+    """Where a memory, message or chunk is. ``agent_id`` null is for every agent."""
 
     owner_id: UUID
     agent_id: UUID | None = None
@@ -163,10 +162,10 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """The reader: a user or None, an agent or None, and what decides what they see.
+    """A reader: a user or None, an agent or None.
 
-    ``scope`` is the effective scope of the pair, null without an agent; ``spaces`` are
-    those the user is a member of.
+    ``scope`` is the effective scope of the two, null without an agent; ``spaces`` are the spaces
+    of which the user is a member.
     """
 
     user_id: UUID | None
@@ -176,7 +175,7 @@ class Viewer:
 
 
 def can_see(viewer: Viewer, item: Placement) -> bool:
-    """Return whether ``viewer`` sees something at ``item``. The rule, in Python."""
+    """Return whether ``viewer`` sees an item at a placement: the rule in Python."""
     usable = item.agent_id is None or item.agent_id == viewer.agent_id
     if item.owner_id == SHARED_OWNER:
         return usable
@@ -191,9 +190,9 @@ def can_see(viewer: Viewer, item: Placement) -> bool:
 
 
 def may_change(actor: Actor, owner_id: UUID) -> bool:
-    """Say whether ``actor`` may edit, share or delete what ``owner_id`` owns.
+    """Return whether ``actor`` may edit, share or delete memories of ``owner_id``.
 
-    One's own; and shared knowledge for those who are trusted to write it.
+    Their own, and shared knowledge unless the role is ``user``.
     """
     if owner_id == SHARED_OWNER:
         return actor.role is not Role.USER
@@ -201,10 +200,9 @@ def may_change(actor: Actor, owner_id: UUID) -> bool:
 
 
 def may_take_part(actor: Actor, participants: frozenset[UUID]) -> bool:
-    """Say whether ``actor`` may read and write a conversation of ``participants``.
+    """Return whether ``actor`` may read and write a conversation of ``participants``.
 
-    Whoever takes part has seen what was said there. A service that names no user is the
-    agent itself, which takes part in all of its conversations.
+    A service without a user is the agent itself, which takes part in all of its conversations.
     """
     if actor.user_id is None:
         return actor.role is not Role.USER and bool(participants)
@@ -212,10 +210,7 @@ def may_take_part(actor: Actor, participants: frozenset[UUID]) -> bool:
 
 
 def may_manage(role: SpaceRole | None) -> bool:
-    """Say whether somebody with this role in a space may change it and who is in it.
-
-    Null is the role of whoever is no member, for whom the space does not exist.
-    """
+    """Return whether a role lets a member change a space and its members; null is no member."""
     return role is SpaceRole.OWNER
 
 
@@ -254,10 +249,10 @@ SPACES: Final = "ARRAY(SELECT space_id FROM space_members WHERE user_id = :user_
 
 
 def visible(alias: str, *, namespace: str = NAMESPACE, spaces: str = SPACES) -> str:
-    """Return the visibility rule as an SQL condition on the table called ``alias``.
+    """Return the rule as an SQL condition on the table with this alias.
 
-    Binds ``:user_id`` and ``:agent_id``, either of which may be null. A statement that has the
-    condition several times may work out ``NAMESPACE`` and ``SPACES`` once and say where.
+    Binds ``:user_id`` and ``:agent_id``, which may be null. A statement that has the condition
+    several times may evaluate ``NAMESPACE`` and ``SPACES`` once, and name the results here.
     """
     m = alias
     usable = f"({m}.agent_id IS NULL OR {m}.agent_id = :agent_id)"
