@@ -1,8 +1,10 @@
 """Delete and restore a space. Its facts stay with their authors."""
 
+from dataclasses import asdict
 from typing import Final
 from uuid import UUID
 
+from pydantic_core import to_jsonable_python
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import undo
@@ -21,24 +23,8 @@ async def delete_space(connection: AsyncConnection, space: SpaceRow, user_id: UU
     Without members, nobody sees the shared facts; each author keeps their own.
     """
     members = await repository.remove(connection, space.id)
-    record = {
-        "space": {
-            "id": str(space.id),
-            "name": space.name,
-            "description": space.description,
-            "created_by": str(space.created_by),
-            "created_at": space.created_at.isoformat(),
-        },
-        "members": [
-            {
-                "user_id": str(row.user_id),
-                "role": row.role,
-                "joined_at": row.joined_at.isoformat(),
-            }
-            for row in members
-        ],
-    }
-    await undo.add(connection, user_id, ACTION, record)
+    record = {"space": asdict(space), "members": [asdict(row) for row in members]}
+    await undo.add(connection, user_id, ACTION, to_jsonable_python(record))
 
 
 async def restore(connection: AsyncConnection, space_id: UUID, user_id: UUID) -> None:
@@ -54,5 +40,6 @@ async def restore(connection: AsyncConnection, space_id: UUID, user_id: UUID) ->
     creator = UUID(space["created_by"])
     user_ids = {UUID(member["user_id"]) for member in members} | {creator}
     current_ids = await users.hold(connection, user_ids)
-    values = space | {"id": space_id, "created_by": current_ids.get(creator, creator)}
+    values = {name: space[name] for name in ("name", "description", "created_at")}
+    values |= {"id": space_id, "created_by": current_ids.get(creator, creator)}
     await repository.restore(connection, values, members)
