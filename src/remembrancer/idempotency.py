@@ -6,7 +6,7 @@ which the answer is built again. The only writer of idempotency keys.
 
 import hashlib
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -59,7 +59,7 @@ async def once(
         await connection.execute(update(keys).where(_is(row)).values(answer=answer.new))
 
 
-async def _claim(connection: AsyncConnection, row: dict[str, Any], fingerprint: bytes) -> Any:
+async def _claim(connection: AsyncConnection, row: Mapping[str, object], fingerprint: bytes) -> Any:
     claim = insert(keys).values(**row, fingerprint=fingerprint).on_conflict_do_nothing()
     if (await connection.execute(claim.returning(keys.c.key))).first():
         return None
@@ -72,7 +72,7 @@ async def _claim(connection: AsyncConnection, row: dict[str, Any], fingerprint: 
     return answer
 
 
-def _is(row: dict[str, Any]) -> ColumnElement[bool]:
+def _is(row: Mapping[str, object]) -> ColumnElement[bool]:
     return and_(*(keys.c[name] == value for name, value in row.items()))
 
 

@@ -1,6 +1,7 @@
 """The only writer of agents."""
 
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 from uuid import UUID
 
 from sqlalchemy import func, insert, select, text, update
@@ -17,7 +18,7 @@ _ORDER: Final = Keyset("agents", agents.c.id)
 _CURRENT: Final = agents.c.deleted_at.is_(None)
 
 
-async def add(connection: AsyncConnection, values: dict[str, Any]) -> Agent:
+async def add(connection: AsyncConnection, values: Mapping[str, object]) -> Agent:
     return await one_row(connection, Agent, insert(agents).values(values).returning(agents))
 
 
@@ -45,7 +46,9 @@ async def page(connection: AsyncConnection, limit: int, cursor: str | None) -> P
     return await _ORDER.page(connection, Agent, select(agents).where(_CURRENT), limit, cursor)
 
 
-async def change(connection: AsyncConnection, agent_id: UUID, values: dict[str, Any]) -> Agent:
+async def change(
+    connection: AsyncConnection, agent_id: UUID, values: Mapping[str, object]
+) -> Agent:
     statement = (
         update(agents)
         .where(agents.c.id == agent_id)

@@ -1,9 +1,8 @@
 """The only writer of API keys."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, delete, func, insert, or_, select, update
@@ -24,7 +23,7 @@ class HolderRow:
     merged_ids: Sequence[UUID]
 
 
-async def add(connection: AsyncConnection, values: dict[str, Any]) -> Key:
+async def add(connection: AsyncConnection, values: Mapping[str, object]) -> Key:
     return await one_row(connection, Key, insert(api_keys).values(values).returning(api_keys))
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Select, delete, exists, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Select, delete, exists, func, insert, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -48,7 +48,10 @@ async def members_among(
 
 
 async def _hold(
-    connection: AsyncConnection, column: Any, ids: Iterable[UUID], condition: Any
+    connection: AsyncConnection,
+    column: ColumnElement[UUID],
+    ids: Iterable[UUID],
+    condition: ColumnElement[bool],
 ) -> frozenset[UUID]:
     if not (candidates := set(ids)):
         return frozenset()
@@ -83,11 +86,13 @@ async def page(
     return await _ORDER.page(connection, Space, query, limit, cursor)
 
 
-async def add(connection: AsyncConnection, values: dict[str, Any]) -> SpaceRow:
+async def add(connection: AsyncConnection, values: Mapping[str, object]) -> SpaceRow:
     return await one_row(connection, SpaceRow, insert(spaces).values(values).returning(spaces))
 
 
-async def change(connection: AsyncConnection, space_id: UUID, values: dict[str, Any]) -> SpaceRow:
+async def change(
+    connection: AsyncConnection, space_id: UUID, values: Mapping[str, object]
+) -> SpaceRow:
     statement = update(spaces).filter_by(id=space_id).values(**values, updated_at=func.now())
     return await one_row(connection, SpaceRow, statement.returning(spaces))
 
@@ -108,7 +113,9 @@ async def remove(connection: AsyncConnection, space_id: UUID) -> list[Membership
 
 
 async def restore(
-    connection: AsyncConnection, values: dict[str, Any], members: Sequence[dict[str, Any]]
+    connection: AsyncConnection,
+    values: Mapping[str, object],
+    members: Sequence[Mapping[str, object]],
 ) -> None:
     await connection.execute(insert(spaces).values(values))
     binds = {
