@@ -1,4 +1,4 @@
-"""What every service is built from."""
+"""The collaborators of every service."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

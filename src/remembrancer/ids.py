@@ -1,4 +1,4 @@
-"""Identifiers: short ones people and models can type, and time-ordered UUIDs."""
+"""Short ids for people and models, and time-ordered UUIDs."""
 
 import secrets
 import string

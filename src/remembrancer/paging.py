@@ -1,4 +1,4 @@
-"""Pages of a list."""
+"""Lists and their pages."""
 
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar

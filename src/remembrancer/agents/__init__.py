@@ -1,1 +1,1 @@
-"""Agents, and the memory scope in effect for a user with one of them."""
+"""Agents."""

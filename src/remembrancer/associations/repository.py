@@ -1,4 +1,4 @@
-"""The table of associations. Only this module writes it."""
+"""The only writer of associations."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache

@@ -1,4 +1,4 @@
-"""Decisions about associations: how a neighbourhood grows, what to suggest. Pure."""
+"""Rules of associations: growing a neighbourhood, suggestions. Pure."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""Associate memories, and look at the graph of their associations."""
+"""Associate memories, and read the graph of their associations."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Add associations inside a transaction, with new memories or later, and suggest some."""
+"""Add and suggest associations in an open transaction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

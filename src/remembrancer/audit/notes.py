@@ -1,4 +1,4 @@
-"""Lines for the audit log, written in the transaction that does what they tell."""
+"""Write audit lines in the transaction of the action."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""Who read what: noted beside the reading, or before it is answered for an admin."""
+"""Log reads: in the background, and before the answer for an admin."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""A digest of shared knowledge for an agent."""
+"""The shared knowledge of an agent as text."""
 
 from dataclasses import replace
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""The entries of a dynamic block, the most needed first. Pure."""
+"""The entries of a dynamic block, in the order of need. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

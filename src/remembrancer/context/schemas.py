@@ -1,4 +1,4 @@
-"""Context as a client asks for it and gets it."""
+"""API models of contexts."""
 
 from datetime import datetime
 from typing import Annotated

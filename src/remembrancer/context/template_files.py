@@ -1,4 +1,4 @@
-"""The templates of what an agent is told: ours, or those in a directory put before them."""
+"""Templates of prompts: from this package, or from a directory of the operator."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What fits into a budget of tokens. Pure."""
+"""Fit a text into a budget of tokens. Pure."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass

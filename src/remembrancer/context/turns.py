@@ -1,4 +1,4 @@
-"""Conversations with turns, contexts and summaries: all that clients do with a conversation."""
+"""Conversations with turns, contexts and summaries."""
 
 from uuid import UUID
 

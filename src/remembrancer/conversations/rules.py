@@ -1,4 +1,4 @@
-"""Whose a message is, and where it lies."""
+"""Owners and placements of messages. Pure."""
 
 from collections.abc import Sequence
 from uuid import UUID

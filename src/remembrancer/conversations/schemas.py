@@ -1,4 +1,4 @@
-"""Conversations and messages, as a client sends and gets them."""
+"""API models of conversations and messages."""
 
 from datetime import datetime
 from enum import StrEnum

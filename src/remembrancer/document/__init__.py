@@ -1,1 +1,1 @@
-"""The memory document: what is remembered of a user as one JSON document, read and imported."""
+"""The memory document: a user's memories as one JSON document, read and imported."""

@@ -1,4 +1,4 @@
-"""Memories in a document, and what a user has of a document to import."""
+"""Memories of a document, and those that a user has before an import."""
 
 from collections.abc import Sequence
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Read a user's memory as one document, and import one."""
+"""Read a user's memories as one document, and import one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""From a model's answer to facts in people's memories. Pure."""
+"""Facts of users, from the answer of a model. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

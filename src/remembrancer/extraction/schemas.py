@@ -1,4 +1,4 @@
-"""Summaries as a client gets them, and extracted facts."""
+"""API models of summaries and extracted facts."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Which messages are summarised next, and for whom. Pure."""
+"""When to summarise, which messages, and for which readers. Pure."""
 
 from collections.abc import Collection, Sequence
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Facts of a space in the database. They are memories, and only that package writes them."""
+"""Pages of the facts of a space. The package of memories writes them."""
 
 from typing import Final
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Background jobs, as admins see them."""
+"""API models of background jobs."""
 
 from datetime import datetime
 from enum import StrEnum

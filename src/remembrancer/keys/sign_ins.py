@@ -1,4 +1,4 @@
-"""Audit lines for sign-ins to the pages, failed ones too, and for sign-outs."""
+"""Audit lines of sign-ins and sign-outs on the pages."""
 
 from typing import Final
 

@@ -1,1 +1,1 @@
-"""Memories: statements worth keeping, with versions and mentions."""
+"""Memories with their versions and mentions."""

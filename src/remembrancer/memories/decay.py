@@ -1,7 +1,7 @@
-"""How the importance of a memory fades while nobody needs it. Pure, and its SQL twin.
+"""The decay of importance over time. Pure, with its SQL twin.
 
-What is stored is the importance a memory was given. How much of it is left is computed when
-it is read, from its age: no job rewrites it, so an idle store never changes.
+The stored importance never changes. The decayed one is computed at each read, from the age of the
+memory: no job rewrites memories.
 """
 
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Memories before they are stored: drafts, imports, and the rows they become."""
+"""Memories before they are stored: drafts and imports, and their rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Memories as a client sends and gets them."""
+"""API models of memories."""
 
 from datetime import datetime
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Screens statements: redacts or refuses sensitive text, and keeps instructions from others."""
+"""Redact or refuse sensitive text, and do not share instructions."""
 
 from collections.abc import Sequence
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""Memories with their versions and mentions: copied, handed to another owner, deleted for good."""
+"""Copy memories with their versions and mentions, give them to another owner, delete them."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Reads the memories of a namespace. Only the packages of memories and associations write them."""
+"""Reads the memories of a namespace. Other packages write them."""
 
 from typing import Any, Final
 from uuid import UUID

@@ -1,7 +1,6 @@
-"""Move or copy an agent's memories of a user from one scope to the other, and undo it.
+"""Move or copy an agent's memories of a user to the other scope, and undo it.
 
-A changed preference moves nothing: memories stay where they were written until somebody asks for
-a move.
+A changed preference moves nothing: memories stay until a move.
 """
 
 from typing import Final

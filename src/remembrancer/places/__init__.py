@@ -1,1 +1,1 @@
-"""Places somebody cares about: memories that are known by a place id and counted by mention."""
+"""Places: memories with a place id, which count their mentions."""

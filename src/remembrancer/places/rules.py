@@ -1,4 +1,4 @@
-"""Places as memories, and mentions as a client sees them. Pure."""
+"""Places as memories, and mentions by conversation. Pure."""
 
 from collections.abc import Iterable
 from uuid import UUID

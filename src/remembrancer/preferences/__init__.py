@@ -1,1 +1,1 @@
-"""How a user's memory is shared between their agents: policy, preferences and what follows."""
+"""The scope of a user's memories with each agent: policy, preferences and effective scopes."""

@@ -1,4 +1,4 @@
-"""Preferences as files: JSON and CSV, written and read. Pure."""
+"""Files of preferences: JSON and CSV. Pure."""
 
 import csv
 import io

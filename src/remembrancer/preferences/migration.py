@@ -1,8 +1,7 @@
-"""From the deprecated toggle to preferences: one for each user and agent that it governs.
+"""Migrate the deprecated toggle to preferences.
 
-A toggle that is off makes every agent global for which the user has no preference. The migration
-adds these preferences. New agents get theirs from :func:`repository.add_for_agent`, as long as
-the column of the toggle exists.
+If the toggle is off, agents without a preference are global. The migration adds these preferences.
+New agents get theirs from :func:`repository.add_for_agent`, while the toggle's column exists.
 """
 
 from collections.abc import Callable

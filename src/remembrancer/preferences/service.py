@@ -1,4 +1,4 @@
-"""Preferences of users for agents, and the scope that follows."""
+"""Preferences of users for agents, and the scopes in effect."""
 
 from collections.abc import Collection, Sequence
 from uuid import UUID

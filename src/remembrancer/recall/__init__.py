@@ -1,1 +1,1 @@
-"""Recall: what is known that helps here, ranked."""
+"""Recall: ranked memories, messages and chunks for a question."""

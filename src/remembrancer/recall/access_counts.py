@@ -1,4 +1,4 @@
-"""Access counts of recalled memories, written apart from the recall path."""
+"""Access counts of recalled memories, written in the background."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,1 +1,1 @@
-"""Records: memories that a program keeps, each under an address of its own."""
+"""Records: memories that a program reads and writes by address."""

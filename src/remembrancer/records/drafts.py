@@ -1,4 +1,4 @@
-"""Record writes as they can be stored: checked, screened and searchable."""
+"""Record writes, checked, screened and searchable."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

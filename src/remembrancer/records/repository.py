@@ -1,4 +1,4 @@
-"""Records in the database: memories with an address, all of one user and in one namespace."""
+"""Records in the database: memories with an address in one namespace."""
 
 import json
 from collections.abc import Collection, Sequence

@@ -1,4 +1,4 @@
-"""Addresses of records: what may be one, and what lies under what. Pure."""
+"""Rules of addresses, versions and times to live. Pure."""
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta

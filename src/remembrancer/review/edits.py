@@ -1,4 +1,4 @@
-"""A reviewer's edits of pending memories, made before the memories are confirmed."""
+"""A reviewer's edits of pending memories, before they are confirmed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

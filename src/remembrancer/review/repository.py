@@ -1,4 +1,4 @@
-"""Reads the memories that can be reviewed. Only the package of memories writes them."""
+"""Reads the memories for a review. The package of memories writes them."""
 
 from collections.abc import Collection
 

@@ -1,4 +1,4 @@
-"""The plan of a review: what each decision changes. Pure."""
+"""The plan of a review. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
-"""Review: owners confirm, edit, reject or share their pending memories, in bulk.
+"""Review: owners confirm, edit, reject or share their pending memories.
 
-Facts that a model extracted, or that somebody else said, are stored as pending, and so is a
-statement written with ``pending``. A pending instruction is in use for its owner.
+Pending are extracted facts, facts about users that others told, and statements written with
+``pending``. A pending instruction is in use for its owner.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -1,1 +1,1 @@
-"""Making texts searchable: vectors and postings, and the model they come from."""
+"""Search items: texts with vectors and postings, and the embedding model."""

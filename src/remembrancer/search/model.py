@@ -1,4 +1,4 @@
-"""Which embedding model the store belongs to, and how it changes hands."""
+"""The embedding model of the stored vectors."""
 
 from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert

@@ -1,1 +1,1 @@
-"""Spaces: a subject that several users keep facts about."""
+"""Spaces: subjects about which several users share facts."""

@@ -1,4 +1,4 @@
-"""Enter a space as one of its members."""
+"""Access to a space for its members."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
