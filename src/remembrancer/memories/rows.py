@@ -12,7 +12,17 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryRow:
+class SourceRow:
+    """Columns of the origin of a statement."""
+
+    source: str
+    platform: str | None
+    conversation_id: UUID | None
+    message_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRow(SourceRow):
     owner_id: UUID
     id: str
     agent_id: UUID | None
@@ -38,10 +48,6 @@ class MemoryRow:
     metadata: dict[str, Any]
     valid_from: datetime | None
     valid_to: datetime | None
-    source: str
-    platform: str | None
-    conversation_id: UUID | None
-    message_id: UUID | None
     mention_count: int
     access_count: int
     last_accessed_at: datetime | None
@@ -51,7 +57,7 @@ class MemoryRow:
 
 
 @dataclass(frozen=True, slots=True)
-class VersionRow:
+class VersionRow(SourceRow):
     owner_id: UUID
     memory_id: str
     version: int
@@ -60,21 +66,13 @@ class VersionRow:
     superseded_at: datetime | None
     valid_from: datetime | None
     valid_to: datetime | None
-    source: str
-    platform: str | None
-    conversation_id: UUID | None
-    message_id: UUID | None
 
 
 @dataclass(frozen=True, slots=True)
-class MentionRow:
+class MentionRow(SourceRow):
     owner_id: UUID
     memory_id: str
     id: UUID
     wording: str | None
     agent_id: UUID | None
-    source: str
-    platform: str | None
-    conversation_id: UUID | None
-    message_id: UUID | None
     mentioned_at: datetime
