@@ -1,6 +1,7 @@
 """Finds the users and agents that commands name."""
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Protocol, TypeVar
 from uuid import UUID
 
@@ -9,32 +10,22 @@ from remembrancer.agents.schemas import Agent
 from remembrancer.app import Remembrancer
 from remembrancer.cli.runtime import SERVICE
 from remembrancer.errors import InvalidInput, NotFound
-from remembrancer.paging import LARGEST_PAGE, Page
+from remembrancer.paging import all_items
 from remembrancer.users.schemas import User
 
 MAX_CANDIDATES = 5
 """Candidates that an error lists."""
 
-Item = TypeVar("Item")
-Item_co = TypeVar("Item_co", covariant=True)
+
+class Named(Protocol):
+    @property
+    def id(self) -> UUID: ...
+
+    @property
+    def name(self) -> str: ...
 
 
-class LoadPage(Protocol[Item]):
-    def __call__(self, *, limit: int, cursor: str | None) -> Awaitable[Page[Item]]: ...
-
-
-async def all_items(load: LoadPage[Item], limit: int | None = None) -> list[Item]:
-    """Return the items of all pages, or the first ``limit``."""
-    items: list[Item] = []
-    cursor: str | None = None
-    while limit is None or len(items) < limit:
-        size = LARGEST_PAGE if limit is None else min(LARGEST_PAGE, limit - len(items))
-        page = await load(limit=size, cursor=cursor)
-        items += page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            break
-    return items
+NamedItem = TypeVar("NamedItem", bound=Named)
 
 
 async def actor_for(app: Remembrancer, user: str | None, agent: str | None = None) -> Actor:
@@ -75,7 +66,7 @@ async def find_agent(app: Remembrancer, name: str) -> UUID:
     if agent_id := parse_id(name):
         return (await app.agents.get(SERVICE, agent_id)).id
     agents = await all_agents(app)
-    matches = [agent for agent in agents if agent.name.casefold() == name.casefold()]
+    matches = with_name(agents, name)
     if len(matches) == 1:
         return matches[0].id
     candidates = _join([f"{agent.name} ({agent.id})" for agent in matches or agents])
@@ -89,10 +80,22 @@ async def find_agent(app: Remembrancer, name: str) -> UUID:
 
 
 async def all_agents(app: Remembrancer) -> list[Agent]:
-    def load(*, limit: int, cursor: str | None) -> Awaitable[Page[Agent]]:
-        return app.agents.list(SERVICE, limit=limit, cursor=cursor)
+    return await all_items(partial(app.agents.list, SERVICE))
 
-    return await all_items(load)
+
+def with_name(items: Sequence[NamedItem], name: str) -> list[NamedItem]:
+    return [item for item in items if item.name.casefold() == name.casefold()]
+
+
+def only_id(items: Sequence[Named], name: str, noun: str) -> UUID:
+    """Return the id of the only item with a name; raise ``InvalidInput`` if there is none."""
+    matches = with_name(items, name)
+    if len(matches) == 1:
+        return matches[0].id
+    reason = (
+        f"several {noun}s have this name; give an id" if matches else f"no {noun} has this name"
+    )
+    raise InvalidInput(reason, field=noun)
 
 
 def parse_id(text: str) -> UUID | None:

@@ -8,17 +8,17 @@ import typer
 from remembrancer.app import Remembrancer
 from remembrancer.audit.schemas import AuditFilter, AuditLine
 from remembrancer.cli.actors import find_user
-from remembrancer.cli.options import Json
-from remembrancer.cli.output import error_console, show, table
-from remembrancer.cli.runtime import ADMIN, with_store
-from remembrancer.paging import Page
-from remembrancer.validation import validate
+from remembrancer.cli.command import Output, store_command
+from remembrancer.cli.output import error_console, table
+from remembrancer.cli.runtime import ADMIN
+from remembrancer.validation import made
 
 _MAX_IDS = 3
 
 
-def audit(
-    context: typer.Context,
+@store_command()
+async def audit(
+    app: Remembrancer,
     user: Annotated[
         str | None,
         typer.Option(help="The data's owner: id, platform:platform_user_id, or a name."),
@@ -38,28 +38,23 @@ def audit(
     cursor: Annotated[
         str | None, typer.Option(help="Continue after an earlier page, with the cursor it printed.")
     ] = None,
-    json: Json = False,
-) -> None:
+) -> Output:
     """Print the audit log, newest line first: ids and outcomes, never content."""
-
-    async def work(app: Remembrancer) -> Page[AuditLine]:
-        filters = validate(
-            AuditFilter,
-            user_id=await find_user(app, user) if user is not None else None,
-            actor_user_id=await find_user(app, actor) if actor is not None else None,
-            action=action,
-            target_id=target,
-            entry_point=entry_point,
-            since=since,
-            until=until,
-            outcome="refused" if refused else None,
-        )
-        return await app.audit.list(ADMIN, filters, limit=limit, cursor=cursor)
-
-    page = with_store(context, work)
-    show(page.items, json, _table)
+    filters = made(
+        AuditFilter,
+        user_id=await find_user(app, user) if user is not None else None,
+        actor_user_id=await find_user(app, actor) if actor is not None else None,
+        action=action,
+        target_id=target,
+        entry_point=entry_point,
+        since=since,
+        until=until,
+        outcome="refused" if refused else None,
+    )
+    page = await app.audit.list(ADMIN, filters, limit=limit, cursor=cursor)
     if page.next_cursor:
         error_console().print(f"More lines: --cursor {page.next_cursor}", soft_wrap=True)
+    return Output(page.items, _table(page.items))
 
 
 def _table(lines: Sequence[AuditLine]) -> object:

@@ -8,8 +8,8 @@ import typer
 
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for
-from remembrancer.cli.erasure import erase
-from remembrancer.cli.options import Apply, Json, UserArgument, Yes
+from remembrancer.cli.erasure import erasure
+from remembrancer.cli.options import UserArgument
 from remembrancer.cli.output import console, progress
 from remembrancer.cli.runtime import ADMIN, with_store
 from remembrancer.erasure.schemas import Receipt
@@ -65,22 +65,16 @@ def _print(totals: Counter[str]) -> None:
         screen.print(f"The guard refused {totals['refused']:,} more facts.")
 
 
-@group.command("erase-message")
-def erase_message(
-    context: typer.Context,
+@erasure(group)
+async def erase_message(
+    app: Remembrancer,
     user: UserArgument,
     conversation_id: UUID,
     message_id: UUID,
-    apply: Apply = False,
-    yes: Yes = False,
-    json: Json = False,
-) -> None:
+    *,
+    dry_run: bool,
+) -> Receipt:
     """Delete a message permanently, with its summaries and the memories based only on it."""
-
-    async def delete(app: Remembrancer, dry_run: bool) -> Receipt:
-        actor = await actor_for(app, user)
-        return await app.conversations.erase_message(
-            actor, conversation_id, message_id, dry_run=dry_run
-        )
-
-    erase(context, delete, apply=apply, yes=yes, json=json)
+    return await app.conversations.erase_message(
+        await actor_for(app, user), conversation_id, message_id, dry_run=dry_run
+    )

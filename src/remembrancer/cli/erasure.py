@@ -1,44 +1,62 @@
 """Permanent deletion with a preview and a confirmation."""
 
 from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 import typer
+from rich.console import Group
+from rich.table import Table
 
 from remembrancer.app import Remembrancer
-from remembrancer.cli.output import as_json, console, error_console, table
+from remembrancer.cli.command import option, with_options
+from remembrancer.cli.options import Apply, Json, Yes
+from remembrancer.cli.output import day, error_console, show, table
 from remembrancer.cli.runtime import with_store
 from remembrancer.erasure.schemas import Receipt
 
-Delete = Callable[[Remembrancer, bool], Awaitable[Receipt]]
-"""Deletes; with ``dry_run`` (the second argument) it only counts."""
+Deletion = TypeVar("Deletion", bound=Callable[..., Awaitable[Receipt]])
+
+_OPTIONS = [option("apply", Apply), option("yes", Yes), option("json", Json)]
 
 
-def erase(context: typer.Context, delete: Delete, *, apply: bool, yes: bool, json: bool) -> None:
-    """Count the rows to delete; with ``apply`` show the counts, ask, and delete."""
+def erasure(group: typer.Typer) -> Callable[[Deletion], Deletion]:
+    """Register a deletion: count the rows; with ``--apply`` show the counts, ask, and delete."""
 
-    async def work(app: Remembrancer) -> Receipt:
-        preview = await delete(app, True)
-        if not apply:
-            return preview
-        if not yes:
-            error_console().print(_table(preview))
-            typer.confirm(f"Delete {preview.total:,} rows permanently?", abort=True, err=True)
-        with error_console().status("Deleting"):
-            return await delete(app, False)
+    def register(delete: Deletion) -> Deletion:
+        def run(
+            context: typer.Context, *, apply: bool, yes: bool, json: bool, **values: Any
+        ) -> None:
+            async def work(app: Remembrancer) -> Receipt:
+                preview = await delete(app, dry_run=True, **values)
+                if not apply:
+                    return preview
+                if not yes:
+                    _confirm(preview)
+                with error_console().status("Deleting"):
+                    return await delete(app, dry_run=False, **values)
 
-    receipt = with_store(context, work)
-    if json:
-        as_json(receipt)
-        return
-    screen = console()
-    screen.print(_table(receipt))
+            show(with_store(context, work), json, _report)
+
+        name = delete.__name__.replace("_", "-")
+        group.command(name)(with_options(run, delete, *_OPTIONS))
+        return delete
+
+    return register
+
+
+def _confirm(preview: Receipt) -> None:
+    error_console().print(_table(preview))
+    typer.confirm(f"Delete {preview.total:,} rows permanently?", abort=True, err=True)
+
+
+def _report(receipt: Receipt) -> object:
     if receipt.dry_run:
-        screen.print(f"{receipt.total:,} rows would be deleted permanently. To delete: --apply")
+        text = f"{receipt.total:,} rows would be deleted permanently. To delete: --apply"
     else:
-        at = f"{receipt.at:%Y-%m-%d %H:%M}"
-        screen.print(f"{receipt.total:,} rows were deleted permanently at {at}.")
+        text = f"{receipt.total:,} rows were deleted permanently at {day(receipt.at)}."
+    return Group(_table(receipt), text)
 
 
-def _table(receipt: Receipt) -> object:
+def _table(receipt: Receipt) -> Table:
     rows = [[name, f"{count:,}"] for name, count in receipt.rows.items()]
     return table("Table", "Rows", rows=rows)

@@ -4,37 +4,30 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from rich.console import Group
+from rich.table import Table
 
 from remembrancer.app import Remembrancer
-from remembrancer.cli.options import Json
-from remembrancer.cli.output import as_json, console, day, plain, table
-from remembrancer.cli.runtime import ADMIN, with_store
-from remembrancer.jobs.schemas import Job, JobCounts, JobStatus
+from remembrancer.cli.command import Output, store_command
+from remembrancer.cli.output import day, plain, table
+from remembrancer.cli.runtime import ADMIN
+from remembrancer.jobs.schemas import Job, JobStatus
 
 
-def jobs(
-    context: typer.Context,
+@store_command()
+async def jobs(
+    app: Remembrancer,
     status: Annotated[JobStatus | None, typer.Option(help="Only jobs with this status.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=200, help="The most jobs.")] = 20,
-    json: Json = False,
-) -> None:
+) -> Output:
     """List background jobs, newest first, with the number in each status."""
-
-    async def work(app: Remembrancer) -> tuple[JobCounts, Sequence[Job]]:
-        page = await app.jobs.list(ADMIN, status=status, limit=limit)
-        return await app.jobs.counts(ADMIN), page.items
-
-    counts, items = with_store(context, work)
-    if json:
-        as_json(items)
-        return
+    items = (await app.jobs.list(ADMIN, status=status, limit=limit)).items
+    counts = await app.jobs.counts(ADMIN)
     numbers = ", ".join(f"{number:,} {name}" for name, number in counts if number)
-    console().print(plain(numbers or "No jobs."))
-    if items:
-        console().print(_table(items))
+    return Output(items, Group(plain(numbers or "No jobs."), *([_table(items)] if items else [])))
 
 
-def _table(items: Sequence[Job]) -> object:
+def _table(items: Sequence[Job]) -> Table:
     rows = [
         [
             str(job.id),

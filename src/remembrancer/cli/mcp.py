@@ -13,7 +13,7 @@ import typer
 from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
 from remembrancer.cli import mcp_install
-from remembrancer.cli.actors import actor_for, parse_id
+from remembrancer.cli.actors import actor_for, only_id, parse_id
 from remembrancer.cli.runtime import SERVICE, log_quietly, run, settings_of
 from remembrancer.errors import ConfigurationError, InvalidInput
 from remembrancer.mcp.sources import Source, StoreSource
@@ -141,14 +141,5 @@ async def _user(client: "AsyncClient", name: str) -> UUID:
 async def _agent(client: "AsyncClient", name: str) -> UUID:
     if (agent_id := parse_id(name)) is not None:
         return (await client.agents.get(agent_id)).id
-    matches = [
-        agent
-        async for agent in client.agents.list.each(limit=200)
-        if agent.name.casefold() == name.casefold()
-    ]
-    if len(matches) != 1:
-        reason = (
-            "several agents have this name; give an id" if matches else "no agent has this name"
-        )
-        raise InvalidInput(reason, field="agent")
-    return matches[0].id
+    agents = [agent async for agent in client.agents.list.each(limit=200)]
+    return only_id(agents, name, "agent")

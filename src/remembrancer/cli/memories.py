@@ -9,8 +9,8 @@ from rich.text import Text
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for
 from remembrancer.cli.command import command
-from remembrancer.cli.erasure import erase as run_erasure
-from remembrancer.cli.options import Apply, Json, UserArgument, Yes
+from remembrancer.cli.erasure import erasure
+from remembrancer.cli.options import UserArgument
 from remembrancer.cli.output import clipped, day, table
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.memories.schemas import BudgetPreview, EvictionCandidate
@@ -49,18 +49,7 @@ async def budget(
     return await app.memories.budget(await actor_for(app, user), adding=adding)
 
 
-@group.command()
-def erase(
-    context: typer.Context,
-    user: UserArgument,
-    memory_id: str,
-    apply: Apply = False,
-    yes: Yes = False,
-    json: Json = False,
-) -> None:
+@erasure(group)
+async def erase(app: Remembrancer, user: UserArgument, memory_id: str, *, dry_run: bool) -> Receipt:
     """Delete a memory permanently, with its versions, mentions and associations."""
-
-    async def delete(app: Remembrancer, dry_run: bool) -> Receipt:
-        return await app.memories.erase(await actor_for(app, user), memory_id, dry_run=dry_run)
-
-    run_erasure(context, delete, apply=apply, yes=yes, json=json)
+    return await app.memories.erase(await actor_for(app, user), memory_id, dry_run=dry_run)

@@ -5,37 +5,32 @@ from typing import Annotated
 import typer
 
 from remembrancer.app import Remembrancer
-from remembrancer.cli.options import Json
-from remembrancer.cli.output import progress, show
-from remembrancer.cli.runtime import ADMIN, with_store
+from remembrancer.cli.command import Output, store_command
+from remembrancer.cli.output import progress
+from remembrancer.cli.runtime import ADMIN
 from remembrancer.preferences.migration import ToggleMigration
 from remembrancer.preferences.schemas import MigrationCounts
 
 
-def migrate_preferences(
-    context: typer.Context,
+@store_command(check_model=False)
+async def migrate_preferences(
+    app: Remembrancer,
     apply: Annotated[
         bool, typer.Option("--apply", help="Migrate. Without it, only count.")
     ] = False,
-    json: Json = False,
-) -> None:
+) -> Output:
     """Replace the deprecated toggle for all agents by preferences per agent.
 
     Every user with the toggle off gets a preference for each agent without one. Safe to repeat
     and to interrupt.
     """
-
-    async def work(app: Remembrancer) -> MigrationCounts:
-        migration = ToggleMigration(app.database)
-        plan = await migration.plan(ADMIN)
-        if not apply:
-            return plan
+    migration = ToggleMigration(app.database)
+    counts = await migration.plan(ADMIN)
+    if apply:
         with progress() as bar:
-            task = bar.add_task("Users", total=plan.users)
-            return await migration.apply(ADMIN, lambda count: bar.advance(task, count))
-
-    counts = with_store(context, work, check_model=False)
-    show(counts, json, lambda counts: _summary(counts, applied=apply))
+            task = bar.add_task("Users", total=counts.users)
+            counts = await migration.apply(ADMIN, lambda count: bar.advance(task, count))
+    return Output(counts, _summary(counts, applied=apply))
 
 
 def _summary(counts: MigrationCounts, *, applied: bool) -> str:

@@ -10,10 +10,10 @@ from rich.text import Text
 
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for
-from remembrancer.cli.options import AgentOption, Json, UserOption
-from remembrancer.cli.output import clipped, day, plain, show, table
+from remembrancer.cli.command import Output, store_command
+from remembrancer.cli.options import AgentOption, UserOption
+from remembrancer.cli.output import clipped, day, plain, table
 from remembrancer.cli.recall_reasons import reason_line
-from remembrancer.cli.runtime import with_store
 from remembrancer.memories.schemas import Kind
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort
 
@@ -21,8 +21,9 @@ MAX_CHARACTERS = 220
 """Characters of a hit in the table; --json has the whole text."""
 
 
-def recall(
-    context: typer.Context,
+@store_command()
+async def recall(
+    app: Remembrancer,
     query: Annotated[str, typer.Argument(help="A question, or search words.")],
     user: UserOption = None,
     agent: AgentOption = None,
@@ -33,8 +34,7 @@ def recall(
         list[Kind] | None, typer.Option(help="Only memories of this kind; repeatable.")
     ] = None,
     as_of: Annotated[datetime | None, typer.Option(help="Answer as of this time, in UTC.")] = None,
-    json: Json = False,
-) -> None:
+) -> Output:
     """Recall memories and messages that help with a question.
 
     Without --user, only shared knowledge is recalled.
@@ -47,11 +47,8 @@ def recall(
         kinds=kind or [],
         as_of=as_of.replace(tzinfo=UTC) if as_of else None,
     )
-
-    async def work(app: Remembrancer) -> RecallAnswer:
-        return await app.memories.recall(await actor_for(app, user, agent), request)
-
-    show(with_store(context, work), json, lambda answer: _render(answer, query))
+    answer = await app.memories.recall(await actor_for(app, user, agent), request)
+    return Output(answer, _render(answer, query))
 
 
 def _render(answer: RecallAnswer, query: str) -> Table | Text | Group:
@@ -60,9 +57,8 @@ def _render(answer: RecallAnswer, query: str) -> Table | Text | Group:
     rows = [_row(rank, hit, query) for rank, hit in enumerate(answer.hits, 1)]
     grid = table("#", "Type", "Content", "Who and when", "Why", rows=rows)
     grid.columns[0].justify = "right"
-    grid.columns[2].ratio = 5
-    grid.columns[3].ratio = 2
-    grid.columns[4].ratio = 4
+    for column, share in zip(grid.columns[2:], (5, 2, 4), strict=True):
+        column.ratio = share
     grid.expand = True
     grid.show_lines = False
     grid.leading = 1

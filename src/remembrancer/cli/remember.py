@@ -7,9 +7,9 @@ from rich.text import Text
 
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for
-from remembrancer.cli.options import AgentOption, Json, UserOption
-from remembrancer.cli.output import as_json, console, plain
-from remembrancer.cli.runtime import with_store
+from remembrancer.cli.command import store_command
+from remembrancer.cli.options import AgentOption, UserOption
+from remembrancer.cli.output import plain
 from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import (
     Category,
@@ -20,8 +20,23 @@ from remembrancer.memories.schemas import (
 )
 
 
-def remember(
-    context: typer.Context,
+def _sentence(result: RememberResult) -> Text:
+    memory = result.memory
+    if result.outcome is Outcome.MENTIONED:
+        return Text.assemble(
+            "Already known as ",
+            (memory.id, "bold"),
+            f"; mentioned {memory.mention_count} times: ",
+            plain(memory.content),
+        )
+    user = "all users" if memory.user_id is None else "this user"
+    agent = "this agent only" if memory.agent_id else "every agent"
+    return Text.assemble("Remembered as ", (memory.id, "bold"), f", for {user} and {agent}.")
+
+
+@store_command(_sentence)
+async def remember(
+    app: Remembrancer,
     text: Annotated[str, typer.Argument(help="The statement, such as 'Ada prefers tea.'")],
     user: UserOption = None,
     agent: AgentOption = None,
@@ -40,8 +55,7 @@ def remember(
             "--allow-similar", help="Store it even if a memory on the same subject exists."
         ),
     ] = False,
-    json: Json = False,
-) -> None:
+) -> RememberResult:
     """Store a statement for a user, or for all users with --shared."""
     if user is None and not shared:
         raise InvalidInput("is required; name the user with --user, or use --shared", field="user")
@@ -54,27 +68,4 @@ def remember(
         shared=shared,
         allow_similar=allow_similar,
     )
-
-    async def work(app: Remembrancer) -> RememberResult:
-        actor = await actor_for(app, user, agent)
-        return await app.memories.remember(actor, statement, source="cli")
-
-    result = with_store(context, work)
-    if json:
-        as_json(result)
-    else:
-        console().print(_sentence(result), soft_wrap=True)
-
-
-def _sentence(result: RememberResult) -> Text:
-    memory = result.memory
-    if result.outcome is Outcome.MENTIONED:
-        return Text.assemble(
-            "Already known as ",
-            (memory.id, "bold"),
-            f"; mentioned {memory.mention_count} times: ",
-            plain(memory.content),
-        )
-    user = "all users" if memory.user_id is None else "this user"
-    agent = "this agent only" if memory.agent_id else "every agent"
-    return Text.assemble("Remembered as ", (memory.id, "bold"), f", for {user} and {agent}.")
+    return await app.memories.remember(await actor_for(app, user, agent), statement, source="cli")

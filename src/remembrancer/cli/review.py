@@ -1,6 +1,7 @@
 """``review``: list pending memories and decide on them."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +14,7 @@ from remembrancer.cli.options import RequiredUser
 from remembrancer.cli.output import day, table
 from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import Category, Kind, Memory
-from remembrancer.paging import LARGEST_PAGE
+from remembrancer.paging import all_items
 from remembrancer.review.schemas import MOST_DECISIONS, Decision, ReviewDecision, ReviewResult
 from remembrancer.validation import validate
 
@@ -109,11 +110,4 @@ async def _decide(
 
 
 async def _pending(app: Remembrancer, actor: Actor) -> list[Memory]:
-    memories: list[Memory] = []
-    cursor = None
-    while True:
-        page = await app.review.list(actor, limit=LARGEST_PAGE, cursor=cursor)
-        memories += page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return memories
+    return await all_items(partial(app.review.list, actor))

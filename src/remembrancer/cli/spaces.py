@@ -1,6 +1,7 @@
 """``spaces``: create spaces, manage members, share memories."""
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -8,13 +9,12 @@ import typer
 
 from remembrancer.access import Actor, SpaceRole, Visibility
 from remembrancer.app import Remembrancer
-from remembrancer.cli.actors import actor_for, all_items, find_user, parse_id
+from remembrancer.cli.actors import actor_for, find_user, only_id, parse_id
 from remembrancer.cli.command import command
 from remembrancer.cli.options import RequiredUser, UserArgument
 from remembrancer.cli.output import console, day, table
-from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import Memory
-from remembrancer.paging import Page
+from remembrancer.paging import all_items
 from remembrancer.spaces.schemas import Member, MemberAdd, Space, SpaceCreate
 
 group = typer.Typer(help="Spaces, in which users share memories.", no_args_is_help=True)
@@ -102,19 +102,9 @@ async def unshare(app: Remembrancer, memory_id: MemoryId, user: RequiredUser) ->
 
 
 async def _spaces(app: Remembrancer, actor: Actor) -> list[Space]:
-    def load(*, limit: int, cursor: str | None) -> Awaitable[Page[Space]]:
-        return app.spaces.list(actor, limit=limit, cursor=cursor)
-
-    return await all_items(load)
+    return await all_items(partial(app.spaces.list, actor))
 
 
 async def _find(app: Remembrancer, actor: Actor, name: str) -> UUID:
     """Return the id of one of the actor's spaces; raise ``InvalidInput`` if ambiguous."""
-    if space_id := parse_id(name):
-        return space_id
-    spaces = await _spaces(app, actor)
-    matches = [space for space in spaces if space.name.casefold() == name.casefold()]
-    if len(matches) == 1:
-        return matches[0].id
-    reason = "several spaces have this name; give an id" if matches else "no space has this name"
-    raise InvalidInput(reason, field="space")
+    return parse_id(name) or only_id(await _spaces(app, actor), name, "space")

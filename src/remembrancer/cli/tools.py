@@ -1,18 +1,17 @@
 """``tools``: list the tools for models, and call one."""
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 import typer
-from pydantic_core import to_json
 
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for
-from remembrancer.cli.options import AgentOption, Json, UserOption
+from remembrancer.cli.command import Output, command
+from remembrancer.cli.options import AgentOption, UserOption
 from remembrancer.cli.output import as_json, console, plain, table
-from remembrancer.cli.runtime import with_store
-from remembrancer.tools.registry import Tool, ToolAnswer, ToolContext, anthropic_tool, openai_tool
+from remembrancer.tools.registry import ToolContext, anthropic_tool, openai_tool
 
 group = typer.Typer(help="Tools for models.", no_args_is_help=True)
 
@@ -22,49 +21,35 @@ class ToolFormat(StrEnum):
     ANTHROPIC = "anthropic"
 
 
-@group.command("list")
-def list_tools(
-    context: typer.Context,
+@command(group, "list", json=False, check_model=False)
+async def list_(
+    app: Remembrancer,
     format: Annotated[  # noqa: A002
         ToolFormat | None, typer.Option(help="Print the JSON schemas of a provider.")
     ] = None,
 ) -> None:
     """List the tools, or print their schemas."""
-
-    async def work(app: Remembrancer) -> list[Tool[Any]]:
-        return app.tools.select()
-
-    tools = with_store(context, work, check_model=False)
+    tools = app.tools.select()
     if format is not None:
         convert = openai_tool if format is ToolFormat.OPENAI else anthropic_tool
-        typer.echo(to_json([convert(tool) for tool in tools], indent=2).decode())
+        as_json([convert(tool) for tool in tools])
         return
     rows = [[tool.name, tool.description.partition(". ")[0] + "."] for tool in tools]
     console().print(table("Tool", "Description", rows=rows))
 
 
-@group.command("call")
-def call_tool(
-    context: typer.Context,
+@command(group, json=True)
+async def call(
+    app: Remembrancer,
     name: Annotated[str, typer.Argument(help="Name of the tool, as in `tools list`.")],
     arguments: Annotated[str, typer.Argument(help="A JSON object.")] = "{}",
     user: UserOption = None,
     agent: AgentOption = None,
     conversation: Annotated[UUID | None, typer.Option(help="Id of the conversation.")] = None,
     message: Annotated[UUID | None, typer.Option(help="Id of the answered message.")] = None,
-    json: Json = False,
-) -> None:
+) -> Output:
     """Call a tool as a model would, and print the answer for the model."""
-    tool_context = ToolContext(conversation_id=conversation, message_id=message)
-
-    async def work(app: Remembrancer) -> ToolAnswer:
-        actor = await actor_for(app, user, agent)
-        return await app.tools.call(actor, name, arguments, tool_context)
-
-    answer = with_store(context, work)
-    if json:
-        as_json(answer)
-    else:
-        console().print(plain(answer.text), soft_wrap=True)
-    if not answer.ok:
-        raise typer.Exit(1)
+    context = ToolContext(conversation_id=conversation, message_id=message)
+    actor = await actor_for(app, user, agent)
+    answer = await app.tools.call(actor, name, arguments, context)
+    return Output(answer, plain(answer.text), code=0 if answer.ok else 1)

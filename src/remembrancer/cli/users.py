@@ -1,6 +1,7 @@
 """``users``: list, resolve, link, merge, export and erase users."""
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from json import dumps
 from pathlib import Path
 from typing import Annotated
@@ -11,15 +12,15 @@ from rich.console import Group
 from rich.table import Table
 
 from remembrancer.app import Remembrancer
-from remembrancer.cli.actors import all_items, find_user
+from remembrancer.cli.actors import find_user
 from remembrancer.cli.command import command
-from remembrancer.cli.erasure import erase as run_erasure
-from remembrancer.cli.options import Apply, Json, UserArgument, Yes
+from remembrancer.cli.erasure import erasure
+from remembrancer.cli.options import UserArgument
 from remembrancer.cli.output import console, day, new_file, progress, table
 from remembrancer.cli.runtime import SERVICE, with_store
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.identity.schemas import LinkResult, Merge
-from remembrancer.paging import Page
+from remembrancer.paging import all_items
 from remembrancer.users.schemas import PlatformLink, ResolveUser, User
 
 group = typer.Typer(help="Users and their platform links.", no_args_is_help=True)
@@ -64,11 +65,7 @@ async def list_(
     app: Remembrancer, limit: Annotated[int, typer.Option(min=1, help="The most users.")] = 50
 ) -> list[User]:
     """List users, the oldest first."""
-
-    def load(*, limit: int, cursor: str | None) -> Awaitable[Page[User]]:
-        return app.users.list(SERVICE, limit=limit, cursor=cursor)
-
-    return await all_items(load, limit)
+    return await all_items(partial(app.users.list, SERVICE), limit)
 
 
 @command(group, render=_row)
@@ -165,22 +162,16 @@ def export(
     console().print(f"{count:,} lines written to {output}.")
 
 
-@group.command()
-def erase(
-    context: typer.Context,
+@erasure(group)
+async def erase(
+    app: Remembrancer,
     user: UserArgument,
     memories_only: Annotated[
         bool, typer.Option(help="Keep the user, platform links, preferences and memberships.")
     ] = False,
-    apply: Apply = False,
-    yes: Yes = False,
-    json: Json = False,
-) -> None:
+    *,
+    dry_run: bool,
+) -> Receipt:
     """Delete all data about a user permanently: messages, memories, profile."""
-
-    async def delete(app: Remembrancer, dry_run: bool) -> Receipt:
-        return await app.users.erase(
-            SERVICE, await find_user(app, user), dry_run=dry_run, memories_only=memories_only
-        )
-
-    run_erasure(context, delete, apply=apply, yes=yes, json=json)
+    user_id = await find_user(app, user)
+    return await app.users.erase(SERVICE, user_id, dry_run=dry_run, memories_only=memories_only)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from importlib.resources import files
 from typing import Final
 
 from remembrancer.guard.schemas import SensitiveKind, Span
@@ -61,18 +62,7 @@ _HINTS: Final = (
 """Every text that matches a pattern contains one of these."""
 
 _NOT_PASSWORDS: Final = frozenset(
-    """
-    accepted again always available back bad below blank blocked broken case-insensitive
-    case-sensitive changed classified compromised confidential correct default denied different
-    disabled easy empty encrypted enough expired exposed false fine forgotten gone good great
-    hacked hard hashed here hidden important incorrect insecure invalid known later leaked lost
-    mandatory missing needed never none null obsolete okay optional outdated permanent private
-    protected public ready redacted rejected required reset right safe same saved secret secure
-    sensitive shared simple soon stolen stored strong temporary terrible there this true
-    undefined unique unknown unsafe updated valid weak working written wrong about from mine
-    ours theirs yours with what when where which your that their something anything nothing
-    everything only still just also already then
-    """.split()  # noqa: SIM905
+    (files(__package__) / "not_passwords.txt").read_text("utf-8").split()
 )
 """Words of four letters or more that may follow "the password is" and are no password."""
 

@@ -1,6 +1,7 @@
 """The memory tools. They call the same services as every other entry point."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from importlib.resources import files
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -26,7 +27,6 @@ from remembrancer.places.service import Places
 from remembrancer.recall.schemas import Hit, Mode, RecallQuery
 from remembrancer.recall.service import Recall
 from remembrancer.settings import ToolSettings
-from remembrancer.tools import guidance
 from remembrancer.tools.arguments import (
     AddToMemory,
     ForgetMemory,
@@ -71,49 +71,34 @@ def memory_tools(
     """Return a registry with the memory tools; all are system tools."""
     tools = _MemoryTools(memories, recalls, settings)
     user_memory = _UserMemory(memories, places, documents, settings)
+    forget = Effects(destructive=True, idempotent=True)
+    recall = Effects(read_only=True, destructive=False, idempotent=True)
+    manage = Effects(destructive=True)
     return Registry(
-        _tool("add_to_memory", guidance.ADD_TO_MEMORY, AddToMemory, tools.add, _ADDS, StoreResult),
+        _tool("add_to_memory", AddToMemory, tools.add, _ADDS, StoreResult),
         # The old content stays in the history; the same one again is a version too.
-        _tool(
-            "update_memory", guidance.UPDATE_MEMORY, UpdateMemory, tools.update, _ADDS, UpdateResult
-        ),
-        _tool(
-            "forget_memory",
-            guidance.FORGET_MEMORY,
-            ForgetMemory,
-            tools.forget,
-            Effects(destructive=True, idempotent=True),
-            ForgetResult,
-        ),
-        _tool("memory_save", guidance.MEMORY_SAVE, MemorySave, tools.save, _ADDS, StoreResult),
-        _tool(
-            "memory_recall",
-            guidance.MEMORY_RECALL,
-            MemoryRecall,
-            tools.recall,
-            Effects(read_only=True, destructive=False, idempotent=True),
-            RecallResult,
-        ),
-        _tool(
-            "manage_user_memory",
-            guidance.MANAGE_USER_MEMORY,
-            ManageUserMemory,
-            user_memory.manage,
-            Effects(destructive=True),
-            ManageResult,
-        ),
+        _tool("update_memory", UpdateMemory, tools.update, _ADDS, UpdateResult),
+        _tool("forget_memory", ForgetMemory, tools.forget, forget, ForgetResult),
+        _tool("memory_save", MemorySave, tools.save, _ADDS, StoreResult),
+        _tool("memory_recall", MemoryRecall, tools.recall, recall, RecallResult),
+        _tool("manage_user_memory", ManageUserMemory, user_memory.manage, manage, ManageResult),
     )
 
 
 def _tool(
     name: str,
-    description: str,
     arguments: type[Arguments],
     run: Callable[[Actor, Arguments, ToolContext], Awaitable[Result]],
     effects: Effects,
     returns: type[BaseModel],
 ) -> Tool[Arguments]:
+    description = _guidance(name).replace("{when}", _guidance("when"))
     return Tool(name, description, arguments, run, _TAGS, effects, returns)
+
+
+def _guidance(name: str) -> str:
+    """Return the text for models: when to call a tool, when to ask first, when not to."""
+    return (files(__package__) / "guidance" / f"{name}.txt").read_text("utf-8").rstrip("\n")
 
 
 class _MemoryTools:
