@@ -24,6 +24,7 @@ from remembrancer.web.dependencies import (
     PageRequest,
     SessionRequest,
     non_empty,
+    shows_errors,
 )
 
 router = APIRouter(prefix="/admin")
@@ -58,12 +59,12 @@ async def set_policy(request: SessionRequest, form: CheckedForm) -> Response:
         raise InvalidInput("must be true or false", field="allow")
     policy = PolicyUpdate(allow_agent_specific_memory_globally=allow)
     await request.app.policies.set(request.actor, policy)
-    request.notify(
+    return request.to(
+        "",
         "Agent-specific memory is allowed again. Preferences apply as before."
         if allow
-        else "Agent-specific memory is off: every agent is global for everybody."
+        else "Agent-specific memory is off: every agent is global for everybody.",
     )
-    return request.redirect("/admin")
 
 
 @router.get("/keys")
@@ -89,14 +90,12 @@ async def _render_keys(
 
 
 @router.post("/keys")
+@shows_errors(_render_keys)
 async def create_key(form: CheckedForm, request: AdminRequest) -> Response:
-    try:
-        values: dict[str, Any] = form.values("name", "role", "user_id")
-        if days := form.get("days"):
-            values["expires_at"] = _in_days(days)
-        key = await request.app.keys.create(request.actor, validate(KeyCreate, **values))
-    except RemembrancerError as error:
-        return await _render_keys(request, form=form, error=error)
+    values: dict[str, Any] = form.values("name", "role", "user_id")
+    if days := form.get("days"):
+        values["expires_at"] = _in_days(days)
+    key = await request.app.keys.create(request.actor, made(KeyCreate, **values))
     return await _render_keys(request, new_key=key)
 
 
@@ -110,8 +109,7 @@ def _in_days(days: str) -> datetime:
 @router.post("/keys/{key_id}/revoke", dependencies=[FORM_CHECK])
 async def revoke_key(request: SessionRequest, key_id: UUID) -> Response:
     key = await request.app.keys.revoke(request.actor, key_id)
-    request.notify(f"The key {key.name} is revoked.")
-    return request.redirect("/admin/keys")
+    return request.to("keys", f"The key {key.name} is revoked.")
 
 
 @router.get("/audit")
@@ -149,5 +147,4 @@ async def list_jobs(
 @router.post("/jobs/{job_id}/retry", dependencies=[FORM_CHECK])
 async def retry_job(request: SessionRequest, job_id: int) -> Response:
     await request.app.jobs.retry(request.actor, job_id)
-    request.notify("The job is queued.")
-    return request.redirect("/admin/jobs")
+    return request.to("jobs", "The job is queued.")

@@ -5,10 +5,17 @@ from uuid import UUID
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
+from remembrancer.agents.schemas import AgentCreate, AgentUpdate
 from remembrancer.errors import RemembrancerError
-from remembrancer.validation import validate
-from remembrancer.web.dependencies import FORM_CHECK, AdminRequest, CheckedForm, Form, PageRequest
+from remembrancer.validation import made
+from remembrancer.web.dependencies import (
+    FORM_CHECK,
+    AdminRequest,
+    CheckedForm,
+    Form,
+    PageRequest,
+    shows_errors,
+)
 
 router = APIRouter(prefix="/admin/agents")
 
@@ -22,50 +29,43 @@ async def list_agents(request: AdminRequest, cursor: str | None = None) -> Respo
     return request.render("admin/agents.html", page=page)
 
 
+async def _render_form(
+    request: PageRequest,
+    agent_id: UUID | None = None,
+    form: Form | None = None,
+    error: RemembrancerError | None = None,
+) -> Response:
+    agent = await request.app.agents.get(request.actor, agent_id) if agent_id else None
+    return request.render("admin/agent_form.html", form=form or Form(), error=error, agent=agent)
+
+
 @router.get("/new")
 async def new(request: AdminRequest) -> Response:
-    return _render_form(request, Form())
-
-
-def _render_form(
-    request: PageRequest,
-    form: Form,
-    error: RemembrancerError | None = None,
-    agent: Agent | None = None,
-) -> Response:
-    return request.render("admin/agent_form.html", form=form, error=error, agent=agent)
+    return await _render_form(request)
 
 
 @router.post("")
+@shows_errors(_render_form)
 async def create(form: CheckedForm, request: AdminRequest) -> Response:
-    try:
-        agent = await request.app.agents.create(
-            request.actor, validate(AgentCreate, **form.values(*_FIELDS))
-        )
-    except RemembrancerError as error:
-        return _render_form(request, form, error)
-    request.notify(f"{agent.name} is created.")
-    return request.redirect("/admin/agents")
+    agent = await request.app.agents.create(
+        request.actor, made(AgentCreate, **form.values(*_FIELDS))
+    )
+    return request.to("agents", f"{agent.name} is created.")
 
 
 @router.get("/{agent_id}")
 async def edit(request: AdminRequest, agent_id: UUID) -> Response:
-    agent = await request.app.agents.get(request.actor, agent_id)
-    return _render_form(request, Form(), agent=agent)
+    return await _render_form(request, agent_id)
 
 
 @router.post("/{agent_id}")
+@shows_errors(_render_form)
 async def update(form: CheckedForm, request: AdminRequest, agent_id: UUID) -> Response:
     agent = await request.app.agents.get(request.actor, agent_id)
-    try:
-        changes = validate(AgentUpdate, **_EMPTY | form.values(*_FIELDS))
-        await request.app.agents.update(
-            request.actor, agent_id, changes, if_version=_version(form, agent.version)
-        )
-    except RemembrancerError as error:
-        return _render_form(request, form, error, agent)
-    request.notify(f"{changes.name} is saved.")
-    return request.redirect("/admin/agents")
+    changes = made(AgentUpdate, **_EMPTY | form.values(*_FIELDS))
+    version = _version(form, agent.version)
+    await request.app.agents.update(request.actor, agent_id, changes, if_version=version)
+    return request.to("agents", f"{changes.name} is saved.")
 
 
 def _version(form: Form, default: int) -> int:
@@ -77,5 +77,4 @@ def _version(form: Form, default: int) -> int:
 async def retire(request: AdminRequest, agent_id: UUID) -> Response:
     agent = await request.app.agents.get(request.actor, agent_id)
     await request.app.agents.delete(request.actor, agent_id)
-    request.notify(f"{agent.name} is retired. Users keep its memories.")
-    return request.redirect("/admin/agents")
+    return request.to("agents", f"{agent.name} is retired. Users keep its memories.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -12,9 +13,9 @@ from remembrancer.conversations.schemas import Message
 from remembrancer.errors import InvalidInput
 from remembrancer.extraction.schemas import Chunk
 from remembrancer.memories.schemas import Memory, SourcedMemory
-from remembrancer.paging import LARGEST_PAGE
-from remembrancer.web.dependencies import PageRequest, UserRequest
-from remembrancer.web.memories import agent_and_space_names
+from remembrancer.paging import all_items
+from remembrancer.web.dependencies import UserRequest
+from remembrancer.web.memories import render_named
 
 router = APIRouter(prefix="/people/{user_id}/conversations")
 
@@ -25,8 +26,7 @@ WINDOW: Final = 60
 @router.get("")
 async def list_conversations(request: UserRequest, cursor: str | None = None) -> Response:
     page = await request.app.conversations.list(request.user_actor, limit=50, cursor=cursor)
-    names = await agent_and_space_names(request)
-    return request.render("conversations/list.html", page=page, **names)
+    return await render_named(request, "conversations/list.html", page=page)
 
 
 @dataclass(slots=True)
@@ -65,33 +65,21 @@ async def show(
         before = position + WINDOW // 2
     messages = await conversations.messages(actor, conversation_id, last=WINDOW, before=before)
     memories = await request.app.memories.in_conversation(actor, conversation_id)
+    load_chunks = partial(conversations.chunks, actor, conversation_id)
     shown_ids = {message.id for message in messages}
     elsewhere = [sourced for sourced in memories if sourced.message_id not in shown_ids]
-    return request.render(
+    return await render_named(
+        request,
         "conversations/one.html",
         conversation=conversation,
-        sections=sections(messages, await _chunks(request, conversation_id)),
+        sections=sections(messages, await all_items(load_chunks)),
         first=messages[0].position if messages else 0,
         last=messages[-1].position if messages else 0,
         window=WINDOW,
         marked=message,
         by_message=_by_message(memories),
         others=list({sourced.memory.id: sourced.memory for sourced in elsewhere}.values()),
-        **await agent_and_space_names(request),
     )
-
-
-async def _chunks(request: PageRequest, conversation_id: UUID) -> list[Chunk]:
-    chunks: list[Chunk] = []
-    cursor: str | None = None
-    while True:
-        page = await request.app.conversations.chunks(
-            request.user_actor, conversation_id, limit=LARGEST_PAGE, cursor=cursor
-        )
-        chunks += page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return chunks
 
 
 def _by_message(memories: Sequence[SourcedMemory]) -> dict[UUID, list[Memory]]:

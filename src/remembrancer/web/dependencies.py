@@ -1,7 +1,8 @@
 """Dependencies of page handlers: signed-in requests, users, posted forms."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
 from uuid import UUID
@@ -16,6 +17,8 @@ from remembrancer.errors import Forbidden, InvalidInput, RemembrancerError, Unau
 from remembrancer.users.schemas import User
 from remembrancer.web.pages import is_partial, render
 from remembrancer.web.sessions import NOT_SIGNED_IN, Notice, Session, Undo
+
+Handler = Callable[..., Awaitable[Response]]
 
 _MAX_FIELDS = 1500
 
@@ -58,7 +61,7 @@ class PageRequest:
 
     @property
     def base(self) -> str:
-        return f"/people/{self.user.id}"
+        return "/admin" if self.person is None else f"/people/{self.person.id}"
 
     @property
     def query(self) -> QueryParams:
@@ -94,10 +97,19 @@ class PageRequest:
         )
 
     def notify(
-        self, text: str, undo: str | None = None, *, fields: tuple[tuple[str, str], ...] = ()
+        self, text: str, undo: str | None = None, *, fields: Sequence[tuple[str, str]] = ()
     ) -> None:
-        """Show a notice on the next page; ``undo`` is the address that reverts the change."""
-        self.session.add_notice(Notice(text, Undo(undo, fields=fields) if undo else None))
+        """Show a notice on the next page; ``undo`` is the path that reverts the change."""
+        reversal = Undo(f"{self.base}/{undo}", fields=tuple(fields)) if undo else None
+        self.session.add_notice(Notice(text, reversal))
+
+    def to(
+        self, path: str, notice: str | None = None, undo: str | None = None, **fields: str
+    ) -> Response:
+        """Redirect to a page of the same user, or of the admin, and show a notice there."""
+        if notice is not None:
+            self.notify(notice, undo, fields=tuple(fields.items()))
+        return self.redirect(f"{self.base}/{path}".rstrip("/"))
 
     def redirect(self, address: str, template: str | None = None, **values: Any) -> Response:
         """Redirect; a script gets part of a page instead."""
@@ -106,6 +118,22 @@ class PageRequest:
         if template is not None:
             return self.render(template, **values)
         return Response(status_code=204, headers={"HX-Redirect": address})
+
+
+def shows_errors(render: Handler) -> Callable[[Handler], Handler]:
+    """Answer an error of a service with the page that ``render`` makes of the same request."""
+
+    def convert(handler: Handler) -> Handler:
+        @wraps(handler)
+        async def answer(**values: Any) -> Response:
+            try:
+                return await handler(**values)
+            except RemembrancerError as error:
+                return await render(**values, error=error)
+
+        return answer
+
+    return convert
 
 
 async def session_request(request: Request) -> PageRequest:

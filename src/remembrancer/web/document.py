@@ -10,7 +10,7 @@ from remembrancer.document.schemas import DocumentImport
 from remembrancer.errors import InvalidInput, RemembrancerError
 from remembrancer.validation import wrong_field
 from remembrancer.web import labels
-from remembrancer.web.dependencies import CheckedForm, Form, PageRequest, UserRequest
+from remembrancer.web.dependencies import CheckedForm, Form, PageRequest, UserRequest, shows_errors
 
 router = APIRouter(prefix="/people/{user_id}/document")
 
@@ -18,34 +18,31 @@ MAX_ITEMS: Final = 100
 """Facts and places on the page; the file has all of them."""
 
 
-@router.get("")
-async def show(request: UserRequest) -> Response:
-    return await _render(request, Form())
-
-
 async def _render(
-    request: PageRequest, form: Form, error: RemembrancerError | None = None
+    request: PageRequest, form: Form | None = None, error: RemembrancerError | None = None
 ) -> Response:
     document = await request.app.documents.get(request.user_actor)
     return request.render(
-        "document.html", error=error, document=document, most=MAX_ITEMS, form=form
+        "document.html", error=error, document=document, most=MAX_ITEMS, form=form or Form()
     )
 
 
+@router.get("")
+async def show(request: UserRequest) -> Response:
+    return await _render(request)
+
+
 @router.post("")
+@shows_errors(_render)
 async def import_(request: UserRequest, form: CheckedForm) -> Response:
-    try:
-        result = await request.app.documents.import_(request.user_actor, _parse(form), source="web")
-    except RemembrancerError as error:
-        return await _render(request, form, error)
+    result = await request.app.documents.import_(request.user_actor, _parse(form), source="web")
     facts = labels.plural(result.facts_added, "memory", "memories")
     text = f"{facts} and {labels.plural(result.pois_added, 'place')} added."
     if existing := result.facts_known + result.pois_known:
         text += f" {existing:,} known already."
     if result.evicted:
         text += f" {len(result.evicted):,} evicted, over the budget."
-    request.notify(text)
-    return request.redirect(f"{request.base}/document")
+    return request.to("document", text)
 
 
 def _parse(form: Form) -> DocumentImport:

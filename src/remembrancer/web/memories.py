@@ -23,8 +23,15 @@ from remembrancer.memories.schemas import (
     SortBy,
     Status,
 )
-from remembrancer.validation import validate
-from remembrancer.web.dependencies import CheckedForm, Form, PageRequest, UserRequest, non_empty
+from remembrancer.validation import made
+from remembrancer.web.dependencies import (
+    CheckedForm,
+    Form,
+    PageRequest,
+    UserRequest,
+    non_empty,
+    shows_errors,
+)
 
 router = APIRouter(prefix="/people/{user_id}/memories")
 
@@ -59,6 +66,12 @@ async def agent_and_space_names(request: PageRequest) -> dict[str, Any]:
     }
 
 
+async def render_named(request: PageRequest, template: str, **values: Any) -> Response:
+    """Return a page with the names of agents and spaces, and a check for its buttons."""
+    names = await agent_and_space_names(request)
+    return request.render(template, can_change=can_change(request), **values, **names)
+
+
 def can_change(request: PageRequest) -> Callable[[HasOwner], bool]:
     return lambda item: may_change(request.user_actor, item.user_id or SHARED_OWNER)
 
@@ -85,16 +98,15 @@ async def list_memories(request: UserRequest, cursor: str | None = None) -> Resp
         request.user_actor, filters, limit=PAGE_SIZE, cursor=cursor
     )
     part = _PARTS.get(request.partial_target or "")
-    return request.render(
+    return await render_named(
+        request,
         part or "memories/list.html",
         page=page,
         filters=filters,
         filtered=filters != MemoryFilter(sort=filters.sort),
         more=request.next_page(page.next_cursor),
-        can_change=can_change(request),
         **({} if part else await _header(request)),
         **_CHOICES,
-        **await agent_and_space_names(request),
     )
 
 
@@ -106,27 +118,28 @@ async def _header(request: PageRequest) -> dict[str, Any]:
     return {"budget": budget, "pending": pending.total}
 
 
-@router.get("/new")
-async def new(request: UserRequest) -> Response:
-    return await _render_form(request, Form())
-
-
 async def _render_form(
     request: PageRequest,
-    form: Form,
+    memory_id: str | None = None,
+    form: Form | None = None,
     error: RemembrancerError | None = None,
-    memory: Memory | None = None,
 ) -> Response:
-    return request.render(
+    memory = memory_id and await request.app.memories.get(request.user_actor, memory_id)
+    return await render_named(
+        request,
         "memories/form.html",
-        form=form,
+        form=form or Form(),
         error=error,
         similar=error.extra["memory_id"] if isinstance(error, SimilarMemoryExists) else None,
         memory=memory,
         selected_space=request.query.get("space_id", ""),
         **_CHOICES,
-        **await agent_and_space_names(request),
     )
+
+
+@router.get("/new")
+async def new(request: UserRequest) -> Response:
+    return await _render_form(request)
 
 
 def _importance(form: Form) -> dict[str, float]:
@@ -140,33 +153,30 @@ def _importance(form: Form) -> dict[str, float]:
 
 
 @router.post("")
+@shows_errors(_render_form)
 async def remember(request: UserRequest, form: CheckedForm) -> Response:
-    try:
-        agent_id = agent_in(form)
-        space = form.values("space_id")
-        shared = {"visibility": Visibility.SHARED} if space and form.get("shared") else {}
-        scope = {"scope": Scope.AGENT} if agent_id is not None and not space else {}
-        statement = validate(
-            MemoryCreate,
-            **form.values("content", "kind", "category", "subject"),
-            **_importance(form),
-            **space,
-            **shared,
-            **scope,
-            pinned=form.get("pinned") is not None,
-            allow_similar=form.get("allow_similar") is not None,
-        )
-        actor = request.actor.acting_for(request.user.id, agent_id)
-        result = await request.app.memories.remember(actor, statement, source=SOURCE)
-    except RemembrancerError as error:
-        return await _render_form(request, form, error)
+    agent_id = agent_in(form)
+    space = form.values("space_id")
+    shared = {"visibility": Visibility.SHARED} if space and form.get("shared") else {}
+    scope = {"scope": Scope.AGENT} if agent_id is not None and not space else {}
+    statement = made(
+        MemoryCreate,
+        **form.values("content", "kind", "category", "subject"),
+        **_importance(form),
+        **space,
+        **shared,
+        **scope,
+        pinned=form.get("pinned") is not None,
+        allow_similar=form.get("allow_similar") is not None,
+    )
+    actor = request.actor.acting_for(request.user.id, agent_id)
+    result = await request.app.memories.remember(actor, statement, source=SOURCE)
     text = "Remembered." if result.outcome is Outcome.CREATED else "That was known already."
     if result.scope_changed:
         text += " Every agent can use it, because this agent's scope is global."
     if result.guard:
         text += " Sensitive content was removed."
-    request.notify(text)
-    return request.redirect(f"{request.base}/memories/{result.memory.id}")
+    return request.to(f"memories/{result.memory.id}", text)
 
 
 def agent_in(form: Form) -> UUID | None:
@@ -182,22 +192,20 @@ def as_agent_id(value: str | None, field: str) -> UUID | None:
 
 @router.get("/{memory_id}/edit")
 async def edit(request: UserRequest, memory_id: str) -> Response:
-    memory = await request.app.memories.get(request.user_actor, memory_id)
-    return await _render_form(request, Form(), memory=memory)
+    return await _render_form(request, memory_id)
 
 
 @router.post("/{memory_id}")
+@shows_errors(_render_form)
 async def update(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
     memory = await request.app.memories.get(request.user_actor, memory_id)
-    try:
-        changes = _changes(form, memory)
-        if changes:
-            update = validate(MemoryUpdate, **changes, **form.values("expected_version"))
-            await request.app.memories.update(request.user_actor, memory_id, update, source=SOURCE)
-    except RemembrancerError as error:
-        return await _render_form(request, form, error, memory)
-    request.notify("Saved as a new version." if changes else "Nothing changed.")
-    return request.redirect(f"{request.base}/memories/{memory_id}")
+    changes = _changes(form, memory)
+    if changes:
+        update = made(MemoryUpdate, **changes, **form.values("expected_version"))
+        await request.app.memories.update(request.user_actor, memory_id, update, source=SOURCE)
+    return request.to(
+        f"memories/{memory_id}", "Saved as a new version." if changes else "Nothing changed."
+    )
 
 
 def _changes(form: Form, memory: Memory) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The page about one memory: its history and its actions."""
 
+from typing import Final
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -10,9 +11,16 @@ from remembrancer.access import Visibility
 from remembrancer.associations.schemas import AssociationPage
 from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import Memory, Outcome, Status
-from remembrancer.validation import validate
-from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, Form, PageRequest, UserRequest
-from remembrancer.web.memories import SOURCE, agent_and_space_names, can_change
+from remembrancer.validation import made
+from remembrancer.web.dependencies import (
+    FORM_CHECK,
+    CheckedForm,
+    Form,
+    Handler,
+    PageRequest,
+    UserRequest,
+)
+from remembrancer.web.memories import SOURCE, agent_and_space_names, can_change, render_named
 
 router = APIRouter(prefix="/people/{user_id}/memories/{memory_id}")
 
@@ -27,27 +35,34 @@ async def show(request: UserRequest, memory_id: str) -> Response:
     associations: AssociationPage | None = None
     if memory.status is Status.ACTIVE:
         associations = await request.app.associations.list(request.user_actor, memory_id, limit=20)
-    return request.render(
-        "memories/one.html",
-        memory=memory,
-        associations=associations,
-        can_change=can_change(request),
-        **await agent_and_space_names(request),
+    return await render_named(
+        request, "memories/one.html", memory=memory, associations=associations
     )
 
 
-@router.post("/forget", dependencies=[FORM_CHECK])
-async def forget(request: UserRequest, memory_id: str) -> Response:
-    memory = await request.app.memories.forget(request.user_actor, memory_id)
-    request.notify("Forgotten.", f"{request.base}/memories/{memory_id}/restore")
-    return await _changed(request, memory, f"{request.base}/memories")
+_ACTIONS: Final = {
+    "forget": ("forget", "Forgotten.", "restore"),
+    "restore": ("restore", "Restored.", None),
+    "aside": ("deactivate", "Deactivated: it is not recalled.", "use"),
+    "use": ("activate", "Activated.", None),
+}
+"""By path: the method, the notice, and the path of the action that undoes it."""
 
 
-@router.post("/restore", dependencies=[FORM_CHECK])
-async def restore(request: UserRequest, memory_id: str) -> Response:
-    memory = await request.app.memories.restore(request.user_actor, memory_id)
-    request.notify("Restored.")
-    return await _changed(request, memory)
+def _handler(path: str) -> Handler:
+    method, notice, undo = _ACTIONS[path]
+
+    async def act(request: UserRequest, memory_id: str) -> Response:
+        act_on = getattr(request.app.memories, method)
+        memory = await act_on(request.user_actor, memory_id)
+        request.notify(notice, undo and f"memories/{memory_id}/{undo}")
+        return await _changed(request, memory, "memories" if path == "forget" else None)
+
+    return act
+
+
+for action in _ACTIONS:
+    router.post(f"/{action}", dependencies=[FORM_CHECK])(_handler(action))
 
 
 @router.post("/pin")
@@ -56,20 +71,6 @@ async def pin(request: UserRequest, memory_id: str, form: CheckedForm) -> Respon
     memories = request.app.memories
     memory = await (memories.pin if pinned else memories.unpin)(request.user_actor, memory_id)
     request.notify("Pinned: the budget never evicts it." if pinned else "Unpinned.")
-    return await _changed(request, memory)
-
-
-@router.post("/aside", dependencies=[FORM_CHECK])
-async def deactivate(request: UserRequest, memory_id: str) -> Response:
-    memory = await request.app.memories.deactivate(request.user_actor, memory_id)
-    request.notify("Deactivated: it is not recalled.", f"{request.base}/memories/{memory_id}/use")
-    return await _changed(request, memory)
-
-
-@router.post("/use", dependencies=[FORM_CHECK])
-async def activate(request: UserRequest, memory_id: str) -> Response:
-    memory = await request.app.memories.activate(request.user_actor, memory_id)
-    request.notify("Activated.")
     return await _changed(request, memory)
 
 
@@ -82,24 +83,23 @@ async def share(request: UserRequest, memory_id: str, form: CheckedForm) -> Resp
     memory = await request.app.facts.set_visibility(request.user_actor, memory_id, visibility)
     request.notify("Private to you again." if is_private else "Shared with the members.")
     in_space = form.get("back") == "space" and memory.space_id is not None
-    space = f"{request.base}/spaces/{memory.space_id}" if in_space else None
-    return await _changed(request, memory, space)
+    return await _changed(request, memory, f"spaces/{memory.space_id}" if in_space else None)
 
 
 async def _copy_to_space(request: PageRequest, memory_id: str, form: Form) -> Response:
     space_id = validate(SpaceId, **form.values("space_id")).space_id
     result = await request.app.facts.share(request.user_actor, memory_id, space_id, source=SOURCE)
+    undo = None
+    text = "The space has this memory already."
     if result.outcome is Outcome.CREATED:
-        undo = f"{request.base}/memories/{result.memory.id}/forget"
-        request.notify("Copied to the space. Its members can see the copy.", undo)
-    else:
-        request.notify("The space has this memory already.")
-    return request.redirect(f"{request.base}/memories/{memory_id}")
+        undo = f"memories/{result.memory.id}/forget"
+        text = "Copied to the space. Its members can see the copy."
+    return request.to(f"memories/{memory_id}", text, undo)
 
 
-async def _changed(request: PageRequest, memory: Memory, address: str | None = None) -> Response:
+async def _changed(request: PageRequest, memory: Memory, path: str | None = None) -> Response:
     return request.redirect(
-        address or f"{request.base}/memories/{memory.id}",
+        f"{request.base}/{path or f'memories/{memory.id}'}",
         "memories/changed_row.html" if request.partial_target else None,
         memory=memory,
         can_change=can_change(request),
@@ -125,5 +125,4 @@ async def erase(request: UserRequest, memory_id: str, form: CheckedForm) -> Resp
         error = InvalidInput("type the id of the memory", field="confirmation")
         return await _render_erasure(request, memory_id, error)
     await request.app.memories.erase(request.user_actor, memory_id, dry_run=False)
-    request.notify("Erased permanently.")
-    return request.redirect(f"{request.base}/memories")
+    return request.to("memories", "Erased permanently.")

@@ -14,7 +14,7 @@ from remembrancer.memories.schemas import Kind
 from remembrancer.recall.schemas import Mode, RecallAnswer, RecallQuery, Sort
 from remembrancer.validation import validate
 from remembrancer.web.dependencies import PageRequest, UserRequest, non_empty
-from remembrancer.web.memories import agent_and_space_names, as_agent_id, list_values
+from remembrancer.web.memories import as_agent_id, list_values, render_named
 
 router = APIRouter(prefix="/people/{user_id}/playground")
 
@@ -37,7 +37,8 @@ async def playground(request: UserRequest) -> Response:
         except RemembrancerError as caught:
             error = caught
     only_answer = request.partial_target == "answer"
-    return request.render(
+    return await render_named(
+        request,
         "playground/answer.html" if only_answer else "playground/page.html",
         error=error,
         answer=answer.recall if answer else None,
@@ -48,7 +49,6 @@ async def playground(request: UserRequest) -> Response:
         sorts=list(Sort),
         sources=SOURCES,
         selected=request.query.getlist("source") or ["memory", "message"],
-        **await agent_and_space_names(request),
     )
 
 

@@ -37,14 +37,14 @@ async def set_all(request: UserRequest, form: CheckedForm) -> Response:
     preferences, actor, user_id = request.app.preferences, request.actor, request.user.id
     if form.get("scope") == "reset":
         count = await preferences.reset_all(actor, user_id)
-        request.notify(f"{labels.plural(count, 'preference')} reset to the agents' defaults.")
-    else:
-        scope = _scope(form)
-        update = PreferencesUpdate(allow_agent_specific_memory=scope is Scope.AGENT, all=True)
-        result = await preferences.set_many(actor, user_id, update)
-        preferences_set = labels.plural(result.created + result.changed, "preference")
-        request.notify(f"{preferences_set} set to {labels.SCOPES[scope].lower()}.")
-    return request.redirect(f"{request.base}/agents")
+        text = f"{labels.plural(count, 'preference')} reset to the agents' defaults."
+        return request.to("agents", text)
+    scope = _scope(form)
+    update = PreferencesUpdate(allow_agent_specific_memory=scope is Scope.AGENT, all=True)
+    result = await preferences.set_many(actor, user_id, update)
+    count = result.created + result.changed
+    text = f"{labels.plural(count, 'preference')} set to {labels.SCOPES[scope].lower()}."
+    return request.to("agents", text)
 
 
 def _scope(form: Form, field: str = "scope") -> Scope:
@@ -104,9 +104,8 @@ async def move(request: UserRequest, agent_id: UUID, form: CheckedForm) -> Respo
     text = f"{labels.plural(result.moved, 'memory', 'memories')} {'copied' if is_copy else 'moved'}"
     if result.merged:
         text += f", {result.merged:,} known there already"
-    undo = f"{request.base}/moves/{result.undo_id}/undo" if result.undo_id else None
-    request.notify(f"{text}.", undo)
-    return request.redirect(f"{request.base}/agents#agent-{agent_id}")
+    undo = f"moves/{result.undo_id}/undo" if result.undo_id else None
+    return request.to(f"agents#agent-{agent_id}", f"{text}.", undo)
 
 
 @router.post("/moves/{undo_id}/undo", dependencies=[FORM_CHECK])
@@ -114,5 +113,4 @@ async def undo_move(request: UserRequest, undo_id: UUID) -> Response:
     result = await request.app.moves.undo(request.actor, request.user.id, undo_id)
     text = f"Undone: {labels.plural(result.returned, 'memory', 'memories')}"
     stayed = f"; {result.stayed:,} stay because they changed since" if result.stayed else ""
-    request.notify(f"{text}{stayed}.")
-    return request.redirect(f"{request.base}/agents")
+    return request.to("agents", f"{text}{stayed}.")

@@ -12,7 +12,14 @@ from remembrancer.identity.schemas import MergeRequest
 from remembrancer.users.schemas import PlatformLink, UserUpdate, zones
 from remembrancer.validation import validate
 from remembrancer.web import labels
-from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, Form, PageRequest, UserRequest
+from remembrancer.web.dependencies import (
+    FORM_CHECK,
+    CheckedForm,
+    Form,
+    PageRequest,
+    UserRequest,
+    shows_errors,
+)
 
 router = APIRouter(prefix="/people/{user_id}")
 
@@ -44,28 +51,22 @@ async def _render(
 
 
 @router.post("/profile")
+@shows_errors(_render)
 async def update(request: UserRequest, form: CheckedForm) -> Response:
-    try:
-        changes = validate(UserUpdate, **form.values("display_name", "time_zone"))
-        await request.app.users.update(request.actor, request.user.id, changes)
-    except RemembrancerError as error:
-        return await _render(request, form, error)
-    request.notify("The profile is saved.")
-    return request.redirect(f"{request.base}/profile")
+    changes = made(UserUpdate, **form.values("display_name", "time_zone"))
+    await request.app.users.update(request.actor, request.user.id, changes)
+    return request.to("profile", "The profile is saved.")
 
 
 @router.post("/links")
+@shows_errors(_render)
 async def link(request: UserRequest, form: CheckedForm) -> Response:
-    try:
-        link = validate(PlatformLink, **form.values("platform", "platform_user_id"))
-        owner_id = await _owner_id(request, link)
-        if owner_id not in {None, request.user.id}:
-            return request.redirect(f"{request.base}/merge?other={owner_id}")
-        await request.app.users.link(request.actor, request.user.id, link)
-    except RemembrancerError as error:
-        return await _render(request, form, error)
-    request.notify(f"Linked on {link.platform}.")
-    return request.redirect(f"{request.base}/profile")
+    link = made(PlatformLink, **form.values("platform", "platform_user_id"))
+    owner_id = await _owner_id(request, link)
+    if owner_id not in {None, request.user.id}:
+        return request.to(f"merge?other={owner_id}")
+    await request.app.users.link(request.actor, request.user.id, link)
+    return request.to("profile", f"Linked on {link.platform}.")
 
 
 async def _owner_id(request: PageRequest, link: PlatformLink) -> UUID | None:
@@ -80,8 +81,8 @@ async def _owner_id(request: PageRequest, link: PlatformLink) -> UUID | None:
 async def unlink(request: UserRequest, form: CheckedForm) -> Response:
     link = validate(PlatformLink, **form.values("platform", "platform_user_id"))
     await request.app.users.unlink(request.actor, request.user.id, link)
-    request.notify(f"The link on {link.platform} is removed. All memories stay here.")
-    return request.redirect(f"{request.base}/profile")
+    text = f"The link on {link.platform} is removed. All memories stay here."
+    return request.to("profile", text)
 
 
 @router.get("/merge")
@@ -97,16 +98,14 @@ async def merge(request: UserRequest, form: CheckedForm) -> Response:
     other_id = validate(MergeRequest, user_id=form.get("other")).user_id
     result = await request.app.users.merge(request.actor, request.user.id, other_id)
     memories = labels.plural(result.counts.memories, "memory", "memories")
-    undo = f"{request.base}/merges/{result.undo_id}/undo"
-    request.notify(f"The two are one person now; {memories} moved.", undo)
-    return request.redirect(f"{request.base}/profile")
+    text = f"The two are one person now; {memories} moved."
+    return request.to("profile", text, f"merges/{result.undo_id}/undo")
 
 
 @router.post("/merges/{undo_id}/undo", dependencies=[FORM_CHECK])
 async def undo_merge(request: UserRequest, undo_id: UUID) -> Response:
     merge = await request.app.users.undo_merge(request.actor, request.user.id, undo_id)
-    request.notify(f"They are two people again. The other one: {merge.merged_id}")
-    return request.redirect(f"{request.base}/profile")
+    return request.to("profile", f"They are two people again. The other one: {merge.merged_id}")
 
 
 @router.get("/erase")

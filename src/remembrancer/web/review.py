@@ -14,7 +14,7 @@ from remembrancer.review.schemas import Decision, ReviewDecision, ReviewOutcome,
 from remembrancer.validation import validate
 from remembrancer.web import labels
 from remembrancer.web.dependencies import CheckedForm, Form, PageRequest, UserRequest
-from remembrancer.web.memories import agent_and_space_names
+from remembrancer.web.memories import render_named
 from remembrancer.web.pages import is_partial
 
 router = APIRouter(prefix="/people/{user_id}/review")
@@ -34,11 +34,11 @@ async def list_pending(
 async def _render_list(
     request: PageRequest, cursor: str | None = None, *, all_chosen: bool = False
 ) -> Response:
-    return request.render(
+    return await render_named(
+        request,
         "review/changed.html" if request.partial_target == "waiting" else "review/list.html",
         page=await request.app.review.list(request.user_actor, limit=PAGE_SIZE, cursor=cursor),
         all_chosen=all_chosen,
-        **await agent_and_space_names(request),
     )
 
 
@@ -89,7 +89,7 @@ def _notify(request: PageRequest, results: Sequence[ReviewResult]) -> None:
     rejected = [result.memory_id for result in groups.get(ReviewOutcome.REJECTED, [])]
     request.notify(
         " ".join([counts, *map(labels.sentence, sorted(reasons))]),
-        f"{request.base}/review" if rejected else None,
+        "review" if rejected else None,
         fields=(("decision", Decision.REOPEN), *(("memory_id", id_) for id_ in rejected)),
     )
 
@@ -115,14 +115,14 @@ async def edit(request: UserRequest) -> Response:
 
 async def _render_edit(request: PageRequest, rows: Sequence[Row]) -> Response:
     wrong = any(row.problem for row in rows)
-    return request.render(
+    return await render_named(
+        request,
         "review/edit.html",
-        422 if wrong else 200,
+        status=422 if wrong else 200,
         rows=rows,
         wrong=wrong,
         kinds=list(Kind),
         categories=list(Category),
-        **await agent_and_space_names(request),
     )
 
 

@@ -9,20 +9,22 @@ from starlette.responses import Response
 from remembrancer.access import SpaceRole, may_manage
 from remembrancer.errors import RemembrancerError
 from remembrancer.spaces.schemas import MemberAdd, MemberUpdate, SpaceCreate, SpaceUpdate
-from remembrancer.validation import validate
-from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, Form, PageRequest, UserRequest
-from remembrancer.web.memories import agent_and_space_names, can_change
+from remembrancer.validation import made
+from remembrancer.web.dependencies import (
+    FORM_CHECK,
+    CheckedForm,
+    Form,
+    PageRequest,
+    UserRequest,
+    shows_errors,
+)
+from remembrancer.web.memories import render_named
 
 router = APIRouter(prefix="/people/{user_id}/spaces")
 
 MAX_FACTS: Final = 30
 """Memories on the page of a space."""
 _LEFT: Final = "You left the space. Your memories in it are still yours."
-
-
-@router.get("")
-async def list_spaces(request: UserRequest, cursor: str | None = None) -> Response:
-    return await _render_list(request, cursor)
 
 
 async def _render_list(
@@ -35,20 +37,19 @@ async def _render_list(
     return request.render("spaces/list.html", error=error, page=page, form=form or Form())
 
 
+@router.get("")
+async def list_spaces(request: UserRequest, cursor: str | None = None) -> Response:
+    return await _render_list(request, cursor)
+
+
 @router.post("")
+@shows_errors(_render_list)
 async def create(request: UserRequest, form: CheckedForm) -> Response:
-    try:
-        space = await request.app.spaces.create(
-            request.user_actor, validate(SpaceCreate, **form.values("name", "description"))
-        )
-    except RemembrancerError as error:
-        return await _render_list(request, None, form, error)
-    request.notify(f"{space.name} is created. Add members to share memories with them.")
-    return _to_space(request, space.id)
-
-
-def _to_space(request: PageRequest, space_id: UUID) -> Response:
-    return request.redirect(f"{request.base}/spaces/{space_id}")
+    space = await request.app.spaces.create(
+        request.user_actor, made(SpaceCreate, **form.values("name", "description"))
+    )
+    text = f"{space.name} is created. Add members to share memories with them."
+    return request.to(f"spaces/{space.id}", text)
 
 
 @router.get("/{space_id}")
@@ -66,7 +67,8 @@ async def _render(
 ) -> Response:
     app, actor = request.app, request.user_actor
     space = await app.spaces.get(actor, space_id)
-    return request.render(
+    return await render_named(
+        request,
         "spaces/one.html",
         error=error,
         space=space,
@@ -74,14 +76,16 @@ async def _render(
         roles=list(SpaceRole),
         members=await app.spaces.members(actor, space_id, limit=100, cursor=cursor),
         facts=await app.spaces.memories(actor, space_id, limit=MAX_FACTS),
-        can_change=can_change(request),
         form=form or Form(),
-        **await agent_and_space_names(request),
     )
 
 
 async def _render_error(
-    request: PageRequest, space_id: UUID, error: RemembrancerError, form: Form | None = None
+    request: PageRequest,
+    space_id: UUID,
+    error: RemembrancerError,
+    form: Form | None = None,
+    **_path: UUID,
 ) -> Response:
     """Show the space with the error, unless the space itself is out of reach."""
     if error.status == 403 or (error.status == 404 and error.field != "user_id"):
@@ -90,93 +94,72 @@ async def _render_error(
 
 
 @router.post("/{space_id}")
+@shows_errors(_render_error)
 async def update(request: UserRequest, space_id: UUID, form: CheckedForm) -> Response:
-    try:
-        values = {"name": "", "description": ""} | form.values("name", "description")
-        space = await request.app.spaces.update(
-            request.user_actor, space_id, validate(SpaceUpdate, **values)
-        )
-    except RemembrancerError as error:
-        return await _render_error(request, space_id, error, form)
-    request.notify(f"{space.name} is saved.")
-    return _to_space(request, space_id)
+    values = {"name": "", "description": ""} | form.values("name", "description")
+    changes = made(SpaceUpdate, **values)
+    space = await request.app.spaces.update(request.user_actor, space_id, changes)
+    return request.to(f"spaces/{space_id}", f"{space.name} is saved.")
 
 
 @router.post("/{space_id}/delete", dependencies=[FORM_CHECK])
+@shows_errors(_render_error)
 async def delete(request: UserRequest, space_id: UUID) -> Response:
     space = await request.app.spaces.get(request.user_actor, space_id)
-    try:
-        await request.app.spaces.delete(request.user_actor, space_id)
-    except RemembrancerError as error:
-        if error.status != 409:
-            raise
-        return await _render(request, space_id, error=error)
-    request.notify(f"{space.name} is deleted.", f"{request.base}/spaces/{space_id}/restore")
-    return request.redirect(f"{request.base}/spaces")
+    await request.app.spaces.delete(request.user_actor, space_id)
+    return request.to("spaces", f"{space.name} is deleted.", f"spaces/{space_id}/restore")
 
 
 @router.post("/{space_id}/restore", dependencies=[FORM_CHECK])
 async def restore(request: UserRequest, space_id: UUID) -> Response:
     space = await request.app.spaces.restore(request.user_actor, space_id)
-    request.notify(f"{space.name} is restored.")
-    return _to_space(request, space_id)
+    return request.to(f"spaces/{space_id}", f"{space.name} is restored.")
 
 
 @router.post("/{space_id}/leave", dependencies=[FORM_CHECK])
+@shows_errors(_render_error)
 async def leave(request: UserRequest, space_id: UUID) -> Response:
     space = await request.app.spaces.get(request.user_actor, space_id)
-    try:
-        await request.app.spaces.leave(request.user_actor, space_id)
-    except RemembrancerError as error:
-        return await _render_error(request, space_id, error)
-    if space.member_count == 1:
-        text = f"{space.name} is deleted: it has no members left."
-        request.notify(text, f"{request.base}/spaces/{space_id}/restore")
-    else:
-        request.notify(_LEFT)
-    return request.redirect(f"{request.base}/spaces")
+    await request.app.spaces.leave(request.user_actor, space_id)
+    if space.member_count > 1:
+        return request.to("spaces", _LEFT)
+    text = f"{space.name} is deleted: it has no members left."
+    return request.to("spaces", text, f"spaces/{space_id}/restore")
 
 
 @router.post("/{space_id}/members")
+@shows_errors(_render_error)
 async def add_member(request: UserRequest, space_id: UUID, form: CheckedForm) -> Response:
-    try:
-        member = await request.app.spaces.add_member(
-            request.user_actor, space_id, validate(MemberAdd, **form.values("user_id", "role"))
-        )
-    except RemembrancerError as error:
-        return await _render_error(request, space_id, error, form)
-    request.notify(f"{member.display_name} is a member now and sees what is shared.")
-    return _to_space(request, space_id)
+    addition = made(MemberAdd, **form.values("user_id", "role"))
+    member = await request.app.spaces.add_member(request.user_actor, space_id, addition)
+    text = f"{member.display_name} is a member now and sees what is shared."
+    return request.to(f"spaces/{space_id}", text)
 
 
 @router.post("/{space_id}/members/{member_id}")
+@shows_errors(_render_error)
 async def update_member(
     request: UserRequest, space_id: UUID, member_id: UUID, form: CheckedForm
 ) -> Response:
-    try:
-        hands_over = form.get("role") == "hand_over"
-        values = {"role": SpaceRole.OWNER, "hand_over": True} if hands_over else form.values("role")
-        member = await request.app.spaces.update_member(
-            request.user_actor, space_id, member_id, validate(MemberUpdate, **values)
-        )
-    except RemembrancerError as error:
-        return await _render_error(request, space_id, error, form)
+    hands_over = form.get("role") == "hand_over"
+    values = {"role": SpaceRole.OWNER, "hand_over": True} if hands_over else form.values("role")
+    member = await request.app.spaces.update_member(
+        request.user_actor, space_id, member_id, made(MemberUpdate, **values)
+    )
     role = "an owner" if may_manage(member.role) else "a member"
-    request.notify(f"{member.display_name} is {role} now.")
-    return _to_space(request, space_id)
+    return request.to(f"spaces/{space_id}", f"{member.display_name} is {role} now.")
 
 
 @router.post("/{space_id}/members/{member_id}/remove")
+@shows_errors(_render_error)
 async def remove_member(
     request: UserRequest, space_id: UUID, member_id: UUID, form: CheckedForm
 ) -> Response:
-    try:
-        await request.app.spaces.remove_member(request.user_actor, space_id, member_id)
-    except RemembrancerError as error:
-        return await _render_error(request, space_id, error, form)
-    request.notify(
+    await request.app.spaces.remove_member(request.user_actor, space_id, member_id)
+    return request.to(
+        f"spaces/{space_id}",
         "The member is removed and no longer sees the space.",
-        f"{request.base}/spaces/{space_id}/members",
-        fields=(("user_id", str(member_id)), ("role", form.get("role") or SpaceRole.MEMBER)),
+        f"spaces/{space_id}/members",
+        user_id=str(member_id),
+        role=form.get("role") or SpaceRole.MEMBER,
     )
-    return _to_space(request, space_id)

@@ -7,23 +7,18 @@ from starlette.responses import Response
 
 from remembrancer.errors import RemembrancerError
 from remembrancer.users.schemas import ResolveUser
-from remembrancer.validation import validate
-from remembrancer.web.dependencies import AdminRequest, CheckedForm, Form, PageRequest
+from remembrancer.validation import made
+from remembrancer.web.dependencies import AdminRequest, CheckedForm, Form, PageRequest, shows_errors
 
 router = APIRouter(prefix="/admin/people")
 
 _PAGE_SIZE: Final = 50
 
 
-@router.get("")
-async def list_users(request: AdminRequest, name: str = "", offset: int = 0) -> Response:
-    return await _render(request, name.strip(), offset)
-
-
 async def _render(
     request: PageRequest,
-    name: str,
-    offset: int,
+    name: str = "",
+    offset: int = 0,
     form: Form | None = None,
     error: RemembrancerError | None = None,
 ) -> Response:
@@ -42,11 +37,14 @@ async def _render(
     )
 
 
+@router.get("")
+async def list_users(request: AdminRequest, name: str = "", offset: int = 0) -> Response:
+    return await _render(request, name.strip(), offset)
+
+
 @router.post("")
+@shows_errors(_render)
 async def add(form: CheckedForm, request: AdminRequest) -> Response:
     values = form.values("platform", "platform_user_id", "display_name", "time_zone")
-    try:
-        user = await request.app.users.resolve(request.actor, validate(ResolveUser, **values))
-    except RemembrancerError as error:
-        return await _render(request, "", 0, form, error)
+    user = await request.app.users.resolve(request.actor, made(ResolveUser, **values))
     return request.redirect(f"/people/{user.id}/profile")
