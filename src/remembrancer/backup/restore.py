@@ -18,12 +18,6 @@ from remembrancer.db import migrate
 from remembrancer.db.engine import driver_url
 from remembrancer.errors import Conflict, DatabaseSetupError, InvalidInput
 
-_OTHERS = """
-    SELECT count(*) FROM pg_stat_activity
-     WHERE datname = current_database() AND pid <> pg_backend_pid()
-       AND coalesce(backend_type, 'client backend') = 'client backend'
-"""
-
 
 def restore(
     url: str,
@@ -89,7 +83,7 @@ def _replace_store(
 
 
 def _check_unused(connection: Connection) -> None:
-    row = connection.execute(_OTHERS).fetchone()
+    row = connection.execute(catalogue.query("other_clients")).fetchone()
     if others := row[0] if row else 0:
         raise Conflict(
             f"{others} other processes use the database; stop servers, workers and other clients"

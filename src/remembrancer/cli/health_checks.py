@@ -4,44 +4,19 @@ import stat
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
-
-from sqlalchemy import text
 
 from remembrancer.app import Remembrancer
 from remembrancer.cli.admin_key import FILE
 from remembrancer.cli.query_plan import Plan, recall_plan
 from remembrancer.db.engine import APP_ROLE
+from remembrancer.db.sql import statement
 from remembrancer.settings import Settings
 from remembrancer.statistics import counts
 
-_SERVER = text("""
-    SELECT current_setting('server_version') AS server,
-           current_setting('server_version_num')::int AS number,
-           (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector,
-           current_user AS role
-""")
-
-# Our tables without forced row-level security.
-_UNPROTECTED = text("""
-    SELECT c.relname
-      FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-     WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p')
-       AND c.relname NOT IN ('alembic_version', 'agents', 'memory_policy', 'embedding_model')
-       AND NOT (c.relrowsecurity AND c.relforcerowsecurity)
-     ORDER BY c.relname
-""")
-
-_OWNED = text("""
-    SELECT (SELECT count(*) FROM pg_class WHERE relowner = r.oid) AS owned,
-           r.rolsuper OR r.rolbypassrls AS unbound
-      FROM pg_roles AS r WHERE r.rolname = :role
-""")
-
-_MODEL = text("SELECT name, dimensions FROM embedding_model")
-_SIZES = text("SELECT DISTINCT vector_dims(embedding) AS size FROM recall_items ORDER BY 1")
-
+_query = partial(statement, __package__, "health_checks")
 _LARGE = 20_000
 """Rows of a table that a recall must not read completely."""
 
@@ -81,13 +56,13 @@ async def check_store(app: Remembrancer) -> list[Finding]:
     ]
 
 
-async def _rows(app: Remembrancer, statement: Any, **binds: Any) -> Sequence[Any]:
+async def _rows(app: Remembrancer, name: str, **binds: Any) -> Sequence[Any]:
     async with app.database.system() as connection:
-        return (await connection.execute(statement, binds)).all()
+        return (await connection.execute(_query(name), binds)).all()
 
 
 async def _server(app: Remembrancer) -> list[Finding]:
-    [row] = await _rows(app, _SERVER)
+    [row] = await _rows(app, "server")
     kind = "embedded" if app.settings.database_url is None else "your server"
     return [
         Finding(row.number >= 160000, "Postgres", f"{row.server} ({kind})"),
@@ -97,8 +72,8 @@ async def _server(app: Remembrancer) -> list[Finding]:
 
 
 async def _row_security(app: Remembrancer) -> list[Finding]:
-    unprotected = [row.relname for row in await _rows(app, _UNPROTECTED)]
-    [role] = await _rows(app, _OWNED, role=APP_ROLE)
+    unprotected = [row.relname for row in await _rows(app, "unprotected")]
+    [role] = await _rows(app, "role_rights", role=APP_ROLE)
     owns = f"owns {role.owned} tables or indexes" if role.owned else "owns nothing"
     bound = "not bound by row-level security" if role.unbound else "bound by row-level security"
     return [
@@ -113,8 +88,8 @@ async def _row_security(app: Remembrancer) -> list[Finding]:
 
 async def _model(app: Remembrancer) -> Finding:
     embedder = app.embedder
-    rows = await _rows(app, _MODEL)
-    sizes = [row.size for row in await _rows(app, _SIZES)]
+    rows = await _rows(app, "model")
+    sizes = [row.size for row in await _rows(app, "vector_sizes")]
     stored = rows[0] if rows else None
     configured = (embedder.name, embedder.dimensions)
     if stored is not None and (stored.name, stored.dimensions) != configured:

@@ -4,24 +4,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from sqlalchemy import text
-
 from remembrancer.access import Actor, Role
 from remembrancer.app import Remembrancer
 from remembrancer.db.engine import Database, Statement
+from remembrancer.db.sql import statement
 from remembrancer.recall.schemas import RecallQuery
 from remembrancer.recall.service import Recall
 
 _EXPLAIN = "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "
 _WATCHED = {"recall_items", "postings", "messages", "memories"}
 _OF_OWNER = ("pk_recall_items", "ix_recall_items", "pk_postings")
-
-_LARGEST_OWNER = text("""
-    SELECT owner_id, count(*) AS items
-      FROM recall_items
-     WHERE owner_id <> '00000000-0000-0000-0000-000000000000'
-     GROUP BY owner_id ORDER BY items DESC, owner_id LIMIT 1
-""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +48,9 @@ class _ExplainDatabase:
 
 async def recall_plan(app: Remembrancer) -> Plan | None:
     """Explain a recall for the user with the most items; null without items."""
+    query = statement(__package__, "health_checks", "largest_owner")
     async with app.database.system() as connection:
-        owner = (await connection.execute(_LARGEST_OWNER)).first()
+        owner = (await connection.execute(query)).first()
     if owner is None:
         return None
     backend = replace(app.backend, database=cast("Database", _ExplainDatabase(app.database)))

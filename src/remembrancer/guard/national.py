@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
 from stdnum import get_cc_module
 
+from remembrancer.guard.files import lines_of
 from remembrancer.guard.schemas import SensitiveKind, Span
 
 _BEFORE: Final = 60
@@ -55,8 +55,7 @@ _LETTERS_AROUND: Final = 12
 @cache
 def _schemes() -> tuple[_Scheme, ...]:
     # The imports take a tenth of a second, too long for a start.
-    lines = (files(__package__) / "national_ids.tsv").read_text("utf-8").splitlines()
-    return tuple(_scheme(*line.split("\t")) for line in lines if not line.startswith("#"))
+    return tuple(_scheme(*line.split("\t")) for line in lines_of("national_ids.tsv"))
 
 
 def find(text: str) -> Iterator[Span]:

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator
-from importlib.resources import files
 from typing import Final
 
+from remembrancer.guard.files import lines_of
 from remembrancer.guard.schemas import SensitiveKind, Span
 
 _CODEWORDS: Final = (
@@ -61,9 +61,7 @@ _HINTS: Final = (
 )
 """Every text that matches a pattern contains one of these."""
 
-_NOT_PASSWORDS: Final = frozenset(
-    (files(__package__) / "not_passwords.txt").read_text("utf-8").split()
-)
+_NOT_PASSWORDS: Final = frozenset(" ".join(lines_of("not_passwords.txt")).split())
 """Words of four letters or more that may follow "the password is" and are no password."""
 
 _PLAIN: Final = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from remembrancer.guard.files import lines_of
 from remembrancer.guard.schemas import SensitiveKind, Span
 
 # The detectors that match a shape in linear time. The entropy and keyword detectors are made for
@@ -33,28 +34,7 @@ _DETECTORS: Final = (
 _MORE: Final = tuple(
     # Matching inside a word would try every letter of a long one.
     re.compile(r"(?<![\w/+-])" + shape)
-    for shape in (
-        r"eyJ[\w-]{10,}\.[\w-]{10,}",  # JSON web tokens
-        r"(?:sk|pk|rk)-(?=[\w-]{0,200}\d)[\w-]{20,}",  # OpenAI, Anthropic, OpenRouter, DeepSeek
-        r"(?:sk|rk)_(?:live|test)_\w{16,}",  # Stripe
-        r"whsec_[A-Za-z0-9+/=]{20,}",
-        r"AIza[\w-]{30,}",  # Google
-        r"GOCSPX-[\w-]{20,}",
-        r"ya29\.[\w-]{20,}",
-        r"github_pat_\w{22,}",
-        r"npm_[A-Za-z0-9]{30,}",
-        r"hf_[A-Za-z0-9]{30,}",  # Hugging Face
-        r"gsk_[A-Za-z0-9]{30,}",  # Groq
-        r"xai-[A-Za-z0-9]{40,}",
-        r"r8_[A-Za-z0-9]{30,}",  # Replicate
-        r"dop_v1_[a-f0-9]{40,}",  # DigitalOcean
-        r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}",  # Shopify
-        r"xapp-\d-[A-Za-z0-9-]{20,}",  # Slack
-        r"lin_api_\w{30,}",  # Linear
-        r"(?:hvs|hvb)\.[\w-]{20,}",  # Vault
-        r"AGE-SECRET-KEY-1[A-Z0-9]{50,}",
-        r"(?i:bearer)[ \t]+(?=[\w.~+/=-]{0,200}\d)[\w.~+/=-]{16,}",
-    )
+    for shape in lines_of("secret_shapes.txt")
 )
 
 _PRIVATE_KEY: Final = re.compile(
