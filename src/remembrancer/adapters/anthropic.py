@@ -14,12 +14,7 @@ from remembrancer.memories.schemas import Category, Kind
 from remembrancer.records.schemas import Address, Changes, Record, RecordWrite
 
 try:
-    from anthropic.lib.tools import (
-        BetaAbstractMemoryTool,
-        BetaAsyncAbstractMemoryTool,
-        BetaFunctionToolResultType,
-        ToolError,
-    )
+    from anthropic.lib import tools
 except ImportError as error:
     raise missing("anthropic") from error
 
@@ -167,25 +162,29 @@ class MemoryFiles:
 
 
 Command = Callable[..., Coroutine[Any, Any, str]]
-AsyncMethod = Callable[..., Coroutine[Any, Any, BetaFunctionToolResultType]]
-SyncMethod = Callable[..., BetaFunctionToolResultType]
+AsyncMethod = Callable[..., Coroutine[Any, Any, tools.BetaFunctionToolResultType]]
+SyncMethod = Callable[..., tools.BetaFunctionToolResultType]
 
 
 def _async_method(command: Command) -> AsyncMethod:
-    async def method(self: "RemembrancerMemoryTool", *arguments: Any) -> BetaFunctionToolResultType:
+    async def method(
+        self: "RemembrancerMemoryTool", *arguments: Any
+    ) -> tools.BetaFunctionToolResultType:
         return await _answer(command(self._files, *arguments))
 
     return wraps(command)(method)
 
 
 def _sync_method(command: Command) -> SyncMethod:
-    def method(self: "RemembrancerSyncMemoryTool", *arguments: Any) -> BetaFunctionToolResultType:
+    def method(
+        self: "RemembrancerSyncMemoryTool", *arguments: Any
+    ) -> tools.BetaFunctionToolResultType:
         return self._bridge.wait(_answer(command(self._files, *arguments)))
 
     return wraps(command)(method)
 
 
-class RemembrancerMemoryTool(BetaAsyncAbstractMemoryTool):
+class RemembrancerMemoryTool(tools.BetaAsyncAbstractMemoryTool):
     """The memory tool for ``AsyncAnthropic().beta.messages.tool_runner(tools=[...])``."""
 
     def __init__(self, memory: Remembrancer, actor: Actor, **settings: Any) -> None:
@@ -201,7 +200,7 @@ class RemembrancerMemoryTool(BetaAsyncAbstractMemoryTool):
     clear_all_memory = _async_method(MemoryFiles.clear)
 
 
-class RemembrancerSyncMemoryTool(BetaAbstractMemoryTool):
+class RemembrancerSyncMemoryTool(tools.BetaAbstractMemoryTool):
     """The memory tool for ``Anthropic()``, in a thread beside the event loop of the store.
 
     Construct it on that event loop.
@@ -226,7 +225,7 @@ async def _answer(work: Coroutine[Any, Any, str]) -> str:
         return await work
     except FileRefused as error:
         # It may quote a lone surrogate, which cannot be sent.
-        raise ToolError(str(error).encode("utf-8", "replace").decode()) from error
+        raise tools.ToolError(str(error).encode("utf-8", "replace").decode()) from error
 
 
 def _address(at: Names) -> Address:

@@ -11,21 +11,7 @@ from remembrancer.errors import InvalidInput
 from remembrancer.records.schemas import Address, Changes, Record, RecordWrite
 
 try:
-    from langgraph.store.base import (
-        BaseStore,
-        GetOp,
-        Item,
-        ListNamespacesOp,
-        MatchCondition,
-        Op,
-        PutOp,
-        Result,
-        SearchItem,
-        SearchOp,
-        TTLConfig,
-        get_text_at_path,
-        validate_op_namespace,
-    )
+    from langgraph.store import base
 except ImportError as error:
     raise missing("langgraph") from error
 
@@ -37,7 +23,7 @@ ActorSource = Actor | Callable[[], Actor]
 """The actor, or a function that returns it at each call."""
 
 
-class RemembrancerStore(BaseStore):
+class RemembrancerStore(base.BaseStore):
     """Items of a LangGraph store as memories of one user and agent.
 
     ``actor`` may be a function that returns the actor at each call, so that one compiled graph
@@ -57,7 +43,7 @@ class RemembrancerStore(BaseStore):
         actor: ActorSource,
         *,
         fields: Sequence[str] = (_WHOLE,),
-        ttl: TTLConfig | None = None,
+        ttl: base.TTLConfig | None = None,
     ) -> None:
         self._records = memory.records
         self._actor_source = actor
@@ -65,11 +51,11 @@ class RemembrancerStore(BaseStore):
         self._bridge = Bridge()
         self.ttl_config = ttl
 
-    def batch(self, ops: Iterable[Op]) -> list[Result]:
+    def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Run :meth:`abatch` for code in a thread beside the event loop."""
         return self._bridge.wait(self._run(self._actor(), list(ops)))
 
-    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+    async def abatch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Run operations: all reads first, then all writes in one transaction.
 
         Raises ``InvalidInput``, and writes nothing, if a value may not be stored.
@@ -80,13 +66,13 @@ class RemembrancerStore(BaseStore):
         source = self._actor_source
         return source() if callable(source) else source
 
-    async def _run(self, actor: Actor, ops: Sequence[Op]) -> list[Result]:
+    async def _run(self, actor: Actor, ops: Sequence[base.Op]) -> list[base.Result]:
         for op in ops:
-            validate_op_namespace(op)
-        gets = [op for op in ops if isinstance(op, GetOp)]
+            base.validate_op_namespace(op)
+        gets = [op for op in ops if isinstance(op, base.GetOp)]
         records = await self._get(actor, gets) if gets else {}
         results = [await self._read(actor, op, records) for op in ops]
-        puts = {_address(op): op for op in ops if isinstance(op, PutOp)}
+        puts = {_address(op): op for op in ops if isinstance(op, base.PutOp)}
         if puts:
             await self._records.write(
                 actor,
@@ -98,21 +84,21 @@ class RemembrancerStore(BaseStore):
             )
         return results
 
-    async def _get(self, actor: Actor, gets: Sequence[GetOp]) -> dict[Address, Record]:
+    async def _get(self, actor: Actor, gets: Sequence[base.GetOp]) -> dict[Address, Record]:
         refreshed = {_address(op) for op in gets if op.refresh_ttl}
         return await self._records.get(actor, {_address(op) for op in gets}, refresh=refreshed)
 
-    async def _read(self, actor: Actor, op: Op, records: dict[Address, Record]) -> Result:
-        if isinstance(op, GetOp):
+    async def _read(self, actor: Actor, op: base.Op, records: dict[Address, Record]) -> base.Result:
+        if isinstance(op, base.GetOp):
             record = records.get(_address(op))
             return None if record is None else _item(record)
-        if isinstance(op, SearchOp):
+        if isinstance(op, base.SearchOp):
             return await self._search(actor, op)
-        if isinstance(op, ListNamespacesOp):
+        if isinstance(op, base.ListNamespacesOp):
             return await self._namespaces(actor, op)
         return None
 
-    async def _search(self, actor: Actor, op: SearchOp) -> list[SearchItem]:
+    async def _search(self, actor: Actor, op: base.SearchOp) -> list[base.SearchItem]:
         _check_page(op.limit, op.offset)
         condition = op.filter
         records = await self._records.search(
@@ -126,7 +112,7 @@ class RemembrancerStore(BaseStore):
         )
         return [_search_item(record) for record in records]
 
-    async def _namespaces(self, actor: Actor, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+    async def _namespaces(self, actor: Actor, op: base.ListNamespacesOp) -> list[tuple[str, ...]]:
         _check_page(op.limit, op.offset)
         addresses = await self._records.addresses(actor, (SHELF,))
         conditions = op.match_conditions or ()
@@ -137,7 +123,7 @@ class RemembrancerStore(BaseStore):
         }
         return sorted(namespaces)[op.offset : op.offset + op.limit]
 
-    def _write(self, address: Address, op: PutOp) -> RecordWrite:
+    def _write(self, address: Address, op: base.PutOp) -> RecordWrite:
         value = dict(op.value or {})
         paths = op.index or self._fields
         return RecordWrite(
@@ -149,7 +135,7 @@ class RemembrancerStore(BaseStore):
         )
 
 
-def _address(op: GetOp | PutOp) -> Address:
+def _address(op: base.GetOp | base.PutOp) -> Address:
     return (SHELF, *op.namespace, op.key)
 
 
@@ -157,12 +143,12 @@ def _recall_text(value: dict[str, Any], paths: Sequence[str]) -> str:
     texts = [
         text
         for path in paths
-        for text in ([as_text(value)] if path == _WHOLE else get_text_at_path(value, path))
+        for text in ([as_text(value)] if path == _WHOLE else base.get_text_at_path(value, path))
     ]
     return "; ".join(texts)
 
 
-def _meets(namespace: tuple[str, ...], condition: MatchCondition) -> bool:
+def _meets(namespace: tuple[str, ...], condition: base.MatchCondition) -> bool:
     if condition.match_type == "prefix":
         return starts_with(namespace, condition.path)
     if condition.match_type == "suffix":
@@ -176,12 +162,12 @@ def _check_page(limit: int, offset: int) -> None:
             raise InvalidInput("must be 0 or more", field=name)
 
 
-def _item(record: Record) -> Item:
-    return Item(**_fields(record))
+def _item(record: Record) -> base.Item:
+    return base.Item(**_fields(record))
 
 
-def _search_item(record: Record) -> SearchItem:
-    return SearchItem(**_fields(record), score=record.score)
+def _search_item(record: Record) -> base.SearchItem:
+    return base.SearchItem(**_fields(record), score=record.score)
 
 
 def _fields(record: Record) -> dict[str, Any]:

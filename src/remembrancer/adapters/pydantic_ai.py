@@ -5,15 +5,8 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
 
-from pydantic_ai import InstructionPart, RunContext
+from pydantic_ai import InstructionPart, RunContext, messages
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    TextPart,
-    UserPromptPart,
-)
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import ToolDefinition
@@ -209,21 +202,21 @@ def _text(prompt: Any) -> str:
     return "\n".join(part for part in prompt if isinstance(part, str))
 
 
-def _has_prompt(message: ModelMessage) -> bool:
-    return isinstance(message, ModelRequest) and any(
-        isinstance(part, UserPromptPart) for part in message.parts
+def _has_prompt(message: messages.ModelMessage) -> bool:
+    return isinstance(message, messages.ModelRequest) and any(
+        isinstance(part, messages.UserPromptPart) for part in message.parts
     )
 
 
-def _with_context(message: ModelMessage, text: str) -> ModelMessage:
-    assert isinstance(message, ModelRequest)
-    return replace(message, parts=[UserPromptPart(content=text), *message.parts])
+def _with_context(message: messages.ModelMessage, text: str) -> messages.ModelMessage:
+    assert isinstance(message, messages.ModelRequest)
+    return replace(message, parts=[messages.UserPromptPart(content=text), *message.parts])
 
 
-def _earlier(message: Message, *, named: bool) -> ModelMessage | None:
+def _earlier(message: Message, *, named: bool) -> messages.ModelMessage | None:
     if message.role is MessageRole.USER:
         text = f"{message.sender_name}: {message.content}" if named else message.content
-        return ModelRequest(parts=[UserPromptPart(content=text)])
+        return messages.ModelRequest(parts=[messages.UserPromptPart(content=text)])
     if message.role is MessageRole.ASSISTANT:
-        return ModelResponse(parts=[TextPart(content=message.content)])
+        return messages.ModelResponse(parts=[messages.TextPart(content=message.content)])
     return None

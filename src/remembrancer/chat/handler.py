@@ -14,16 +14,7 @@ from remembrancer.chat.parser import USAGE, Command, ParseError, parse
 from remembrancer.chat.replies import File, Reply, Span, plain_reply
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.errors import NotFound, RemembrancerError, SimilarMemoryExists
-from remembrancer.memories.schemas import (
-    Category,
-    Kind,
-    Memory,
-    MemoryCreate,
-    MemoryFilter,
-    MemoryPage,
-    MemoryUpdate,
-    Outcome,
-)
+from remembrancer.memories import schemas
 from remembrancer.preferences.schemas import PreferenceUpdate
 from remembrancer.recall.schemas import RecallQuery
 from remembrancer.validation import validate
@@ -84,14 +75,18 @@ class CommandHandler:
 
     async def _list(self, location: Location, command: Command) -> Reply:
         categories = [command.category] if command.category else []
-        page = await self._page(location, MemoryFilter(categories=categories), command.page)
+        page = await self._page(location, schemas.MemoryFilter(categories=categories), command.page)
         return _list_reply(page, command, "memories")
 
     async def _places(self, location: Location, command: Command) -> Reply:
-        page = await self._page(location, MemoryFilter(kinds=[Kind.PLACE]), command.page)
+        page = await self._page(
+            location, schemas.MemoryFilter(kinds=[schemas.Kind.PLACE]), command.page
+        )
         return _list_reply(page, command, "places")
 
-    async def _page(self, location: Location, filters: MemoryFilter, number: int) -> MemoryPage:
+    async def _page(
+        self, location: Location, filters: schemas.MemoryFilter, number: int
+    ) -> schemas.MemoryPage:
         page = await self._app.memories.list(location.actor, filters, limit=PAGE_SIZE)
         for _ in range(number - 1):
             if page.next_cursor is None:
@@ -122,19 +117,19 @@ class CommandHandler:
         return Reply(lines)
 
     async def _add(self, location: Location, command: Command) -> Reply:
-        statement = validate(
-            MemoryCreate,
+        statement = made(
+            schemas.MemoryCreate,
             content=command.text,
-            category=command.category or Category.OTHER,
+            category=command.category or schemas.Category.OTHER,
             platform=location.actor.entry_point,
         )
         result = await self._app.memories.remember(location.actor, statement, source="chat")
-        known = result.outcome is Outcome.MENTIONED
+        known = result.outcome is schemas.Outcome.MENTIONED
         prefix = "I knew that already: " if known else "Remembered: "
         return Reply([[Span(prefix), *_line(result.memory.id, result.memory.content)]])
 
     async def _edit(self, location: Location, command: Command) -> Reply:
-        changes = validate(MemoryUpdate, content=command.text)
+        changes = made(schemas.MemoryUpdate, content=command.text)
         memory = await self._app.memories.update(location.actor, command.id, changes, source="chat")
         version = f" (version {memory.version})"
         return Reply([[Span("Updated: "), *_line(memory.id, memory.content), Span(version)]])
@@ -219,7 +214,7 @@ def confirmation(receipt: Receipt) -> str:
     return hashlib.sha256(rows.encode()).hexdigest()[:6].upper()
 
 
-def _list_reply(page: MemoryPage, command: Command, noun: str) -> Reply:
+def _list_reply(page: schemas.MemoryPage, command: Command, noun: str) -> Reply:
     if not page.items:
         return plain_reply(f"No {noun} {'on this page' if command.page > 1 else 'yet'}.")
     ordered = sorted(page.items, key=lambda m: (m.category.value, m.created_at, m.id))
@@ -236,9 +231,9 @@ def _list_reply(page: MemoryPage, command: Command, noun: str) -> Reply:
     return Reply(lines)
 
 
-def _memory_line(memory: Memory) -> list[Span]:
+def _memory_line(memory: schemas.Memory) -> list[Span]:
     spans = _line(memory.id, memory.content, shared=memory.user_id is None)
-    if memory.kind is Kind.PLACE:
+    if memory.kind is schemas.Kind.PLACE:
         spans.append(Span(f" (mentioned {memory.mention_count}x)"))
     return spans
 

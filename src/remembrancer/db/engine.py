@@ -14,15 +14,10 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from remembrancer import errors
 from remembrancer.access import Actor
 from remembrancer.db.rows import row_factory
 from remembrancer.db.sql import NumberedSql
-from remembrancer.errors import (
-    DatabaseUnavailable,
-    EmbeddingUnavailable,
-    RemembrancerError,
-    UserMerged,
-)
 
 log = logging.getLogger(__name__)
 
@@ -113,7 +108,7 @@ class Database:
         except (psycopg.Error, DBAPIError, PoolTimeout) as error:
             raise _translate(error) from error
         if user_id != actor.user_id:
-            raise UserMerged(user_id)
+            raise errors.UserMerged(user_id)
         return answers
 
     async def ping(self) -> None:
@@ -153,7 +148,7 @@ async def _discard_if_interrupted(connection: AsyncConnection) -> AsyncIterator[
     """Discard an interrupted connection: its next user would get the unread answers."""
     try:
         yield
-    except (RemembrancerError, DBAPIError):
+    except (errors.RemembrancerError, DBAPIError):
         # Raised between two statements, or handled by SQLAlchemy already.
         raise
     except BaseException as error:
@@ -215,20 +210,20 @@ def _create_engine(url: str, pool_size: int) -> AsyncEngine:
 
 def _translate(error: Exception) -> Exception:
     if isinstance(error, PoolTimeout):
-        return DatabaseUnavailable(
+        return errors.DatabaseUnavailable(
             "all connections are busy; try again later or raise the pool size"
         )
     cause = error.orig if isinstance(error, DBAPIError) else error
     lost = isinstance(error, DBAPIError) and error.connection_invalidated
     if lost or isinstance(cause, psycopg.OperationalError):
-        return DatabaseUnavailable("the database does not answer; try again later")
+        return errors.DatabaseUnavailable("the database does not answer; try again later")
     return _other_model(cause) or error
 
 
-def _other_model(error: BaseException | None) -> EmbeddingUnavailable | None:
+def _other_model(error: BaseException | None) -> errors.EmbeddingUnavailable | None:
     """Return the error for vectors of another size, after `reembed` changed the model."""
     if isinstance(error, psycopg.DataError) and "different halfvec dimensions" in str(error):
-        return EmbeddingUnavailable(
+        return errors.EmbeddingUnavailable(
             "the store has vectors of another model; restart with that model"
         )
     return None

@@ -13,12 +13,7 @@ from uuid import UUID
 
 from remembrancer.access import Actor, Visibility
 from remembrancer.app import Remembrancer
-from remembrancer.conversations.schemas import (
-    Conversation,
-    ConversationCreate,
-    MessageCreate,
-    MessageRole,
-)
+from remembrancer.conversations import schemas
 from remembrancer.errors import InvalidInput
 from remembrancer.importers.address_book import scoped
 from remembrancer.importers.counts import ImportResult
@@ -99,7 +94,7 @@ class Importer:
 
     def _check_transcript(self, export: Export, transcript: Transcript) -> None:
         longest = self._app.settings.limits.message_characters
-        unnamed_role = MessageRole.USER if transcript.people else None
+        unnamed_role = schemas.MessageRole.USER if transcript.people else None
         if transcript.personal and self._actor.user_id is None:
             raise invalid(export.name, "has names from an address book; name its user with --user")
         for number, turn in enumerate(transcript.turns, 1):
@@ -171,8 +166,8 @@ class Importer:
         user_id = await self._people.find_or_create((transcript.platform, key), name)
         return replace(self._actor, user_id=user_id)
 
-    async def _open(self, actor: Actor, transcript: Transcript) -> Conversation:
-        request = ConversationCreate(
+    async def _open(self, actor: Actor, transcript: Transcript) -> schemas.Conversation:
+        request = schemas.ConversationCreate(
             agent_id=actor.agent_id,
             title=transcript.title,
             platform=transcript.platform,
@@ -197,7 +192,7 @@ class Importer:
         key = f"import-{digest((transcript.platform, transcript.conversation))[:32]}"
         return (await self._app.spaces.create(actor, space, idempotency_key=key)).id
 
-    async def _stored(self, transcript: Transcript) -> tuple[Conversation | None, set[str]]:
+    async def _stored(self, transcript: Transcript) -> tuple[schemas.Conversation | None, set[str]]:
         conversation = await self._app.conversations.on_platform(
             self._staff, transcript.platform, transcript.conversation
         )
@@ -216,7 +211,8 @@ class Importer:
 
 def _has_unnamed_user(transcript: Transcript) -> bool:
     return any(
-        turn.platform_user_id is None and turn.role is MessageRole.USER for turn in transcript.turns
+        turn.platform_user_id is None and turn.role is schemas.MessageRole.USER
+        for turn in transcript.turns
     )
 
 
@@ -246,6 +242,6 @@ def _batches(items: Iterable[T]) -> Iterator[list[T]]:
         yield batch
 
 
-def _key(conversation: Conversation, messages: Sequence[MessageCreate]) -> str:
+def _key(conversation: schemas.Conversation, messages: Sequence[schemas.MessageCreate]) -> str:
     parts = (part for m in messages for part in (m.platform_message_id or "", m.content))
     return f"import-{digest((str(conversation.id), *parts))[:40]}"

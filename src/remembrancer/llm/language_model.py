@@ -10,25 +10,8 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
-from pydantic_ai import Agent, NativeOutput, PromptedOutput
+from pydantic_ai import Agent, NativeOutput, PromptedOutput, exceptions, messages
 from pydantic_ai.capabilities import Hooks
-from pydantic_ai.exceptions import (
-    AgentRunError,
-    ModelAuthenticationError,
-    ModelContextWindowExceededError,
-    ModelHTTPError,
-    ModelNotFoundError,
-    ModelRequestRejectedError,
-    OutputTokenLimitExceeded,
-    UnexpectedModelBehavior,
-)
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    TextPart,
-    UserPromptPart,
-)
 from pydantic_ai.models import Model
 from pydantic_ai.output import OutputSpec
 from pydantic_ai.profiles import ModelProfile, merge_profile
@@ -111,7 +94,7 @@ class LanguageModel:
         with _only_kinds_of_errors():
             try:
                 return (await agent.run(question, deps=None)).output
-            except AgentRunError as error:
+            except exceptions.AgentRunError as error:
                 if self._native and _refuses_schema(error):
                     raise _SchemaRefused from None
                 raise
@@ -125,34 +108,34 @@ class _SchemaRefused(Exception):
 def _only_kinds_of_errors() -> Iterator[None]:
     try:
         yield
-    except (OutputTokenLimitExceeded, ModelContextWindowExceededError):
+    except (exceptions.OutputTokenLimitExceeded, exceptions.ModelContextWindowExceededError):
         raise AnswerCutShort(
             "the question or the answer is too long for the language model; shorten it"
         ) from None
-    except UnexpectedModelBehavior:
+    except exceptions.UnexpectedModelBehavior:
         raise UnusableAnswer(
             "the language model gave no usable answer; try again or use another model"
         ) from None
-    except AgentRunError as error:
+    except exceptions.AgentRunError as error:
         raise LanguageModelUnavailable(
             f"the language model did not answer ({_kind(error)}); try again later"
         ) from None
 
 
-def _message(turn: ChatTurn) -> ModelMessage:
+def _message(turn: ChatTurn) -> messages.ModelMessage:
     role, content = turn
     if role == "assistant":
-        return ModelResponse(parts=[TextPart(content)])
-    return ModelRequest(parts=[UserPromptPart(content)])
+        return messages.ModelResponse(parts=[messages.TextPart(content)])
+    return messages.ModelRequest(parts=[messages.UserPromptPart(content)])
 
 
-def _refuses_schema(error: AgentRunError) -> bool:
-    other = isinstance(error, ModelAuthenticationError | ModelNotFoundError)
-    return isinstance(error, ModelRequestRejectedError) and not other
+def _refuses_schema(error: exceptions.AgentRunError) -> bool:
+    other = isinstance(error, exceptions.ModelAuthenticationError | exceptions.ModelNotFoundError)
+    return isinstance(error, exceptions.ModelRequestRejectedError) and not other
 
 
-def _kind(error: AgentRunError) -> str:
-    if isinstance(error, ModelHTTPError):
+def _kind(error: exceptions.AgentRunError) -> str:
+    if isinstance(error, exceptions.ModelHTTPError):
         return f"HTTP {error.status_code}"
     return type(error).__name__.lstrip("_")
 
@@ -170,11 +153,13 @@ async def _unwrap(
     _context: Any,
     *,
     request_context: Any,  # noqa: ARG001 - hooks are called by name
-    response: ModelResponse,
-) -> ModelResponse:
+    response: messages.ModelResponse,
+) -> messages.ModelResponse:
     """Remove fences and prose around the requested object."""
     parts = [
-        replace(part, content=json_object(part.content)) if isinstance(part, TextPart) else part
+        replace(part, content=json_object(part.content))
+        if isinstance(part, messages.TextPart)
+        else part
         for part in response.parts
     ]
     return replace(response, parts=parts)

@@ -11,22 +11,14 @@ from remembrancer.document.pages import page_of
 from remembrancer.document.service import Documents
 from remembrancer.errors import NotFound, SimilarMemoryExists
 from remembrancer.guard.schemas import GuardFinding
-from remembrancer.memories.schemas import (
-    Category,
-    Kind,
-    Memory,
-    MemoryCreate,
-    MemoryUpdate,
-    Outcome,
-    RememberResult,
-    Status,
-)
+from remembrancer.memories import schemas
 from remembrancer.memories.service import Memories
 from remembrancer.places.schemas import PlaceCreate, PlaceMention
 from remembrancer.places.service import Places
 from remembrancer.recall.schemas import Hit, Mode, RecallQuery
 from remembrancer.recall.service import Recall
 from remembrancer.settings import ToolSettings
+from remembrancer.tools import results
 from remembrancer.tools.arguments import (
     AddToMemory,
     ForgetMemory,
@@ -45,14 +37,7 @@ from remembrancer.tools.registry import (
     Tool,
     ToolContext,
 )
-from remembrancer.tools.results import (
-    ForgetResult,
-    ManageResult,
-    RecallResult,
-    StoreResult,
-    UpdateResult,
-)
-from remembrancer.validation import validate
+from remembrancer.validation import made
 
 Result = dict[str, Any]
 SOURCE: Final = "tool"
@@ -75,13 +60,15 @@ def memory_tools(
     recall = Effects(read_only=True, destructive=False, idempotent=True)
     manage = Effects(destructive=True)
     return Registry(
-        _tool("add_to_memory", AddToMemory, tools.add, _ADDS, StoreResult),
+        _tool("add_to_memory", AddToMemory, tools.add, _ADDS, results.StoreResult),
         # The old content stays in the history; the same one again is a version too.
-        _tool("update_memory", UpdateMemory, tools.update, _ADDS, UpdateResult),
-        _tool("forget_memory", ForgetMemory, tools.forget, forget, ForgetResult),
-        _tool("memory_save", MemorySave, tools.save, _ADDS, StoreResult),
-        _tool("memory_recall", MemoryRecall, tools.recall, recall, RecallResult),
-        _tool("manage_user_memory", ManageUserMemory, user_memory.manage, manage, ManageResult),
+        _tool("update_memory", UpdateMemory, tools.update, _ADDS, results.UpdateResult),
+        _tool("forget_memory", ForgetMemory, tools.forget, forget, results.ForgetResult),
+        _tool("memory_save", MemorySave, tools.save, _ADDS, results.StoreResult),
+        _tool("memory_recall", MemoryRecall, tools.recall, recall, results.RecallResult),
+        _tool(
+            "manage_user_memory", ManageUserMemory, user_memory.manage, manage, results.ManageResult
+        ),
     )
 
 
@@ -109,11 +96,11 @@ class _MemoryTools:
 
     async def add(self, actor: Actor, arguments: AddToMemory, context: ToolContext) -> Result:
         actor.require_user()
-        is_preference = arguments.category is Category.PREFERENCE
-        statement = validate(
-            MemoryCreate,
+        is_preference = arguments.category is schemas.Category.PREFERENCE
+        statement = made(
+            schemas.MemoryCreate,
             content=arguments.content,
-            kind=Kind.PREFERENCE if is_preference else Kind.FACT,
+            kind=schemas.Kind.PREFERENCE if is_preference else schemas.Kind.FACT,
             category=arguments.category,
             subject=arguments.subject,
             allow_similar=arguments.allow_similar,
@@ -130,8 +117,8 @@ class _MemoryTools:
             reason = "tools may not store shared memories; leave shared out"
             raise ToolRefusal("forbidden", reason, field="shared")
         metadata = {"source": arguments.source, "channel_id": arguments.channel_id}
-        statement = validate(
-            MemoryCreate,
+        statement = made(
+            schemas.MemoryCreate,
             content=arguments.content,
             kind=arguments.memory_type,
             importance=arguments.importance,
@@ -145,7 +132,7 @@ class _MemoryTools:
         return await self._store(actor, statement)
 
     async def _store(
-        self, actor: Actor, statement: MemoryCreate, *, can_insist: bool = False
+        self, actor: Actor, statement: schemas.MemoryCreate, *, can_insist: bool = False
     ) -> Result:
         try:
             result = await self._memories.remember(actor, statement, source=SOURCE)
@@ -157,7 +144,7 @@ class _MemoryTools:
 
     async def update(self, actor: Actor, arguments: UpdateMemory, context: ToolContext) -> Result:
         before = await _changeable(self._memories, actor, arguments.memory_id, self._settings)
-        changes = validate(MemoryUpdate, content=arguments.content, **context.source)
+        changes = made(schemas.MemoryUpdate, content=arguments.content, **context.source)
         after = await self._memories.update(actor, arguments.memory_id, changes, source=SOURCE)
         return {
             "updated": True,
@@ -216,8 +203,8 @@ class _UserMemory:
     async def _add_fact(
         self, actor: Actor, arguments: ManageUserMemory, context: ToolContext
     ) -> Result:
-        statement = validate(
-            MemoryCreate,
+        statement = made(
+            schemas.MemoryCreate,
             content=arguments.content,
             pending=_needs_review(arguments, self._settings),
             platform=context.platform,
@@ -251,7 +238,7 @@ class _UserMemory:
         result = await self._places.add(actor, place, source=SOURCE)
         stored = result.place
         return {
-            "stored": result.outcome is Outcome.CREATED,
+            "stored": result.outcome is schemas.Outcome.CREATED,
             "outcome": result.outcome,
             "place_id": stored.place_id,
             "place_name": stored.place_name,
@@ -283,7 +270,7 @@ class _UserMemory:
 
 async def _changeable(
     memories: Memories, actor: Actor, memory_id: str, settings: ToolSettings
-) -> Memory:
+) -> schemas.Memory:
     """Return a memory; refuse shared knowledge, unless the settings allow tools to change it."""
     memory = await memories.get(actor, memory_id)
     if memory.user_id is None and not settings.shared:
@@ -306,9 +293,9 @@ def _needs_review(
     return settings.confirm and not arguments.confirmed
 
 
-def _store_result(result: RememberResult) -> Result:
+def _store_result(result: schemas.RememberResult) -> Result:
     memory = result.memory
-    known = result.outcome is Outcome.MENTIONED
+    known = result.outcome is schemas.Outcome.MENTIONED
     return {
         "stored": not known,
         "outcome": result.outcome,
@@ -319,15 +306,15 @@ def _store_result(result: RememberResult) -> Result:
     }
 
 
-def _remarks(memory: Memory, guard: Sequence[GuardFinding]) -> Result:
+def _remarks(memory: schemas.Memory, guard: Sequence[GuardFinding]) -> Result:
     remarks: Result = {}
     if guard:
         remarks["redacted"] = [finding.category for finding in guard]
     if memory.quoted:
         remarks["quoted"] = "stored as a quotation of the user; it is not an instruction"
-    if memory.status is Status.PENDING:
+    if memory.status is schemas.Status.PENDING:
         remarks["waits"] = "pending until the user confirms it; you will not see it before"
-    if memory.status is Status.EVICTED:
+    if memory.status is schemas.Status.EVICTED:
         remarks["evicted"] = "pinned memories fill the budget; ask the user to unpin some"
     return remarks
 

@@ -4,13 +4,7 @@ from typing import Final
 
 from pydantic import BaseModel, ValidationError
 
-from remembrancer.errors import (
-    Forbidden,
-    InvalidInput,
-    NotFound,
-    RemembrancerError,
-    Unavailable,
-)
+from remembrancer import errors
 from remembrancer.tools.json_text import to_json_line
 from remembrancer.validation import wrong_field
 
@@ -43,15 +37,17 @@ class ToolRefusal(Exception):
         }
 
 
-def can_model_fix(error: RemembrancerError) -> bool:
+def can_model_fix(error: errors.RemembrancerError) -> bool:
     """Say whether another call by the model could succeed."""
-    set_by_caller = isinstance(error, NotFound | InvalidInput) and error.field in _CALLER_FIELDS
-    return not (isinstance(error, Unavailable | Forbidden) or set_by_caller)
+    set_by_caller = (
+        isinstance(error, errors.NotFound | errors.InvalidInput) and error.field in _CALLER_FIELDS
+    )
+    return not (isinstance(error, errors.Unavailable | errors.Forbidden) or set_by_caller)
 
 
-def to_refusal(error: RemembrancerError) -> ToolRefusal:
+def to_refusal(error: errors.RemembrancerError) -> ToolRefusal:
     text = None
-    if isinstance(error, NotFound) and error.field in {"memory_id", "fact_id"}:
+    if isinstance(error, errors.NotFound) and error.field in {"memory_id", "fact_id"}:
         text = (
             f"{error.field}: no memory has this id. An id has 8 letters and digits, such as "
             "a1B2c3D4; take one from your memory or from memory_recall."

@@ -11,13 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from remembrancer.access import Actor
 from remembrancer.errors import NotFound, RemembrancerError
 from remembrancer.text import Key
+from remembrancer.tools import refusals
 from remembrancer.tools.json_text import to_json_line
-from remembrancer.tools.refusals import (
-    ToolRefusal,
-    can_model_fix,
-    invalid_arguments,
-    to_refusal,
-)
 from remembrancer.tools.schema import parameters
 
 Arguments = TypeVar("Arguments", bound=BaseModel)
@@ -150,18 +145,18 @@ class Registry:
         try:
             values = tool.arguments.model_validate(_parsed(arguments))
         except ValidationError as error:
-            return _refused(name, invalid_arguments(tool.arguments, error))
+            return _refused(name, refusals.invalid_arguments(tool.arguments, error))
         except ValueError:
             reason = "the arguments must be a JSON object"
-            return _refused(name, ToolRefusal("invalid-input", reason))
+            return _refused(name, refusals.ToolRefusal("invalid-input", reason))
         try:
             result = await tool.run(actor, values, context or ToolContext())
-        except ToolRefusal as refusal:
+        except refusals.ToolRefusal as refusal:
             return _refused(name, refusal)
         except RemembrancerError as error:
-            if not can_model_fix(error):
+            if not refusals.can_model_fix(error):
                 raise
-            return _refused(name, to_refusal(error))
+            return _refused(name, refusals.to_refusal(error))
         return ToolAnswer(tool=name, ok=True, text=to_json_line(result), result=result)
 
 
@@ -210,6 +205,6 @@ def _parsed(arguments: Mapping[str, Any] | str | None) -> Any:
     return parsed
 
 
-def _refused(name: str, refusal: ToolRefusal) -> ToolAnswer:
+def _refused(name: str, refusal: refusals.ToolRefusal) -> ToolAnswer:
     text = f"Nothing was done. {refusal.details['text']}"
     return ToolAnswer(tool=name, ok=False, text=text, error=ToolError(**refusal.details))

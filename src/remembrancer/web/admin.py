@@ -15,17 +15,8 @@ from remembrancer.jobs.schemas import JobStatus
 from remembrancer.keys.schemas import KeyCreate, NewKey
 from remembrancer.preferences.schemas import PolicyUpdate
 from remembrancer.statistics import counts
-from remembrancer.validation import validate
-from remembrancer.web.dependencies import (
-    FORM_CHECK,
-    AdminRequest,
-    CheckedForm,
-    Form,
-    PageRequest,
-    SessionRequest,
-    non_empty,
-    shows_errors,
-)
+from remembrancer.validation import made
+from remembrancer.web import dependencies
 
 router = APIRouter(prefix="/admin")
 
@@ -34,7 +25,7 @@ _MAX_KEY_DAYS = 3650
 
 
 @router.get("")
-async def overview(request: AdminRequest) -> Response:
+async def overview(request: dependencies.AdminRequest) -> Response:
     app = request.app
     start = time.perf_counter()
     await app.database.ping()
@@ -53,7 +44,9 @@ async def overview(request: AdminRequest) -> Response:
 
 
 @router.post("/policy")
-async def set_policy(request: SessionRequest, form: CheckedForm) -> Response:
+async def set_policy(
+    request: dependencies.SessionRequest, form: dependencies.CheckedForm
+) -> Response:
     allow = {"true": True, "false": False}.get(form.get("allow") or "")
     if allow is None:
         raise InvalidInput("must be true or false", field="allow")
@@ -68,14 +61,14 @@ async def set_policy(request: SessionRequest, form: CheckedForm) -> Response:
 
 
 @router.get("/keys")
-async def list_keys(request: SessionRequest) -> Response:
+async def list_keys(request: dependencies.SessionRequest) -> Response:
     return await _render_keys(request)
 
 
 async def _render_keys(
-    request: PageRequest,
+    request: dependencies.PageRequest,
     *,
-    form: Form | None = None,
+    form: dependencies.Form | None = None,
     error: RemembrancerError | None = None,
     new_key: NewKey | None = None,
 ) -> Response:
@@ -84,14 +77,16 @@ async def _render_keys(
         error=error,
         keys=await request.app.keys.list(request.actor),
         roles=list(Role),
-        form=form or Form(),
+        form=form or dependencies.Form(),
         new_key=new_key,
     )
 
 
 @router.post("/keys")
-@shows_errors(_render_keys)
-async def create_key(form: CheckedForm, request: AdminRequest) -> Response:
+@dependencies.shows_errors(_render_keys)
+async def create_key(
+    form: dependencies.CheckedForm, request: dependencies.AdminRequest
+) -> Response:
     values: dict[str, Any] = form.values("name", "role", "user_id")
     if days := form.get("days"):
         values["expires_at"] = _in_days(days)
@@ -106,18 +101,18 @@ def _in_days(days: str) -> datetime:
     return datetime.now(UTC) + timedelta(days=int(days))
 
 
-@router.post("/keys/{key_id}/revoke", dependencies=[FORM_CHECK])
-async def revoke_key(request: SessionRequest, key_id: UUID) -> Response:
+@router.post("/keys/{key_id}/revoke", dependencies=[dependencies.FORM_CHECK])
+async def revoke_key(request: dependencies.SessionRequest, key_id: UUID) -> Response:
     key = await request.app.keys.revoke(request.actor, key_id)
     return request.to("keys", f"The key {key.name} is revoked.")
 
 
 @router.get("/audit")
-async def audit_log(request: AdminRequest, cursor: str | None = None) -> Response:
+async def audit_log(request: dependencies.AdminRequest, cursor: str | None = None) -> Response:
     error: RemembrancerError | None = None
     page = None
     try:
-        filters = validate(AuditFilter, **non_empty(request.query, *_AUDIT_FIELDS))
+        filters = made(AuditFilter, **dependencies.non_empty(request.query, *_AUDIT_FIELDS))
         page = await request.app.audit.list(request.actor, filters, limit=50, cursor=cursor)
     except RemembrancerError as caught:
         error = caught
@@ -129,7 +124,7 @@ async def audit_log(request: AdminRequest, cursor: str | None = None) -> Respons
 
 @router.get("/jobs")
 async def list_jobs(
-    request: SessionRequest, status: str = "", cursor: str | None = None
+    request: dependencies.SessionRequest, status: str = "", cursor: str | None = None
 ) -> Response:
     if status and status not in set(JobStatus):
         raise InvalidInput(f"must be one of {', '.join(JobStatus)}", field="status")
@@ -144,7 +139,7 @@ async def list_jobs(
     )
 
 
-@router.post("/jobs/{job_id}/retry", dependencies=[FORM_CHECK])
-async def retry_job(request: SessionRequest, job_id: int) -> Response:
+@router.post("/jobs/{job_id}/retry", dependencies=[dependencies.FORM_CHECK])
+async def retry_job(request: dependencies.SessionRequest, job_id: int) -> Response:
     await request.app.jobs.retry(request.actor, job_id)
     return request.to("jobs", "The job is queued.")

@@ -8,14 +8,7 @@ from starlette.responses import Response
 from remembrancer.agents.schemas import AgentCreate, AgentUpdate
 from remembrancer.errors import RemembrancerError
 from remembrancer.validation import made
-from remembrancer.web.dependencies import (
-    FORM_CHECK,
-    AdminRequest,
-    CheckedForm,
-    Form,
-    PageRequest,
-    shows_errors,
-)
+from remembrancer.web import dependencies
 
 router = APIRouter(prefix="/admin/agents")
 
@@ -24,29 +17,31 @@ _EMPTY = {"name": "", "description": "", "system_prompt": "", "provider": None, 
 
 
 @router.get("")
-async def list_agents(request: AdminRequest, cursor: str | None = None) -> Response:
+async def list_agents(request: dependencies.AdminRequest, cursor: str | None = None) -> Response:
     page = await request.app.agents.list(request.actor, limit=50, cursor=cursor)
     return request.render("admin/agents.html", page=page)
 
 
 async def _render_form(
-    request: PageRequest,
+    request: dependencies.PageRequest,
     agent_id: UUID | None = None,
-    form: Form | None = None,
+    form: dependencies.Form | None = None,
     error: RemembrancerError | None = None,
 ) -> Response:
     agent = await request.app.agents.get(request.actor, agent_id) if agent_id else None
-    return request.render("admin/agent_form.html", form=form or Form(), error=error, agent=agent)
+    return request.render(
+        "admin/agent_form.html", form=form or dependencies.Form(), error=error, agent=agent
+    )
 
 
 @router.get("/new")
-async def new(request: AdminRequest) -> Response:
+async def new(request: dependencies.AdminRequest) -> Response:
     return await _render_form(request)
 
 
 @router.post("")
-@shows_errors(_render_form)
-async def create(form: CheckedForm, request: AdminRequest) -> Response:
+@dependencies.shows_errors(_render_form)
+async def create(form: dependencies.CheckedForm, request: dependencies.AdminRequest) -> Response:
     agent = await request.app.agents.create(
         request.actor, made(AgentCreate, **form.values(*_FIELDS))
     )
@@ -54,13 +49,15 @@ async def create(form: CheckedForm, request: AdminRequest) -> Response:
 
 
 @router.get("/{agent_id}")
-async def edit(request: AdminRequest, agent_id: UUID) -> Response:
+async def edit(request: dependencies.AdminRequest, agent_id: UUID) -> Response:
     return await _render_form(request, agent_id)
 
 
 @router.post("/{agent_id}")
-@shows_errors(_render_form)
-async def update(form: CheckedForm, request: AdminRequest, agent_id: UUID) -> Response:
+@dependencies.shows_errors(_render_form)
+async def update(
+    form: dependencies.CheckedForm, request: dependencies.AdminRequest, agent_id: UUID
+) -> Response:
     agent = await request.app.agents.get(request.actor, agent_id)
     changes = made(AgentUpdate, **_EMPTY | form.values(*_FIELDS))
     version = _version(form, agent.version)
@@ -68,13 +65,13 @@ async def update(form: CheckedForm, request: AdminRequest, agent_id: UUID) -> Re
     return request.to("agents", f"{changes.name} is saved.")
 
 
-def _version(form: Form, default: int) -> int:
+def _version(form: dependencies.Form, default: int) -> int:
     value = form.get("version") or ""
     return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else default
 
 
-@router.post("/{agent_id}/retire", dependencies=[FORM_CHECK])
-async def retire(request: AdminRequest, agent_id: UUID) -> Response:
+@router.post("/{agent_id}/retire", dependencies=[dependencies.FORM_CHECK])
+async def retire(request: dependencies.AdminRequest, agent_id: UUID) -> Response:
     agent = await request.app.agents.get(request.actor, agent_id)
     await request.app.agents.delete(request.actor, agent_id)
     return request.to("agents", f"{agent.name} is retired. Users keep its memories.")

@@ -12,26 +12,9 @@ from starlette.responses import Response
 from remembrancer.access import Scope, Visibility, may_change
 from remembrancer.errors import InvalidInput, RemembrancerError, SimilarMemoryExists
 from remembrancer.ids import SHARED_OWNER
-from remembrancer.memories.schemas import (
-    Category,
-    Kind,
-    Memory,
-    MemoryCreate,
-    MemoryFilter,
-    MemoryUpdate,
-    Outcome,
-    SortBy,
-    Status,
-)
+from remembrancer.memories import schemas
 from remembrancer.validation import made
-from remembrancer.web.dependencies import (
-    CheckedForm,
-    Form,
-    PageRequest,
-    UserRequest,
-    non_empty,
-    shows_errors,
-)
+from remembrancer.web import dependencies
 
 router = APIRouter(prefix="/people/{user_id}/memories")
 
@@ -41,13 +24,13 @@ _FILTERS: Final = ("subject", "scope", "kept_for", "space_id", "text", "sort")
 _LIST_FILTERS: Final = {"kinds": "kind", "categories": "category", "statuses": "status"}
 _PARTS: Final = {"results": "memories/results.html", "more": "memories/rows.html"}
 _CHOICES: Final[dict[str, Any]] = {
-    "kinds": list(Kind),
-    "categories": list(Category),
-    "statuses": list(Status),
+    "kinds": list(schemas.Kind),
+    "categories": list(schemas.Category),
+    "statuses": list(schemas.Status),
     "sorts": {
-        SortBy.RECENT: "Newest",
-        SortBy.IMPORTANCE: "Most important",
-        SortBy.MOST_ACCESSED: "Most recalled",
+        schemas.SortBy.RECENT: "Newest",
+        schemas.SortBy.IMPORTANCE: "Most important",
+        schemas.SortBy.MOST_ACCESSED: "Most recalled",
     },
 }
 
@@ -57,7 +40,7 @@ class HasOwner(Protocol):
     def user_id(self) -> UUID | None: ...
 
 
-async def agent_and_space_names(request: PageRequest) -> dict[str, Any]:
+async def agent_and_space_names(request: dependencies.PageRequest) -> dict[str, Any]:
     agents = (await request.app.agents.list(request.actor, limit=200)).items
     spaces = (await request.app.spaces.list(request.user_actor, limit=200)).items
     return {
@@ -66,17 +49,17 @@ async def agent_and_space_names(request: PageRequest) -> dict[str, Any]:
     }
 
 
-async def render_named(request: PageRequest, template: str, **values: Any) -> Response:
+async def render_named(request: dependencies.PageRequest, template: str, **values: Any) -> Response:
     """Return a page with the names of agents and spaces, and a check for its buttons."""
     names = await agent_and_space_names(request)
     return request.render(template, can_change=can_change(request), **values, **names)
 
 
-def can_change(request: PageRequest) -> Callable[[HasOwner], bool]:
+def can_change(request: dependencies.PageRequest) -> Callable[[HasOwner], bool]:
     return lambda item: may_change(request.user_actor, item.user_id or SHARED_OWNER)
 
 
-def list_values(request: PageRequest, fields: dict[str, str]) -> dict[str, Any]:
+def list_values(request: dependencies.PageRequest, fields: dict[str, str]) -> dict[str, Any]:
     lists = {
         field: [value for value in request.query.getlist(name) if value]
         for field, name in fields.items()
@@ -84,15 +67,15 @@ def list_values(request: PageRequest, fields: dict[str, str]) -> dict[str, Any]:
     return {field: values for field, values in lists.items() if values}
 
 
-def _filters(request: PageRequest) -> MemoryFilter:
-    values = non_empty(request.query, *_FILTERS) | list_values(request, _LIST_FILTERS)
+def _filters(request: dependencies.PageRequest) -> schemas.MemoryFilter:
+    values = dependencies.non_empty(request.query, *_FILTERS) | list_values(request, _LIST_FILTERS)
     if pinned := request.query.get("pinned"):
         values["pinned"] = pinned == "true"
-    return validate(MemoryFilter, **values)
+    return made(schemas.MemoryFilter, **values)
 
 
 @router.get("")
-async def list_memories(request: UserRequest, cursor: str | None = None) -> Response:
+async def list_memories(request: dependencies.UserRequest, cursor: str | None = None) -> Response:
     filters = _filters(request)
     page = await request.app.memories.list(
         request.user_actor, filters, limit=PAGE_SIZE, cursor=cursor
@@ -103,14 +86,14 @@ async def list_memories(request: UserRequest, cursor: str | None = None) -> Resp
         part or "memories/list.html",
         page=page,
         filters=filters,
-        filtered=filters != MemoryFilter(sort=filters.sort),
+        filtered=filters != schemas.MemoryFilter(sort=filters.sort),
         more=request.next_page(page.next_cursor),
         **({} if part else await _header(request)),
         **_CHOICES,
     )
 
 
-async def _header(request: PageRequest) -> dict[str, Any]:
+async def _header(request: dependencies.PageRequest) -> dict[str, Any]:
     pending, budget = await asyncio.gather(
         request.app.review.list(request.user_actor, limit=1),
         request.app.memories.budget(request.user_actor),
@@ -119,16 +102,16 @@ async def _header(request: PageRequest) -> dict[str, Any]:
 
 
 async def _render_form(
-    request: PageRequest,
+    request: dependencies.PageRequest,
     memory_id: str | None = None,
-    form: Form | None = None,
+    form: dependencies.Form | None = None,
     error: RemembrancerError | None = None,
 ) -> Response:
     memory = memory_id and await request.app.memories.get(request.user_actor, memory_id)
     return await render_named(
         request,
         "memories/form.html",
-        form=form or Form(),
+        form=form or dependencies.Form(),
         error=error,
         similar=error.extra["memory_id"] if isinstance(error, SimilarMemoryExists) else None,
         memory=memory,
@@ -138,11 +121,11 @@ async def _render_form(
 
 
 @router.get("/new")
-async def new(request: UserRequest) -> Response:
+async def new(request: dependencies.UserRequest) -> Response:
     return await _render_form(request)
 
 
-def _importance(form: Form) -> dict[str, float]:
+def _importance(form: dependencies.Form) -> dict[str, float]:
     value = form.get("importance")
     if value is None:
         return {}
@@ -153,14 +136,14 @@ def _importance(form: Form) -> dict[str, float]:
 
 
 @router.post("")
-@shows_errors(_render_form)
-async def remember(request: UserRequest, form: CheckedForm) -> Response:
+@dependencies.shows_errors(_render_form)
+async def remember(request: dependencies.UserRequest, form: dependencies.CheckedForm) -> Response:
     agent_id = agent_in(form)
     space = form.values("space_id")
     shared = {"visibility": Visibility.SHARED} if space and form.get("shared") else {}
     scope = {"scope": Scope.AGENT} if agent_id is not None and not space else {}
     statement = made(
-        MemoryCreate,
+        schemas.MemoryCreate,
         **form.values("content", "kind", "category", "subject"),
         **_importance(form),
         **space,
@@ -171,7 +154,7 @@ async def remember(request: UserRequest, form: CheckedForm) -> Response:
     )
     actor = request.actor.acting_for(request.user.id, agent_id)
     result = await request.app.memories.remember(actor, statement, source=SOURCE)
-    text = "Remembered." if result.outcome is Outcome.CREATED else "That was known already."
+    text = "Remembered." if result.outcome is schemas.Outcome.CREATED else "That was known already."
     if result.scope_changed:
         text += " Every agent can use it, because this agent's scope is global."
     if result.guard:
@@ -179,7 +162,7 @@ async def remember(request: UserRequest, form: CheckedForm) -> Response:
     return request.to(f"memories/{result.memory.id}", text)
 
 
-def agent_in(form: Form) -> UUID | None:
+def agent_in(form: dependencies.Form) -> UUID | None:
     return as_agent_id(form.get("agent_id"), "agent_id")
 
 
@@ -191,24 +174,26 @@ def as_agent_id(value: str | None, field: str) -> UUID | None:
 
 
 @router.get("/{memory_id}/edit")
-async def edit(request: UserRequest, memory_id: str) -> Response:
+async def edit(request: dependencies.UserRequest, memory_id: str) -> Response:
     return await _render_form(request, memory_id)
 
 
 @router.post("/{memory_id}")
-@shows_errors(_render_form)
-async def update(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
+@dependencies.shows_errors(_render_form)
+async def update(
+    request: dependencies.UserRequest, memory_id: str, form: dependencies.CheckedForm
+) -> Response:
     memory = await request.app.memories.get(request.user_actor, memory_id)
     changes = _changes(form, memory)
     if changes:
-        update = made(MemoryUpdate, **changes, **form.values("expected_version"))
+        update = made(schemas.MemoryUpdate, **changes, **form.values("expected_version"))
         await request.app.memories.update(request.user_actor, memory_id, update, source=SOURCE)
     return request.to(
         f"memories/{memory_id}", "Saved as a new version." if changes else "Nothing changed."
     )
 
 
-def _changes(form: Form, memory: Memory) -> dict[str, Any]:
+def _changes(form: dependencies.Form, memory: schemas.Memory) -> dict[str, Any]:
     """Return the fields that differ: an unchanged field would count as stated again."""
     if form.get("content") is None:
         raise InvalidInput("must not be empty", field="content")

@@ -7,44 +7,37 @@ from remembrancer.errors import NotFound, RemembrancerError
 from remembrancer.memories.schemas import Memory, Outcome
 from remembrancer.places.schemas import PlaceCreate, PlaceUpdate
 from remembrancer.validation import made
-from remembrancer.web.dependencies import (
-    FORM_CHECK,
-    CheckedForm,
-    Form,
-    PageRequest,
-    UserRequest,
-    shows_errors,
-)
+from remembrancer.web import dependencies
 from remembrancer.web.memories import SOURCE, agent_in, render_named
 
 router = APIRouter(prefix="/people/{user_id}/places")
 
 
 @router.get("")
-async def list_places(request: UserRequest, cursor: str | None = None) -> Response:
+async def list_places(request: dependencies.UserRequest, cursor: str | None = None) -> Response:
     page = await request.app.places.list(request.user_actor, limit=50, cursor=cursor)
     return await render_named(request, "places/list.html", page=page)
 
 
 async def _render_form(
-    request: PageRequest,
+    request: dependencies.PageRequest,
     memory_id: str | None = None,
-    form: Form | None = None,
+    form: dependencies.Form | None = None,
     error: RemembrancerError | None = None,
 ) -> Response:
     place = await _place(request, memory_id) if memory_id else None
-    values = {"form": form or Form(), "error": error, "place": place}
+    values = {"form": form or dependencies.Form(), "error": error, "place": place}
     return await render_named(request, "places/form.html", **values)
 
 
 @router.get("/new")
-async def new(request: UserRequest) -> Response:
+async def new(request: dependencies.UserRequest) -> Response:
     return await _render_form(request)
 
 
 @router.post("")
-@shows_errors(_render_form)
-async def add(request: UserRequest, form: CheckedForm) -> Response:
+@dependencies.shows_errors(_render_form)
+async def add(request: dependencies.UserRequest, form: dependencies.CheckedForm) -> Response:
     values = form.values("place_id", "place_name", "notes")
     # Without an id, its name identifies a place.
     values.setdefault("place_id", values.get("place_name", ""))
@@ -55,7 +48,7 @@ async def add(request: UserRequest, form: CheckedForm) -> Response:
     return request.to("places", f"{result.place.place_name} {change}")
 
 
-async def _place(request: PageRequest, memory_id: str) -> Memory:
+async def _place(request: dependencies.PageRequest, memory_id: str) -> Memory:
     memory = await request.app.memories.get(request.user_actor, memory_id)
     if memory.place_id is None:
         raise NotFound("no such place", field="memory_id")
@@ -63,13 +56,15 @@ async def _place(request: PageRequest, memory_id: str) -> Memory:
 
 
 @router.get("/{memory_id}/edit")
-async def edit(request: UserRequest, memory_id: str) -> Response:
+async def edit(request: dependencies.UserRequest, memory_id: str) -> Response:
     return await _render_form(request, memory_id)
 
 
 @router.post("/{memory_id}")
-@shows_errors(_render_form)
-async def update(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
+@dependencies.shows_errors(_render_form)
+async def update(
+    request: dependencies.UserRequest, memory_id: str, form: dependencies.CheckedForm
+) -> Response:
     place = await _place(request, memory_id)
     changes = made(PlaceUpdate, **form.values("place_name", "notes", "expected_version"))
     if (changes.place_name, changes.notes) == (place.subject, place.notes):
@@ -78,14 +73,14 @@ async def update(request: UserRequest, memory_id: str, form: CheckedForm) -> Res
     return request.to("places", f"{changes.place_name} is saved as a new version.")
 
 
-@router.post("/{memory_id}/forget", dependencies=[FORM_CHECK])
-async def forget(request: UserRequest, memory_id: str) -> Response:
+@router.post("/{memory_id}/forget", dependencies=[dependencies.FORM_CHECK])
+async def forget(request: dependencies.UserRequest, memory_id: str) -> Response:
     place = await _place(request, memory_id)
     await request.app.memories.forget(request.user_actor, memory_id)
     return request.to("places", f"{place.subject} is forgotten.", f"places/{memory_id}/restore")
 
 
-@router.post("/{memory_id}/restore", dependencies=[FORM_CHECK])
-async def restore(request: UserRequest, memory_id: str) -> Response:
+@router.post("/{memory_id}/restore", dependencies=[dependencies.FORM_CHECK])
+async def restore(request: dependencies.UserRequest, memory_id: str) -> Response:
     place = await request.app.memories.restore(request.user_actor, memory_id)
     return request.to("places", f"{place.subject or 'The place'} is restored.")

@@ -10,16 +10,8 @@ from remembrancer.access import Role
 from remembrancer.errors import InvalidInput, NotFound, RemembrancerError
 from remembrancer.identity.schemas import MergeRequest
 from remembrancer.users.schemas import PlatformLink, UserUpdate, zones
-from remembrancer.validation import validate
-from remembrancer.web import labels
-from remembrancer.web.dependencies import (
-    FORM_CHECK,
-    CheckedForm,
-    Form,
-    PageRequest,
-    UserRequest,
-    shows_errors,
-)
+from remembrancer.validation import made
+from remembrancer.web import dependencies, labels
 
 router = APIRouter(prefix="/people/{user_id}")
 
@@ -27,17 +19,19 @@ ERASABLE: Final = ("memories", "everything")
 
 
 @router.get("")
-async def person(request: UserRequest) -> Response:
+async def person(request: dependencies.UserRequest) -> Response:
     return RedirectResponse(f"{request.base}/memories", status_code=303)
 
 
 @router.get("/profile")
-async def profile(request: UserRequest) -> Response:
+async def profile(request: dependencies.UserRequest) -> Response:
     return await _render(request)
 
 
 async def _render(
-    request: PageRequest, form: Form | None = None, error: RemembrancerError | None = None
+    request: dependencies.PageRequest,
+    form: dependencies.Form | None = None,
+    error: RemembrancerError | None = None,
 ) -> Response:
     users, actor, user_id = request.app.users, request.actor, request.user.id
     return request.render(
@@ -51,16 +45,16 @@ async def _render(
 
 
 @router.post("/profile")
-@shows_errors(_render)
-async def update(request: UserRequest, form: CheckedForm) -> Response:
+@dependencies.shows_errors(_render)
+async def update(request: dependencies.UserRequest, form: dependencies.CheckedForm) -> Response:
     changes = made(UserUpdate, **form.values("display_name", "time_zone"))
     await request.app.users.update(request.actor, request.user.id, changes)
     return request.to("profile", "The profile is saved.")
 
 
 @router.post("/links")
-@shows_errors(_render)
-async def link(request: UserRequest, form: CheckedForm) -> Response:
+@dependencies.shows_errors(_render)
+async def link(request: dependencies.UserRequest, form: dependencies.CheckedForm) -> Response:
     link = made(PlatformLink, **form.values("platform", "platform_user_id"))
     owner_id = await _owner_id(request, link)
     if owner_id not in {None, request.user.id}:
@@ -69,7 +63,7 @@ async def link(request: UserRequest, form: CheckedForm) -> Response:
     return request.to("profile", f"Linked on {link.platform}.")
 
 
-async def _owner_id(request: PageRequest, link: PlatformLink) -> UUID | None:
+async def _owner_id(request: dependencies.PageRequest, link: PlatformLink) -> UUID | None:
     try:
         users = request.app.users
         return (await users.find(request.actor, link.platform, link.platform_user_id)).id
@@ -78,42 +72,44 @@ async def _owner_id(request: PageRequest, link: PlatformLink) -> UUID | None:
 
 
 @router.post("/links/remove")
-async def unlink(request: UserRequest, form: CheckedForm) -> Response:
-    link = validate(PlatformLink, **form.values("platform", "platform_user_id"))
+async def unlink(request: dependencies.UserRequest, form: dependencies.CheckedForm) -> Response:
+    link = made(PlatformLink, **form.values("platform", "platform_user_id"))
     await request.app.users.unlink(request.actor, request.user.id, link)
     text = f"The link on {link.platform} is removed. All memories stay here."
     return request.to("profile", text)
 
 
 @router.get("/merge")
-async def preview_merge(request: UserRequest, other: str = "") -> Response:
-    other_id = validate(MergeRequest, user_id=other.strip()).user_id
+async def preview_merge(request: dependencies.UserRequest, other: str = "") -> Response:
+    other_id = made(MergeRequest, user_id=other.strip()).user_id
     counts = await request.app.users.preview_merge(request.actor, request.user.id, other_id)
     other_user = await request.app.users.get(request.actor, other_id)
     return request.render("merge.html", other=other_user, counts=counts.model_dump())
 
 
 @router.post("/merge")
-async def merge(request: UserRequest, form: CheckedForm) -> Response:
-    other_id = validate(MergeRequest, user_id=form.get("other")).user_id
+async def merge(request: dependencies.UserRequest, form: dependencies.CheckedForm) -> Response:
+    other_id = made(MergeRequest, user_id=form.get("other")).user_id
     result = await request.app.users.merge(request.actor, request.user.id, other_id)
     memories = labels.plural(result.counts.memories, "memory", "memories")
     text = f"The two are one person now; {memories} moved."
     return request.to("profile", text, f"merges/{result.undo_id}/undo")
 
 
-@router.post("/merges/{undo_id}/undo", dependencies=[FORM_CHECK])
-async def undo_merge(request: UserRequest, undo_id: UUID) -> Response:
+@router.post("/merges/{undo_id}/undo", dependencies=[dependencies.FORM_CHECK])
+async def undo_merge(request: dependencies.UserRequest, undo_id: UUID) -> Response:
     merge = await request.app.users.undo_merge(request.actor, request.user.id, undo_id)
     return request.to("profile", f"They are two people again. The other one: {merge.merged_id}")
 
 
 @router.get("/erase")
-async def preview_erasure(request: UserRequest) -> Response:
+async def preview_erasure(request: dependencies.UserRequest) -> Response:
     return await _render_erasure(request)
 
 
-async def _render_erasure(request: PageRequest, error: InvalidInput | None = None) -> Response:
+async def _render_erasure(
+    request: dependencies.PageRequest, error: InvalidInput | None = None
+) -> Response:
     users, user_id = request.app.users, request.user.id
     receipts = {
         what: await users.erase(request.actor, user_id, memories_only=what == "memories")
@@ -123,7 +119,7 @@ async def _render_erasure(request: PageRequest, error: InvalidInput | None = Non
 
 
 @router.post("/erase")
-async def erase(request: UserRequest, form: CheckedForm) -> Response:
+async def erase(request: dependencies.UserRequest, form: dependencies.CheckedForm) -> Response:
     what = form.get("what")
     if what not in ERASABLE:
         raise InvalidInput("must be memories or everything", field="what")

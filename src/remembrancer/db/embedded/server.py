@@ -10,14 +10,9 @@ from typing import Self
 
 import psycopg
 
+from remembrancer.db.embedded import cluster
 from remembrancer.db.embedded.account import Account, server_account, user_name
 from remembrancer.db.embedded.binaries import binaries_for
-from remembrancer.db.embedded.cluster import (
-    clear_leftover,
-    data_argument,
-    ensure_cluster,
-    read_postmaster,
-)
 from remembrancer.db.embedded.endpoint import Endpoint, clear_left_behind, open_endpoint
 from remembrancer.db.embedded.lock import DirectoryLock
 from remembrancer.db.embedded.process import ServerLog, ServerProcess
@@ -139,7 +134,7 @@ class EmbeddedPostgres:
         clear_left_behind(self._lock.left_behind)
         account = server_account(self._cluster)
         binaries = binaries_for(account)
-        ensure_cluster(self._cluster, binaries, account)
+        cluster.ensure_cluster(self._cluster, binaries, account)
         self._endpoint = open_endpoint(self._data_dir, account)
         self._lock.leave(self._endpoint.host)
         while not self._try_launch(binaries, account, deadline):
@@ -151,7 +146,7 @@ class EmbeddedPostgres:
 
     def _try_launch(self, binaries: Path, account: Account | None, deadline: float) -> bool:
         """Start the server; return False if processes of the last one block it."""
-        clear_leftover(self._cluster, binaries, deadline)
+        cluster.clear_leftover(self._cluster, binaries, deadline)
         log = ServerLog(self._data_dir / "postgres.log")
         command = self._command(binaries, account)
         self._process = ServerProcess(command, account, self._cluster, log)
@@ -166,7 +161,7 @@ class EmbeddedPostgres:
         """Wait until the server accepts connections; return False if it ends instead."""
         while not process.ends_within(0.01):
             # the same status that pg_ctl waits for: recovery would refuse connections
-            postmaster = read_postmaster(self._cluster)
+            postmaster = cluster.read_postmaster(self._cluster)
             if postmaster and (postmaster.pid, postmaster.status) == (process.pid, "ready"):
                 return True
             if time.monotonic() > deadline:
@@ -182,7 +177,7 @@ class EmbeddedPostgres:
         settings = SETTINGS | self._endpoint.options() | {"shared_buffers": self._shared_buffers}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         program = str(binaries / "bin" / "postgres")
-        return [program, "-D", data_argument(self._cluster, account), *options]
+        return [program, "-D", cluster.data_argument(self._cluster, account), *options]
 
     def _start_error(self, error: Exception) -> DatabaseSetupError:
         advice = (
