@@ -159,6 +159,10 @@ def test_a_key_that_is_not_there_is_told(
     assert told in capsys.readouterr().err
 
 
+async def _document(source: Any) -> Any:
+    return await source.document(Principal())
+
+
 class Store:
     """A store whose database is away after the first answer."""
 
@@ -191,9 +195,8 @@ async def test_a_source_is_opened_again_once_for_all_who_miss_it() -> None:
             closed.append(store.number)
 
     async with open_lazily(opening, reopens=True) as source:
-        assert await source.document(Principal()) == 1
-        assert source.id_arguments == ("user_id",)
-        asked = [source.document(Principal()) for _ in range(5)]
+        assert await source.ask(_document) == 1
+        asked = [source.ask(_document) for _ in range(5)]
         assert await asyncio.gather(*asked) == [2] * 5
     assert (opened, closed) == ([1, 2], [1, 2])
 
@@ -208,9 +211,9 @@ async def test_a_database_that_others_run_is_waited_for() -> None:
         yield Store(1)
 
     async with open_lazily(opening) as source:
-        assert await source.document(Principal()) == 1
+        assert await source.ask(_document) == 1
         with pytest.raises(DatabaseUnavailable):
-            await source.document(Principal())
+            await source.ask(_document)
     assert opened == [1]
 
 
@@ -224,7 +227,7 @@ async def test_a_source_that_cannot_be_opened_ends_it() -> None:
 
     with pytest.raises(ConfigurationError, match="no"):
         async with open_lazily(opening) as source:
-            await source.document(Principal())
+            await source.ask(_document)
 
 
 # Installing -------------------------------------------------------------------

@@ -17,7 +17,7 @@ MAX_CANDIDATES = 5
 """Candidates that an error lists."""
 
 
-class Named(Protocol):
+class HasName(Protocol):
     @property
     def id(self) -> UUID: ...
 
@@ -25,7 +25,7 @@ class Named(Protocol):
     def name(self) -> str: ...
 
 
-NamedItem = TypeVar("NamedItem", bound=Named)
+Item = TypeVar("Item", bound=HasName)
 
 
 async def actor_for(app: Remembrancer, user: str | None, agent: str | None = None) -> Actor:
@@ -83,11 +83,11 @@ async def all_agents(app: Remembrancer) -> list[Agent]:
     return await all_items(partial(app.agents.list, SERVICE))
 
 
-def with_name(items: Sequence[NamedItem], name: str) -> list[NamedItem]:
+def with_name(items: Sequence[Item], name: str) -> list[Item]:
     return [item for item in items if item.name.casefold() == name.casefold()]
 
 
-def only_id(items: Sequence[Named], name: str, noun: str) -> UUID:
+def only_id(items: Sequence[HasName], name: str, noun: str) -> UUID:
     """Return the id of the only item with a name; raise ``InvalidInput`` if there is none."""
     matches = with_name(items, name)
     if len(matches) == 1:

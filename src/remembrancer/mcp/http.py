@@ -57,10 +57,7 @@ class McpEndpoint:
     def _server(self) -> Any:
         from remembrancer.mcp.server import create_server  # noqa: PLC0415
 
-        async def find(context: Any) -> Any:
-            return context.request.scope[_SOURCE]
-
-        return create_server(find)
+        return create_server(lambda context, request: request(context.request.scope[_SOURCE]))
 
     async def _actor(self, request: Request) -> Actor:
         kind, _, secret = request.headers.get("authorization", "").partition(" ")

@@ -5,65 +5,35 @@ takes the database over.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from remembrancer.context.schemas import Context, ContextQuery
-from remembrancer.document.schemas import MemoryDocument
 from remembrancer.errors import DatabaseUnavailable
-from remembrancer.mcp.sources import Principal, Source
-from remembrancer.memories.schemas import MemoryHistory
-from remembrancer.tools.registry import ToolAnswer
+from remembrancer.mcp.sources import Source
 
 T = TypeVar("T")
 OpenSource = Callable[[], AbstractAsyncContextManager[Source]]
 
 
 class LazySource:
-    """Delegates to a source; if it ``reopens``, repeats a request on a new source after a loss."""
+    """Passes requests to a source; if it ``reopens``, repeats one on a new source after a loss."""
 
     def __init__(self, open_source: OpenSource, *, reopens: bool) -> None:
         self._open = open_source
         self._reopens = reopens
         self._source: asyncio.Future[Source] = asyncio.get_running_loop().create_future()
         self._lost = asyncio.Event()
-        self._id_arguments: Sequence[str] = ()
 
     async def run(self) -> None:
         """Open the source, and reopen it after each loss, in one task, until cancelled."""
         while True:
             async with self._open() as source:
-                self._id_arguments = source.id_arguments
                 self._source.set_result(source)
                 await self._lost.wait()
                 self._lost.clear()
 
-    async def wait_open(self) -> None:
-        await asyncio.shield(self._source)
-
-    @property
-    def id_arguments(self) -> Sequence[str]:
-        return self._id_arguments
-
-    async def tools(self) -> Sequence[Mapping[str, Any]]:
-        return await self._request(lambda source: source.tools())
-
-    async def call(
-        self, principal: Principal, name: str, arguments: Mapping[str, Any]
-    ) -> ToolAnswer:
-        return await self._request(lambda source: source.call(principal, name, arguments))
-
-    async def document(self, principal: Principal) -> MemoryDocument:
-        return await self._request(lambda source: source.document(principal))
-
-    async def history(self, principal: Principal, memory_id: str) -> MemoryHistory:
-        return await self._request(lambda source: source.history(principal, memory_id))
-
-    async def context(self, principal: Principal, query: ContextQuery) -> Context:
-        return await self._request(lambda source: source.context(principal, query))
-
-    async def _request(self, request: Callable[[Source], Awaitable[T]]) -> T:
+    async def ask(self, request: Callable[[Source], Awaitable[T]]) -> T:
         source = await asyncio.shield(self._source)
         try:
             return await request(source)

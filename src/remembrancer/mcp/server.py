@@ -3,8 +3,7 @@
 import logging
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import wraps
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import mcp_types as protocol
 from mcp.server.context import ServerRequestContext
@@ -24,135 +23,128 @@ from remembrancer.validation import validate
 log = logging.getLogger(__name__)
 
 RequestContext = ServerRequestContext[Any, Any]
-FindSource = Callable[[RequestContext], Awaitable[Source]]
-"""Finds the source for a request."""
 Params = TypeVar("Params")
 Answer = TypeVar("Answer")
 PER_PAGE: Final = 50
 """Tools, resources or prompts in one answer."""
 
 
-def create_server(find: FindSource) -> Server[Any]:
-    """Return a server that answers each request from the source of ``find``."""
+class Ask(Protocol):
+    """Passes a request to the source of its context."""
+
+    def __call__(
+        self, context: RequestContext, request: Callable[[Source], Awaitable[Answer]], /
+    ) -> Awaitable[Answer]: ...
+
+
+def create_server(ask: Ask) -> Server[Any]:
+    """Return a server that answers each request from the source that ``ask`` knows."""
     _hide_content_in_logs()
-    handlers = _Handlers(find)
     return Server(
         "remembrancer",
         title="Remembrancer",
         version=version.__version__,
         description=prompts.DESCRIPTION,
         instructions=prompts.INSTRUCTIONS,
-        on_list_tools=_safe(handlers.list_tools),
-        on_call_tool=_safe(handlers.call_tool),
-        on_list_resources=_safe(handlers.list_resources),
-        on_list_resource_templates=_safe(handlers.list_templates),
-        on_read_resource=_safe(handlers.read_resource),
-        on_list_prompts=_safe(handlers.list_prompts),
-        on_get_prompt=_safe(handlers.get_prompt),
+        on_list_tools=_safe(ask, _list_tools),
+        on_call_tool=_safe(ask, _call_tool, _tool_error),
+        on_list_resources=_safe(ask, _list_resources),
+        on_list_resource_templates=_safe(ask, _list_templates),
+        on_read_resource=_safe(ask, _read_resource),
+        on_list_prompts=_safe(ask, _list_prompts),
+        on_get_prompt=_safe(ask, _get_prompt),
         # Without it the library lists the tools at every call to check headers.
         get_tool_input_schema=lambda _name: None,
     )
 
 
-class _Handlers:
-    def __init__(self, find: FindSource) -> None:
-        self._find = find
+async def _list_tools(
+    source: Source, params: protocol.PaginatedRequestParams | None
+) -> protocol.ListToolsResult:
+    tools = [_tool(tool, source.id_arguments) for tool in await source.tools()]
+    page, cursor = _page(tools, params)
+    return protocol.ListToolsResult(tools=page, next_cursor=cursor)
 
-    async def list_tools(
-        self, context: RequestContext, params: protocol.PaginatedRequestParams | None
-    ) -> protocol.ListToolsResult:
-        source = await self._find(context)
-        tools = [_tool(tool, source.id_arguments) for tool in await source.tools()]
-        page, cursor = _page(tools, params)
-        return protocol.ListToolsResult(tools=page, next_cursor=cursor)
 
-    async def call_tool(
-        self, context: RequestContext, params: protocol.CallToolRequestParams
-    ) -> protocol.CallToolResult:
-        source = await self._find(context)
-        arguments = dict(params.arguments or {})
-        try:
-            principal = _principal(arguments, source.id_arguments)
-            answer = await source.call(principal, params.name, arguments)
-        except RemembrancerError as error:
-            if isinstance(error, NotFound) and error.field == "name":
-                raise
-            return _error_result(str(error))
-        if not answer.ok:
-            return _error_result(answer.text)
-        return protocol.CallToolResult(
-            content=[_text(answer.text)], structured_content=to_jsonable_python(answer.result)
-        )
+async def _call_tool(
+    source: Source, params: protocol.CallToolRequestParams
+) -> protocol.CallToolResult:
+    arguments = dict(params.arguments or {})
+    principal = _principal(arguments, source.id_arguments)
+    answer = await source.call(principal, params.name, arguments)
+    if not answer.ok:
+        return _error_result(answer.text)
+    return protocol.CallToolResult(
+        content=[_text(answer.text)], structured_content=to_jsonable_python(answer.result)
+    )
 
-    async def list_resources(
-        self, _context: RequestContext, params: protocol.PaginatedRequestParams | None
-    ) -> protocol.ListResourcesResult:
-        page, cursor = _page(
-            [
-                protocol.Resource(uri=resource.uri, **_about(resource))
-                for resource in resources.fixed()
-            ],
-            params,
-        )
-        return protocol.ListResourcesResult(resources=page, next_cursor=cursor)
 
-    async def list_templates(
-        self, context: RequestContext, params: protocol.PaginatedRequestParams | None
-    ) -> protocol.ListResourceTemplatesResult:
-        source = await self._find(context)
-        templates = [
-            protocol.ResourceTemplate(uri_template=template.uri, **_about(template))
-            for template in resources.templates(source.id_arguments)
-        ]
-        page, cursor = _page(templates, params)
-        return protocol.ListResourceTemplatesResult(resource_templates=page, next_cursor=cursor)
+async def _list_resources(
+    _source: Source, params: protocol.PaginatedRequestParams | None
+) -> protocol.ListResourcesResult:
+    page, cursor = _page(
+        [protocol.Resource(uri=resource.uri, **_about(resource)) for resource in resources.fixed()],
+        params,
+    )
+    return protocol.ListResourcesResult(resources=page, next_cursor=cursor)
 
-    async def read_resource(
-        self, context: RequestContext, params: protocol.ReadResourceRequestParams
-    ) -> protocol.ReadResourceResult:
-        source = await self._find(context)
-        request = resources.parse(params.uri, source.id_arguments)
-        mime_type = "text/plain" if request.kind == "context" else "application/json"
-        contents = protocol.TextResourceContents(
-            uri=params.uri, mime_type=mime_type, text=await _read(source, request)
-        )
-        return protocol.ReadResourceResult(contents=[contents])
 
-    async def list_prompts(
-        self, context: RequestContext, params: protocol.PaginatedRequestParams | None
-    ) -> protocol.ListPromptsResult:
-        source = await self._find(context)
-        arguments = [
-            protocol.PromptArgument(name=name, description=description, required=False)
-            for name, description in prompts.prompt_arguments(source.id_arguments)
-        ]
-        prompt = protocol.Prompt(
-            name=prompts.PROMPT,
-            title=prompts.PROMPT_TITLE,
-            description=prompts.PROMPT_DESCRIPTION,
-            arguments=arguments,
-        )
-        page, cursor = _page([prompt], params)
-        return protocol.ListPromptsResult(prompts=page, next_cursor=cursor)
+async def _list_templates(
+    source: Source, params: protocol.PaginatedRequestParams | None
+) -> protocol.ListResourceTemplatesResult:
+    templates = [
+        protocol.ResourceTemplate(uri_template=template.uri, **_about(template))
+        for template in resources.templates(source.id_arguments)
+    ]
+    page, cursor = _page(templates, params)
+    return protocol.ListResourceTemplatesResult(resource_templates=page, next_cursor=cursor)
 
-    async def get_prompt(
-        self, context: RequestContext, params: protocol.GetPromptRequestParams
-    ) -> protocol.GetPromptResult:
-        source = await self._find(context)
-        if params.name != prompts.PROMPT:
-            raise NotFound(f"no such prompt; there is {prompts.PROMPT}", field="name")
-        arguments: dict[str, Any] = dict(params.arguments or {})
-        principal = _principal(arguments, source.id_arguments)
-        message = (arguments.pop("message", None) or "").strip()
-        if arguments:
-            name = resources.argument_name(next(iter(arguments)), "arguments")
-            raise InvalidInput("is not an argument of this prompt", field=name)
-        memory = await source.context(principal, validate(ContextQuery, message=message or None))
-        text = prompts.first_message(memory, message)
-        return protocol.GetPromptResult(
-            description=prompts.PROMPT_DESCRIPTION,
-            messages=[protocol.PromptMessage(role="user", content=_text(text))],
-        )
+
+async def _read_resource(
+    source: Source, params: protocol.ReadResourceRequestParams
+) -> protocol.ReadResourceResult:
+    request = resources.parse(params.uri, source.id_arguments)
+    mime_type = "text/plain" if request.kind == "context" else "application/json"
+    contents = protocol.TextResourceContents(
+        uri=params.uri, mime_type=mime_type, text=await _read(source, request)
+    )
+    return protocol.ReadResourceResult(contents=[contents])
+
+
+async def _list_prompts(
+    source: Source, params: protocol.PaginatedRequestParams | None
+) -> protocol.ListPromptsResult:
+    arguments = [
+        protocol.PromptArgument(name=name, description=description, required=False)
+        for name, description in prompts.prompt_arguments(source.id_arguments)
+    ]
+    prompt = protocol.Prompt(
+        name=prompts.PROMPT,
+        title=prompts.PROMPT_TITLE,
+        description=prompts.PROMPT_DESCRIPTION,
+        arguments=arguments,
+    )
+    page, cursor = _page([prompt], params)
+    return protocol.ListPromptsResult(prompts=page, next_cursor=cursor)
+
+
+async def _get_prompt(
+    source: Source, params: protocol.GetPromptRequestParams
+) -> protocol.GetPromptResult:
+    if params.name != prompts.PROMPT:
+        raise NotFound(f"no such prompt; there is {prompts.PROMPT}", field="name")
+    arguments: dict[str, Any] = dict(params.arguments or {})
+    principal = _principal(arguments, source.id_arguments)
+    message = (arguments.pop("message", None) or "").strip()
+    if arguments:
+        name = resources.argument_name(next(iter(arguments)), "arguments")
+        raise InvalidInput("is not an argument of this prompt", field=name)
+    memory = await source.context(principal, made(ContextQuery, message=message or None))
+    text = prompts.first_message(memory, message)
+    return protocol.GetPromptResult(
+        description=prompts.PROMPT_DESCRIPTION,
+        messages=[protocol.PromptMessage(role="user", content=_text(text))],
+    )
 
 
 async def _read(source: Source, request: ResourceRequest) -> str:
@@ -226,15 +218,18 @@ def _page(
 
 
 def _safe(
-    handler: Callable[[RequestContext, Params], Awaitable[Answer]],
+    ask: Ask,
+    handler: Callable[[Source, Params], Awaitable[Answer]],
+    explain: Callable[[RemembrancerError], Answer | None] = lambda _error: None,
 ) -> Callable[[RequestContext, Params], Awaitable[Answer]]:
     """Return ``handler`` with errors as protocol errors that never contain users' content."""
 
-    @wraps(handler)
     async def handled(context: RequestContext, params: Params) -> Answer:
         try:
-            return await handler(context, params)
+            return await ask(context, lambda source: handler(source, params))
         except RemembrancerError as error:
+            if (answer := explain(error)) is not None:
+                return answer
             raise MCPError(_code(error), str(error)) from None
         except MCPError:
             raise
@@ -246,6 +241,12 @@ def _safe(
             raise MCPError(protocol.INTERNAL_ERROR, text) from None
 
     return handled
+
+
+def _tool_error(error: RemembrancerError) -> protocol.CallToolResult | None:
+    """Return the error for the model, null for an unknown tool."""
+    is_unknown = isinstance(error, NotFound) and error.field == "name"
+    return None if is_unknown else _error_result(str(error))
 
 
 def _code(error: RemembrancerError) -> int:

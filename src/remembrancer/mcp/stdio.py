@@ -42,11 +42,7 @@ async def _answer(source: LazySource) -> None:
 
     from remembrancer.mcp.server import create_server  # noqa: PLC0415
 
-    async def find(_context: Any) -> LazySource:
-        await source.wait_open()
-        return source
-
-    server = create_server(find)
+    server = create_server(lambda _context, request: source.ask(request))
     lines: Any = _Lines()
     async with stdio_server(stdin=lines) as (requests, answers):
         await server.run(requests, answers, server.create_initialization_options())
