@@ -17,7 +17,7 @@ from remembrancer import (
     Visibility,
     as_actor,
 )
-from remembrancer.importers import importer, read
+from remembrancer.importers import importer, read_export
 from remembrancer.memories.schemas import MemoryCreate
 
 KEY = (
@@ -72,7 +72,7 @@ def assert_nowhere(secret: str, *places: object) -> None:
 
 async def _import(memory: Remembrancer, user: User, file: Path) -> None:
     store = importer.Importer(memory, as_actor(user), lambda _: None)
-    for transcript in read(file):
+    for transcript in read_export(file):
         await store.store_transcript(transcript)
 
 

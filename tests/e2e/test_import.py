@@ -31,7 +31,7 @@ TABLES = (
 )
 
 
-async def bring(
+async def import_file(
     memory: Remembrancer,
     file: Path,
     user: User | None = None,
@@ -47,12 +47,12 @@ async def bring(
     return importer.result
 
 
-def kept() -> dict[str, list[Any]]:
+def stored_rows() -> dict[str, list[Any]]:
     """Every row of what an import writes."""
     return {table: sorted(map(str, rows(f"SELECT * FROM {table}"))) for table in TABLES}
 
 
-async def best(memory: Remembrancer, question: str, user: Any) -> Any:
+async def best_hit(memory: Remembrancer, question: str, user: Any) -> Any:
     answer = await memory.memories.recall(as_actor(user), RecallQuery(query=question, limit=3))
     return answer.hits[0] if answer.hits else None
 
@@ -61,7 +61,7 @@ async def by_platform(memory: Remembrancer, platform: str, key: str) -> User:
     return await memory.users.find(as_actor(), platform, key)
 
 
-SAID = (
+QUERIES = (
     "SELECT c.title, m.position, m.role, m.sender_name, m.sent_at, m.content FROM messages AS m "
     "JOIN conversations AS c ON c.id = m.conversation_id ORDER BY 1, 2, 5, 6",
     "SELECT u.display_name, p.platform, p.platform_user_id FROM platform_links AS p "
@@ -98,7 +98,7 @@ class Case:
     name: str
     content: Any
     platform: str
-    whose: str | None
+    owner: str | None
     question: str
     reason: str
     sender: str
@@ -199,23 +199,23 @@ def written(folder: Path, case: Case) -> Path:
 async def test_what_was_said_is_recalled_with_sender_and_time(
     memory: Remembrancer, ada: User, tmp_path: Path, case: Case
 ) -> None:
-    """By whose it is and nobody else; the same export again changes no row at all."""
+    """By owner it is and nobody else; the same export again changes no row at all."""
     file = written(tmp_path, case)
     user = ada if case.for_ada else None
-    result = await bring(memory, file, user, **case.options)
+    result = await import_file(memory, file, user, **case.options)
     assert result.messages_added
-    whose = await by_platform(memory, case.platform, case.whose) if case.whose else ada
-    assert not case.for_ada or whose.id == ada.id
-    hit = await best(memory, case.question, whose)
+    owner = await by_platform(memory, case.platform, case.owner) if case.owner else ada
+    assert not case.for_ada or owner.id == ada.id
+    hit = await best_hit(memory, case.question, owner)
     assert hit.content == case.reason
     assert hit.sender_name == case.sender
     assert hit.at.isoformat() == case.at
     stranger = await person(memory, "Stranger")
-    assert await best(memory, case.question, stranger) is None
-    before = kept()
-    again = await bring(memory, file, user, **case.options)
+    assert await best_hit(memory, case.question, stranger) is None
+    before = stored_rows()
+    again = await import_file(memory, file, user, **case.options)
     assert (again.messages_added, again.messages_skipped) == (0, result.messages_added)
-    assert kept() == before
+    assert stored_rows() == before
 
 
 CUT_OFF = [
@@ -263,12 +263,12 @@ async def test_an_account_is_linked_to_whom_the_import_is_for(
 ) -> None:
     """--user is the account of the export; one that is somebody else's stops the import."""
     file = saved(tmp_path / "result.json", exports.telegram_account())
-    await bring(memory, file, ada)
+    await import_file(memory, file, ada)
     assert (await by_platform(memory, "telegram", "11")).id == ada.id
-    before = kept()
+    before = stored_rows()
     with pytest.raises(InvalidInput, match="telegram:11: is linked to another user"):
-        await bring(memory, file, bob)
-    assert kept() == before
+        await import_file(memory, file, bob)
+    assert stored_rows() == before
 
 
 @pytest.mark.parametrize("me", ["U2", "bob chen"])
@@ -277,17 +277,17 @@ async def test_as_says_who_in_a_file_the_user_is(
 ) -> None:
     """By platform id or name; a name that nobody has is refused before anything is written."""
     file = zipped(tmp_path / "slack.zip", exports.slack())
-    before = kept()
+    before = stored_rows()
     for wrong, user, reason in (
         ("Eve", bob, "nobody has the id or name"),
         ("Ada", None, "needs --user"),
     ):
         with pytest.raises(InvalidInput, match=reason):
-            await bring(memory, file, user, me=wrong)
-    assert kept() == before
-    await bring(memory, file, bob, me=me)
+            await import_file(memory, file, user, me=wrong)
+    assert stored_rows() == before
+    await import_file(memory, file, bob, me=me)
     assert (await by_platform(memory, "slack", "U2")).id == bob.id
-    assert (await best(memory, "At which cone do you fire?", bob)).sender_name == "Bob Chen"
+    assert (await best_hit(memory, "At which cone do you fire?", bob)).sender_name == "Bob Chen"
 
 
 async def test_whom_an_import_is_for_joins_no_conversation_of_others(
@@ -295,21 +295,23 @@ async def test_whom_an_import_is_for_joins_no_conversation_of_others(
 ) -> None:
     """--user with an archive of a workspace makes them no participant where they never spoke."""
     eve = await person(memory, "Eve")
-    await bring(memory, zipped(tmp_path / "slack.zip", exports.slack()), eve)
+    await import_file(memory, zipped(tmp_path / "slack.zip", exports.slack()), eve)
     assert rows("SELECT 1 FROM participants WHERE user_id = %s", eve.id) == []
-    assert await best(memory, "At which cone do you fire?", eve) is None
+    assert await best_hit(memory, "At which cone do you fire?", eve) is None
 
 
 async def test_together_all_recall_what_anybody_said(memory: Remembrancer, tmp_path: Path) -> None:
     """With --together a chat lies in a space of those who speak in it; without, each has theirs."""
     alone = saved(tmp_path / "general.json", exports.discord())
-    await bring(memory, alone)
+    await import_file(memory, alone)
     bob = await by_platform(memory, "discord", "18Bob")
-    assert (await best(memory, "Brent", bob)).content != "My wheel is a Brent."
+    assert (await best_hit(memory, "Brent", bob)).content != "My wheel is a Brent."
     shared = exports.discord()
     shared["channel"]["id"] = "79"
-    await bring(memory, saved(tmp_path / "shared.json", shared), together=True)
-    assert (await best(memory, "Whose wheel is a Brent?", bob)).content == "My wheel is a Brent."
+    await import_file(memory, saved(tmp_path / "shared.json", shared), together=True)
+    assert (
+        await best_hit(memory, "Whose wheel is a Brent?", bob)
+    ).content == "My wheel is a Brent."
 
 
 async def test_the_same_name_in_two_address_books_is_two_people(
@@ -320,13 +322,13 @@ async def test_the_same_name_in_two_address_books_is_two_people(
     text = exports.ANDROID
     options = {"time_zone": ZoneInfo("UTC")}
     file = saved(tmp_path / "WhatsApp Chat with Bob.txt", text)
-    await bring(memory, file, ada, me="Ada", **options)
+    await import_file(memory, file, ada, me="Ada", **options)
     other = saved(tmp_path / "2" / file.name, text.replace("Ada:", "Cid:").replace("goose", "duck"))
-    await bring(memory, other, cid, me="Cid", **options)
+    await import_file(memory, other, cid, me="Cid", **options)
     bobs = rows("SELECT id FROM users WHERE display_name = 'Bob'")
     assert len(bobs) == 2
-    assert "goose" in (await best(memory, "What is in the oven?", ada)).content
-    assert "duck" in (await best(memory, "What is in the oven?", cid)).content
+    assert "goose" in (await best_hit(memory, "What is in the oven?", ada)).content
+    assert "duck" in (await best_hit(memory, "What is in the oven?", cid)).content
     numbers = rows("SELECT user_id FROM platform_links WHERE platform_user_id = '+447700900123'")
     assert len(numbers) == 1
 
@@ -335,12 +337,12 @@ async def test_a_longer_export_adds_what_is_new(memory: Remembrancer, tmp_path: 
     """The next export of the same chat adds its new messages at the end, in their order."""
     content = exports.telegram()
     file = saved(tmp_path / "result.json", content)
-    await bring(memory, file)
+    await import_file(memory, file)
     more = content["messages"][1] | {"id": 9, "text": "The loom is a Glimåkra.", "photo": None}
     content["messages"].append(more)
-    assert (await bring(memory, saved(file, content))).messages_added == 1
-    found = rows("SELECT position, platform_message_id FROM messages ORDER BY position")
-    assert found == [(1, "2"), (2, "3"), (3, "9")]
+    assert (await import_file(memory, saved(file, content))).messages_added == 1
+    stored = rows("SELECT position, platform_message_id FROM messages ORDER BY position")
+    assert stored == [(1, "2"), (2, "3"), (3, "9")]
 
 
 async def test_a_dry_run_counts_and_writes_nothing(memory: Remembrancer, tmp_path: Path) -> None:
@@ -349,7 +351,7 @@ async def test_a_dry_run_counts_and_writes_nothing(memory: Remembrancer, tmp_pat
     memories = saved(tmp_path / "m.json", exports.mem0())
     for stored in (0, 2):
         for file in (messages, memories):
-            before, lines = kept(), len(audit_lines())
+            before, lines = stored_rows(), len(audit_lines())
             export = open_export(file)
             importer = Importer(memory, as_actor(), lambda _: None)
             await importer.check(export)
@@ -359,10 +361,10 @@ async def test_a_dry_run_counts_and_writes_nothing(memory: Remembrancer, tmp_pat
                 result.messages_skipped + result.memories_skipped,
                 result.messages_added + result.memories_added,
             ) == (stored, 2 - stored)
-            assert kept() == before
+            assert stored_rows() == before
             if stored == 0:
                 assert len(audit_lines()) == lines
-                await bring(memory, file)
+                await import_file(memory, file)
 
 
 # Memories -------------------------------------------------------------------------------
@@ -371,19 +373,19 @@ async def test_a_dry_run_counts_and_writes_nothing(memory: Remembrancer, tmp_pat
 async def test_memories_of_mem0(memory: Remembrancer, tmp_path: Path) -> None:
     """They belong to the platform's user, keep their times, and come once."""
     file = saved(tmp_path / "m.json", exports.mem0())
-    result = await bring(memory, file)
+    result = await import_file(memory, file)
     assert (result.memories_added, result.memories_skipped) == (2, 0)
-    whose = await by_platform(memory, "mem0", "ada-m")
-    hit = await best(memory, "Which instrument?", whose)
+    owner = await by_platform(memory, "mem0", "ada-m")
+    hit = await best_hit(memory, "Which instrument?", owner)
     assert hit.content == "Plays the viola on Thursdays"
-    held = await memory.memories.get(as_actor(whose), "bf4d4092cf914181bfebb6fa2ed3061b")
-    assert held.created_at.isoformat() == "2025-01-05T17:00:00+00:00"
-    assert (held.source, held.platform, held.category) == ("import", "mem0", "hobby")
+    stored = await memory.memories.get(as_actor(owner), "bf4d4092cf914181bfebb6fa2ed3061b")
+    assert stored.created_at.isoformat() == "2025-01-05T17:00:00+00:00"
+    assert (stored.source, stored.platform, stored.category) == ("import", "mem0", "hobby")
     await memory.access_counts.flush()
-    before = kept()
-    again = await bring(memory, file)
+    before = stored_rows()
+    again = await import_file(memory, file)
     assert (again.memories_added, again.memories_skipped) == (0, 2)
-    assert kept() == before
+    assert stored_rows() == before
 
 
 async def test_what_was_forgotten_does_not_come_back(
@@ -391,9 +393,9 @@ async def test_what_was_forgotten_does_not_come_back(
 ) -> None:
     """An import again neither restores a forgotten memory nor takes an update back."""
     file = saved(tmp_path / "m.json", exports.mem0())
-    await bring(memory, file, ada)
+    await import_file(memory, file, ada)
     await memory.memories.forget(as_actor(ada), "bf4d4092cf914181bfebb6fa2ed3061b")
-    assert (await bring(memory, file, ada)).memories_added == 0
+    assert (await import_file(memory, file, ada)).memories_added == 0
     assert (await by_platform(memory, "mem0", "ada-m")).id == ada.id
 
 
@@ -403,11 +405,11 @@ async def test_memories_of_several_users(memory: Remembrancer, ada: User, tmp_pa
     content["results"][1]["user_id"] = "bob-m"
     file = saved(tmp_path / "m.json", content)
     with pytest.raises(InvalidInput, match="memories of 2 users; name the one of --user"):
-        await bring(memory, file, ada)
-    await bring(memory, file, ada, me="ada-m")
+        await import_file(memory, file, ada)
+    await import_file(memory, file, ada, me="ada-m")
     bob = await by_platform(memory, "mem0", "bob-m")
-    assert (await best(memory, "Work?", bob)).content == "Works as a luthier in Cremona"
-    assert (await best(memory, "Instrument?", ada)).content == "Plays the viola on Thursdays"
+    assert (await best_hit(memory, "Work?", bob)).content == "Works as a luthier in Cremona"
+    assert (await best_hit(memory, "Instrument?", ada)).content == "Plays the viola on Thursdays"
 
 
 async def test_memories_of_the_mcp_server_keep_their_links(
@@ -416,10 +418,10 @@ async def test_memories_of_the_mcp_server_keep_their_links(
     """Observations are part of their entity, relations related to both ends; once."""
     file = saved(tmp_path / "memory.jsonl", exports.MCP)
     with pytest.raises(InvalidInput, match="does not name the user of its memories"):
-        await bring(memory, file)
-    result = await bring(memory, file, ada)
+        await import_file(memory, file)
+    result = await import_file(memory, file, ada)
     assert (result.memories_added, result.memories_skipped) == (5, 0)
-    assert (await best(memory, "Who bakes bread?", ada)).content == "Ada_Berg bakes rye bread"
+    assert (await best_hit(memory, "Who bakes bread?", ada)).content == "Ada_Berg bakes rye bread"
     links = rows(
         "SELECT s.content, a.relation, t.content FROM associations AS a "
         "JOIN memories AS s ON s.id = a.memory_id JOIN memories AS t ON t.id = a.target_id "
@@ -432,9 +434,9 @@ async def test_memories_of_the_mcp_server_keep_their_links(
         ("Ada_Berg bakes rye bread", "part_of", "Ada Berg is of type person."),
     ]
     await memory.access_counts.flush()
-    before = kept()
-    assert (await bring(memory, file, ada)).memories_skipped == 5
-    assert kept() == before
+    before = stored_rows()
+    assert (await import_file(memory, file, ada)).memories_skipped == 5
+    assert stored_rows() == before
 
 
 async def test_what_may_not_be_stored_is_counted(
@@ -444,7 +446,7 @@ async def test_what_may_not_be_stored_is_counted(
     content = exports.mem0()
     content["results"][0]["memory"] = "Card number is 4111 1111 1111 1111"
     content["results"].append({"id": "x" * 40, "memory": "y" * 3000, "user_id": "ada-m"})
-    result = await bring(memory, saved(tmp_path / "m.json", content), ada)
+    result = await import_file(memory, saved(tmp_path / "m.json", content), ada)
     assert (result.memories_added, result.memories_refused) == (1, 2)
     assert len(rows("SELECT 1 FROM memories")) == 1
 
@@ -454,7 +456,7 @@ async def test_with_one_wrong_file_nothing_is_written(memory: Remembrancer, tmp_
     content = exports.slack()
     content["team/D1/2024-05-09.json"][0]["ts"] = "yesterday"
     file = zipped(tmp_path / "slack.zip", content)
-    before = kept()
+    before = stored_rows()
     with pytest.raises(InvalidInput, match=r"slack\.zip, team/D1/2024-05-09\.json, 1, ts: is not"):
-        await bring(memory, file)
-    assert kept() == before
+        await import_file(memory, file)
+    assert stored_rows() == before

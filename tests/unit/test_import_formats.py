@@ -26,7 +26,7 @@ def transcripts(export: Export) -> list[Transcript]:
     return list(export.transcripts())
 
 
-def said(transcript: Transcript) -> list[tuple[str, str | None, str]]:
+def turns_of(transcript: Transcript) -> list[tuple[str, str | None, str]]:
     return [(turn.role.value, turn.platform_user_id, turn.content) for turn in transcript.turns]
 
 
@@ -47,7 +47,7 @@ def test_chatgpt_follows_the_branch_that_was_open(tmp_path: Path) -> None:
     )
     [transcript] = transcripts(export)
     assert (transcript.platform, transcript.title) == ("chatgpt", "Glazing")
-    assert said(transcript) == [
+    assert turns_of(transcript) == [
         ("user", "user-Qx7", "[photo: vase.jpg]\nI glaze pots in celadon green."),
         ("assistant", None, "Celadon suits a vase."),
     ]
@@ -74,7 +74,7 @@ def test_claude_takes_the_text_blocks(tmp_path: Path) -> None:
     )
     [transcript] = transcripts(export)
     account = "99999999-0000-4000-8000-000000000001"
-    assert said(transcript) == [
+    assert turns_of(transcript) == [
         ("user", account, "[file: route.gpx]\nI hike the Vercors in June."),
         ("assistant", None, "Take the Grande Traversée."),
     ]
@@ -95,7 +95,7 @@ def test_slack_names_people_and_keeps_threads_together(tmp_path: Path, unpacked:
     export = opened(tmp_path / "export")
     channel, direct = transcripts(export)
     assert (channel.conversation, channel.title) == ("C1", "#workshop")
-    assert said(channel) == [
+    assert turns_of(channel) == [
         (
             "user",
             "U1",
@@ -130,7 +130,7 @@ def test_discord_exporter(tmp_path: Path) -> None:
     export = opened(saved(tmp_path / "general.json", exports.discord()))
     [transcript] = transcripts(export)
     assert (transcript.conversation, transcript.title) == ("77", "Pottery #general")
-    assert said(transcript) == [
+    assert turns_of(transcript) == [
         ("user", "18Ada", "My wheel is a Brent."),
         ("user", "18Bob", "[photo: wheel.png]\n@Ada mine is a Shimpo"),
         ("assistant", None, "Two wheels noted."),
@@ -145,11 +145,11 @@ def test_discord_data_package(tmp_path: Path) -> None:
     """What its owner said, in the order of its times, from JSON and from older CSV."""
     export = opened(zipped(tmp_path / "package.zip", exports.discord_package()))
     general, direct = transcripts(export)
-    assert said(general) == [
+    assert turns_of(general) == [
         ("user", "18Ada", "My wheel is a Brent."),
         ("user", "18Ada", "I sold it."),
     ]
-    assert said(direct) == [("user", "18Ada", "[photo: cat.jpg]\nHello, you")]
+    assert turns_of(direct) == [("user", "18Ada", "[photo: cat.jpg]\nHello, you")]
     assert export.account() is not None
 
 
@@ -158,7 +158,7 @@ def test_telegram_chat(tmp_path: Path) -> None:
     export = opened(saved(tmp_path / "result.json", exports.telegram()))
     [transcript] = transcripts(export)
     assert transcript.conversation == "11-22"
-    assert said(transcript) == [
+    assert turns_of(transcript) == [
         ("user", "11", "[photo: loom.jpg]\nLook at my new loom"),
         ("user", "22", "[sticker: 🧶]\nI weave with alpaca."),
     ]
@@ -198,7 +198,7 @@ def test_whatsapp_of_android(tmp_path: Path) -> None:
     [transcript] = transcripts(export)
     assert transcript.personal
     assert transcript.title == "Bob"
-    assert said(transcript) == [
+    assert turns_of(transcript) == [
         ("user", None, "The goose is in the oven\nand the plums: too"),
         ("user", "Bob", "[photo: IMG-20231226-WA0001.jpg]\nLeftovers"),
         ("user", "+447700900123", "[media]"),
@@ -212,7 +212,7 @@ def test_whatsapp_of_ios(tmp_path: Path) -> None:
     """Brackets and seconds, marks that are not seen; of two, the other one is the exporter."""
     file = zipped(tmp_path / "WhatsApp Chat - Bob.zip", {"_chat.txt": exports.IOS, "0001.jpg": "x"})
     [transcript] = transcripts(opened(file, time_zone=PARIS))
-    assert said(transcript) == [
+    assert turns_of(transcript) == [
         ("user", None, "My train is at 9:40"),
         ("user", "Bob", "[photo: 0001-PHOTO-2024.jpg]"),
         ("user", "Bob", "I bring the tent"),
@@ -237,7 +237,7 @@ def test_whatsapp_of_ios(tmp_path: Path) -> None:
 def test_whatsapp_date_orders(
     tmp_path: Path, dates: tuple[str, str], options: dict[str, Any], day: tuple[int, int, int]
 ) -> None:
-    """The order is found out where the dates leave one only, else it is what was said."""
+    """The order is memories out where the dates leave one only, else it is what was said."""
     text = "".join(
         f"{date}, 12:0{n} - {who}: Hi\n"
         for n, (date, who) in enumerate(zip(dates, ("Ada", "Bob"), strict=True))
@@ -303,8 +303,8 @@ def test_mem0(tmp_path: Path) -> None:
 def test_mcp_memory(tmp_path: Path) -> None:
     """Entities, observations that say whom they are about, relations associated with both ends."""
     export = opened(saved(tmp_path / "memory.jsonl", exports.MCP))
-    found = list(export.memories())
-    assert [one.content for one in found] == [
+    memories = list(export.memories())
+    assert [memory.content for memory in found] == [
         "Ada Berg is of type person.",
         "Ada Berg: Speaks fluent Catalan",
         "Ada_Berg bakes rye bread",
@@ -313,10 +313,10 @@ def test_mcp_memory(tmp_path: Path) -> None:
     ]
     assert [[key for key, _ in memory.associations] for memory in found] == [
         [],
-        [found[0].key],
-        [found[0].key],
+        [memories[0].key],
+        [memories[0].key],
         [],
-        [found[0].key, found[3].key],
+        [memories[0].key, memories[3].key],
     ]
     assert export.notes.unknown == {"record of type chord": 1}
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from remembrancer import InvalidInput
-from remembrancer.importers import Format, Transcript, read
+from remembrancer.importers import Format, Transcript, read_export
 
 
 def jsonl(path: Path, *lines: dict[str, Any]) -> Path:
@@ -46,7 +46,7 @@ def test_lines_become_conversations(tmp_path: Path) -> None:
         {"content": "Hi", "role": "assistant"},
         {"content": "Ahoy", "sender": "Bob", "conversation": "boat", "platform": "discord"},
     )
-    kitchen, boat = read(file, platform="slack")
+    kitchen, boat = read_export(file, platform="slack")
     assert (kitchen.platform, kitchen.conversation) == ("slack", "kitchen")
     assert (boat.platform, boat.conversation) == ("discord", "boat")
     assert kitchen.people == {"Ada": "Ada"}
@@ -56,7 +56,7 @@ def test_lines_become_conversations(tmp_path: Path) -> None:
 
 def test_a_time_without_a_zone_is_utc(tmp_path: Path) -> None:
     """What a file leaves open about time zones is UTC, on whatever machine."""
-    [transcript] = read(
+    [transcript] = read_export(
         jsonl(tmp_path / "a.jsonl", {"content": "x", "sender": "A", "sent_at": "2026-01-02T03:04"})
     )
     assert transcript.turns[0].sent_at == datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
@@ -66,21 +66,21 @@ def test_a_line_separator_in_a_message_does_not_end_its_line(tmp_path: Path) -> 
     """JSON may hold U+2028 unescaped; only line feeds end a line."""
     path = tmp_path / "a.jsonl"
     path.write_text('{"content": "one\u2028two", "sender": "Ada"}\n\n', encoding="utf-8")
-    assert read(path)[0].turns[0].content == "one\u2028two"
+    assert read_export(path)[0].turns[0].content == "one\u2028two"
 
 
 def test_documents_are_conversations(tmp_path: Path) -> None:
     """JSON holds conversations; those without a name get the file's, numbered from the second."""
     said = [{"content": "x", "sender": "Ada"}]
-    transcripts = read(document(tmp_path / "d.json", [{"messages": said, "title": "T"}] * 2))
+    transcripts = read_export(document(tmp_path / "d.json", [{"messages": said, "title": "T"}] * 2))
     assert [transcript.conversation for transcript in transcripts] == ["d", "d-2"]
     assert transcripts[0].title == "T"
-    assert len(read(document(tmp_path / "one.json", {"messages": said}))) == 1
+    assert len(read_export(document(tmp_path / "one.json", {"messages": said}))) == 1
 
 
 def test_locomo_sessions_are_in_order_of_their_numbers(tmp_path: Path) -> None:
     """Session 2 comes before session 10, with its time, its speakers and its turns' ids."""
-    [transcript] = read(document(tmp_path / "locomo.json", locomo()))
+    [transcript] = read_export(document(tmp_path / "locomo.json", locomo()))
     assert ids(transcript) == ["D2:1", "D2:2", "D10:1"]
     assert transcript.turns[0].sent_at == datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
     assert transcript.turns[2].sent_at == datetime(2024, 3, 1, 0, 5, tzinfo=UTC)
@@ -92,8 +92,8 @@ def test_locomo_sessions_are_in_order_of_their_numbers(tmp_path: Path) -> None:
 def test_ids_follow_what_was_said_not_where(tmp_path: Path) -> None:
     """A line put before others changes no id, and equal lines have ids of their own."""
     first, second = {"content": "Yes.", "sender": "Ada"}, {"content": "No.", "sender": "Ada"}
-    [before] = read(jsonl(tmp_path / "a.jsonl", first, first))
-    [after] = read(jsonl(tmp_path / "a.jsonl", second, first, first))
+    [before] = read_export(jsonl(tmp_path / "a.jsonl", first, first))
+    [after] = read_export(jsonl(tmp_path / "a.jsonl", second, first, first))
     assert len(set(ids(before))) == 2
     assert ids(after)[1:] == ids(before)
 
@@ -114,7 +114,7 @@ def test_a_wrong_line_is_named(tmp_path: Path, line: dict[str, Any], reason: str
     """The error names file, line, field and reason, and nothing that was said."""
     file = jsonl(tmp_path / "bad.jsonl", {"content": "fine", "sender": "Ada"}, line)
     with pytest.raises(InvalidInput) as error:
-        read(file)
+        read_export(file)
     assert str(error.value).startswith(f"bad.jsonl, {reason}")
     assert "secret" not in str(error.value)
 
@@ -123,7 +123,7 @@ def test_an_id_that_occurs_twice_is_refused(tmp_path: Path) -> None:
     """Two messages of a conversation cannot have the same id."""
     line = {"content": "x", "sender": "Ada", "message_id": "7"}
     with pytest.raises(InvalidInput, match=r"line 2, message_id: occurs twice"):
-        read(jsonl(tmp_path / "a.jsonl", line, line))
+        read_export(jsonl(tmp_path / "a.jsonl", line, line))
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_an_id_that_occurs_twice_is_refused(tmp_path: Path) -> None:
 def test_a_wrong_locomo_file_is_named(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
     """The error names the conversation, the session and the field."""
     with pytest.raises(InvalidInput) as error:
-        read(document(tmp_path / "l.json", locomo(**changes)), Format.LOCOMO)
+        read_export(document(tmp_path / "l.json", locomo(**changes)), Format.LOCOMO)
     assert str(error.value).startswith("l.json, conversation 1")
     assert reason in str(error.value)
 
@@ -164,11 +164,11 @@ def test_what_is_no_transcript_is_refused(tmp_path: Path, written: bytes, reason
     """A file in no known shape is refused with its name and the reason."""
     (tmp_path / "f.json").write_bytes(written)
     with pytest.raises(InvalidInput, match=reason) as error:
-        read(tmp_path / "f.json")
+        read_export(tmp_path / "f.json")
     assert str(error.value).startswith("f.json")
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     """The error names the path."""
     with pytest.raises(InvalidInput, match=r"absent\.json: no such file"):
-        read(tmp_path / "absent.json")
+        read_export(tmp_path / "absent.json")

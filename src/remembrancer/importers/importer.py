@@ -17,11 +17,10 @@ from remembrancer.conversations import schemas
 from remembrancer.errors import InvalidInput
 from remembrancer.importers.address_book import scoped
 from remembrancer.importers.counts import ImportResult
-from remembrancer.importers.detect import Format
 from remembrancer.importers.exported_conversations import Transcript, digest
+from remembrancer.importers.exports import Export, Format
 from remembrancer.importers.memory_import import MemoryImporter
 from remembrancer.importers.parse import invalid
-from remembrancer.importers.read import Export
 from remembrancer.importers.users import People, PlatformId, person_named
 from remembrancer.spaces.schemas import SpaceCreate
 

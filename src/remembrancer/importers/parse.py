@@ -1,9 +1,13 @@
 """Check the records of an export, and count unknown fields and skipped records. Pure."""
 
+import tomllib
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, ClassVar, TypeVar
+from functools import cache
+from importlib.resources import files
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -38,11 +42,22 @@ def _short(name: str) -> str:
 
 
 class Record(BaseModel):
-    """An object in an export. ``IGNORED`` names known fields that are not read."""
+    """An object in an export; ``formats/ignored_fields.toml`` has the fields that are not read."""
 
     model_config = ConfigDict(extra="allow")
 
-    IGNORED: ClassVar[str] = ""
+    @classmethod
+    def unknown_fields(cls, names: Iterable[str]) -> Iterator[str]:
+        """Yield the names that are neither read nor ignored, after the name of the record."""
+        kind = cls.__name__.removeprefix("_").lower()
+        ignored = _ignored_fields().get(cls.__module__.rpartition(".")[2], {}).get(kind, "")
+        yield from (f"{kind}.{name}" for name in set(names) - set(ignored.split()))
+
+
+@cache
+def _ignored_fields() -> dict[str, dict[str, str]]:
+    file = files(__package__) / "formats" / "ignored_fields.toml"
+    return tomllib.loads(file.read_text("utf-8"))
 
 
 R = TypeVar("R", bound=Record)
@@ -67,8 +82,8 @@ def record(model: type[R], value: Any, where: str, notes: Notes | None = None) -
         raise invalid(where, "is not an object")
     parsed = validated(model, value, where)
     if notes is not None:
-        for name in (parsed.model_extra or {}).keys() - model.IGNORED.split():
-            notes.unknown_field(f"{model.__name__.removeprefix('_').lower()}.{name}")
+        for name in model.unknown_fields(parsed.model_extra or ()):
+            notes.unknown_field(name)
     return parsed
 
 

@@ -6,7 +6,7 @@ the branch that was open last is imported.
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from pydantic import Field
 
@@ -26,14 +26,6 @@ _TEXT_TYPES = ("text", "multimodal_text")
 
 
 class _Conversation(Record):
-    IGNORED: ClassVar = (
-        "async_status atlas_mode_enabled blocked_urls context_scopes conversation_origin "
-        "conversation_template_id default_model_slug disabled_tool_ids gizmo_id gizmo_type "
-        "is_archived is_do_not_remember is_read_only is_starred is_study_mode memory_scope "
-        "moderation_results owner pinned_time plugin_ids safe_urls sugar_item_id "
-        "sugar_item_visible update_time voice"
-    )
-
     mapping: dict[str, Any]
     title: str | None = None
     create_time: float | None = None
@@ -43,15 +35,11 @@ class _Conversation(Record):
 
 
 class _Node(Record):
-    IGNORED: ClassVar = "id children"
-
     parent: str | None = None
     message: dict[str, Any] | None = None
 
 
 class _Author(Record):
-    IGNORED: ClassVar = "name metadata"
-
     role: str
 
 
@@ -62,8 +50,6 @@ class _Content(Record):
 
 
 class _Message(Record):
-    IGNORED: ClassVar = "update_time status end_turn channel"
-
     id: Key
     author: dict[str, Any]
     content: dict[str, Any]

@@ -1,7 +1,7 @@
 """Account exports of Claude: ``conversations.json``, by itself or in the archive."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from pydantic import AwareDatetime
 
@@ -25,11 +25,6 @@ class _Account(Record):
 
 
 class _Conversation(Record):
-    IGNORED: ClassVar = (
-        "created_at updated_at summary model settings is_starred project project_uuid "
-        "current_leaf_message_uuid is_temporary platform"
-    )
-
     uuid: Key
     chat_messages: list[Any]
     name: str | None = None
@@ -37,11 +32,6 @@ class _Conversation(Record):
 
 
 class _Message(Record):
-    IGNORED: ClassVar = (
-        "updated_at index parent_message_uuid truncated stop_reason files_v2 sync_sources "
-        "input_mode"
-    )
-
     uuid: Key
     sender: str
     created_at: AwareDatetime | None = None
@@ -52,8 +42,6 @@ class _Message(Record):
 
 
 class _User(Record):
-    IGNORED: ClassVar = "email_address verified_phone_number verified_at"
-
     uuid: Key
     full_name: str | None = None
 

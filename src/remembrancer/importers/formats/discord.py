@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from pydantic import AwareDatetime, Field
 
@@ -36,8 +36,6 @@ class _Channel(Record):
 
 
 class _Author(Record):
-    IGNORED: ClassVar = "discriminator color roles avatarUrl"
-
     id: Key
     name: str
     nickname: str | None = None
@@ -52,11 +50,6 @@ class _Attachment(Record):
 
 
 class _Message(Record):
-    IGNORED: ClassVar = (
-        "timestampEdited callEndedTimestamp isPinned embeds stickers reactions reference "
-        "interaction inlineEmojis forwardedMessage poll"
-    )
-
     id: Key
     type: str | int = "Default"
     timestamp: AwareDatetime
@@ -67,8 +60,6 @@ class _Message(Record):
 
 
 class _Export(Record):
-    IGNORED: ClassVar = "dateRange exportedAt messageCount"
-
     guild: _Channel
     channel: _Channel
     messages: list[Any]

@@ -6,7 +6,7 @@ part of it. Each relation becomes a memory related to both entities.
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from pydantic import Field
 
@@ -28,16 +28,12 @@ _CATEGORIES = {
 
 
 class _Entity(Record):
-    IGNORED: ClassVar = "type"
-
     name: str = Field(min_length=1)
     entity_type: str = Field("", alias="entityType")
     observations: list[str] = Field(default_factory=list)
 
 
 class _Relation(Record):
-    IGNORED: ClassVar = "type"
-
     source: str = Field(min_length=1, alias="from")
     target: str = Field(min_length=1, alias="to")
     kind: str = Field(min_length=1, alias="relationType")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 from pydantic import BeforeValidator
@@ -40,11 +40,6 @@ _Id = Annotated[Key, BeforeValidator(_number_as_text)]
 
 
 class _Memory(Record):
-    IGNORED: ClassVar = (
-        "hash score updated_at actor_id role app_id owner organization project_id immutable "
-        "expiration_date internal_metadata deleted_at name structured_attributes"
-    )
-
     id: _Id
     memory: str
     user_id: _Id | None = None

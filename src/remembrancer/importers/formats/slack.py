@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from remembrancer.conversations.schemas import MessageRole
 from remembrancer.importers.bundle import Bundle, Member, find
@@ -54,14 +54,6 @@ class _File(Record):
 
 
 class _Message(Record):
-    IGNORED: ClassVar = (
-        "app_id attachments blocks bot_profile client_msg_id display_as_bot edited hidden "
-        "icons inviter is_locked is_starred last_read latest_reply old_name parent_user_id "
-        "permalink pinned_info pinned_to purpose reactions replies reply_count reply_users "
-        "reply_users_count root saved source_team subscribed team topic upload user_profile "
-        "user_team x_files metadata assistant_app_thread"
-    )
-
     type: str
     ts: str
     text: str | None = ""

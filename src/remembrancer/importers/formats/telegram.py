@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from remembrancer.conversations.schemas import MessageRole
 from remembrancer.importers.bundle import Bundle, main
@@ -38,14 +38,6 @@ class _Chat(Record):
 
 
 class _Message(Record):
-    IGNORED: ClassVar = (
-        "action actor actor_id author duration_seconds edited edited_unixtime forwarded_from "
-        "forwarded_from_id file_size height inline_bot_buttons mime_type photo_file_size "
-        "reactions reply_to_message_id reply_to_peer_id saved_from text_entities thumbnail "
-        "thumbnail_file_size via_bot width self_destruct_period_seconds media_spoiler title "
-        "performer signature"
-    )
-
     id: int
     type: str
     date: str | None = None

@@ -1,20 +1,22 @@
-"""Read an export of any format into conversations or memories."""
+"""Detect the format of an export, and read it into conversations or memories."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from remembrancer.importers import jsonl, locomo
+from remembrancer.errors import InvalidInput
 from remembrancer.importers.archives import open_bundle
-from remembrancer.importers.bundle import Bundle
-from remembrancer.importers.detect import Format, detect
+from remembrancer.importers.bundle import Bundle, Member, elements, find
 from remembrancer.importers.exported_conversations import Transcript
 from remembrancer.importers.exported_memories import ExportedMemory
 from remembrancer.importers.formats import (
     chatgpt,
     claude,
     discord,
+    jsonl,
+    locomo,
     mcp_memory,
     mem0,
     slack,
@@ -24,6 +26,45 @@ from remembrancer.importers.formats import (
 from remembrancer.importers.options import Account, Options
 from remembrancer.importers.parse import Notes, invalid
 
+
+class Format(StrEnum):
+    AUTO = "auto"
+    """Detect the format from the content."""
+    JSONL = "jsonl"
+    """One message per line."""
+    JSON = "json"
+    """A list of conversations with their messages."""
+    LOCOMO = "locomo"
+    """The LoCoMo benchmark's files."""
+    CHATGPT = "chatgpt"
+    """ChatGPT's account export."""
+    CLAUDE = "claude"
+    """Claude's account export."""
+    SLACK = "slack"
+    """Slack's export of a workspace."""
+    DISCORD = "discord"
+    """DiscordChatExporter's JSON, or Discord's data package."""
+    TELEGRAM = "telegram"
+    """Telegram Desktop's ``result.json``."""
+    WHATSAPP = "whatsapp"
+    """WhatsApp's chat export."""
+    MEM0 = "mem0"
+    """mem0's memories, as its ``get_all`` returns them."""
+    MCP_MEMORY = "mcp-memory"
+    """The file of the MCP reference memory server."""
+
+
+_LISTS: Sequence[tuple[Format, Callable[[Any], bool]]] = (
+    (Format.CHATGPT, chatgpt.looks_like),
+    (Format.CLAUDE, claude.looks_like),
+    (Format.LOCOMO, lambda first: locomo.looks_like([first])),
+    (Format.MEM0, lambda first: mem0.looks_like([first])),
+)
+_OBJECTS: Sequence[tuple[Format, Callable[[Any], bool]]] = (
+    (Format.DISCORD, discord.looks_like),
+    (Format.TELEGRAM, telegram.looks_like),
+    (Format.MEM0, mem0.looks_like),
+)
 _TRANSCRIPTS: Final[Mapping[Format, Callable[[Bundle, Options, Notes], Iterator[Transcript]]]] = {
     Format.JSONL: jsonl.read_lines,
     Format.JSON: jsonl.read_conversations,
@@ -45,6 +86,48 @@ _ACCOUNTS: Final[Mapping[Format, Callable[[Bundle], Account | None]]] = {
     Format.DISCORD: discord.find_account,
     Format.TELEGRAM: telegram.find_account,
 }
+
+
+def detect(bundle: Bundle) -> Format:
+    if slack.looks_like(bundle):
+        return Format.SLACK
+    if discord.is_package(bundle):
+        return Format.DISCORD
+    for name in ("conversations.json", telegram.FILE, "memory.jsonl"):
+        if member := find(bundle, name):
+            return detect_text(member.text(), member.where)
+    chat = whatsapp.chat(bundle)
+    if chat is not None and whatsapp.looks_like(chat.text()):
+        return Format.WHATSAPP
+    if len(bundle.names()) > 1:
+        raise invalid(bundle.name, "is not a known export; name its format with --format")
+    member = Member(bundle, bundle.names()[0])
+    return detect_text(member.text(), member.where)
+
+
+def detect_text(text: str, where: str) -> Format:
+    """Return the format of one text; by default a list of conversations."""
+    if whatsapp.looks_like(text):
+        return Format.WHATSAPP
+    if mcp_memory.looks_like(_first_value(text.lstrip().partition("\n")[0])):
+        return Format.MCP_MEMORY
+    start = text.lstrip()[:1]
+    if start == "[":
+        first = next((element for _, element in elements(text, where)), None)
+        return _match(_LISTS, first) or Format.JSON
+    format_ = _match(_OBJECTS, _first_value(text)) if start == "{" else None
+    return format_ or (Format.JSONL if jsonl.is_lines(text) else Format.JSON)
+
+
+def _match(formats: Sequence[tuple[Format, Callable[[Any], bool]]], content: Any) -> Format | None:
+    return next((format_ for format_, looks_like in formats if looks_like(content)), None)
+
+
+def _first_value(text: str) -> Any:
+    try:
+        return next(elements(text, ""))[1]
+    except (InvalidInput, StopIteration):
+        return None
 
 
 @dataclass(slots=True)
@@ -94,7 +177,7 @@ def open_export(
     return Export(bundle, detect(bundle) if format_ is Format.AUTO else format_, options)
 
 
-def read(
+def read_export(
     path: Path,
     format_: Format = Format.AUTO,
     *,
