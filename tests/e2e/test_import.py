@@ -254,7 +254,7 @@ async def test_an_import_cut_off_after_any_batch_goes_on(
             except CutOffError:
                 result, cuts = result + 1, cuts + 1
         assert cuts > 1 if cut else cuts == 0
-        stored.append({statement: rows(statement) for statement in SAID})
+        stored.append({statement: rows(statement) for statement in QUERIES})
     assert stored[0] == stored[1]
 
 

@@ -304,14 +304,14 @@ def test_mcp_memory(tmp_path: Path) -> None:
     """Entities, observations that say whom they are about, relations associated with both ends."""
     export = opened(saved(tmp_path / "memory.jsonl", exports.MCP))
     memories = list(export.memories())
-    assert [memory.content for memory in found] == [
+    assert [memory.content for memory in memories] == [
         "Ada Berg is of type person.",
         "Ada Berg: Speaks fluent Catalan",
         "Ada_Berg bakes rye bread",
         "Fjord is of type project.",
         "Ada Berg works at Fjord.",
     ]
-    assert [[key for key, _ in memory.associations] for memory in found] == [
+    assert [[key for key, _ in memory.associations] for memory in memories] == [
         [],
         [memories[0].key],
         [memories[0].key],
