@@ -117,7 +117,7 @@ class CommandHandler:
         return Reply(lines)
 
     async def _add(self, location: Location, command: Command) -> Reply:
-        statement = made(
+        statement = validate(
             schemas.MemoryCreate,
             content=command.text,
             category=command.category or schemas.Category.OTHER,
@@ -129,7 +129,7 @@ class CommandHandler:
         return Reply([[Span(prefix), *_line(result.memory.id, result.memory.content)]])
 
     async def _edit(self, location: Location, command: Command) -> Reply:
-        changes = made(schemas.MemoryUpdate, content=command.text)
+        changes = validate(schemas.MemoryUpdate, content=command.text)
         memory = await self._app.memories.update(location.actor, command.id, changes, source="chat")
         version = f" (version {memory.version})"
         return Reply([[Span("Updated: "), *_line(memory.id, memory.content), Span(version)]])

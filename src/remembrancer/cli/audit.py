@@ -11,7 +11,7 @@ from remembrancer.cli.actors import find_user
 from remembrancer.cli.command import Output, store_command
 from remembrancer.cli.output import error_console, table
 from remembrancer.cli.runtime import ADMIN
-from remembrancer.validation import made
+from remembrancer.validation import validate
 
 _MAX_IDS = 3
 
@@ -40,7 +40,7 @@ async def audit(
     ] = None,
 ) -> Output:
     """Print the audit log, newest line first: ids and outcomes, never content."""
-    filters = made(
+    filters = validate(
         AuditFilter,
         user_id=await find_user(app, user) if user is not None else None,
         actor_user_id=await find_user(app, actor) if actor is not None else None,

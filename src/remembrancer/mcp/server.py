@@ -139,7 +139,7 @@ async def _get_prompt(
     if arguments:
         name = resources.argument_name(next(iter(arguments)), "arguments")
         raise InvalidInput("is not an argument of this prompt", field=name)
-    memory = await source.context(principal, made(ContextQuery, message=message or None))
+    memory = await source.context(principal, validate(ContextQuery, message=message or None))
     text = prompts.first_message(memory, message)
     return protocol.GetPromptResult(
         description=prompts.PROMPT_DESCRIPTION,

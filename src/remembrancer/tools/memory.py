@@ -37,7 +37,7 @@ from remembrancer.tools.registry import (
     Tool,
     ToolContext,
 )
-from remembrancer.validation import made
+from remembrancer.validation import validate
 
 Result = dict[str, Any]
 SOURCE: Final = "tool"
@@ -97,7 +97,7 @@ class _MemoryTools:
     async def add(self, actor: Actor, arguments: AddToMemory, context: ToolContext) -> Result:
         actor.require_user()
         is_preference = arguments.category is schemas.Category.PREFERENCE
-        statement = made(
+        statement = validate(
             schemas.MemoryCreate,
             content=arguments.content,
             kind=schemas.Kind.PREFERENCE if is_preference else schemas.Kind.FACT,
@@ -117,7 +117,7 @@ class _MemoryTools:
             reason = "tools may not store shared memories; leave shared out"
             raise ToolRefusal("forbidden", reason, field="shared")
         metadata = {"source": arguments.source, "channel_id": arguments.channel_id}
-        statement = made(
+        statement = validate(
             schemas.MemoryCreate,
             content=arguments.content,
             kind=arguments.memory_type,
@@ -144,7 +144,7 @@ class _MemoryTools:
 
     async def update(self, actor: Actor, arguments: UpdateMemory, context: ToolContext) -> Result:
         before = await _changeable(self._memories, actor, arguments.memory_id, self._settings)
-        changes = made(schemas.MemoryUpdate, content=arguments.content, **context.source)
+        changes = validate(schemas.MemoryUpdate, content=arguments.content, **context.source)
         after = await self._memories.update(actor, arguments.memory_id, changes, source=SOURCE)
         return {
             "updated": True,
@@ -203,7 +203,7 @@ class _UserMemory:
     async def _add_fact(
         self, actor: Actor, arguments: ManageUserMemory, context: ToolContext
     ) -> Result:
-        statement = made(
+        statement = validate(
             schemas.MemoryCreate,
             content=arguments.content,
             pending=_needs_review(arguments, self._settings),

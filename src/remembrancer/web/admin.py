@@ -15,7 +15,7 @@ from remembrancer.jobs.schemas import JobStatus
 from remembrancer.keys.schemas import KeyCreate, NewKey
 from remembrancer.preferences.schemas import PolicyUpdate
 from remembrancer.statistics import counts
-from remembrancer.validation import made
+from remembrancer.validation import validate
 from remembrancer.web import dependencies
 
 router = APIRouter(prefix="/admin")
@@ -90,7 +90,7 @@ async def create_key(
     values: dict[str, Any] = form.values("name", "role", "user_id")
     if days := form.get("days"):
         values["expires_at"] = _in_days(days)
-    key = await request.app.keys.create(request.actor, made(KeyCreate, **values))
+    key = await request.app.keys.create(request.actor, validate(KeyCreate, **values))
     return await _render_keys(request, new_key=key)
 
 
@@ -112,7 +112,7 @@ async def audit_log(request: dependencies.AdminRequest, cursor: str | None = Non
     error: RemembrancerError | None = None
     page = None
     try:
-        filters = made(AuditFilter, **dependencies.non_empty(request.query, *_AUDIT_FIELDS))
+        filters = validate(AuditFilter, **dependencies.non_empty(request.query, *_AUDIT_FIELDS))
         page = await request.app.audit.list(request.actor, filters, limit=50, cursor=cursor)
     except RemembrancerError as caught:
         error = caught

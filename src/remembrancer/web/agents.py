@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from remembrancer.agents.schemas import AgentCreate, AgentUpdate
 from remembrancer.errors import RemembrancerError
-from remembrancer.validation import made
+from remembrancer.validation import validate
 from remembrancer.web import dependencies
 
 router = APIRouter(prefix="/admin/agents")
@@ -43,7 +43,7 @@ async def new(request: dependencies.AdminRequest) -> Response:
 @dependencies.shows_errors(_render_form)
 async def create(form: dependencies.CheckedForm, request: dependencies.AdminRequest) -> Response:
     agent = await request.app.agents.create(
-        request.actor, made(AgentCreate, **form.values(*_FIELDS))
+        request.actor, validate(AgentCreate, **form.values(*_FIELDS))
     )
     return request.to("agents", f"{agent.name} is created.")
 
@@ -59,7 +59,7 @@ async def update(
     form: dependencies.CheckedForm, request: dependencies.AdminRequest, agent_id: UUID
 ) -> Response:
     agent = await request.app.agents.get(request.actor, agent_id)
-    changes = made(AgentUpdate, **_EMPTY | form.values(*_FIELDS))
+    changes = validate(AgentUpdate, **_EMPTY | form.values(*_FIELDS))
     version = _version(form, agent.version)
     await request.app.agents.update(request.actor, agent_id, changes, if_version=version)
     return request.to("agents", f"{changes.name} is saved.")

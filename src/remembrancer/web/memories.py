@@ -13,7 +13,7 @@ from remembrancer.access import Scope, Visibility, may_change
 from remembrancer.errors import InvalidInput, RemembrancerError, SimilarMemoryExists
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories import schemas
-from remembrancer.validation import made
+from remembrancer.validation import validate
 from remembrancer.web import dependencies
 
 router = APIRouter(prefix="/people/{user_id}/memories")
@@ -71,7 +71,7 @@ def _filters(request: dependencies.PageRequest) -> schemas.MemoryFilter:
     values = dependencies.non_empty(request.query, *_FILTERS) | list_values(request, _LIST_FILTERS)
     if pinned := request.query.get("pinned"):
         values["pinned"] = pinned == "true"
-    return made(schemas.MemoryFilter, **values)
+    return validate(schemas.MemoryFilter, **values)
 
 
 @router.get("")
@@ -142,7 +142,7 @@ async def remember(request: dependencies.UserRequest, form: dependencies.Checked
     space = form.values("space_id")
     shared = {"visibility": Visibility.SHARED} if space and form.get("shared") else {}
     scope = {"scope": Scope.AGENT} if agent_id is not None and not space else {}
-    statement = made(
+    statement = validate(
         schemas.MemoryCreate,
         **form.values("content", "kind", "category", "subject"),
         **_importance(form),
@@ -186,7 +186,7 @@ async def update(
     memory = await request.app.memories.get(request.user_actor, memory_id)
     changes = _changes(form, memory)
     if changes:
-        update = made(schemas.MemoryUpdate, **changes, **form.values("expected_version"))
+        update = validate(schemas.MemoryUpdate, **changes, **form.values("expected_version"))
         await request.app.memories.update(request.user_actor, memory_id, update, source=SOURCE)
     return request.to(
         f"memories/{memory_id}", "Saved as a new version." if changes else "Nothing changed."

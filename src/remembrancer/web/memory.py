@@ -11,7 +11,7 @@ from remembrancer.access import Visibility
 from remembrancer.associations.schemas import AssociationPage
 from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import Memory, Outcome, Status
-from remembrancer.validation import made
+from remembrancer.validation import validate
 from remembrancer.web.dependencies import (
     FORM_CHECK,
     CheckedForm,

@@ -6,7 +6,7 @@ from starlette.responses import Response
 from remembrancer.errors import NotFound, RemembrancerError
 from remembrancer.memories.schemas import Memory, Outcome
 from remembrancer.places.schemas import PlaceCreate, PlaceUpdate
-from remembrancer.validation import made
+from remembrancer.validation import validate
 from remembrancer.web import dependencies
 from remembrancer.web.memories import SOURCE, agent_in, render_named
 
@@ -42,7 +42,7 @@ async def add(request: dependencies.UserRequest, form: dependencies.CheckedForm)
     # Without an id, its name identifies a place.
     values.setdefault("place_id", values.get("place_name", ""))
     actor = request.actor.acting_for(request.user.id, agent_in(form))
-    result = await request.app.places.add(actor, made(PlaceCreate, **values), source=SOURCE)
+    result = await request.app.places.add(actor, validate(PlaceCreate, **values), source=SOURCE)
     is_new = result.outcome is Outcome.CREATED
     change = "is remembered." if is_new else "was known already; its notes did not change."
     return request.to("places", f"{result.place.place_name} {change}")
@@ -66,7 +66,7 @@ async def update(
     request: dependencies.UserRequest, memory_id: str, form: dependencies.CheckedForm
 ) -> Response:
     place = await _place(request, memory_id)
-    changes = made(PlaceUpdate, **form.values("place_name", "notes", "expected_version"))
+    changes = validate(PlaceUpdate, **form.values("place_name", "notes", "expected_version"))
     if (changes.place_name, changes.notes) == (place.subject, place.notes):
         return request.to("places", "Nothing changed.")
     await request.app.places.update(request.user_actor, memory_id, changes, source=SOURCE)

@@ -10,7 +10,7 @@ from remembrancer.access import Role
 from remembrancer.errors import InvalidInput, NotFound, RemembrancerError
 from remembrancer.identity.schemas import MergeRequest
 from remembrancer.users.schemas import PlatformLink, UserUpdate, zones
-from remembrancer.validation import made
+from remembrancer.validation import validate
 from remembrancer.web import dependencies, labels
 
 router = APIRouter(prefix="/people/{user_id}")
@@ -47,7 +47,7 @@ async def _render(
 @router.post("/profile")
 @dependencies.shows_errors(_render)
 async def update(request: dependencies.UserRequest, form: dependencies.CheckedForm) -> Response:
-    changes = made(UserUpdate, **form.values("display_name", "time_zone"))
+    changes = validate(UserUpdate, **form.values("display_name", "time_zone"))
     await request.app.users.update(request.actor, request.user.id, changes)
     return request.to("profile", "The profile is saved.")
 
@@ -55,7 +55,7 @@ async def update(request: dependencies.UserRequest, form: dependencies.CheckedFo
 @router.post("/links")
 @dependencies.shows_errors(_render)
 async def link(request: dependencies.UserRequest, form: dependencies.CheckedForm) -> Response:
-    link = made(PlatformLink, **form.values("platform", "platform_user_id"))
+    link = validate(PlatformLink, **form.values("platform", "platform_user_id"))
     owner_id = await _owner_id(request, link)
     if owner_id not in {None, request.user.id}:
         return request.to(f"merge?other={owner_id}")
@@ -73,7 +73,7 @@ async def _owner_id(request: dependencies.PageRequest, link: PlatformLink) -> UU
 
 @router.post("/links/remove")
 async def unlink(request: dependencies.UserRequest, form: dependencies.CheckedForm) -> Response:
-    link = made(PlatformLink, **form.values("platform", "platform_user_id"))
+    link = validate(PlatformLink, **form.values("platform", "platform_user_id"))
     await request.app.users.unlink(request.actor, request.user.id, link)
     text = f"The link on {link.platform} is removed. All memories stay here."
     return request.to("profile", text)
@@ -81,7 +81,7 @@ async def unlink(request: dependencies.UserRequest, form: dependencies.CheckedFo
 
 @router.get("/merge")
 async def preview_merge(request: dependencies.UserRequest, other: str = "") -> Response:
-    other_id = made(MergeRequest, user_id=other.strip()).user_id
+    other_id = validate(MergeRequest, user_id=other.strip()).user_id
     counts = await request.app.users.preview_merge(request.actor, request.user.id, other_id)
     other_user = await request.app.users.get(request.actor, other_id)
     return request.render("merge.html", other=other_user, counts=counts.model_dump())
@@ -89,7 +89,7 @@ async def preview_merge(request: dependencies.UserRequest, other: str = "") -> R
 
 @router.post("/merge")
 async def merge(request: dependencies.UserRequest, form: dependencies.CheckedForm) -> Response:
-    other_id = made(MergeRequest, user_id=form.get("other")).user_id
+    other_id = validate(MergeRequest, user_id=form.get("other")).user_id
     result = await request.app.users.merge(request.actor, request.user.id, other_id)
     memories = labels.plural(result.counts.memories, "memory", "memories")
     text = f"The two are one person now; {memories} moved."

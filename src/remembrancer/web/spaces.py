@@ -9,7 +9,7 @@ from starlette.responses import Response
 from remembrancer.access import SpaceRole, may_manage
 from remembrancer.errors import RemembrancerError
 from remembrancer.spaces.schemas import MemberAdd, MemberUpdate, SpaceCreate, SpaceUpdate
-from remembrancer.validation import made
+from remembrancer.validation import validate
 from remembrancer.web.dependencies import (
     FORM_CHECK,
     CheckedForm,
@@ -46,7 +46,7 @@ async def list_spaces(request: UserRequest, cursor: str | None = None) -> Respon
 @shows_errors(_render_list)
 async def create(request: UserRequest, form: CheckedForm) -> Response:
     space = await request.app.spaces.create(
-        request.user_actor, made(SpaceCreate, **form.values("name", "description"))
+        request.user_actor, validate(SpaceCreate, **form.values("name", "description"))
     )
     text = f"{space.name} is created. Add members to share memories with them."
     return request.to(f"spaces/{space.id}", text)
@@ -97,7 +97,7 @@ async def _render_error(
 @shows_errors(_render_error)
 async def update(request: UserRequest, space_id: UUID, form: CheckedForm) -> Response:
     values = {"name": "", "description": ""} | form.values("name", "description")
-    changes = made(SpaceUpdate, **values)
+    changes = validate(SpaceUpdate, **values)
     space = await request.app.spaces.update(request.user_actor, space_id, changes)
     return request.to(f"spaces/{space_id}", f"{space.name} is saved.")
 
@@ -130,7 +130,7 @@ async def leave(request: UserRequest, space_id: UUID) -> Response:
 @router.post("/{space_id}/members")
 @shows_errors(_render_error)
 async def add_member(request: UserRequest, space_id: UUID, form: CheckedForm) -> Response:
-    addition = made(MemberAdd, **form.values("user_id", "role"))
+    addition = validate(MemberAdd, **form.values("user_id", "role"))
     member = await request.app.spaces.add_member(request.user_actor, space_id, addition)
     text = f"{member.display_name} is a member now and sees what is shared."
     return request.to(f"spaces/{space_id}", text)
@@ -144,7 +144,7 @@ async def update_member(
     hands_over = form.get("role") == "hand_over"
     values = {"role": SpaceRole.OWNER, "hand_over": True} if hands_over else form.values("role")
     member = await request.app.spaces.update_member(
-        request.user_actor, space_id, member_id, made(MemberUpdate, **values)
+        request.user_actor, space_id, member_id, validate(MemberUpdate, **values)
     )
     role = "an owner" if may_manage(member.role) else "a member"
     return request.to(f"spaces/{space_id}", f"{member.display_name} is {role} now.")

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from remembrancer.errors import RemembrancerError
 from remembrancer.users.schemas import ResolveUser
-from remembrancer.validation import made
+from remembrancer.validation import validate
 from remembrancer.web.dependencies import AdminRequest, CheckedForm, Form, PageRequest, shows_errors
 
 router = APIRouter(prefix="/admin/people")
@@ -46,5 +46,5 @@ async def list_users(request: AdminRequest, name: str = "", offset: int = 0) -> 
 @shows_errors(_render)
 async def add(form: CheckedForm, request: AdminRequest) -> Response:
     values = form.values("platform", "platform_user_id", "display_name", "time_zone")
-    user = await request.app.users.resolve(request.actor, made(ResolveUser, **values))
+    user = await request.app.users.resolve(request.actor, validate(ResolveUser, **values))
     return request.redirect(f"/people/{user.id}/profile")
