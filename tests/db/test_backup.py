@@ -29,7 +29,7 @@ from remembrancer import (
     Visibility,
     as_actor,
 )
-from remembrancer.backup import Archive, back_up, restore
+from remembrancer.backup import Archive, Observer, back_up, restore
 from remembrancer.cli import main
 from remembrancer.db import migrate
 from remembrancer.db.embedded import EmbeddedPostgres
@@ -166,7 +166,7 @@ def test_everything_is_back_to_the_row(source: Source, fresh: Callable[[str], st
     migrate.migrate(driver_url(target))
     expected = shape(target)
     counted: list[int] = []
-    manifest = restore(target, source.file, progress=counted.append)
+    manifest = restore(target, source.file, observer=Observer(advance=counted.append))
     assert content(target) == content(source.url)
     assert sum(counted) == manifest.rows > 300
     assert shape(target) == expected
@@ -238,7 +238,7 @@ async def test_a_backup_is_of_one_moment(source: Source, tmp_path: Path) -> None
         with psycopg.connect(source.url, autocommit=True) as connection:
             connection.execute("UPDATE users SET display_name = display_name || '!'")
 
-    back_up(source.url, tmp_path / "b", on_start=meanwhile)
+    back_up(source.url, tmp_path / "b", observer=Observer(start=meanwhile))
     with psycopg.connect(source.url, autocommit=True) as connection:
         connection.execute("UPDATE users SET display_name = rtrim(display_name, '!')")
     with Archive(tmp_path / "b") as archive:
@@ -293,7 +293,7 @@ def test_an_error_in_the_middle_leaves_the_target_as_it_was(source: Source, targ
             raise Stop
 
     with pytest.raises(Stop):
-        restore(target, source.file, replace=True, progress=fails)
+        restore(target, source.file, replace=True, observer=Observer(advance=fails))
     assert sum(seen) > 0
     assert content(target) == before
 
@@ -305,10 +305,11 @@ def test_kill_9_in_the_middle(source: Source, target: str, tmp_path: Path, task:
     file = source.file if task == "restore" else tmp_path / "killed"
     program = (
         "import itertools, os, pathlib, sys\n"
-        f"from remembrancer.backup import {task}\n"
+        f"from remembrancer.backup import Observer, {task}\n"
         "steps = itertools.count()\n"
         "def killed(_): next(steps) == 8 and os.kill(os.getpid(), 9)\n"
-        f"{task}(sys.argv[1], pathlib.Path(sys.argv[2]), replace=True, progress=killed)\n"
+        "observer = Observer(advance=killed)\n"
+        f"{task}(sys.argv[1], pathlib.Path(sys.argv[2]), replace=True, observer=observer)\n"
     )
     ran = subprocess.run([sys.executable, "-c", program, target, str(file)], check=False)
     assert ran.returncode == -signal.SIGKILL
@@ -357,7 +358,7 @@ def test_the_file_is_for_its_owner_alone(source: Source) -> None:
     assert not list(source.file.parent.glob(".*"))
     counted: list[int] = []
     with Archive(source.file) as archive:
-        archive.check(counted.append)
+        archive.check(Observer(advance=counted.append))
         assert sum(counted) == archive.manifest.rows
 
 
@@ -372,7 +373,7 @@ def test_a_file_that_is_there_stays(source: Source, tmp_path: Path) -> None:
         raise Stop
 
     with pytest.raises(Stop):
-        back_up(source.url, file, replace=True, progress=fails)
+        back_up(source.url, file, replace=True, observer=Observer(advance=fails))
     assert file.read_text() == "dear"
     assert [file.name for file in tmp_path.iterdir()] == ["b"]
     with pytest.raises(InvalidInput, match="no such file"):

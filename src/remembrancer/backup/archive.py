@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Final, Self
@@ -23,6 +24,14 @@ from remembrancer.validation import Input
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 _BLOCK = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Observer:
+    """Receives the total number of rows, then the number of rows of each part."""
+
+    start: Callable[[int], None] = lambda _: None
+    advance: Callable[[int], None] = lambda _: None
 
 
 class TableEntry(Input):
@@ -164,11 +173,12 @@ class Archive:
                 f"is damaged: {table.name} differs from the manifest; use another backup"
             )
 
-    def check(self, progress: Callable[[int], None]) -> None:
+    def check(self, observer: Observer) -> None:
         """Read the whole archive; raise ``InvalidInput`` if any part is damaged."""
+        observer.start(self.manifest.rows)
         for table in self.manifest.tables:
             for part in self.parts(table):
-                progress(part.count(b"\n"))
+                observer.advance(part.count(b"\n"))
 
     def _invalid(self, reason: str) -> InvalidInput:
         return InvalidInput(reason, field=self._name)

@@ -1,6 +1,5 @@
 """Write a store into an archive, as of one moment."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from zipfile import ZipFile
@@ -14,6 +13,7 @@ from remembrancer.backup.archive import (
     FORMAT,
     MANIFEST,
     Manifest,
+    Observer,
     TableEntry,
     TableWriter,
     new_archive,
@@ -39,12 +39,10 @@ def back_up(
     path: Path,
     *,
     replace: bool = False,
-    on_start: Callable[[int], None] = lambda _: None,
-    progress: Callable[[int], None] = lambda _: None,
+    observer: Observer = Observer(),  # noqa: B008 - it is frozen
 ) -> Manifest:
     """Write the store at ``url`` to a file, as of one moment; return its manifest.
 
-    ``on_start`` receives the total number of rows, ``progress`` the number of rows of each part.
     The file appears only when complete, and only its owner can read it. Raises
     ``DatabaseSetupError`` without a store, and ``InvalidInput`` if the file cannot be written.
     """
@@ -55,7 +53,7 @@ def back_up(
         ):
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             connection.read_only = True
-            return _write(connection, archive, on_start, progress)
+            return _write(connection, archive, observer)
     except psycopg.Error as error:
         # The text of the error may quote a row.
         kind = type(error).__name__
@@ -67,8 +65,7 @@ def back_up(
 def _write(
     connection: Connection,
     archive: ZipFile,
-    on_start: Callable[[int], None],
-    progress: Callable[[int], None],
+    observer: Observer,
 ) -> Manifest:
     for statement in SESSION:
         connection.execute(statement)
@@ -80,8 +77,8 @@ def _write(
     tables = catalogue.tables(connection)
     names = SQL(", ").join(table.identifier for table in tables)
     connection.execute(SQL("LOCK TABLE {} IN ACCESS SHARE MODE").format(names))
-    on_start(sum(_count(connection, table) for table in tables))
-    entries = [_dump(connection, archive, table, progress) for table in tables]
+    observer.start(sum(_count(connection, table) for table in tables))
+    entries = [_dump(connection, archive, table, observer) for table in tables]
     manifest = Manifest(
         format=FORMAT,
         revision=revision,
@@ -100,9 +97,7 @@ def _count(connection: Connection, table: Table) -> int:
     return int(row[0]) if row else 0
 
 
-def _dump(
-    connection: Connection, archive: ZipFile, table: Table, progress: Callable[[int], None]
-) -> TableEntry:
+def _dump(connection: Connection, archive: ZipFile, table: Table, observer: Observer) -> TableEntry:
     columns = SQL(", ").join(Identifier(column) for column in table.columns)
     statement = SQL("COPY {} ({}) TO STDOUT").format(table.identifier, columns)
     reported = 0
@@ -112,10 +107,10 @@ def _dump(
             for part in copy:
                 writer.write(bytes(part))
                 if writer.count > reported:
-                    progress(writer.count - reported)
+                    observer.advance(writer.count - reported)
                     reported = writer.count
         writer.flush()
-        progress(writer.count - reported)
+        observer.advance(writer.count - reported)
     return TableEntry(
         name=table.name,
         columns=list(table.columns),

@@ -1,6 +1,6 @@
 """Restore an archive into a database, in one transaction."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.exc import DBAPIError
 
 from remembrancer.backup import catalogue
-from remembrancer.backup.archive import Archive, Manifest, TableEntry
+from remembrancer.backup.archive import Archive, Manifest, Observer, TableEntry
 from remembrancer.backup.catalogue import Connection, Table
 from remembrancer.backup.dump import SESSION
 from remembrancer.db import migrate
@@ -24,8 +24,7 @@ def restore(
     path: Path,
     *,
     replace: bool = False,
-    on_start: Callable[[int], None] = lambda _: None,
-    progress: Callable[[int], None] = lambda _: None,
+    observer: Observer = Observer(),  # noqa: B008 - it is frozen
 ) -> Manifest:
     """Restore a backup into the database at ``url``; return its manifest.
 
@@ -40,11 +39,11 @@ def restore(
             raise InvalidInput(
                 "comes from a newer version; upgrade Remembrancer first", field=path.name
             )
-        on_start(manifest.rows)
+        observer.start(manifest.rows)
         engine = create_engine(driver_url(url), connect_args={"client_encoding": "utf8"})
         try:
             with engine.begin() as connection:
-                _replace_store(connection, archive, replace, progress)
+                _replace_store(connection, archive, replace, observer)
         except (DBAPIError, psycopg.Error) as error:
             # The text of the error may quote a row.
             cause = error.orig if isinstance(error, DBAPIError) else error
@@ -62,7 +61,7 @@ def _replace_store(
     connection: AlembicConnection,
     archive: Archive,
     replace: bool,
-    progress: Callable[[int], None],
+    observer: Observer,
 ) -> None:
     migrate.check_server(connection)
     driver = cast("psycopg.Connection[Any]", connection.connection.driver_connection)
@@ -78,7 +77,7 @@ def _replace_store(
             raise Conflict("the database has a store already; replace it with --replace")
         catalogue.drop(driver, old_tables)
     migrate.upgrade(connection, archive.manifest.revision)
-    _load(driver, archive, progress)
+    _load(driver, archive, observer)
     migrate.upgrade(connection)
 
 
@@ -90,7 +89,7 @@ def _check_unused(connection: Connection) -> None:
         )
 
 
-def _load(connection: Connection, archive: Archive, progress: Callable[[int], None]) -> None:
+def _load(connection: Connection, archive: Archive, observer: Observer) -> None:
     tables = catalogue.tables(connection)
     entries = {entry.name: entry for entry in archive.manifest.tables}
     if entries.keys() != {table.name for table in tables}:
@@ -98,7 +97,7 @@ def _load(connection: Connection, archive: Archive, progress: Callable[[int], No
     names = SQL(", ").join(table.identifier for table in tables)
     connection.execute(SQL("TRUNCATE {}").format(names))
     for table in tables:
-        _fill(connection, archive, table, entries[table.name], progress)
+        _fill(connection, archive, table, entries[table.name], observer)
     for name, value in archive.manifest.sequences.items():
         _set(connection, name, value)
     connection.execute(SQL("ANALYZE {}").format(names))
@@ -109,7 +108,7 @@ def _fill(
     archive: Archive,
     table: Table,
     entry: TableEntry,
-    progress: Callable[[int], None],
+    observer: Observer,
 ) -> None:
     """Copy the rows of a table without its triggers, which ran before."""
     _alter(connection, table, ["DISABLE TRIGGER USER"])
@@ -121,7 +120,7 @@ def _fill(
         with cursor.copy(statement) as copy:
             for part in archive.parts(entry):
                 copy.write(part)
-                progress(part.count(b"\n"))
+                observer.advance(part.count(b"\n"))
         if max(cursor.rowcount, 0) != entry.rows:
             raise InvalidInput(
                 f"has other rows in {table.name} than in its manifest; use another backup",

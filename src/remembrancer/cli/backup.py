@@ -1,6 +1,6 @@
 """``backup`` and ``restore``: the whole store in one file."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,7 @@ import typer
 from rich.progress import Progress
 
 from remembrancer.app import embedded_server
-from remembrancer.backup import Archive, Manifest
+from remembrancer.backup import Archive, Manifest, Observer
 from remembrancer.backup import back_up as write
 from remembrancer.backup import restore as load
 from remembrancer.cli.output import console, progress
@@ -28,8 +28,7 @@ def backup(
     The file has all content and is not encrypted; its mode is 0600.
     """
     with _database(settings_of(context), must_exist=True) as url, progress() as bar:
-        start, advance = _callbacks(bar, "Rows")
-        manifest = write(url, file, replace=replace, on_start=start, progress=advance)
+        manifest = write(url, file, replace=replace, observer=_observer(bar))
     console().print(f"{manifest.rows:,} rows written to {file}, {file.stat().st_size:,} bytes.")
 
 
@@ -47,16 +46,13 @@ def restore(
     """Restore a backup into an empty database, in one step. Stop servers and workers first."""
     if check:
         with Archive(file) as archive, progress() as bar:
-            start, advance = _callbacks(bar, "Rows")
-            start(archive.manifest.rows)
-            archive.check(advance)
+            archive.check(_observer(bar))
             console().print(f"{file} is complete. {_describe(archive.manifest)}")
         return
     if replace and not yes:
         typer.confirm("All data in the database will be lost. Replace it?", abort=True, err=True)
     with _database(settings_of(context), must_exist=False) as url, progress() as bar:
-        start, advance = _callbacks(bar, "Rows")
-        manifest = load(url, file, replace=replace, on_start=start, progress=advance)
+        manifest = load(url, file, replace=replace, observer=_observer(bar))
     console().print(f"{file} is restored. {_describe(manifest)}")
 
 
@@ -68,13 +64,10 @@ def _describe(manifest: Manifest) -> str:
     )
 
 
-def _callbacks(
-    bar: Progress, description: str
-) -> tuple[Callable[[int], None], Callable[[int], None]]:
-    task = bar.add_task(description, total=None)
-    return (
-        lambda total: bar.update(task, total=total),
-        lambda count: bar.advance(task, count),
+def _observer(bar: Progress) -> Observer:
+    task = bar.add_task("Rows", total=None)
+    return Observer(
+        lambda total: bar.update(task, total=total), lambda count: bar.advance(task, count)
     )
 
 

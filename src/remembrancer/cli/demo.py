@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from remembrancer.cli.output import clipped, console, error_console, plain, table
-from remembrancer.cli.recall_reasons import reason_line
+from remembrancer.cli.recall import reason_line
 from remembrancer.cli.sample_player import SamplePlayer, sample_player
 from remembrancer.cli.temporary_server import temporary_server
 from remembrancer.recall.schemas import Hit

@@ -1,16 +1,38 @@
 """``doctor``: check the installation."""
 
 import platform
+import stat
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import typer
 from rich.text import Text
 
 from remembrancer import version
 from remembrancer.app import Remembrancer
-from remembrancer.cli.health_checks import Finding, check_data_directory, check_store
+from remembrancer.cli.admin_key import FILE
 from remembrancer.cli.output import console, plain
+from remembrancer.cli.query_plan import Plan, recall_plan
 from remembrancer.cli.runtime import settings_of, with_store
+from remembrancer.db.engine import APP_ROLE
+from remembrancer.db.sql import statement
+from remembrancer.settings import Settings
+from remembrancer.statistics import counts
+
+_query = partial(statement, __package__, "doctor")
+_LARGE = 20_000
+"""Rows of a table that a recall must not read completely."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    good: bool
+    subject: str
+    result: str
 
 
 def doctor(context: typer.Context) -> None:
@@ -20,12 +42,8 @@ def doctor(context: typer.Context) -> None:
         Finding(True, "Remembrancer", version.__version__),
         Finding(True, "Python", f"{platform.python_version()} on {sys.platform}"),
     ]
-
-    async def work(app: Remembrancer) -> list[Finding]:
-        return await check_store(app)
-
     # the store comes first: it creates the data directory
-    store = with_store(context, work, check_model=False)
+    store = with_store(context, check_store, check_model=False)
     findings += [*check_data_directory(settings), *store]
     screen = console()
     for finding in findings:
@@ -40,3 +58,134 @@ def doctor(context: typer.Context) -> None:
 def _line(finding: Finding) -> Text:
     mark = ("✓ ", "green") if finding.good else ("✗ ", "bold red")
     return Text.assemble(mark, (f"{finding.subject:<22}", "bold"), plain(finding.result))
+
+
+def check_data_directory(settings: Settings) -> list[Finding]:
+    directory = settings.data_dir.expanduser().absolute()
+    findings = [_private("Data directory", directory)] if directory.exists() else []
+    key = directory / FILE
+    return [*findings, _private("Admin key", key)] if key.exists() else findings
+
+
+def _private(subject: str, path: Path) -> Finding:
+    mode = stat.S_IMODE(path.stat().st_mode)
+    good = sys.platform == "win32" or not mode & 0o077
+    advice = "" if good else f"; others can read it: run chmod {mode & 0o700:o} on it"
+    return Finding(good, subject, f"{path} (mode {mode:04o}{advice})")
+
+
+async def check_store(app: Remembrancer) -> list[Finding]:
+    model = await _model(app)
+    return [
+        *await _server(app),
+        *await _row_security(app),
+        model,
+        _language_model(app.settings),
+        _guard(app.settings),
+        await _contents(app),
+        # a recall needs vectors of the configured model
+        *(_plan(await recall_plan(app)) if model.good else []),
+    ]
+
+
+async def _rows(app: Remembrancer, name: str, **binds: Any) -> Sequence[Any]:
+    async with app.database.system() as connection:
+        return (await connection.execute(_query(name), binds)).all()
+
+
+async def _server(app: Remembrancer) -> list[Finding]:
+    [row] = await _rows(app, "server")
+    kind = "embedded" if app.settings.database_url is None else "your server"
+    return [
+        Finding(row.number >= 160000, "Postgres", f"{row.server} ({kind})"),
+        Finding(row.vector is not None, "pgvector", row.vector or "not installed"),
+        Finding(row.role == APP_ROLE, "Database role", row.role),
+    ]
+
+
+async def _row_security(app: Remembrancer) -> list[Finding]:
+    unprotected = [row.relname for row in await _rows(app, "unprotected")]
+    [role] = await _rows(app, "role_rights", role=APP_ROLE)
+    owns = f"owns {role.owned} tables or indexes" if role.owned else "owns nothing"
+    bound = "not bound by row-level security" if role.unbound else "bound by row-level security"
+    return [
+        Finding(
+            not unprotected,
+            "Row-level security",
+            f"not forced on {', '.join(unprotected)}" if unprotected else "forced on all tables",
+        ),
+        Finding(not role.owned and not role.unbound, "Role's rights", f"{owns}, {bound}"),
+    ]
+
+
+async def _model(app: Remembrancer) -> Finding:
+    embedder = app.embedder
+    rows = await _rows(app, "model")
+    sizes = [row.size for row in await _rows(app, "vector_sizes")]
+    stored = rows[0] if rows else None
+    configured = (embedder.name, embedder.dimensions)
+    if stored is not None and (stored.name, stored.dimensions) != configured:
+        return Finding(
+            False,
+            "Embedding model",
+            f"{embedder.name} is set, the store has {stored.name}: run `remembrancer reembed`",
+        )
+    if sizes not in ([], [embedder.dimensions]):
+        return Finding(
+            False,
+            "Embedding model",
+            f"vectors of sizes {sizes}: run `remembrancer reembed`",
+        )
+    return Finding(True, "Embedding model", f"{embedder.name}, {embedder.dimensions} dimensions")
+
+
+def _language_model(settings: Settings) -> Finding:
+    if not settings.llm.model:
+        result = "none: summaries are transcripts, no facts (set REMEMBRANCER_LLM__MODEL)"
+    elif not settings.extraction.facts:
+        result = f"{settings.llm.model} writes summaries, but extracts no facts"
+    else:
+        review = ", which need a review" if settings.extraction.review == "confirm" else ""
+        result = f"{settings.llm.model} writes summaries and extracts facts{review}"
+    return Finding(True, "Language model", result)
+
+
+def _guard(settings: Settings) -> Finding:
+    actions = {
+        action: [name.replace("_", " ") for name, set_to in settings.guard if set_to == action]
+        for action in ("block", "redact", "allow")
+    }
+    result = "; ".join(
+        f"{action}s {', '.join(names)}" for action, names in actions.items() if names
+    )
+    return Finding(True, "Guard", result)
+
+
+async def _contents(app: Remembrancer) -> Finding:
+    totals = await counts(app.database)
+    return Finding(
+        True,
+        "Contents",
+        f"{totals.users:,} users, {totals.agents:,} agents, {totals.memories:,} memories, "
+        f"{totals.messages:,} messages",
+    )
+
+
+def _plan(plan: Plan | None) -> list[Finding]:
+    if plan is None:
+        return [Finding(True, "Recall", "no memories yet")]
+    scanned = [name for name, rows in plan.whole_tables.items() if rows > _LARGE]
+    indexes = ", ".join(plan.indexes) or "no index, because the tables are small"
+    return [
+        Finding(
+            True,
+            "Recall",
+            f"{plan.planning:.1f} ms planning, {plan.execution:.1f} ms running, "
+            f"for the user with the most items ({plan.items:,})",
+        ),
+        Finding(
+            not scanned,
+            "Recall plan",
+            f"reads all of {', '.join(scanned)}: run ANALYZE" if scanned else f"uses {indexes}",
+        ),
+    ]

@@ -48,7 +48,7 @@ class _ExplainDatabase:
 
 async def recall_plan(app: Remembrancer) -> Plan | None:
     """Explain a recall for the user with the most items; null without items."""
-    query = statement(__package__, "health_checks", "largest_owner")
+    query = statement(__package__, "doctor", "largest_owner")
     async with app.database.system() as connection:
         owner = (await connection.execute(query)).first()
     if owner is None:

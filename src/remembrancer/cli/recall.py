@@ -1,5 +1,6 @@
 """``recall``: search memories and messages, with reasons."""
 
+import re
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -13,10 +14,18 @@ from remembrancer.cli.actors import actor_for
 from remembrancer.cli.command import Output, store_command
 from remembrancer.cli.options import AgentOption, UserOption
 from remembrancer.cli.output import clipped, day, plain, table
-from remembrancer.cli.recall_reasons import reason_line
 from remembrancer.memories.schemas import Kind
-from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort
+from remembrancer.recall.schemas import (
+    ArmReason,
+    Hit,
+    Mode,
+    Reasons,
+    RecallAnswer,
+    RecallQuery,
+    Sort,
+)
 
+_ARMS = {"dense": "meaning", "keyword": "words"}
 MAX_CHARACTERS = 220
 """Characters of a hit in the table; --json has the whole text."""
 
@@ -84,3 +93,27 @@ def _why(hit: Hit, query: str) -> str:
 def _who_and_when(hit: Hit) -> Text:
     who = hit.sender_name or ("shared" if hit.user_id is None else hit.subject or "")
     return Text("\n").join(part for part in (plain(who), plain(day(hit.at), "dim")) if part)
+
+
+def reason_line(reasons: Reasons, query: str) -> str:
+    parts = ["exact match"] if reasons.exact else []
+    words = [_query_word(stem, query) for stem in reasons.words]
+    arms = sorted(reasons.arms.items(), key=lambda arm: arm[1].rank)
+    parts += [_arm(name, arm, words) for name, arm in arms]
+    return "; ".join(parts)
+
+
+def _arm(name: str, arm: ArmReason, words: list[str]) -> str:
+    text = f"{_ARMS.get(name, name)} #{arm.rank}"
+    if name == "keyword" and words:
+        text += f" ({', '.join(words)})"
+    if arm.lifted_by:
+        text += f", lifted by neighbour {arm.lifted_by:+d}"
+    return text
+
+
+def _query_word(stem: str, query: str) -> str:
+    """Return the query's word with this stem, or the stem if none is obvious."""
+    prefix = stem[:-1] if len(stem) > 4 else stem  # the stem of "community" is "communiti"
+    words = re.findall(r"\w+", query)
+    return next((word for word in words if word.casefold().startswith(prefix)), stem)

@@ -1,6 +1,6 @@
 """The interface of embedders."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -40,3 +40,15 @@ def normalised(rows: Vectors) -> Vectors:
     unit: Vectors = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
     unit[lengths[:, 0] == 0, 0] = 1.0
     return unit
+
+
+async def in_batches(
+    texts: Sequence[str],
+    size: int,
+    dimensions: int,
+    embed: Callable[[Sequence[str]], Awaitable[Vectors]],
+) -> Vectors:
+    """Return one row per text, embedded ``size`` texts at a time."""
+    batches = [texts[start : start + size] for start in range(0, len(texts), size)]
+    rows = [np.empty((0, dimensions), dtype=np.float32), *[await embed(b) for b in batches]]
+    return np.concatenate(rows)

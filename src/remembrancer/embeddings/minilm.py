@@ -15,7 +15,7 @@ import numpy as np
 import onnxruntime as ort
 from tokenizers import Tokenizer
 
-from remembrancer.embeddings.base import Vectors, normalised
+from remembrancer.embeddings.base import Vectors, in_batches, normalised
 from remembrancer.errors import ConfigurationError
 
 MAX_TOKENS = 256
@@ -61,11 +61,7 @@ class MiniLM:
 
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one row of length 1 per text, in order: shape (n, 384)."""
-        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
-        for start in range(0, len(texts), self._batch_size):
-            batch = texts[start : start + self._batch_size]
-            vectors[start : start + len(batch)] = await self._embed_parallel(batch)
-        return vectors
+        return await in_batches(texts, self._batch_size, self.dimensions, self._embed_parallel)
 
     async def _embed_parallel(self, batch: Sequence[str]) -> Vectors:
         vectors = np.empty((len(batch), self.dimensions), dtype=np.float32)

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import numpy as np
 
-from remembrancer.embeddings.base import Vectors, normalised
+from remembrancer.embeddings.base import Vectors, in_batches, normalised
 from remembrancer.errors import EmbeddingUnavailable
 
 ATTEMPTS = 4
@@ -52,11 +52,7 @@ class OpenAIEmbedder:
 
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one row of length 1 per text, in order: shape (n, dimensions)."""
-        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
-        for start in range(0, len(texts), self._batch_size):
-            batch = texts[start : start + self._batch_size]
-            vectors[start : start + len(batch)] = await self._embed(batch)
-        return vectors
+        return await in_batches(texts, self._batch_size, self.dimensions, self._embed)
 
     async def embed_query(self, text: str) -> Vectors:
         """Return the vector of a query, of length 1: shape (dimensions,)."""

@@ -9,12 +9,7 @@ from remembrancer.importers.users import PlatformId
 
 @dataclass(slots=True)
 class ImportResult:
-    """Counts of an import, or of what an import would store.
-
-    Skipped messages and memories are in the store already. Evicted memories exceed the token
-    budget. The guard refuses refused memories, or they are too long. ``first`` and ``last`` are
-    the times of the oldest and newest message.
-    """
+    """Counts of an import: skipped items exist already; a limit or the guard refuses others."""
 
     conversations: int = 0
     messages_added: int = 0
