@@ -417,10 +417,10 @@ async def test_a_fault_is_told_without_its_words(
 ) -> None:
     """The client hears that there is one, the log where it lies; neither what was said."""
 
-    async def find(_asked: Any) -> Any:
-        return Faulty()
+    async def ask(_context: Any, request: Any) -> Any:
+        return await request(Faulty())
 
-    async with Client(create_server(find), mode=mode) as client:
+    async with Client(create_server(ask), mode=mode) as client:
         for call in (client.list_tools(), client.call_tool("memory_recall", {"query": "x"})):
             with pytest.raises(
                 MCPError, match=r"^internal error; the server's log has the details$"
