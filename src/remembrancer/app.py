@@ -105,7 +105,7 @@ class Remembrancer:
         renderer = Renderer(Templates(settings.context.templates))
         # The cache of embedded queries holds what people said.
         forget = embedder.forget if isinstance(embedder, CachedQueries) else None
-        erasure = Erasure(database, afterwards=forget)
+        erasure = Erasure(backend, clear_caches=forget)
         associations = AssociationWriter(settings.recall.near_duplicate)
         memories = Memories(backend, pipeline, budget, associations)
         recall = Recall(backend, embedder, self.access_counts)
@@ -133,9 +133,7 @@ class Remembrancer:
         self.documents = Documents(backend, pipeline, associations)
         self.records = Records(backend, pipeline, budget, recall)
         self.conversations = ConversationOperations(conversations, erasure)
-        self.users = UserOperations(
-            Users(backend), Identity(backend), Export(database, self.reads), erasure
-        )
+        self.users = UserOperations(Users(backend), Identity(backend), Export(backend), erasure)
         self.agents = AgentOperations(Agents(backend, on_create=add_for_agent), bulletins)
         self.preferences = Preferences(backend)
         self.policies = Policies(backend)

@@ -103,6 +103,9 @@ def _in_range(value: datetime) -> datetime:
     return value
 
 
+Metadata = Annotated[dict[str, Any], AfterValidator(storable_json)]
+"""A JSON object."""
+
 Instant = Annotated[AwareDatetime, AfterValidator(_in_range)]
 """A time with its zone."""
 

@@ -21,7 +21,7 @@ from remembrancer import (
     User,
     as_actor,
 )
-from remembrancer.db.engine import Database, Statement
+from remembrancer.db.engine import Database, Statement, together
 from remembrancer.db.sql import numbered
 from remembrancer.memories import repository
 
@@ -193,5 +193,30 @@ async def test_a_request_that_is_cancelled_between_rows_spoils_no_connection(
             await asyncio.create_task(cancelled())
         async with alone.system() as connection:
             assert (await connection.execute(text("SELECT 'after'"))).scalar_one() == "after"
+    finally:
+        await alone.close()
+
+
+async def test_a_transaction_that_is_cancelled_at_any_step_gives_its_connection_back(
+    memory: Remembrancer,
+) -> None:
+    """Also as it begins: the next request gets a connection, and its own answer."""
+    alone = Database(memory.database.url, pool_size=1)
+    query = Statement(numbered("SELECT 'before' AS answer"), {})
+
+    async def read() -> None:
+        async with alone.system() as connection:
+            await together(connection, [query, query])
+
+    try:
+        for steps in range(80):
+            task = asyncio.create_task(read())
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            async with asyncio.timeout(5), alone.system() as connection:
+                assert (await connection.execute(text("SELECT 'after'"))).scalar_one() == "after"
     finally:
         await alone.close()

@@ -35,9 +35,6 @@ from remembrancer.keys.schemas import KeyCreate
 
 Write = Callable[[], Awaitable[Any]]
 
-LATE = {"update", "forget"}
-"""Wait for the memories alone, so they end before an erasure that waits for the user."""
-
 
 async def _talk(memory: Remembrancer, *people: User) -> tuple[UUID, list[UUID]]:
     """A conversation in which each has said one thing."""
@@ -127,11 +124,11 @@ async def test_every_writer_waits_for_an_erasure_and_then_finds_nobody(
             await _until(lambda: _waiting() == 1)
             writing = asyncio.ensure_future(write())
             await _until(lambda task=writing: task.done() or _waiting() == 2)
-            assert writing.done() is (name in LATE), name
+            assert not writing.done(), name
         ended = await asyncio.gather(erasing, writing, return_exceptions=True)
         assert not isinstance(ended[0], BaseException), (name, ended[0])
         # Who is looked up at that moment may be told of as they were.
-        if name not in {*LATE, "resolve"}:
+        if name != "resolve":
             assert isinstance(ended[1], NotFound), (name, ended[1])
         assert _rows_about(who) == {}, name
 

@@ -17,6 +17,7 @@ from remembrancer.db.rows import all_rows
 from remembrancer.db.tables import associations, memories
 from remembrancer.ids import MemoryKey
 from remembrancer.paging import Page
+from remembrancer.search.repository import key_columns
 
 _COLUMN: Final = associations.c
 _KEY: Final = ("owner_id", "memory_id", "target_owner_id", "target_id", "relation")
@@ -69,9 +70,12 @@ async def remove(
 
 async def erase(connection: AsyncConnection, keys: Collection[MemoryKey]) -> int:
     """Remove the associations from and to memories; return their number."""
-    key = sa.tuple_(_COLUMN.owner_id, _COLUMN.memory_id)
-    target = sa.tuple_(_COLUMN.target_owner_id, _COLUMN.target_id)
-    condition = sa.or_(key.in_(keys), target.in_(keys))
+    return (await connection.execute(_statement("erase"), key_columns(keys))).rowcount
+
+
+async def erase_owner(connection: AsyncConnection, owner_id: UUID) -> int:
+    """Remove the associations from and to all memories of an owner; return the number."""
+    condition = sa.or_(_COLUMN.owner_id == owner_id, _COLUMN.target_owner_id == owner_id)
     return (await connection.execute(sa.delete(associations).where(condition))).rowcount
 
 
@@ -159,18 +163,11 @@ async def neighbours(
     connection: AsyncConnection, actor: Actor, nodes: Collection[MemoryKey], most: int
 ) -> list[NeighbourRow]:
     """Return visible memories one step away, by the ``most`` strongest associations each way."""
-    binds = {**_columns(nodes), "most": most, **viewer_binds(actor)}
+    binds = {**key_columns(nodes), "most": most, **viewer_binds(actor)}
     return await all_rows(connection, NeighbourRow, _statement("neighbours"), binds)
 
 
 async def between(
     connection: AsyncConnection, nodes: Collection[MemoryKey]
 ) -> list[AssociationRow]:
-    return await all_rows(connection, AssociationRow, _statement("between"), _columns(nodes))
-
-
-def _columns(nodes: Collection[MemoryKey]) -> dict[str, list[UUID] | list[str]]:
-    return {
-        "owner_ids": [owner_id for owner_id, _ in nodes],
-        "memory_ids": [memory_id for _, memory_id in nodes],
-    }
+    return await all_rows(connection, AssociationRow, _statement("between"), key_columns(nodes))

@@ -56,7 +56,7 @@ def _entries(renderer: Renderer, sources: DynamicSources) -> Iterator[Entry]:
     zone = zone_of(sources.time_zone)
     for row in sources.frozen:
         if row.memory_id is not None and not row.in_use:
-            yield _entry(renderer.gone(row.memory_id), CHANGED, row.memory_id)
+            yield _entry(renderer.forgotten(row.memory_id), CHANGED, row.memory_id)
     for memory in sources.changes:
         yield _memory_entry(renderer, memory, CHANGED, zone)
     known = sources.listed | {memory.memory_id for memory in sources.changes}

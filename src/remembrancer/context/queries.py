@@ -12,6 +12,7 @@ PLANNER: Final = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "of
 """Forces a generic plan: the statements read by key, or all memories of one owner."""
 
 _PARTS: Final[dict[str, Part]] = {
+    "talk": statement_text("remembrancer.context", "talk", "talk"),
     # Importance decays from the last write or recall of a memory.
     "weight": decayed_sql(
         "m.importance", "m.kind", "greatest(m.updated_at, m.last_accessed_at)", "now()"

@@ -61,12 +61,10 @@ class Renderer:
         )
 
     def message(self, message: MessageLine) -> str:
-        """Return a message or a summary on one line."""
-        return self._templates.line("said", message.content, message.date, message.sender)
+        return self._templates.line("message", message.content, message.date, message.sender)
 
-    def gone(self, memory_id: str) -> str:
-        """Return the line for a memory that may no longer be used."""
-        return self._templates.line("gone", memory_id)
+    def forgotten(self, memory_id: str) -> str:
+        return self._templates.line("forgotten", memory_id)
 
     def entries(self, memories: Iterable[PromptMemory], time_zone: str) -> Iterator[MemoryEntry]:
         return self._entries(

@@ -1,7 +1,7 @@
 """Rows of the statements of a context."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from uuid import UUID
 
@@ -18,8 +18,6 @@ class ReaderRow:
 
 @dataclass(frozen=True, slots=True)
 class PromptMemory:
-    """A memory for a prompt."""
-
     memory_owner_id: UUID
     memory_id: str
     version: int
@@ -33,6 +31,9 @@ class PromptMemory:
     mentions: int
     mentioned_in: int
     created_at: datetime
+
+
+_MEMORY_COLUMNS = tuple(field.name for field in fields(PromptMemory))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +71,7 @@ class FrozenRow:
     @property
     def memory(self) -> PromptMemory:
         assert self.memory_id is not None
-        return PromptMemory(
-            self.memory_owner_id,
-            self.memory_id,
-            self.version,
-            self.kind,
-            self.category,
-            self.subject,
-            self.content,
-            self.shared,
-            self.quoted,
-            self.mentions,
-            self.mentioned_in,
-            self.created_at,
-        )
+        return PromptMemory(**{name: getattr(self, name) for name in _MEMORY_COLUMNS})
 
 
 @dataclass(frozen=True, slots=True)

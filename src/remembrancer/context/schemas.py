@@ -16,33 +16,33 @@ Tokens = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
 
 
 class ContextQuery(Input):
-    """What to put into the next prompt."""
+    """A request for the context of the next prompt."""
 
     conversation_id: UUID | None = Field(
-        None, description="Where it is said. Its first context freezes the stable block."
+        None, description="The conversation. Its first context freezes the stable block."
     )
     message: Statement | None = Field(
         None,
-        description="What was just said, to recall by; null at the start.",
+        description="The latest message, to recall by; null at the start.",
         examples=["Could you write to Alec about Friday?"],
     )
     joined: bool = Field(
-        False, description="The user has just joined a group: tell what to greet them with."
+        False, description="The user has just joined a group: add what helps to greet them."
     )
     window: int = Field(
         0,
         ge=0,
         le=200,
-        description="Last messages of the conversation that the prompt has anyway: not recalled.",
+        description="Number of last messages that the prompt has anyway: not recalled.",
     )
     stable_tokens: Tokens | None = Field(None, description="Budget; from the settings if null.")
     dynamic_tokens: Tokens | None = Field(None, description="Budget; from the settings if null.")
     as_of: Instant | None = Field(
-        None, description="What would have been told then; outside of conversations alone."
+        None, description="A past time, for the context of then; without a conversation only."
     )
 
     @model_validator(mode="after")
-    def _looks_back_outside_of_conversations(self) -> "ContextQuery":
+    def _has_no_past_in_a_conversation(self) -> "ContextQuery":
         if self.as_of is not None and (self.conversation_id is not None or self.joined):
             raise ValueError(
                 "as_of: must be null with a conversation_id; the context of a conversation is fixed"
@@ -56,7 +56,7 @@ class Block(BaseModel):
     text: str
     tokens: int = Field(description="Tokens of the text, in cl100k_base.")
     ids: list[str] = Field(description="Memories, messages and chunks in it, in order.")
-    left_out: int = Field(0, description="Memories that are known and did not fit.")
+    left_out: int = Field(0, description="Memories that did not fit.")
 
 
 class StableBlock(Block):
@@ -68,12 +68,14 @@ class StableBlock(Block):
 
 
 class Context(BaseModel):
-    """What an agent is told before it answers: the stable block first, the dynamic one last."""
+    """The context of a prompt: the stable block goes first, the dynamic one last."""
 
     stable: StableBlock
     dynamic: Block
-    group: bool = Field(False, description="Others take part in the conversation as well.")
-    scope: Scope | None = Field(description="In effect for user and agent; null without an agent.")
+    group: bool = Field(False, description="Whether the conversation has several participants.")
+    scope: Scope | None = Field(
+        description="Effective scope of the user with the agent; null without an agent."
+    )
     scope_source: ScopeSource | None
 
 
@@ -84,8 +86,8 @@ class Bulletin(Block):
 
 
 class Turn(BaseModel):
-    """A message that was stored, and what the agent is told before it answers."""
+    """An appended message, and the context of its answer."""
 
     stored: AppendResult
     context: Context
-    messages: list[Message] = Field(description="The window: the last messages, this one included.")
+    messages: list[Message] = Field(description="The window: the last messages, with this one.")

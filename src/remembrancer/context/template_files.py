@@ -8,8 +8,8 @@ from jinja2.exceptions import TemplateError
 
 from remembrancer.errors import ConfigurationError
 
-MACROS = ("memory", "place", "said", "gone")
-"""What ``lines.j2`` must have, each for one line."""
+MACROS = ("memory", "place", "message", "forgotten")
+"""Macros of ``lines.j2``, each for one line."""
 NAMES = ("lines.j2", "stable.md.j2", "dynamic.md.j2", "bulletin.md.j2")
 
 

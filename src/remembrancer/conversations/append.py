@@ -1,7 +1,7 @@
 """Append messages: guard, senders, search documents, placements, storage, summary job."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -61,7 +61,6 @@ class Appender:
         *,
         idempotency_key: str | None,
     ) -> AppendResult:
-        """See ``Conversations.append``."""
         limits = self._backend.limits
         rules.check_lengths(messages, batch=limits.batch, characters=limits.message_characters)
         screened = [
@@ -132,7 +131,7 @@ class Appender:
     ) -> AppendResult:
         where = await placements(connection, target, {draft.owner_id for draft in drafts})
         rows = await repository.append(
-            connection, target.id, [_columns(draft, where[draft.owner_id]) for draft in drafts]
+            connection, target.id, [_row(draft, where[draft.owner_id]) for draft in drafts]
         )
         if not rows:
             raise NotFound("the conversation was erased", field="conversation_id")
@@ -219,18 +218,15 @@ async def _hold_owners(
     return [replace(draft, owner_id=survivors[owners[draft.owner_id]]) for draft in drafts]
 
 
-def _columns(draft: Draft, placement: Placement) -> repository.NewMessage:
+def _row(draft: Draft, placement: Placement) -> dict[str, object]:
     message = draft.message
-    return repository.NewMessage(
-        owner_id=placement.owner_id,
-        agent_id=placement.agent_id,
-        space_id=placement.space_id,
-        visibility=placement.visibility,
-        id=draft.id,
-        role=message.role,
-        sender_name=draft.sender_name,
-        content=message.content,
-        platform_message_id=message.platform_message_id,
-        metadata=message.metadata,
-        sent_at=draft.sent_at,
-    )
+    return {
+        **asdict(placement),
+        "id": draft.id,
+        "role": message.role,
+        "sender_name": draft.sender_name,
+        "content": message.content,
+        "platform_message_id": message.platform_message_id,
+        "metadata": message.metadata,
+        "sent_at": draft.sent_at,
+    }

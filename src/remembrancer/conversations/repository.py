@@ -1,13 +1,10 @@
 """Conversations, participants and messages in the database."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-from pydantic_core import to_json
 from sqlalchemy import func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -21,7 +18,7 @@ from remembrancer.conversations.rows import (
 from remembrancer.db.engine import Statement
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows, first_row, one_row
-from remembrancer.db.sql import numbered, statement, statement_text
+from remembrancer.db.sql import json_rows, numbered, statement, statement_text
 from remembrancer.db.tables import conversations, messages, participants
 from remembrancer.paging import Page
 
@@ -30,23 +27,6 @@ _TARGET: Final = numbered(statement_text("remembrancer.conversations", "append",
 _INSERT: Final = _append("insert")
 
 _PAGES: Final = Keyset("conversations", conversations.c.id, descending=True)
-
-
-@dataclass(frozen=True, slots=True)
-class NewMessage:
-    """The columns of a message that do not come from its conversation."""
-
-    owner_id: UUID
-    agent_id: UUID | None
-    space_id: UUID | None
-    visibility: str
-    id: UUID
-    role: str
-    sender_name: str
-    content: str
-    platform_message_id: str | None
-    metadata: dict[str, Any]
-    sent_at: datetime
 
 
 async def open_or_find(
@@ -83,7 +63,6 @@ async def find_on_platform(
     platform_conversation_id: str,
     agent_id: UUID | None,
 ) -> ConversationRow | None:
-    """Return the conversation with an id on a platform, of one agent."""
     column = conversations.c
     query = select(conversations).where(
         column.platform == platform,
@@ -94,7 +73,6 @@ async def find_on_platform(
 
 
 async def participants_of(connection: AsyncConnection, conversation_id: UUID) -> frozenset[UUID]:
-    """Return the participants of a conversation."""
     query = select(participants.c.user_id).where(participants.c.conversation_id == conversation_id)
     return frozenset((await connection.execute(query)).scalars())
 
@@ -117,25 +95,16 @@ def append_target(
 
 
 async def append(
-    connection: AsyncConnection, conversation_id: UUID, rows: Sequence[NewMessage]
+    connection: AsyncConnection, conversation_id: UUID, rows: Sequence[Mapping[str, object]]
 ) -> list[AppendedRow]:
     """Insert messages at the end, and let their owners take part.
 
     Returns nothing if the conversation is gone. Its row stays locked until the transaction ends.
     """
     binds = {
-        "owner_ids": [row.owner_id for row in rows],
-        "agent_ids": [row.agent_id for row in rows],
-        "space_ids": [row.space_id for row in rows],
-        "visibilities": [row.visibility for row in rows],
-        "ids": [row.id for row in rows],
-        "roles": [row.role for row in rows],
-        "sender_names": [row.sender_name for row in rows],
-        "contents": [row.content for row in rows],
-        "platform_message_ids": [row.platform_message_id for row in rows],
-        "metadata": [to_json(row.metadata).decode() for row in rows],
-        "sent_at": [row.sent_at for row in rows],
         "conversation_id": conversation_id,
+        "count": len(rows),
+        "messages": json_rows(rows),
     }
     return await all_rows(connection, AppendedRow, _INSERT, binds)
 

@@ -8,10 +8,10 @@ from remembrancer.conversations.schemas import MessageCreate, MessageRole
 from remembrancer.errors import InvalidInput
 
 RECALLED = frozenset({MessageRole.USER, MessageRole.ASSISTANT})
-"""Roles whose words are recalled; prompts and tool output are not what anybody said."""
+"""Roles whose messages are recalled; prompts and tool output are not."""
 
 WINDOW = 20
-"""Messages an agent sees of a conversation."""
+"""Messages of a conversation that an agent sees."""
 
 
 def check_lengths(messages: Sequence[MessageCreate], *, batch: int, characters: int) -> None:
@@ -35,25 +35,25 @@ def owners(
     acting_for: UUID | None,
     last_sender: UUID | None,
 ) -> list[UUID]:
-    """Return the owner of each message: its sender, or whom it answers.
+    """Return the owner of each message: its sender, or the user it answers.
 
-    ``senders`` are the users the messages name, where they name one. Raises
-    ``InvalidInput`` for a message nobody can be found for.
+    ``senders`` are the users that messages name. Raises ``InvalidInput`` for a message without
+    an owner.
     """
     answered = last_sender
-    found = []
+    owners = []
     for index, (message, sender) in enumerate(zip(messages, senders, strict=True)):
-        said_by_user = message.role is MessageRole.USER
-        owner = sender or (acting_for if said_by_user else answered or acting_for)
+        from_user = message.role is MessageRole.USER
+        owner = sender or (acting_for if from_user else answered or acting_for)
         if owner is None:
             raise InvalidInput(
                 "must be set, unless the message has a platform_user_id or the request a user",
                 field=f"messages.{index}.user_id",
             )
-        if said_by_user:
+        if from_user:
             answered = owner
-        found.append(owner)
-    return found
+        owners.append(owner)
+    return owners
 
 
 def placement(
@@ -64,7 +64,7 @@ def placement(
     space_id: UUID | None,
     visibility: Visibility,
 ) -> Placement:
-    """Return where a message of ``owner_id`` lies: in the space, else in their namespace."""
+    """Return the placement of an owner's message: in the space, else in their namespace."""
     if space_id is not None:
         return Placement(owner_id, None, space_id, visibility)
     private_to_agent = scope is not None and scope.scope is Scope.AGENT

@@ -2,21 +2,19 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from remembrancer.access import Visibility
 from remembrancer.guard.schemas import GuardFinding
-from remembrancer.text import Instant, Key, Label, OptionalLabel, Text, storable_json
+from remembrancer.text import Instant, Key, Label, Metadata, OptionalLabel, Text
 from remembrancer.validation import Input
-
-Metadata = Annotated[dict[str, Any], AfterValidator(storable_json)]
 
 
 class MessageRole(StrEnum):
-    """Who said it, in the terms of chat models."""
+    """The role of a message's sender, as chat models have it."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -28,9 +26,8 @@ class ConversationCreate(Input):
     """A new conversation.
 
     With ``platform_conversation_id`` the call is repeatable: the conversation that has
-    this platform id and agent is returned if it exists. In a space, with ``shared``
-    visibility, members of the space recall what is said; otherwise each message can be
-    recalled by its sender alone.
+    this platform id and agent is returned if it exists. With ``shared`` visibility, the
+    members of its space recall the messages; otherwise each sender recalls their own.
     """
 
     agent_id: UUID | None = None
@@ -64,7 +61,7 @@ class Conversation(BaseModel):
     visibility: Visibility
     message_count: int
     paused_at: datetime | None = Field(
-        None, description="Since when nothing that is said here is remembered; null while it is."
+        None, description="Start of the pause of remembering; null without a pause."
     )
     metadata: dict[str, Any]
     created_at: datetime
@@ -72,12 +69,12 @@ class Conversation(BaseModel):
 
 
 class MessageCreate(Input):
-    """Something said.
+    """A message to append.
 
-    The sender of a ``user`` message is ``user_id``, or the person behind
-    ``platform_user_id`` on the conversation's platform (made known by
-    ``sender_name`` at first sight), or the user the request is for. Any other message
-    belongs to the user it answers: ``user_id``, else the last sender before it.
+    The sender of a ``user`` message is ``user_id``, or the user with ``platform_user_id`` on the
+    conversation's platform (a new user with ``sender_name`` if unknown), or the user of the
+    request. Any other message belongs to the user it answers: ``user_id``, else the last sender
+    before it.
     """
 
     role: MessageRole = MessageRole.USER
@@ -85,7 +82,7 @@ class MessageCreate(Input):
     user_id: UUID | None = None
     platform_user_id: Key | None = None
     sender_name: Label | None = Field(None, examples=["Ada"])
-    sent_at: Instant | None = Field(None, description="When it was said; now unless given.")
+    sent_at: Instant | None = Field(None, description="Time of the message; now unless given.")
     platform_message_id: Key | None = None
     metadata: Metadata = {}
 
@@ -104,28 +101,29 @@ class Message(BaseModel):
     content: str
     sent_at: datetime
     off_record: bool = Field(
-        False, description="Said while remembering was paused: never recalled or summarised."
+        False, description="Sent while remembering was paused: never recalled or summarised."
     )
     platform_message_id: str | None
     metadata: dict[str, Any]
 
 
 class AppendedMessage(BaseModel):
-    """Where a message landed."""
+    """The id and the position of an appended message."""
 
     id: UUID
     position: int
 
 
 class AppendResult(BaseModel):
-    """The answer to an append; the same again when the request is repeated."""
+    """The result of an append; a repeated request gets the same one."""
 
     conversation_id: UUID
     messages: list[AppendedMessage]
     message_count: int
     off_record: bool = Field(
-        False, description="Remembering is paused here: read, but never recalled or summarised."
+        False,
+        description="Remembering is paused here: the messages are never recalled or summarised.",
     )
     guard: list[GuardFinding] = Field(
-        [], description="What was found in the messages; what policy blocks is redacted."
+        [], description="Findings of the guard; blocked content is redacted."
     )

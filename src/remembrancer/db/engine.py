@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from remembrancer import errors
 from remembrancer.access import Actor
 from remembrancer.db.rows import row_factory
-from remembrancer.db.sql import NumberedSql
+from remembrancer.db.sql import NumberedSql, numbered
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,8 @@ _SESSION = {
     "plan_cache_mode": "force_custom_plan",
 }
 
-_ACT_AS = "SELECT app_act_as(%s, %s) AS user_id"
+_BEGIN = NumberedSql("BEGIN", ())
+_ACT_AS = numbered("SELECT app_act_as(:user_id, :role) AS user_id")
 _SET = "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS s (name, value)"
 
 
@@ -102,9 +103,11 @@ class Database:
             async with self._autocommit.connect() as connection:
                 driver = await _driver_of(connection)
                 async with _discard_if_interrupted(connection):
-                    user_id, answers = await _pipelined(
-                        driver, actor.user_id, "system" if system else actor.role, statements
-                    )
+                    role = "system" if system else actor.role
+                    act_as = Statement(_ACT_AS, {"user_id": actor.user_id, "role": str(role)})
+                    # A pipeline is one transaction, so the settings end with it, without BEGIN
+                    # or COMMIT.
+                    [[(user_id,)], *answers] = await _pipelined(driver, [act_as, *statements])
         except (psycopg.Error, DBAPIError, PoolTimeout) as error:
             raise _translate(error) from error
         if user_id != actor.user_id:
@@ -127,6 +130,13 @@ async def pipeline(connection: AsyncConnection) -> AsyncIterator[None]:
         yield
 
 
+async def together(
+    connection: AsyncConnection, statements: Sequence[Statement]
+) -> list[Sequence[Any]]:
+    """Run statements in an open transaction in one round trip; return the rows of each."""
+    return await _pipelined(await _driver_of(connection), statements)
+
+
 async def _driver_of(connection: AsyncConnection) -> "psycopg.AsyncConnection[Any]":
     raw = await connection.get_raw_connection()
     return cast("psycopg.AsyncConnection[Any]", raw.driver_connection)
@@ -134,12 +144,8 @@ async def _driver_of(connection: AsyncConnection) -> "psycopg.AsyncConnection[An
 
 async def _act_as(connection: AsyncConnection, user_id: UUID | None, role: str) -> UUID | None:
     """Begin a transaction for a user in one round trip; return the current user."""
-    driver = await _driver_of(connection)
-    async with driver.cursor() as cursor:
-        async with driver.pipeline(), driver.cursor() as begin:
-            await begin.execute("BEGIN")
-            await cursor.execute(_ACT_AS, (user_id, role))
-        [(survivor,)] = await cursor.fetchall()
+    act_as = Statement(_ACT_AS, {"user_id": user_id, "role": str(role)})
+    _, [(survivor,)] = await together(connection, [Statement(_BEGIN, {}), act_as])
     return cast("UUID | None", survivor)
 
 
@@ -161,13 +167,10 @@ async def _discard_if_interrupted(connection: AsyncConnection) -> AsyncIterator[
 
 
 async def _pipelined(
-    driver: "psycopg.AsyncConnection[Any]",
-    user_id: UUID | None,
-    role: str,
-    statements: Sequence[Statement],
-) -> tuple[UUID | None, list[Sequence[Any]]]:
-    # A pipeline is one transaction, so the settings end with it, without BEGIN or COMMIT. The
-    # end of the pipeline is sent with the statements: fetching after it makes one round trip.
+    driver: "psycopg.AsyncConnection[Any]", statements: Sequence[Statement]
+) -> list[Sequence[Any]]:
+    """Return the rows of each statement."""
+    # The end of the pipeline is sent with the statements: fetching after it makes one round trip.
     async with AsyncExitStack() as stack:
         answers = [
             await stack.enter_async_context(
@@ -175,16 +178,13 @@ async def _pipelined(
             )
             for statement in statements
         ]
-        current_user = await stack.enter_async_context(driver.cursor())
         async with driver.pipeline(), driver.cursor() as settings:
-            await current_user.execute(_ACT_AS, (user_id, str(role)))
             for statement, answer in zip(statements, answers, strict=True):
                 if changes := statement.settings:
                     await settings.execute(_SET, (list(changes), list(changes.values())))
                 values = [statement.binds[name] for name in statement.sql.names]
                 await answer.execute(statement.sql.text, values, binary=True)
-        [(survivor,)] = await current_user.fetchall()
-        return survivor, [await answer.fetchall() for answer in answers]
+        return [await answer.fetchall() if answer.description else [] for answer in answers]
 
 
 def _create_engine(url: str, pool_size: int) -> AsyncEngine:

@@ -10,13 +10,14 @@ only there for psql: a stand-in for what surrounds a part.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Dialect, TextClause, text
+from pydantic_core import to_json
+from sqlalchemy import ARRAY, ColumnElement, Dialect, TextClause, any_, cast, text
 from sqlalchemy.dialects import postgresql
 
 from remembrancer.access import visible
@@ -43,8 +44,12 @@ def numbered(sql: str) -> NumberedSql:
     return NumberedSql(str(compiled), tuple(compiled.positiontup or ()))
 
 
+@cache
 def statement(package: str, file: str, name: str, **parts: Part) -> TextClause:
-    """Return a statement to execute. Raises ``KeyError`` for an unknown name or part."""
+    """Return a statement to execute. Raises ``KeyError`` for an unknown name or part.
+
+    It is kept for the next call with the same parts, so a function among them needs a name.
+    """
     return text(statement_text(package, file, name, **parts))
 
 
@@ -59,6 +64,24 @@ def statement_text(package: str, file: str, name: str, **parts: Part) -> str:
         return part if isinstance(part, str) else part(match[2].strip())
 
     return _PART.sub(fill, _statements(package, file)[name])
+
+
+def among(column: ColumnElement[Any], values: Iterable[object]) -> ColumnElement[bool]:
+    """Return the condition that a column has one of the values.
+
+    The text of the statement is the same for any number of them, so that it is prepared once.
+    """
+    return column == any_(cast(list(values), ARRAY(column.type)))
+
+
+def json_rows(rows: Sequence[Mapping[str, object]]) -> str:
+    """Return rows as ``jsonb_populate_recordset`` reads them."""
+    return to_json(
+        [
+            {n: rf"\x{v.hex()}" if isinstance(v, bytes) else v for n, v in row.items()}
+            for row in rows
+        ]
+    ).decode()
 
 
 @cache

@@ -1,1 +1,1 @@
-"""What a person may take with them, and what is deleted for good."""
+"""Erasure for good, with receipts, and exports of a user's data."""

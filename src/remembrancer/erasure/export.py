@@ -1,4 +1,4 @@
-"""Everything that is kept of a person, for them to take with them."""
+"""Export of everything stored about a user."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
@@ -8,13 +8,11 @@ from uuid import UUID
 from pydantic_core import to_jsonable_python
 from sqlalchemy import Column, Select, Table, select, tuple_
 
-from remembrancer import audit
+from remembrancer import checks
 from remembrancer.access import Actor
-from remembrancer.audit.reads import Reads
+from remembrancer.backend import Backend
 from remembrancer.db import tables
-from remembrancer.db.engine import Database
 from remembrancer.errors import NotFound
-from remembrancer.users import repository as users
 
 Line = dict[str, Any]
 
@@ -31,9 +29,9 @@ class Section:
     table: Table
     owner: str = "owner_id"
     inner: frozenset[str] = frozenset()
-    """Columns that say nothing: the owner, keys for look-ups."""
+    """Columns that are left out, such as keys for look-ups."""
     through: Table | None = field(default=None)
-    """A table that says which rows are the user's, where the table itself does not."""
+    """A table that connects rows to the user, where the table itself does not."""
 
     def rows(self, user_id: UUID, after: Sequence[Any] | None) -> Select[Any]:
         """Return the statement for the next page."""
@@ -42,15 +40,14 @@ class Section:
         if self.through is None:
             statement = statement.where(self.table.c[self.owner] == user_id)
         else:
-            mine = select(self.through.c[f"{self.type}_id"]).filter_by(user_id=user_id)
-            statement = statement.where(self.table.c.id.in_(mine))
+            own = select(self.through.c[f"{self.type}_id"]).filter_by(user_id=user_id)
+            statement = statement.where(self.table.c.id.in_(own))
         if after is not None:
             statement = statement.where(tuple_(*keys) > tuple_(*after))
         return statement
 
     @property
     def shown(self) -> list[Column[Any]]:
-        """The columns that are exported."""
         return [c for c in self.table.columns if c.name not in {self.owner, *self.inner}]
 
 
@@ -75,53 +72,52 @@ DERIVED: Final = {
     "recall_items": "made from memories, messages and chunks",
     "postings": "made from memories, messages and chunks",
     "reembeddings": "made from memories, messages and chunks",
-    "participants": "the conversations are there",
-    "idempotency_keys": "answers kept for a day, made of ids",
-    "frozen_contexts": "made from memories, which are there",
-    "frozen_lines": "made from memories, which are there",
+    "participants": "the export has the conversations",
+    "idempotency_keys": "ids of answers, stored for a day",
+    "frozen_contexts": "made from memories, which the export has",
+    "frozen_lines": "made from memories, which the export has",
     "audit_log": "read it with the audit log's own filters",
 }
-"""Tables with a user's rows that an export leaves out, and why."""
+"""Tables with a user's rows that an export leaves out, and the reason."""
 
 
 class Export:
-    """Reads all that is kept of a user, and nothing of anybody else."""
+    """Exports the rows of one user."""
 
-    def __init__(self, database: Database, reads: Reads) -> None:
-        self._database = database
-        self._reads = reads
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
     async def lines(self, actor: Actor, user_id: UUID) -> AsyncIterator[Line]:
         """Yield one JSON object after another, each with a ``type``; the user comes first.
 
         Raises ``NotFound`` before the first one for an unknown user, or somebody else.
         """
-        person = await self._known(actor, user_id)
-        actor = actor.acting_for(user_id).now(person)
-        await self._reads.note(actor, ACTION, [(person, person)])
+        owner_id = await self._find(actor, user_id)
+        actor = actor.acting_for(user_id).now(owner_id)
+        await self._backend.reads.note(actor, ACTION, [(owner_id, str(owner_id))])
         for section in SECTIONS:
-            async for line in self._section(person, section):
+            async for line in self._section(owner_id, section):
                 yield line
 
-    async def _known(self, actor: Actor, user_id: UUID) -> UUID:
+    async def _find(self, actor: Actor, user_id: UUID) -> UUID:
         try:
-            async with self._database.transaction(actor.acting_for(user_id)) as (connection, now):
-                return (await users.get(connection, now.require_user())).id
-        except NotFound:
-            async with self._database.transaction(actor) as (connection, now):
-                await audit.note(connection, now, ACTION, [str(user_id)], outcome="refused")
-            raise
+            async with self._backend.database.transaction(actor.acting_for(user_id)) as (
+                connection,
+                acting,
+            ):
+                return (await checks.find_user(connection, acting)).id
+        except NotFound as error:
+            await self._backend.refuse(actor, ACTION, [str(user_id)], error)
 
-    async def _section(self, person: UUID, section: Section) -> AsyncIterator[Line]:
+    async def _section(self, owner_id: UUID, section: Section) -> AsyncIterator[Line]:
         after: Sequence[Any] | None = None
         keys = [column.name for column in section.table.primary_key.columns]
         names = ["id"] if section.type == "user" else []
         names += [column.name for column in section.shown]
         while True:
-            # Across owners, since keys and records are nobody's to read; each statement is
-            # about the one person.
-            async with self._database.system() as connection:
-                rows = (await connection.execute(section.rows(person, after))).all()
+            # Users may not read keys and undo records; each statement selects one user's rows.
+            async with self._backend.database.system() as connection:
+                rows = (await connection.execute(section.rows(owner_id, after))).all()
             for row in rows:
                 values = {name: row._mapping[name] for name in names}
                 yield {"type": section.type, **to_jsonable_python(values)}

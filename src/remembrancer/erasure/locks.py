@@ -1,116 +1,121 @@
-"""Who must wait for an erasure, and for whom it waits.
+"""Locks of an erasure, in the order in which every writer takes them.
 
-Locks are taken in the order in which every writer takes them: people, then spaces and
-conversations, then the right to say what is new among an owner's memories, then memories. So
-writers either end before an erasure or find nobody, and none waits in a circle.
+Users, spaces and conversations, owners, memories: so no two transactions wait for each other.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import Row, select, text
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.db.tables import messages, users
-from remembrancer.erasure import citations
+from remembrancer.db.rows import all_rows
+from remembrancer.db.sql import among
+from remembrancer.db.tables import (
+    conversations,
+    memories,
+    messages,
+    participants,
+    space_members,
+    spaces,
+    users,
+)
 from remembrancer.ids import SHARED_OWNER
-from remembrancer.memories import repository as memories
-from remembrancer.users import repository as people
-
-_SAID = select(messages.c.id).order_by(messages.c.id)
-
-_SPACES = text("""
-    SELECT id FROM spaces
-     WHERE id IN (SELECT space_id FROM space_members WHERE user_id = :user_id)
-     ORDER BY id FOR UPDATE
-""")
-_CONVERSATIONS = text("""
-    SELECT id FROM conversations
-     WHERE id IN (SELECT conversation_id FROM participants WHERE user_id = :user_id)
-     ORDER BY id FOR UPDATE
-""")
-_CONVERSATION = text("SELECT id FROM conversations WHERE id = :id FOR UPDATE")
-_MEMORIES = text("SELECT id FROM memories WHERE owner_id = :user_id ORDER BY id FOR UPDATE")
+from remembrancer.memories import citations
+from remembrancer.memories import repository as memory_store
+from remembrancer.users import repository as user_store
 
 
-async def user(connection: AsyncConnection, user_id: UUID) -> UUID | None:
-    """Lock a user against everybody who writes for them; return who they are now, if known.
+@dataclass(frozen=True, slots=True)
+class MessageKey:
+    owner_id: UUID
+    id: UUID
 
-    With them go the owners of memories that rest on what they said.
+
+async def lock_user(connection: AsyncConnection, user_id: UUID) -> UUID | None:
+    """Lock a user, and the owners of memories that cite the user's messages.
+
+    Returns the current id of the user; None for an unknown user.
     """
     locked: set[UUID] = set()
     while True:
-        person = await people.find(connection, user_id)
-        if person is None:
+        user = await user_store.find(connection, user_id)
+        if user is None:
             return None
-        if person.id in locked:
-            return UUID(str(person.id))
-        said = await messages_of(connection, person.id)
-        await _lock_person(connection, person.id, await citations.owners(connection, said))
-        locked.add(person.id)
+        if user.id in locked:
+            return user.id
+        message_ids = await messages_of(connection, user.id)
+        await _lock_with(connection, user.id, await citations.owners(connection, message_ids))
+        locked.add(user.id)
 
 
-async def _lock_person(connection: AsyncConnection, who: UUID, others: Collection[UUID]) -> None:
-    # In order of ids: two who are erased at once may each have memories of the other's words.
-    await people.hold(connection, [one for one in others if one < who])
-    # Who writes for them by a former id holds that one.
-    every_id = select(users.c.id).where((users.c.id == who) | (users.c.merged_into == who))
-    await connection.execute(every_id.order_by(users.c.id).with_for_update())
-    await people.hold(connection, [one for one in others if one > who])
+async def _lock_with(connection: AsyncConnection, user_id: UUID, others: Collection[UUID]) -> None:
+    # In order of ids: two users who are erased at once may cite each other.
+    await user_store.hold(connection, [other for other in others if other < user_id])
+    # A writer with a former id of the user holds that one.
+    ids = select(users.c.id).where((users.c.id == user_id) | (users.c.merged_into == user_id))
+    await connection.execute(ids.order_by(users.c.id).with_for_update())
+    await user_store.hold(connection, [other for other in others if other > user_id])
 
 
-async def belongings(connection: AsyncConnection, user_id: UUID) -> Sequence[UUID]:
-    """Lock what others share with a locked user, and their memories; return their spaces."""
-    binds = {"user_id": user_id}
-    spaces = list((await connection.execute(_SPACES, binds)).scalars())
-    await connection.execute(_CONVERSATIONS, binds)
-    said = await messages_of(connection, user_id)
-    await owners(connection, {user_id, *await citations.owners(connection, said)})
-    await connection.execute(_MEMORIES, binds)
-    return spaces
+async def lock_belongings(connection: AsyncConnection, user_id: UUID) -> Sequence[UUID]:
+    """Lock the spaces, conversations and memories of a locked user; return the spaces' ids."""
+    joined = select(space_members.c.space_id).filter_by(user_id=user_id)
+    space_ids = select(spaces.c.id).where(spaces.c.id.in_(joined)).order_by(spaces.c.id)
+    locked = list((await connection.execute(space_ids.with_for_update())).scalars())
+    entered = select(participants.c.conversation_id).filter_by(user_id=user_id)
+    ids = select(conversations.c.id).where(conversations.c.id.in_(entered))
+    await connection.execute(ids.order_by(conversations.c.id).with_for_update())
+    message_ids = await messages_of(connection, user_id)
+    await lock_owners(connection, {user_id, *await citations.owners(connection, message_ids)})
+    memory_ids = select(memories.c.id).filter_by(owner_id=user_id).order_by(memories.c.id)
+    await connection.execute(memory_ids.with_for_update())
+    return locked
 
 
 async def messages_of(connection: AsyncConnection, user_id: UUID) -> Sequence[UUID]:
-    """Return the ids of a user's messages."""
-    return list((await connection.execute(_SAID.where(messages.c.owner_id == user_id))).scalars())
+    query = select(messages.c.id).filter_by(owner_id=user_id).order_by(messages.c.id)
+    return list((await connection.execute(query)).scalars())
 
 
-async def owners(connection: AsyncConnection, owner_ids: Iterable[UUID]) -> None:
-    """Let nobody decide what is new for these owners until the transaction ends."""
+async def lock_owners(connection: AsyncConnection, owner_ids: Iterable[UUID]) -> None:
+    """Lock the memories of owners against new ones."""
     for owner_id in sorted(owner_ids):
-        await memories.lock_owner(connection, owner_id)
+        await memory_store.lock_owner(connection, owner_id)
 
 
-async def owner(connection: AsyncConnection, owner_id: UUID) -> None:
-    """Hold a user, and let nobody decide what is new for them; for shared knowledge as well."""
+async def lock_owner(connection: AsyncConnection, owner_id: UUID) -> None:
+    """Hold a user and lock their memories against new ones; for shared knowledge as well."""
     if owner_id != SHARED_OWNER:
-        await people.hold(connection, [owner_id])
-    await memories.lock_owner(connection, owner_id)
+        await user_store.hold(connection, [owner_id])
+    await memory_store.lock_owner(connection, owner_id)
 
 
-async def messages_in(
+async def lock_messages(
     connection: AsyncConnection, conversation_id: UUID, message_ids: Sequence[UUID]
-) -> Sequence[Row[Any]]:
-    """Return messages, locked with their conversation and the owners of what rests on them."""
+) -> Sequence[MessageKey]:
+    """Return messages, locked with their conversation and the owners of memories that cite them."""
     held: set[UUID] = set()
     while True:
-        found = await find_messages(connection, conversation_id, message_ids)
-        whose = {row.owner_id for row in found}
-        whose |= await citations.owners(connection, [row.id for row in found])
-        if whose <= held:
+        keys = await find_messages(connection, conversation_id, message_ids)
+        owners = {key.owner_id for key in keys}
+        owners |= await citations.owners(connection, [key.id for key in keys])
+        if owners <= held:
             break
-        await people.hold(connection, whose)
-        held |= whose
-    await connection.execute(_CONVERSATION, {"id": conversation_id})
-    await owners(connection, whose)
+        await user_store.hold(connection, owners)
+        held |= owners
+    conversation = select(conversations.c.id).filter_by(id=conversation_id)
+    await connection.execute(conversation.with_for_update())
+    await lock_owners(connection, owners)
     return await find_messages(connection, conversation_id, message_ids)
 
 
 async def find_messages(
     connection: AsyncConnection, conversation_id: UUID, message_ids: Sequence[UUID]
-) -> Sequence[Row[Any]]:
-    """Return messages of a conversation, those that are there."""
-    statement = select(messages).filter_by(conversation_id=conversation_id)
-    statement = statement.where(messages.c.id.in_(message_ids))
-    return (await connection.execute(statement)).all()
+) -> Sequence[MessageKey]:
+    """Return the messages of a conversation that exist."""
+    query = select(messages.c.owner_id, messages.c.id).where(
+        messages.c.conversation_id == conversation_id, among(messages.c.id, message_ids)
+    )
+    return await all_rows(connection, MessageKey, query)

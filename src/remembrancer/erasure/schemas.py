@@ -1,4 +1,4 @@
-"""What is said of an erasure."""
+"""Answers of the API on erasures."""
 
 from datetime import datetime
 from typing import Literal
@@ -12,18 +12,20 @@ What = Literal["user", "memories", "memory", "message", "messages"]
 
 
 class Receipt(BaseModel):
-    """What was deleted for good, or would be."""
+    """The rows that were deleted for good, or would be."""
 
     what: What
-    user_id: UUID | None = Field(description="Whose it was; null for shared knowledge.")
-    target_id: str = Field(description="The id of what was erased.")
-    dry_run: bool = Field(description="True: nothing was deleted, this is what would be.")
+    user_id: UUID | None = Field(description="The owner; null for shared knowledge.")
+    target_id: str = Field(
+        description="The id of the erased user, memory, message or conversation."
+    )
+    dry_run: bool = Field(description="True: nothing was deleted; these rows would be.")
     rows: dict[str, int] = Field(
-        description="Deleted rows by table; tables without any are left out.",
+        description="Deleted rows by table; tables without deleted rows are left out.",
         examples=[{"memories": 12, "memory_versions": 15}],
     )
     total: int
     at: datetime
-    actor_role: Role = Field(description="Who asked, in which role.")
-    actor_user_id: UUID | None = Field(description="For whom the actor acted.")
-    actor_key_id: UUID | None = Field(description="The API key; null where none is needed.")
+    actor_role: Role = Field(description="The role of the actor.")
+    actor_user_id: UUID | None = Field(description="The user that the actor acted for.")
+    actor_key_id: UUID | None = Field(description="The API key; null without one.")

@@ -13,11 +13,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer.conversations.rules import WINDOW
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows
-from remembrancer.db.sql import statement, statement_text
+from remembrancer.db.sql import among, statement, statement_text
 from remembrancer.db.tables import chunks, users
 from remembrancer.extraction.schemas import UnsummarisedConversation
 from remembrancer.extraction.triggers import BYTES_A_TOKEN
-from remembrancer.jobs.queue import SUMMARISE, enqueuing, runs
+from remembrancer.jobs.queue import SUMMARISE, enqueue_sql, running_sql
 from remembrancer.paging import Page
 
 PACKAGE: Final = "remembrancer.extraction"
@@ -29,16 +29,10 @@ _summaries = partial(
     PACKAGE,
     "summaries",
     due=statement_text(PACKAGE, "summaries", "due"),
-    enqueue=lambda column: enqueuing(SUMMARISE, "conversation_id", column),
-    running=lambda column: runs(SUMMARISE, column),
+    enqueue=lambda column: enqueue_sql(SUMMARISE, "conversation_id", column),
+    running=lambda column: running_sql(SUMMARISE, column),
 )
-_ENQUEUE: Final = _summaries("enqueue")
-_SWEEP: Final = _summaries("sweep")
-_IS_DUE: Final = _summaries("is_due")
-_UNSUMMARISED: Final = _summaries("unsummarised")
-_PAGE: Final = _summaries("page")
-_NEAREST: Final = statement(PACKAGE, "facts", "nearest")
-_SETTLED: Final = statement(PACKAGE, "facts", "settled")
+_facts = partial(statement, PACKAGE, "facts")
 
 _SIZES: Final = {"window_size": WINDOW, "bytes_a_token": BYTES_A_TOKEN}
 _PAGES: Final = Keyset("chunks", chunks.c.range_start)
@@ -70,32 +64,31 @@ class NearMemory:
 async def enqueue_if_due(
     connection: AsyncConnection, conversation_id: UUID, *, messages: int, tokens: int
 ) -> None:
-    """Queue the summary of a conversation if it is due."""
     binds = {"conversation_id": conversation_id, "messages": messages, "tokens": tokens}
-    await connection.execute(_ENQUEUE, binds | _SIZES)
+    await connection.execute(_summaries("enqueue"), binds | _SIZES)
 
 
 async def sweep(connection: AsyncConnection, *, messages: int, tokens: int) -> int:
     """Queue all due conversations that are neither queued nor running; return their number."""
     binds = {"messages": messages, "tokens": tokens} | _SIZES
-    return int((await connection.execute(_SWEEP, binds)).scalar_one())
+    return int((await connection.execute(_summaries("sweep"), binds)).scalar_one())
 
 
 async def is_due(
     connection: AsyncConnection, conversation_id: UUID, *, messages: int, tokens: int
 ) -> bool:
     binds = {"conversation_id": conversation_id, "messages": messages, "tokens": tokens}
-    return bool((await connection.execute(_IS_DUE, binds | _SIZES)).scalar())
+    return bool((await connection.execute(_summaries("is_due"), binds | _SIZES)).scalar())
 
 
 async def unsummarised(connection: AsyncConnection) -> list[UnsummarisedConversation]:
     """Return the conversations with unsummarised messages outside the window."""
     binds = {"window_size": WINDOW}
-    return await all_rows(connection, UnsummarisedConversation, _UNSUMMARISED, binds)
+    return await all_rows(connection, UnsummarisedConversation, _summaries("unsummarised"), binds)
 
 
 async def zones(connection: AsyncConnection, user_ids: Iterable[UUID]) -> dict[UUID, str]:
-    query = select(users.c.id, users.c.time_zone).where(users.c.id.in_(user_ids))
+    query = select(users.c.id, users.c.time_zone).where(among(users.c.id, user_ids))
     return {row.id: row.time_zone for row in await connection.execute(query)}
 
 
@@ -114,7 +107,7 @@ async def nearest_memories(
         "conversation_id": conversation_id,
         "count": limit,
     }
-    return await all_rows(connection, NearMemory, _NEAREST, binds)
+    return await all_rows(connection, NearMemory, _facts("nearest"), binds)
 
 
 async def settled(
@@ -133,7 +126,7 @@ async def settled(
         "vectors": vectors,
         "similarity": SIMILAR,
     }
-    return set((await connection.execute(_SETTLED, binds)).scalars())
+    return set((await connection.execute(_facts("settled"), binds)).scalars())
 
 
 async def add_chunks(connection: AsyncConnection, rows: Sequence[dict[str, Any]]) -> None:
@@ -155,4 +148,4 @@ async def page(
         "count": limit + 1,
         "after": position[0] if position else 0,
     }
-    return _PAGES.cut(await all_rows(connection, ChunkRow, _PAGE, binds), limit)
+    return _PAGES.cut(await all_rows(connection, ChunkRow, _summaries("page"), binds), limit)

@@ -1,6 +1,7 @@
 """Store the summary of a range: one searchable copy for each reader."""
 
 from collections.abc import Collection
+from dataclasses import asdict
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -35,10 +36,7 @@ async def store_chunks(
         connection,
         [
             {
-                "owner_id": placement.owner_id,
-                "agent_id": placement.agent_id,
-                "space_id": placement.space_id,
-                "visibility": placement.visibility,
+                **asdict(placement),
                 "id": chunk_id,
                 "conversation_id": conversation.id,
                 "range_start": transcript.start,

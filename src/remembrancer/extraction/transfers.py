@@ -1,21 +1,21 @@
-"""Summaries of a user who is merged into another, and back. Search items move with them."""
+"""Summaries of a user who is merged into another, and back, or erased. Items move with them."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy import TextClause
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.db.sql import statement
-from remembrancer.search import sources
+from remembrancer.search import repository as search
 
 Json = dict[str, Any]
 
-_statement = partial(statement, "remembrancer.extraction", "transfers")
-_DROP_COPIES = _statement("drop_copies")
-_MOVE = _statement("move_chunks")
-_COPY = _statement("copy_chunks")
+_sql = partial(statement, "remembrancer.extraction", "transfers")
+_erasures = partial(statement, "remembrancer.extraction", "erasures")
 
 
 async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> Json:
@@ -24,10 +24,10 @@ async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> Jso
     A summary that both have is dropped; the search items of the others move with their owner's.
     """
     users = {"giver": giver, "taker": taker}
-    rows = (await connection.execute(_DROP_COPIES, users)).mappings()
+    rows = (await connection.execute(_sql("drop_copies"), users)).mappings()
     dropped = [{name: _plain(value) for name, value in row.items()} for row in rows]
-    await sources.erase(connection, [(giver, UUID(str(chunk["id"]))) for chunk in dropped])
-    moved = (await connection.execute(_MOVE, {**users, "ids": None})).scalars()
+    await search.erase_sources(connection, [(giver, UUID(str(chunk["id"]))) for chunk in dropped])
+    moved = (await connection.execute(_sql("move_chunks"), {**users, "ids": None})).scalars()
     return {"chunks": [str(chunk_id) for chunk_id in moved], "chunks_dropped": dropped}
 
 
@@ -36,7 +36,7 @@ async def transfer_back(
 ) -> None:
     """Return summaries to ``taker``, and copies of dropped ones."""
     users = {"giver": giver, "taker": taker}
-    await connection.execute(_MOVE, {**users, "ids": record["chunks"]})
+    await connection.execute(_sql("move_chunks"), {**users, "ids": record["chunks"]})
     dropped = record["chunks_dropped"]
     binds = {
         "ids": [chunk["id"] for chunk in dropped],
@@ -44,9 +44,31 @@ async def transfer_back(
         "starts": [chunk["range_start"] for chunk in dropped],
         "ends": [chunk["range_end"] for chunk in dropped],
     }
-    copies = (await connection.execute(_COPY, {**users, **binds})).all()
-    await sources.copy(connection, giver, taker, {row.id: row.former_id for row in copies})
+    copies = (await connection.execute(_sql("copy_chunks"), {**users, **binds})).all()
+    await search.copy_sources(connection, giver, taker, {row.id: row.former_id for row in copies})
 
 
 def _plain(value: UUID | int) -> str | int:
     return str(value) if isinstance(value, UUID) else value
+
+
+async def erase_over(
+    connection: AsyncConnection, owner_id: UUID, message_ids: Sequence[UUID] | None = None
+) -> Counter[str]:
+    """Delete all users' summaries of an owner's messages, by default of all."""
+    ids = None if message_ids is None else list(message_ids)
+    return await _erase(
+        connection, _erasures("erase_over"), {"owner_id": owner_id, "message_ids": ids}
+    )
+
+
+async def erase_owner(connection: AsyncConnection, owner_id: UUID) -> Counter[str]:
+    return await _erase(connection, _erasures("erase_owner"), {"owner_id": owner_id})
+
+
+async def _erase(
+    connection: AsyncConnection, deletion: TextClause, binds: Mapping[str, Any]
+) -> Counter[str]:
+    rows = (await connection.execute(deletion, binds)).all()
+    counts = await search.erase_sources(connection, [(row.owner_id, row.id) for row in rows])
+    return counts + Counter(chunks=len(rows))

@@ -12,9 +12,8 @@ from remembrancer.memories.schemas import (
     Importance,
     Kind,
     Memory,
-    Metadata,
 )
-from remembrancer.text import Instant, Key, Label, Statement
+from remembrancer.text import Instant, Key, Label, Metadata, Statement
 from remembrancer.validation import Input
 
 

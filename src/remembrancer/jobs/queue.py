@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -15,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows
 from remembrancer.db.sql import statement
+from remembrancer.jobs.schemas import Job
 from remembrancer.paging import Page
 
 SUMMARISE: Final = "summarise"
@@ -34,13 +34,7 @@ STATUSES: Final = {
 _RETENTION: Final = {"succeeded": 1, "cancelled": 1, "aborted": 1, "failed": 30}
 """Days until ended jobs are deleted."""
 
-_statement = partial(statement, "remembrancer.jobs", "queue")
-_FORGET: Final = _statement("forget")
-_ERASE: Final = _statement("erase_of_conversations")
-_NOTE: Final = _statement("note")
-_COUNT: Final = _statement("count")
-_PAGE: Final = _statement("page")
-_REPEAT: Final = _statement("repeat")
+_sql = partial(statement, "remembrancer.jobs", "queue")
 _RECOVER: Final = text("SELECT * FROM jobs.recover(:silent)")
 _STATUS: Final = text("SELECT CAST(status AS text) FROM jobs.procrastinate_jobs WHERE id = :id")
 _RUN_NOW: Final = text("""
@@ -51,30 +45,13 @@ _PAGES: Final = Keyset("jobs", column("id", BigInteger), descending=True)
 
 
 @dataclass(frozen=True, slots=True)
-class JobRow:
-    """A job with its latest outcome. ``status`` is procrastinate's."""
-
-    id: int
-    task: str
-    status: str
-    arguments: dict[str, str]
-    tries: int
-    reason: str | None
-    counts: dict[str, int] | None
-    queued_at: datetime | None
-    started_at: datetime | None
-    ended_at: datetime | None
-    next_try_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
 class StatusCount:
     status: str
     jobs: int
     retrying: int
 
 
-def enqueuing(task: str, name: str, id_column: str) -> str:
+def enqueue_sql(task: str, name: str, id_column: str) -> str:
     """Return an SQL expression that queues ``task`` for the id in a column.
 
     It yields the job's id, or null if the same job is queued already. The job is in the queue
@@ -84,7 +61,7 @@ def enqueuing(task: str, name: str, id_column: str) -> str:
     return f"jobs.enqueue('{task}', '{task}', {key}, jsonb_build_object('{name}', {id_column}))"
 
 
-def runs(task: str, id_column: str) -> str:
+def running_sql(task: str, id_column: str) -> str:
     """Return an SQL condition: a job of ``task`` for the id in a column is running."""
     return (
         "EXISTS (SELECT FROM jobs.procrastinate_jobs AS running "
@@ -99,13 +76,13 @@ async def recover(connection: AsyncConnection, silent: float) -> Sequence[int]:
 
 async def forget_old(connection: AsyncConnection) -> None:
     for status, days in _RETENTION.items():
-        await connection.execute(_FORGET, {"status": status, "days": days})
+        await connection.execute(_sql("forget"), {"status": status, "days": days})
 
 
 async def erase(connection: AsyncConnection, conversation_ids: Sequence[UUID]) -> Counter[str]:
     """Delete the jobs of erased conversations; return the deleted rows by table."""
     ids = {"ids": [str(conversation_id) for conversation_id in conversation_ids]}
-    return Counter(jobs=(await connection.execute(_ERASE, ids)).rowcount)
+    return Counter(jobs=(await connection.execute(_sql("erase_of_conversations"), ids)).rowcount)
 
 
 async def note(
@@ -113,23 +90,26 @@ async def note(
 ) -> None:
     """Store the outcome of a job, with the reason of a failure."""
     binds = {"job_id": job_id, "reason": reason, "counts": to_json(dict(counts)).decode()}
-    await connection.execute(_NOTE, binds)
+    await connection.execute(_sql("note"), binds)
 
 
 async def count(connection: AsyncConnection) -> list[StatusCount]:
-    return await all_rows(connection, StatusCount, _COUNT)
+    return await all_rows(connection, StatusCount, _sql("count"))
 
 
 async def page(
     connection: AsyncConnection, limit: int, cursor: str | None, statuses: Sequence[str]
-) -> Page[JobRow]:
+) -> Page[Job]:
+    """Return a page of jobs, newest first; with statuses, only those."""
     position = _PAGES.position(cursor)
     binds: dict[str, Any] = {
         "count": limit + 1,
         "before": position[0] if position else None,
         "statuses": list(statuses) or None,
     }
-    return _PAGES.cut(await all_rows(connection, JobRow, _PAGE, binds), limit)
+    rows = (await connection.execute(_sql("page"), binds)).mappings()
+    jobs = [Job(**{**row, "status": STATUSES[row["status"]]}) for row in rows]
+    return _PAGES.cut(jobs, limit)
 
 
 async def status_of(connection: AsyncConnection, job_id: int) -> str | None:
@@ -144,5 +124,5 @@ async def run_now(connection: AsyncConnection, job_id: int) -> None:
 
 async def repeat(connection: AsyncConnection, job_id: int) -> int | None:
     """Queue a copy of a job; return None if the same is queued already."""
-    new_id: int | None = (await connection.execute(_REPEAT, {"id": job_id})).scalar_one()
+    new_id: int | None = (await connection.execute(_sql("repeat"), {"id": job_id})).scalar_one()
     return new_id

@@ -44,8 +44,7 @@ class Jobs:
         check_range(limit, 1, LARGEST_PAGE, field="limit")
         statuses = [theirs for theirs, ours in queue.STATUSES.items() if ours == status]
         async with self._database.system() as connection:
-            page = await queue.page(connection, limit, cursor, statuses)
-        return page.map(_job)
+            return await queue.page(connection, limit, cursor, statuses)
 
     async def retry(self, actor: Actor, job_id: int) -> None:
         """Queue the work of a failed job again, or run a waiting one now. For admins.
@@ -65,19 +64,3 @@ class Jobs:
             elif await queue.repeat(connection, job_id) is None:
                 raise Conflict("the same job is queued already", field="job_id")
             await audit.note(connection, actor, "job.retry", [str(job_id)], owner_id=SHARED_OWNER)
-
-
-def _job(row: queue.JobRow) -> Job:
-    return Job(
-        id=row.id,
-        task=row.task,
-        status=JobStatus(queue.STATUSES[row.status]),
-        arguments=row.arguments,
-        tries=row.tries,
-        reason=row.reason,
-        counts=row.counts or {},
-        queued_at=row.queued_at,
-        started_at=row.started_at,
-        ended_at=row.ended_at,
-        next_try_at=row.next_try_at,
-    )

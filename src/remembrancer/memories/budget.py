@@ -23,10 +23,7 @@ ACTION: Final = "memory.evict"
 _IMPORTANCE = decayed_sql(
     "m.importance", "m.kind", "greatest(m.updated_at, m.last_accessed_at)", "now()"
 )
-_statement = partial(statement, "remembrancer.memories", "budget", importance=_IMPORTANCE)
-_EVICT = _statement("evict")
-_USED = _statement("used")
-_CANDIDATES = _statement("candidates")
+_sql = partial(statement, "remembrancer.memories", "budget", importance=_IMPORTANCE)
 
 
 class Budget:
@@ -50,7 +47,7 @@ class Budget:
         if not self.tokens or owner_id == SHARED_OWNER:
             return []
         binds = {"owner_id": owner_id, "written": list(written), "budget": self.tokens}
-        evicted = list((await connection.execute(_EVICT, binds)).scalars())
+        evicted = list((await connection.execute(_sql("evict"), binds)).scalars())
         if evicted:
             await repository.set_status(connection, owner_id, evicted, Status.EVICTED)
             await audit.note(connection, actor, ACTION, evicted, owner_id=owner_id)
@@ -68,11 +65,11 @@ class Budget:
     ) -> BudgetPreview:
         """Return the memories that ``adding`` more tokens of an owner would evict."""
         binds = {"owner_id": owner_id}
-        used = (await connection.execute(_USED, binds)).one()
+        used = (await connection.execute(_sql("used"), binds)).one()
         candidates = []
         if self.tokens:
             more = {**binds, "budget": self.tokens, "adding": adding}
-            rows = (await connection.execute(_CANDIDATES, more)).mappings()
+            rows = (await connection.execute(_sql("candidates"), more)).mappings()
             candidates = [EvictionCandidate.model_validate(dict(row)) for row in rows]
         return BudgetPreview(
             budget=self.tokens,

@@ -15,8 +15,6 @@ from remembrancer.memories.schemas import Kind, Outcome
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A statement that may be new."""
-
     content: str
     placement: Placement
     kind: Kind

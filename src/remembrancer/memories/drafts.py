@@ -1,6 +1,6 @@
 """Memories before they are stored: drafts and imports, and their rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -123,20 +123,16 @@ def memory_row(
     }
 
 
-def item_source(row: dict[str, Any]) -> Source:
+def item_source(row: Mapping[str, Any]) -> Source:
+    """Return the source of the item of a memory, whose version is of ``created_at``."""
+    names = ("conversation_id", "valid_from", "valid_to", "kind", "category", "importance")
     return Source(
         source_type="memory",
         at=row["created_at"],
         memory_id=row["id"],
         memory_version=row["version"],
-        conversation_id=row["conversation_id"],
-        recorded_at=row["created_at"],
-        valid_from=row["valid_from"],
-        valid_to=row["valid_to"],
-        kind=row["kind"],
-        category=row["category"],
-        importance=row["importance"],
         active=rules.is_in_use(row["status"], row["recalled"]),
+        **{name: row[name] for name in names},
     )
 
 

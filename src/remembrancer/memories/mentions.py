@@ -1,6 +1,7 @@
 """Mentions in the database: each time a memory came up."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -15,11 +16,7 @@ from remembrancer.memories.rows import MentionRow
 LATEST: Final = 100
 """Mentions in the history of a memory."""
 
-_PACKAGE = "remembrancer.memories"
-_COUNT = statement(_PACKAGE, "mentions", "count")
-_DROP_SAME_WORDING = statement(_PACKAGE, "mentions", "drop_same_wording")
-_REPEAT = statement(_PACKAGE, "mentions", "repeat")
-_TAKE_BACK = statement(_PACKAGE, "mentions", "take_back")
+_sql = partial(statement, "remembrancer.memories", "mentions")
 
 
 async def add(
@@ -34,9 +31,9 @@ async def add(
     """
     await connection.execute(insert(mentions), rows)
     if repeated:
-        await connection.execute(_COUNT, {"owner_id": owner_id, "repeated": list(repeated)})
+        await connection.execute(_sql("count"), {"owner_id": owner_id, "repeated": list(repeated)})
     if ids := [row["id"] for row in rows if row["wording"] is not None]:
-        await connection.execute(_DROP_SAME_WORDING, {"owner_id": owner_id, "ids": ids})
+        await connection.execute(_sql("drop_same_wording"), {"owner_id": owner_id, "ids": ids})
 
 
 async def latest(
@@ -54,9 +51,9 @@ async def repeat(
 ) -> list[UUID]:
     """Add the mentions of each memory to the one it repeats; return the ids of those added."""
     binds = {"owner_id": owner_id, "repeats": list(pairs), "originals": list(pairs.values())}
-    return list((await connection.execute(_REPEAT, binds)).scalars())
+    return list((await connection.execute(_sql("repeat"), binds)).scalars())
 
 
 async def take_back(connection: AsyncConnection, owner_id: UUID, ids: Sequence[UUID]) -> None:
-    """Remove the mentions that :func:`repeat` added."""
-    await connection.execute(_TAKE_BACK, {"owner_id": owner_id, "ids": list(ids)})
+    """Remove mentions that :func:`repeat` added."""
+    await connection.execute(_sql("take_back"), {"owner_id": owner_id, "ids": list(ids)})

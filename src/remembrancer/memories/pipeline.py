@@ -3,14 +3,17 @@
 Everything that remembers, from an API call to an import, goes through it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit, checks
-from remembrancer.access import Actor, EffectiveScope, Role
+from remembrancer.access import Actor, EffectiveScope, Role, ScopeFacts, scope_facts
+from remembrancer.db.engine import Statement, together
+from remembrancer.db.sql import numbered, statement_text
 from remembrancer.errors import NotFound
 from remembrancer.memories import dedup, mentions, related, repository, rules
 from remembrancer.memories.budget import Budget
@@ -24,9 +27,14 @@ from remembrancer.memories.drafts import (
 )
 from remembrancer.memories.rules import Destination
 from remembrancer.memories.schemas import MemoryCreate, Outcome
-from remembrancer.preferences.scopes import scopes
+from remembrancer.preferences.scopes import in_effect
 from remembrancer.search.index import SearchDocument, SearchIndex
 from remembrancer.spaces import repository as spaces
+
+_sql = partial(statement_text, "remembrancer.memories", "pipeline")
+_HOLD_USER = numbered(_sql("hold_user"))
+_FACTS = numbered(_sql("facts", facts=lambda ids: scope_facts(*ids.split())))
+_PAUSED = numbered(_sql("paused"))
 
 
 class WritePipeline:
@@ -44,12 +52,15 @@ class WritePipeline:
         statements: Sequence[MemoryCreate],
         texts: Sequence[SearchDocument],
         source: str,
+        *,
+        conversation_ids: Collection[UUID] = (),
     ) -> list[WriteResult]:
         """Store new statements, count the others as mentions, and return the results in order.
 
-        Then evict what is over an owner's budget.
+        Then evict the memories over an owner's budget. Raises ``Conflict`` if remembering is
+        paused in one of the conversations.
         """
-        scope = await _effective_scope(connection, actor)
+        scope = await _begin(connection, actor, conversation_ids)
         await _check_spaces(connection, actor, statements)
         drafts = [
             Draft(statement, text, _destination(actor, statement, scope))
@@ -69,7 +80,7 @@ class WritePipeline:
 
         For writers that judge for themselves what is new, and then :meth:`add` it.
         """
-        scope = await _effective_scope(connection, actor)
+        scope = await _begin(connection, actor)
         await repository.lock_owner(connection, actor.require_user())
         return _destination(actor, MemoryCreate(content="any"), scope)
 
@@ -120,11 +131,11 @@ class WritePipeline:
         drafts: Sequence[Draft],
         source: str,
     ) -> list[WriteResult]:
-        await repository.lock_owner(connection, owner_id)
-        known = await related.load(connection, owner_id, drafts, self._near_duplicate)
-        ids = await repository.new_ids(connection, owner_id, len(drafts))
+        existing, ids = await related.lock_related(
+            connection, owner_id, drafts, self._near_duplicate
+        )
         verdicts = dedup.judge(
-            [related.candidate(draft) for draft in drafts], known, ids, self._near_duplicate
+            [related.candidate(draft) for draft in drafts], existing, ids, self._near_duplicate
         )
         results = [
             WriteResult(verdict.outcome, verdict.memory_id, draft.destination)
@@ -195,14 +206,33 @@ def _mention(
     )
 
 
-async def _effective_scope(connection: AsyncConnection, actor: Actor) -> EffectiveScope | None:
-    """Hold the user and check the agent; return the effective scope of the pair."""
-    if actor.user_id is not None:
-        await checks.hold_user(connection, actor)
-    await checks.check_agent(connection, actor.agent_id)
-    if actor.agent_id is None or actor.user_id is None:
+async def _begin(
+    connection: AsyncConnection, actor: Actor, conversation_ids: Collection[UUID] = ()
+) -> EffectiveScope | None:
+    """Hold the user; check the agent and the conversations; return the effective scope."""
+    if actor.user_id is None:
+        await checks.check_agent(connection, actor.agent_id)
         return None
-    return (await scopes(connection, actor.agent_id, [actor.user_id]))[actor.user_id]
+    binds = {
+        "user_id": actor.user_id,
+        "agent_id": actor.agent_id,
+        "conversation_ids": sorted(conversation_ids),
+    }
+    current, facts, paused = await together(
+        connection,
+        [
+            Statement(_HOLD_USER, binds),
+            Statement(_FACTS, binds, row_type=ScopeFacts),
+            Statement(_PAUSED, binds),
+        ],
+    )
+    if not current or current[0].current_id != actor.user_id:
+        await checks.hold_user(connection, actor)
+    if actor.agent_id is not None and not facts:
+        raise NotFound("no such agent", field="agent_id")
+    if paused:
+        await repository.check_not_paused(connection, conversation_ids)
+    return in_effect(facts[0], actor.user_id) if facts else None
 
 
 async def _check_spaces(

@@ -1,6 +1,6 @@
 """The existing memories that new statements may repeat."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -14,11 +14,11 @@ from remembrancer.memories.repository import RelatedMemory
 from remembrancer.memories.schemas import Status
 
 
-async def load(
+async def lock_related(
     connection: AsyncConnection, owner_id: UUID, drafts: Sequence[Draft], threshold: float
-) -> ExistingMemories:
-    """Return the memories of an owner that drafts may repeat; call under the owner's lock."""
-    rows = await repository.related(
+) -> tuple[ExistingMemories, list[str]]:
+    """Lock an owner; return the memories that drafts may repeat, and an unused id for each."""
+    rows, ids = await repository.lock_related(
         connection,
         owner_id,
         threshold,
@@ -29,14 +29,21 @@ async def load(
             **_vector_columns(drafts),
         },
     )
-    placements = {draft.destination.placement for draft in drafts}
+    return _existing({draft.destination.placement for draft in drafts}, rows), ids
+
+
+def _existing(placements: Iterable[Placement], rows: Sequence[RelatedMemory]) -> ExistingMemories:
+    # A placement's visibility does not matter: compare the namespaces.
+    by_namespace = {(p.agent_id, p.space_id): p for p in placements}
     memories = ExistingMemories()
     for row in rows:
+        placement = by_namespace.get((row.agent_id, row.space_id))
         if row.reason == "near":
             assert row.n is not None
             memories.near[row.n] = (row.id, row.content)
-    for placement, row in _at(placements, rows):
-        if row.reason == "same":
+        elif placement is None:
+            continue
+        elif row.reason == "same":
             ids = memories.pending if row.status == Status.PENDING else memories.same
             ids[placement, row.content_hash] = row.id
         elif row.reason == "subject":
@@ -47,7 +54,6 @@ async def load(
 
 
 def candidate(draft: Draft) -> Candidate:
-    """Return what of a draft decides whether it is new."""
     statement = draft.statement
     return Candidate(
         content=statement.content,
@@ -61,18 +67,6 @@ def candidate(draft: Draft) -> Candidate:
         place_id=statement.place_id,
         pending=statement.pending,
     )
-
-
-def _at(
-    placements: Iterable[Placement], rows: Iterable[RelatedMemory]
-) -> Iterator[tuple[Placement, RelatedMemory]]:
-    """Yield the memories in the namespace of one of the placements, with it."""
-    by_namespace: Mapping[tuple[UUID | None, UUID | None], Placement] = {
-        (placement.agent_id, placement.space_id): placement for placement in placements
-    }
-    for row in rows:
-        if placement := by_namespace.get((row.agent_id, row.space_id)):
-            yield placement, row
 
 
 def _vector_columns(drafts: Sequence[Draft]) -> dict[str, list[Any]]:

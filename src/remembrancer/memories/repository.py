@@ -7,17 +7,17 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic_core import to_json
 from sqlalchemy import TextClause, func, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor, Visibility, may_change, viewer_binds, visible
+from remembrancer.db.engine import Statement, together
 from remembrancer.db.rows import all_rows, first_row, one_row
-from remembrancer.db.sql import statement
+from remembrancer.db.sql import among, json_rows, numbered, statement, statement_text
 from remembrancer.db.tables import conversations, memories, mentions, space_members
 from remembrancer.errors import Conflict, HiddenMemory
 from remembrancer.ids import MemoryKey, short_id
@@ -31,11 +31,10 @@ VISIBLE = visible("memories")
 ANY_STATUS = frozenset(Status)
 
 _PACKAGE = "remembrancer.memories"
-_LOCK_OWNER = statement(_PACKAGE, "memories", "lock_owner")
-_RELATED = statement(_PACKAGE, "memories", "related")
-_COUNT_ACCESSES = statement(_PACKAGE, "memories", "count_accesses")
-_SET_ADDRESSES = statement(_PACKAGE, "memories", "set_addresses")
-_RESTART_TTL = statement(_PACKAGE, "memories", "restart_ttl")
+_sql = partial(statement, _PACKAGE, "memories")
+_LOCK_OWNER_FIRST = numbered(statement_text(_PACKAGE, "memories", "lock_owner"))
+_RELATED = numbered(statement_text(_PACKAGE, "memories", "related"))
+_TAKEN_IDS = numbered(statement_text(_PACKAGE, "pipeline", "taken_ids"))
 
 
 # Locks and checks ------------------------------------------------------------------------
@@ -43,13 +42,13 @@ _RESTART_TTL = statement(_PACKAGE, "memories", "restart_ttl")
 
 async def lock_owner(connection: AsyncConnection, owner_id: UUID) -> None:
     """Keep other writers of an owner's memories waiting until the transaction ends."""
-    await connection.execute(_LOCK_OWNER, {"owner_id": str(owner_id)})
+    await connection.execute(_sql("lock_owner"), {"owner_id": str(owner_id)})
 
 
 async def lock(connection: AsyncConnection, owner_id: UUID, ids: Collection[str]) -> None:
     """Lock an owner's memories in order of ids until the transaction ends."""
     column = memories.c
-    query = select(column.id).where(column.owner_id == owner_id, column.id.in_(ids))
+    query = select(column.id).where(column.owner_id == owner_id, among(column.id, ids))
     await connection.execute(query.order_by(column.id).with_for_update())
 
 
@@ -81,7 +80,7 @@ async def check_membership(
     joined = select(space_members.c.space_id).where(space_members.c.user_id == owner_id)
     query = select(column.id).where(
         column.owner_id == owner_id,
-        column.id.in_(ids),
+        among(column.id, ids),
         column.visibility == Visibility.SHARED,
         column.space_id.not_in(joined),
     )
@@ -100,7 +99,7 @@ async def check_not_paused(
     if not ids:
         return
     column = conversations.c
-    paused = select(column.id).where(column.id.in_(ids), column.paused_at.is_not(None))
+    paused = select(column.id).where(among(column.id, ids), column.paused_at.is_not(None))
     if (await connection.execute(paused.limit(1))).first() is not None:
         raise Conflict("remembering is paused in this conversation", field="conversation_id")
 
@@ -109,7 +108,6 @@ async def check_not_paused(
 
 
 def visible_to(actor: Actor) -> TextClause:
-    """Return the condition that the actor sees a row of ``memories``."""
     return text(VISIBLE).bindparams(**viewer_binds(actor))
 
 
@@ -144,23 +142,14 @@ async def get(
 async def by_ids(
     connection: AsyncConnection, owner_id: UUID, ids: Collection[str]
 ) -> dict[str, MemoryRow]:
-    """Return an owner's memories by id."""
-    query = select(memories).where(memories.c.owner_id == owner_id, memories.c.id.in_(ids))
+    query = select(memories).where(memories.c.owner_id == owner_id, among(memories.c.id, ids))
     return {row.id: row for row in await all_rows(connection, MemoryRow, query)}
-
-
-@dataclass(frozen=True, slots=True)
-class SourcedMemory:
-    """A memory and the message it was mentioned in."""
-
-    memory: MemoryRow
-    message_id: UUID | None
 
 
 async def in_conversation(
     connection: AsyncConnection, actor: Actor, conversation_id: UUID, limit: int
-) -> list[SourcedMemory]:
-    """Return visible active memories by their mentions in a conversation, in that order."""
+) -> list[tuple[MemoryRow, UUID | None]]:
+    """Return visible active memories by their mentions in a conversation, with the messages."""
     query = (
         select(memories, mentions.c.message_id.label("mentioned_in"))
         .join(
@@ -172,10 +161,9 @@ async def in_conversation(
         .order_by(mentions.c.id)
         .limit(limit)
     )
-    rows = (dict(row) for row in (await connection.execute(query)).mappings())
-    return [
-        SourcedMemory(message_id=row.pop("mentioned_in"), memory=MemoryRow(**row)) for row in rows
-    ]
+    rows = [dict(row) for row in (await connection.execute(query)).mappings()]
+    sources = [row.pop("mentioned_in") for row in rows]
+    return [(MemoryRow(**row), source) for row, source in zip(rows, sources, strict=True)]
 
 
 async def same_statements(
@@ -207,19 +195,32 @@ class RelatedMemory:
     place_id: str | None
 
 
-async def related(
+async def lock_related(
     connection: AsyncConnection,
     owner_id: UUID,
     threshold: float,
     columns: Mapping[str, Sequence[Any]],
-) -> Sequence[RelatedMemory]:
-    """Return the memories that new statements may repeat, the latest of each reason first.
+) -> tuple[Sequence[RelatedMemory], list[str]]:
+    """Lock an owner, in one round trip with what new statements need.
 
+    Returns the memories that they may repeat, the latest of each reason first, and unused ids.
     ``columns`` are the hashes, subjects, place ids and vectors of the statements. The nearest
     memory to a vector counts from a cosine similarity of ``threshold``.
     """
+    count = len(columns["vectors"])
+    ids = [short_id() for _ in range(count)]
     binds = {"owner_id": owner_id, "threshold": threshold, **columns}
-    return await all_rows(connection, RelatedMemory, _RELATED, binds)
+    _, related, taken = await together(
+        connection,
+        [
+            Statement(_LOCK_OWNER_FIRST, {"owner_id": str(owner_id)}),
+            Statement(_RELATED, binds, row_type=RelatedMemory),
+            Statement(_TAKEN_IDS, {"owner_id": owner_id, "ids": ids}),
+        ],
+    )
+    if taken or len(set(ids)) < count:
+        ids = await new_ids(connection, owner_id, count)
+    return related, ids
 
 
 async def new_ids(connection: AsyncConnection, owner_id: UUID, count: int) -> list[str]:
@@ -228,7 +229,7 @@ async def new_ids(connection: AsyncConnection, owner_id: UUID, count: int) -> li
     while len(ids) < count:
         drawn = {short_id() for _ in range(count - len(ids))}
         query = select(memories.c.id).where(
-            memories.c.owner_id == owner_id, memories.c.id.in_(drawn)
+            memories.c.owner_id == owner_id, among(memories.c.id, drawn)
         )
         taken = set((await connection.execute(query)).scalars())
         ids.update(dict.fromkeys(drawn - taken))
@@ -247,7 +248,7 @@ async def add(
 
     Raises ``Conflict`` if one of the statements is there already.
     """
-    binds = {"memories": _json(rows), "mentions": _json(mention_rows)}
+    binds = {"memories": json_rows(rows), "mentions": json_rows(mention_rows)}
     added = (await connection.execute(_add_statement(tuple(rows[0])), binds)).scalar_one()
     if added < len(rows):
         raise Conflict("the same statement was stored at the same moment; try again")
@@ -256,16 +257,6 @@ async def add(
 @cache
 def _add_statement(columns: tuple[str, ...]) -> TextClause:
     return statement(_PACKAGE, "memories", "add", memory_columns=", ".join(columns))
-
-
-def _json(rows: Sequence[dict[str, Any]]) -> str:
-    """Return rows as Postgres reads them from JSON."""
-    return to_json(
-        [
-            {n: rf"\x{v.hex()}" if isinstance(v, bytes) else v for n, v in row.items()}
-            for row in rows
-        ]
-    ).decode()
 
 
 async def change(
@@ -331,7 +322,6 @@ async def set_visibility(
 async def set_addresses(
     connection: AsyncConnection, owner_id: UUID, addresses: Mapping[str, Sequence[str]]
 ) -> None:
-    """Set the addresses of records, by id."""
     records = [
         {
             "id": memory_id,
@@ -341,12 +331,12 @@ async def set_addresses(
         for memory_id, address in addresses.items()
     ]
     binds = {"owner_id": owner_id, "records": json.dumps(records)}
-    await connection.execute(_SET_ADDRESSES, binds)
+    await connection.execute(_sql("set_addresses"), binds)
 
 
 async def restart_ttl(connection: AsyncConnection, owner_id: UUID, ids: Collection[str]) -> None:
     """Let the time to live of records that have one start now."""
-    await connection.execute(_RESTART_TTL, {"owner_id": owner_id, "ids": list(ids)})
+    await connection.execute(_sql("restart_ttl"), {"owner_id": owner_id, "ids": list(ids)})
     await search.refresh(connection, [(owner_id, memory_id) for memory_id in ids])
 
 
@@ -357,7 +347,7 @@ async def _set(
         return []
     query = (
         update(memories)
-        .where(memories.c.owner_id == owner_id, memories.c.id.in_(ids))
+        .where(memories.c.owner_id == owner_id, among(memories.c.id, ids))
         .values(dict(values))
         .returning(memories)
     )
@@ -376,4 +366,4 @@ async def count_accesses(
         "ids": [memory_id for _, memory_id in counts],
         "times": list(counts.values()),
     }
-    await connection.execute(_COUNT_ACCESSES, binds)
+    await connection.execute(_sql("count_accesses"), binds)

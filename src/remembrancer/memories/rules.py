@@ -88,7 +88,6 @@ def statement_hash(
 
 
 def place_content(name: str, notes: str | None) -> str:
-    """Return the content of a place, to be embedded and recalled."""
     return f"{name}: {notes}" if notes else name
 
 
@@ -139,7 +138,6 @@ def check_record_change(memory: MemoryRow, changes: MemoryUpdate) -> None:
 
 
 def subject_key(subject: str | None) -> str | None:
-    """Return a subject as compared with others."""
     return normalised(subject) or None if subject else None
 
 
@@ -225,6 +223,5 @@ def check_batch(statements: Sequence[MemoryCreate], *, batch: int, characters: i
 
 
 def check_id(memory_id: str) -> None:
-    """Raise ``NotFound`` for what cannot be the id of any memory."""
     if not (0 < len(memory_id) <= LONGEST_ID and memory_id.isascii() and memory_id.isalnum()):
         raise NotFound("no such memory", field="memory_id")

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -17,10 +16,9 @@ from pydantic import (
 from remembrancer.access import Scope, ScopeSource, Visibility
 from remembrancer.guard.schemas import GuardFinding
 from remembrancer.paging import CountedPage
-from remembrancer.text import Instant, Key, Label, Statement, storable_json
+from remembrancer.text import Instant, Key, Label, Metadata, Statement
 from remembrancer.validation import Input, Update
 
-Metadata = Annotated[dict[str, Any], AfterValidator(storable_json)]
 Importance = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 MemoryId = Annotated[
     str,

@@ -170,11 +170,15 @@ class Memories:
                 once(connection, actor, "memories.remember", idempotency_key, request) as answer,
             ):
                 if answer.earlier is None:
-                    await repository.check_not_paused(
-                        connection, [s.conversation_id for s in statements]
-                    )
                     results = await self._pipeline.write(
-                        connection, actor, statements, texts, source
+                        connection,
+                        actor,
+                        statements,
+                        texts,
+                        source,
+                        conversation_ids={
+                            s.conversation_id for s in statements if s.conversation_id is not None
+                        },
                     )
                     await self._associations.add_new(connection, actor, statements, results)
                     suggestions = await self._associations.suggest_new(connection, actor, results)
@@ -214,11 +218,11 @@ class Memories:
         check_range(limit, 1, LARGEST_PAGE, field="limit")
         async with self._backend.database.transaction(actor) as (connection, actor):
             rows = await repository.in_conversation(connection, actor, conversation_id, limit)
-        keys = {(public_owner(row.memory.owner_id), row.memory.id) for row in rows}
+        keys = {(public_owner(row.owner_id), row.id) for row, _ in rows}
         await self._backend.reads.note(actor, "memory.list", sorted(keys, key=str))
         return [
-            SourcedMemory(memory=views.memory(row.memory), message_id=row.message_id)
-            for row in rows
+            SourcedMemory(memory=views.memory(row), message_id=message_id)
+            for row, message_id in rows
         ]
 
     async def get(self, actor: Actor, memory_id: str) -> MemoryHistory:
@@ -342,8 +346,8 @@ class Memories:
             owner_id = actor.require_user()
             await users.get(connection, owner_id)
             preview = await self._budget.preview(connection, owner_id, adding)
-        going = [(owner_id, one) for one in (str(owner_id), *(m.id for m in preview.would_go))]
-        await self._backend.reads.note(actor, "memory.budget", going)
+        ids = [str(owner_id), *(memory.id for memory in preview.would_go)]
+        await self._backend.reads.note(actor, "memory.budget", [(owner_id, i) for i in ids])
         return preview
 
     async def _set_status(

@@ -2,22 +2,24 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Text, Uuid, and_, any_, case, cast, delete, func, literal
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy import Text, Uuid, and_, case, delete, func, literal
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.db.copies import copy_rows, values_table
+from remembrancer.db.sql import among, statement
 from remembrancer.db.tables import memories, memory_versions, mentions
 from remembrancer.ids import MemoryKey
 from remembrancer.memories.schemas import Status
 from remembrancer.search import repository as search
 from remembrancer.search.repository import Counts
 
+_sql = partial(statement, "remembrancer.memories", "transfers")
 _PARTS = (mentions, memory_versions)
-"""What hangs on a memory."""
+"""Tables whose rows belong to a memory."""
 
 
 async def copy(
@@ -60,11 +62,11 @@ async def copy_to_owner(
     if statuses:
         values = {memory_id: status.value for memory_id, status in statuses.items()}
         changes["status"] = case(values, value=column.id, else_=column.status)
-    same = and_(column.owner_id == giver, column.id == any_(cast(list(ids), ARRAY(Text))))
+    same = and_(column.owner_id == giver, among(column.id, ids))
     await copy_rows(connection, memories, same, changes)
     for table in _PARTS:
         memory_id = table.c.memory_id
-        same = and_(table.c.owner_id == giver, memory_id == any_(cast(list(ids), ARRAY(Text))))
+        same = and_(table.c.owner_id == giver, among(memory_id, ids))
         changes = {"owner_id": owner_id, "memory_id": _renamed(memory_id, renamed)}
         await copy_rows(connection, table, same, changes)
 
@@ -72,15 +74,8 @@ async def copy_to_owner(
 async def erase(connection: AsyncConnection, keys: Collection[MemoryKey]) -> Counts:
     """Delete memories with their versions, mentions and items. Delete associations first."""
     counts = await search.erase_memories(connection, keys)
-    for owner_id in sorted({owner_id for owner_id, _ in keys}):
-        ids = [memory_id for owner, memory_id in keys if owner == owner_id]
-        for table in (*_PARTS, memories):
-            column = memories.c.id if table is memories else table.c.memory_id
-            deletion = delete(table).where(
-                table.c.owner_id == owner_id, column == any_(cast(ids, ARRAY(Text)))
-            )
-            counts[table.name] += (await connection.execute(deletion)).rowcount
-    return counts
+    rows = await connection.execute(_sql("erase"), search.key_columns(keys))
+    return counts + Counter(dict(rows.mappings().one()))
 
 
 async def erase_owner(connection: AsyncConnection, owner_id: UUID) -> Counts:

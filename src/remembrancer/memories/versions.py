@@ -1,6 +1,7 @@
 """Versions of memories: an update closes the current version and never overwrites it."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -13,10 +14,11 @@ from remembrancer.access import Placement, Visibility
 from remembrancer.db.rows import all_rows
 from remembrancer.db.tables import memory_versions
 from remembrancer.memories import repository, rules, screening
+from remembrancer.memories.drafts import item_source
 from remembrancer.memories.rows import MemoryRow, VersionRow
 from remembrancer.memories.schemas import MemoryCreate, MemoryUpdate, Review
 from remembrancer.search import repository as search
-from remembrancer.search.index import SearchDocument, SearchIndex, Source
+from remembrancer.search.index import SearchDocument, SearchIndex
 
 _COPIED = (
     "owner_id", "version", "content", "valid_from", "valid_to", "source", "platform",
@@ -70,7 +72,9 @@ async def new_version(
         placement = Placement(
             memory.owner_id, memory.agent_id, memory.space_id, Visibility(memory.visibility)
         )
-        await index.store(connection, [(placement, source_of(changed, now), text)])
+        await index.store(
+            connection, [(placement, item_source(asdict(changed) | {"created_at": now}), text)]
+        )
     await search.refresh(connection, [(memory.owner_id, memory.id)])
     return changed
 
@@ -79,23 +83,6 @@ def as_changes(statement: MemoryCreate | MemoryRow) -> MemoryUpdate:
     """Return a statement, or a pending memory, as changes of the memory that it revises."""
     names = ("content", "category", "valid_from", "valid_to", "conversation_id", "message_id")
     return MemoryUpdate.model_validate({name: getattr(statement, name) for name in names})
-
-
-def source_of(memory: MemoryRow, at: datetime) -> Source:
-    return Source(
-        source_type="memory",
-        at=at,
-        memory_id=memory.id,
-        memory_version=memory.version,
-        conversation_id=memory.conversation_id,
-        recorded_at=at,
-        valid_from=memory.valid_from,
-        valid_to=memory.valid_to,
-        kind=memory.kind,
-        category=memory.category,
-        importance=memory.importance,
-        active=memory.in_use,
-    )
 
 
 async def _close(

@@ -25,7 +25,12 @@ from remembrancer.preferences.rows import (
 from remembrancer.preferences.rules import Setting
 from remembrancer.preferences.schemas import MigrationCounts, Preference
 
-_sql = partial(statement, "remembrancer.preferences", "preferences")
+_sql = partial(
+    statement,
+    "remembrancer.preferences",
+    "preferences",
+    facts=lambda ids: scope_facts(*ids.split()),
+)
 _migration = partial(statement, "remembrancer.preferences", "migration")
 _statistics = partial(statement, "remembrancer.preferences", "statistics")
 _CURRENT: Final = agents.c.deleted_at.is_(None)
@@ -35,9 +40,8 @@ async def facts(
     connection: AsyncConnection, agent_ids: Collection[UUID], user_ids: Collection[UUID]
 ) -> list[ScopeRow]:
     """Return the facts that decide the scope of each known user with each current agent."""
-    query = _sql("facts", facts=lambda ids: scope_facts(*ids.split()))
     binds = {"agent_ids": list(agent_ids), "user_ids": list(user_ids)}
-    return await all_rows(connection, ScopeRow, query, binds)
+    return await all_rows(connection, ScopeRow, _sql("facts"), binds)
 
 
 def _preferences(user_id: UUID | None = None) -> Select[Any]:

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.access import Placement, Visibility
+from remembrancer.access import Placement
 from remembrancer.analysis import analyse
 from remembrancer.embeddings import Embedder
 from remembrancer.errors import EmbeddingUnavailable
@@ -42,7 +42,6 @@ class Source:
     source_id: UUID | None = None
     conversation_id: UUID | None = None
     position: int | None = None
-    recorded_at: datetime | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     kind: str | None = None
@@ -84,19 +83,18 @@ class SearchIndex:
         """Raise ``EmbeddingUnavailable`` if another model was set since."""
         if not entries:
             return
-        stored = await repository.lock_model(connection)
-        if stored != self._embedder.name:
-            raise EmbeddingUnavailable(
-                f"the store now holds vectors of {stored}; restart with that model"
-            )
-        ids = await repository.new_ids(connection, len(entries))
-        items = [_item_row(i, *entry) for i, entry in zip(ids, entries, strict=True)]
-        await repository.add(connection, items, _posting_columns(ids, entries))
+        model = await repository.add(
+            connection,
+            self._embedder.name,
+            [_item_row(*entry) for entry in entries],
+            [document.terms for _, _, document in entries],
+        )
+        if model != self._embedder.name:
+            raise EmbeddingUnavailable(f"the store has vectors of {model}; restart with that model")
 
 
 _SOURCE_COLUMNS = [field.name for field in fields(Source)]
 _PLACEMENT_COLUMNS = [field.name for field in fields(Placement)]
-_MOST_FREQUENT = 32_767
 
 
 def _searchable(content: str, terms: dict[str, int], vector: NDArray[np.float32]) -> SearchDocument:
@@ -108,32 +106,12 @@ def _searchable(content: str, terms: dict[str, int], vector: NDArray[np.float32]
     )
 
 
-def _item_row(
-    item_id: int, placement: Placement, source: Source, text: SearchDocument
-) -> dict[str, Any]:
-    row = {name: getattr(source, name) for name in _SOURCE_COLUMNS}
-    row |= {name: getattr(placement, name) for name in _PLACEMENT_COLUMNS}
-    row["recorded_at"] = source.recorded_at or source.at
-    return row | {
-        "id": item_id,
-        "content_hash": text.content_hash,
-        "length": text.length,
-        "embedding": text.vector,
+def _item_row(placement: Placement, source: Source, document: SearchDocument) -> dict[str, object]:
+    return {
+        **{name: getattr(source, name) for name in _SOURCE_COLUMNS},
+        **{name: getattr(placement, name) for name in _PLACEMENT_COLUMNS},
+        "recorded_at": source.at,
+        "content_hash": document.content_hash,
+        "length": document.length,
+        "embedding": str(document.vector.tolist()),
     }
-
-
-def _posting_columns(
-    ids: Sequence[int], entries: Sequence[tuple[Placement, Source, SearchDocument]]
-) -> dict[str, list[Any]]:
-    rows = [
-        (placement.owner_id, term, item_id, min(count, _MOST_FREQUENT), _shared_space(placement))
-        for item_id, (placement, _, text) in zip(ids, entries, strict=True)
-        for term, count in text.terms.items()
-    ]
-    names = ("owner_ids", "terms", "item_ids", "frequencies", "shared_space_ids")
-    columns = zip(*rows, strict=True) if rows else ([] for _ in names)
-    return {name: list(column) for name, column in zip(names, columns, strict=True)}
-
-
-def _shared_space(placement: Placement) -> UUID | None:
-    return placement.space_id if placement.visibility is Visibility.SHARED else None

@@ -10,14 +10,15 @@ from remembrancer.errors import EmbeddingModelMismatch
 
 
 async def claim_store(database: Database, embedder: Embedder) -> None:
-    """Note the model of a new store; refuse one that another model has filled."""
-    mine = {"name": embedder.name, "dimensions": embedder.dimensions}
+    """Set the model of a new store; raise ``EmbeddingModelMismatch`` if it has another one."""
+    model = {"name": embedder.name, "dimensions": embedder.dimensions}
+    query = select(embedding_model.c.name, embedding_model.c.dimensions)
     async with database.system() as connection:
-        await connection.execute(insert(embedding_model).values(mine).on_conflict_do_nothing())
-        stored = (await connection.execute(select(embedding_model))).one()
-    if (stored.name, stored.dimensions) != (embedder.name, embedder.dimensions):
+        await connection.execute(insert(embedding_model).values(model).on_conflict_do_nothing())
+        name, dimensions = (await connection.execute(query)).one()
+    if (name, dimensions) != (embedder.name, embedder.dimensions):
         raise EmbeddingModelMismatch(
-            f"this store holds vectors of {stored.name} ({stored.dimensions} dimensions), but "
-            f"{embedder.name} ({embedder.dimensions}) is configured; go back to that model, "
-            "or run `remembrancer reembed` to embed everything anew"
+            f"this store has vectors of {name} ({dimensions} dimensions), but {embedder.name} "
+            f"({embedder.dimensions}) is configured; configure {name}, or run "
+            "`remembrancer reembed` to embed all texts again"
         )

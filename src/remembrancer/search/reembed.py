@@ -1,144 +1,116 @@
-"""Embed everything anew with another model, from the stored text, while the old one serves.
+"""Embed all stored texts with another model, while the old one serves.
 
-Vectors of the new model gather in ``reembeddings``. When they are complete, one transaction
-puts them in place: it holds the row of ``embedding_model``, which every write of a vector
-holds as well, so that no item can slip in with a vector of the old model.
+Vectors of the new model are stored in ``reembeddings``. When they are complete, one transaction
+replaces the old ones. It locks the row of ``embedding_model``, which every write of an item locks
+too, so that no item gets a vector of the old model afterwards.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Final
+from uuid import UUID
 
-from pgvector.sqlalchemy import HALFVEC
-from sqlalchemy import Row, bindparam, delete, text, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.db.engine import Database
+from remembrancer.db.rows import all_rows, one_row
+from remembrancer.db.sql import statement
 from remembrancer.db.tables import embedding_model, reembeddings
 from remembrancer.embeddings import Embedder
 from remembrancer.search.index import voiced
+from remembrancer.search.repository import key_columns
 
 BATCH = 256
-"""Items embedded at a time; each batch is stored as soon as it is done."""
+"""Items embedded at a time; each batch is stored at once."""
 
-_TEXTS = """
-    SELECT i.owner_id, i.id,
-           coalesce(m.sender_name, '') AS speaker,
-           coalesce(m.content, v.content, c.content, '') AS content
-      FROM recall_items AS i
-      LEFT JOIN reembeddings AS done ON done.owner_id = i.owner_id AND done.item_id = i.id
-      LEFT JOIN messages AS m
-        ON i.source_type = 'message' AND m.owner_id = i.owner_id AND m.id = i.source_id
-      LEFT JOIN memory_versions AS v
-        ON i.source_type = 'memory' AND v.owner_id = i.owner_id
-       AND v.memory_id = i.memory_id AND v.version = i.memory_version
-      LEFT JOIN chunks AS c
-        ON i.source_type = 'chunk' AND c.owner_id = i.owner_id AND c.id = i.source_id
-     WHERE done.item_id IS NULL AND (i.owner_id, i.id) > (:owner_id, :item_id)
-     ORDER BY i.owner_id, i.id
-     LIMIT :batch
-"""
-_NEXT = text(_TEXTS)
-_FIRST = {"owner_id": "00000000-0000-0000-0000-000000000000", "item_id": -1}
-
-_COUNT = text("""
-    SELECT (SELECT count(*) FROM recall_items) AS items,
-           (SELECT count(*) FROM reembeddings) AS done
-""")
-# From the item itself: one that was erased meanwhile takes no vector.
-_KEEP = text("""
-    INSERT INTO reembeddings (owner_id, item_id, model, embedding)
-    SELECT owner_id, id, CAST(:model AS text), CAST(:embedding AS halfvec)
-      FROM recall_items
-     WHERE owner_id = :owner_id AND id = :item_id
-       FOR KEY SHARE
-        ON CONFLICT DO NOTHING
-""").bindparams(bindparam("embedding", type_=HALFVEC))
-_MODEL = text("SELECT name, dimensions FROM embedding_model")
-_LOCK = text("SELECT name FROM embedding_model FOR UPDATE")
-_SWAP = text("""
-    UPDATE recall_items AS i SET embedding = n.embedding
-      FROM reembeddings AS n
-     WHERE n.owner_id = i.owner_id AND n.item_id = i.id
-""")
+_sql = partial(statement, "remembrancer.search", "reembed")
+_START: Final = (UUID(int=0), -1)
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the work has come."""
+    """The number of items, and of those with a vector of the new model."""
 
     items: int
     done: int
 
 
+@dataclass(frozen=True, slots=True)
+class _ItemText:
+    owner_id: UUID
+    id: int
+    speaker: str
+    content: str
+
+
 class Reembedding:
-    """One change of model. May be interrupted at any time, and goes on where it was."""
+    """One change of the model. It may be interrupted at any time, and continues from there."""
 
     def __init__(self, database: Database, embedder: Embedder) -> None:
         self._database = database
         self._embedder = embedder
 
     async def needed(self) -> bool:
-        """Say whether the store holds vectors of another model."""
+        query = select(embedding_model.c.name, embedding_model.c.dimensions)
         async with self._database.system() as connection:
-            stored = (await connection.execute(_MODEL)).first()
-        mine = (self._embedder.name, self._embedder.dimensions)
-        return stored is not None and tuple(stored) != mine
+            row = (await connection.execute(query)).first()
+        return row is not None and tuple(row) != (self._embedder.name, self._embedder.dimensions)
 
     async def begin(self) -> Progress:
-        """Forget what was gathered for other models; say how much there is to do."""
+        """Drop new vectors of other models; return the progress."""
         async with self._database.system() as connection:
             others = reembeddings.c.model != self._embedder.name
             await connection.execute(delete(reembeddings).where(others))
-            row = (await connection.execute(_COUNT)).one()
-        return Progress(items=row.items, done=row.done)
+            return await one_row(connection, Progress, _sql("progress"))
 
     async def gather(self, advanced: Callable[[int], None]) -> None:
-        """Embed what is not yet embedded; ``advanced`` is told of every batch stored."""
-        after: dict[str, Any] = _FIRST
+        """Embed the missing texts; call ``advanced`` with the size of each stored batch."""
+        after = _START
         while True:
             async with self._database.system() as connection:
-                rows = await _unembedded(connection, after)
-            if not rows:
+                items = await _missing(connection, after)
+            if not items:
                 return
-            embedded = await self._embedded(rows)
+            vectors = await self._vectors(items)
             async with self._database.system() as connection:
-                await _keep(connection, embedded)
-            advanced(len(rows))
-            after = {"owner_id": rows[-1].owner_id, "item_id": rows[-1].id}
+                await self._add(connection, items, vectors)
+            advanced(len(items))
+            after = (items[-1].owner_id, items[-1].id)
 
     async def finish(self) -> int:
-        """Put the new vectors in place, all at once; return how many."""
-        mine = {"name": self._embedder.name, "dimensions": self._embedder.dimensions}
+        """Replace all vectors in one transaction; return their number."""
         async with self._database.system() as connection:
-            await connection.execute(_LOCK)
-            # what was written since, and nothing can be written now
-            while rows := await _unembedded(connection, _FIRST):
-                await _keep(connection, await self._embedded(rows))
-            swapped = (await connection.execute(_SWAP)).rowcount
+            await connection.execute(select(embedding_model.c.name).with_for_update())
+            # Items that were added since; from now on, nobody can add any.
+            while items := await _missing(connection, _START):
+                await self._add(connection, items, await self._vectors(items))
+            replaced = (await connection.execute(_sql("replace_vectors"))).rowcount
             await connection.execute(
-                update(embedding_model).values(**mine, updated_at=text("now()"))
+                update(embedding_model).values(
+                    name=self._embedder.name,
+                    dimensions=self._embedder.dimensions,
+                    updated_at=func.now(),
+                )
             )
             await connection.execute(delete(reembeddings))
-        return int(swapped)
+        return replaced
 
-    async def _embedded(self, rows: Sequence[Row[Any]]) -> list[dict[str, Any]]:
-        texts = voiced([row.content for row in rows], [row.speaker for row in rows])
+    async def _vectors(self, items: Sequence[_ItemText]) -> list[str]:
+        texts = voiced([item.content for item in items], [item.speaker for item in items])
         vectors = await self._embedder.embed_documents(texts)
-        return [
-            {
-                "owner_id": row.owner_id,
-                "item_id": row.id,
-                "model": self._embedder.name,
-                "embedding": vector,
-            }
-            for row, vector in zip(rows, vectors, strict=True)
-        ]
+        return [str(vector.tolist()) for vector in vectors]
+
+    async def _add(
+        self, connection: AsyncConnection, items: Sequence[_ItemText], vectors: Sequence[str]
+    ) -> None:
+        columns = key_columns([(item.owner_id, item.id) for item in items])
+        binds = {"model": self._embedder.name, "embeddings": vectors, **columns}
+        await connection.execute(_sql("add"), binds)
 
 
-async def _unembedded(connection: AsyncConnection, after: dict[str, Any]) -> Sequence[Row[Any]]:
-    return (await connection.execute(_NEXT, {**after, "batch": BATCH})).all()
-
-
-async def _keep(connection: AsyncConnection, rows: list[dict[str, Any]]) -> None:
-    await connection.execute(_KEEP, rows)
+async def _missing(connection: AsyncConnection, after: tuple[UUID, int]) -> list[_ItemText]:
+    owner_id, item_id = after
+    binds = {"owner_id": owner_id, "item_id": item_id, "batch": BATCH}
+    return await all_rows(connection, _ItemText, _sql("missing"), binds)

@@ -6,6 +6,7 @@ Items of memories copy what recall filters by from ``memories``. After a change 
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -14,52 +15,31 @@ from sqlalchemy import (
     TextClause,
     Uuid,
     and_,
-    any_,
     case,
-    cast,
     delete,
-    insert,
     literal,
     select,
     text,
 )
-from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import BigInteger, Text
 
 from remembrancer.db.copies import copy_rows, values_table
-from remembrancer.db.sql import statement, statement_text
+from remembrancer.db.sql import among, json_rows, statement, statement_text
 from remembrancer.db.tables import postings, recall_items, reembeddings
 from remembrancer.ids import MemoryKey
 
 Counts = Counter[str]
 """Rows by table."""
 
-_PACKAGE = "remembrancer.search"
+_sql = partial(statement, "remembrancer.search", "items")
+_LARGEST_FREQUENCY = 32_767
 _MODEL = text("SELECT name FROM embedding_model FOR SHARE")
-_NEW_IDS = statement(_PACKAGE, "items", "new_ids")
-_ADD_POSTINGS = statement(_PACKAGE, "items", "add_postings")
-_REFRESH = statement(_PACKAGE, "items", "refresh_memories")
-_RESHARE = statement(_PACKAGE, "items", "reshare_memories")
-_RETURN_ITEMS = statement(_PACKAGE, "items", "return_items")
-_NUMBER_MEMORIES = statement(_PACKAGE, "items", "number_memories")
 
 
-def _deletions(items: str) -> Mapping[str, TextClause]:
-    """Return, by table, the deletion of the items that a statement selects."""
-    selected = statement_text(_PACKAGE, "items", items)
-    columns = {"postings": "item_id", "reembeddings": "item_id", "recall_items": "id"}
-    return {
-        table: text(
-            f"DELETE FROM {table} AS t USING ({selected}) AS s"
-            f" WHERE t.owner_id = s.owner_id AND t.{column} = s.id"
-        )
-        for table, column in columns.items()
-    }
-
-
-_ERASE_MEMORIES = _deletions("of_memories")
-_ERASE_VERSIONS = _deletions("of_versions")
+def _erasure(items: str) -> TextClause:
+    """Return the deletion of the items that a statement selects."""
+    return _sql("erase", items=statement_text("remembrancer.search", "items", items))
 
 
 async def lock_model(connection: AsyncConnection) -> str | None:
@@ -71,19 +51,31 @@ async def lock_model(connection: AsyncConnection) -> str | None:
     return name
 
 
-async def new_ids(connection: AsyncConnection, count: int) -> Sequence[int]:
-    """Return ids for so many new items."""
-    return (await connection.execute(_NEW_IDS, {"count": count})).scalars().all()
-
-
 async def add(
     connection: AsyncConnection,
-    items: Sequence[dict[str, Any]],
-    terms: Mapping[str, Sequence[Any]],
-) -> None:
-    """Insert items (rows) and their postings (columns)."""
-    await connection.execute(insert(recall_items), items)
-    await connection.execute(_ADD_POSTINGS, terms)
+    model: str,
+    items: Sequence[Mapping[str, object]],
+    terms: Sequence[Mapping[str, int]],
+) -> str | None:
+    """Insert items and their postings, if the store has vectors of ``model``; return its model.
+
+    ``terms`` are the terms of each item with their counts. The model stays locked until the
+    transaction ends, as :func:`lock_model` does.
+    """
+    postings = [
+        (number, term, min(count, _LARGEST_FREQUENCY))
+        for number, counts in enumerate(terms, 1)
+        for term, count in counts.items()
+    ]
+    binds = {
+        "model": model,
+        "items": json_rows(items),
+        "numbers": [number for number, _, _ in postings],
+        "terms": [term for _, term, _ in postings],
+        "frequencies": [frequency for _, _, frequency in postings],
+    }
+    name: str | None = (await connection.execute(_sql("add"), binds)).scalar_one_or_none()
+    return name
 
 
 async def refresh(connection: AsyncConnection, memories: Collection[MemoryKey]) -> None:
@@ -93,35 +85,40 @@ async def refresh(connection: AsyncConnection, memories: Collection[MemoryKey]) 
     importance and interval. Store the item of a new version first.
     """
     if memories:
-        await connection.execute(_REFRESH, _columns(memories))
+        await connection.execute(_sql("refresh_memories"), key_columns(memories))
 
 
 async def reshare(connection: AsyncConnection, owner_id: UUID, ids: Collection[str]) -> None:
     """Set for which space the postings of an owner's memories are visible, after a refresh."""
-    await connection.execute(_RESHARE, {"owner_id": owner_id, "ids": list(ids)})
+    await connection.execute(_sql("reshare_memories"), {"owner_id": owner_id, "ids": list(ids)})
 
 
 async def return_items(
     connection: AsyncConnection, versions: Collection[tuple[UUID, str, int]]
 ) -> None:
     """Give items of versions that will be deleted to the versions before with the same words."""
-    await connection.execute(_RETURN_ITEMS, _version_columns(versions))
+    await connection.execute(_sql("return_items"), _version_columns(versions))
 
 
 async def erase_memories(connection: AsyncConnection, memories: Collection[MemoryKey]) -> Counts:
-    """Delete the items of memories."""
-    return await _erase(connection, _ERASE_MEMORIES, _columns(memories))
+    return await _erase(connection, _sql("erase", items=None), key_columns(memories))
 
 
 async def erase_versions(
     connection: AsyncConnection, versions: Collection[tuple[UUID, str, int]]
 ) -> Counts:
     """Delete the items of versions, given by owner, memory and number."""
-    return await _erase(connection, _ERASE_VERSIONS, _version_columns(versions))
+    return await _erase(connection, _erasure("of_versions"), _version_columns(versions))
+
+
+async def erase_sources(
+    connection: AsyncConnection, sources: Collection[tuple[UUID, UUID]]
+) -> Counts:
+    """Delete the items of messages and chunks, given by owner and id."""
+    return await _erase(connection, _erasure("of_sources"), key_columns(sources))
 
 
 async def erase_owner(connection: AsyncConnection, owner_id: UUID) -> Counts:
-    """Delete all items of an owner."""
     counts: Counts = Counter()
     for table in (postings, reembeddings, recall_items):
         result = await connection.execute(delete(table).where(table.c.owner_id == owner_id))
@@ -138,7 +135,7 @@ async def copy_memories(
     """
     await lock_model(connection)
     binds = {"owner_id": owner_id, "olds": list(new_ids), "news": list(new_ids.values())}
-    numbers = (await connection.execute(_NUMBER_MEMORIES, binds)).all()
+    numbers = (await connection.execute(_sql("number_memories"), binds)).all()
     numbered = values_table(
         {
             "old": ([row.old for row in numbers], BigInteger()),
@@ -152,6 +149,15 @@ async def copy_memories(
     await copy_rows(connection, recall_items, items, changes, joined=numbered)
     terms = and_(postings.c.owner_id == owner_id, postings.c.item_id == column.old)
     await copy_rows(connection, postings, terms, {"item_id": column.new}, joined=numbered)
+
+
+async def copy_sources(
+    connection: AsyncConnection, giver: UUID, taker: UUID, new_ids: Mapping[UUID, UUID]
+) -> None:
+    """Copy the items of the giver's messages and chunks for the taker, by old and new id."""
+    if new_ids:
+        binds = {"ids": list(new_ids), "new_ids": list(new_ids.values())}
+        await connection.execute(_sql("copy_sources"), {"giver": giver, "taker": taker, **binds})
 
 
 async def transfer(
@@ -171,12 +177,8 @@ async def transfer(
     memory_id: Any = item.memory_id
     if renamed:
         memory_id = case(dict(renamed), value=item.memory_id, else_=item.memory_id)
-    of_memories = and_(
-        item.owner_id == giver, item.memory_id == any_(cast(list(memory_ids), ARRAY(Text)))
-    )
-    of_sources = and_(
-        item.owner_id == giver, item.source_id == any_(cast(list(source_ids), ARRAY(Uuid)))
-    )
+    of_memories = and_(item.owner_id == giver, among(item.memory_id, memory_ids))
+    of_sources = and_(item.owner_id == giver, among(item.source_id, source_ids))
     ids = [
         row.id
         for condition in (of_memories, of_sources)
@@ -188,8 +190,7 @@ async def transfer(
         (reembeddings, reembeddings.c.item_id, {}),
     )
     conditions = [
-        and_(table.c.owner_id == giver, column == any_(cast(ids, ARRAY(BigInteger))))
-        for table, column, _ in tables
+        and_(table.c.owner_id == giver, among(column, ids)) for table, column, _ in tables
     ]
     for (table, _, changes), condition in zip(tables, conditions, strict=True):
         await copy_rows(connection, table, condition, {"owner_id": literal(taker, Uuid), **changes})
@@ -199,20 +200,20 @@ async def transfer(
 
 
 async def _erase(
-    connection: AsyncConnection, deletions: Mapping[str, TextClause], binds: dict[str, list[Any]]
+    connection: AsyncConnection, deletion: TextClause, binds: dict[str, list[Any]]
 ) -> Counts:
-    counts: Counts = Counter()
-    for table, deletion in deletions.items():
-        counts[table] = (await connection.execute(deletion, binds)).rowcount
-    return counts
+    if not binds["ids"]:
+        return Counter()
+    return Counter(dict((await connection.execute(deletion, binds)).mappings().one()))
 
 
-def _columns(keys: Collection[tuple[UUID, Any]]) -> dict[str, list[Any]]:
+def key_columns(keys: Collection[tuple[UUID, str | int | UUID]]) -> dict[str, list[Any]]:
+    """Return keys as the binds of a statement: owners and ids."""
     return {"owners": [owner for owner, _ in keys], "ids": [key for _, key in keys]}
 
 
 def _version_columns(versions: Collection[tuple[UUID, str, int]]) -> dict[str, list[Any]]:
     return {
-        **_columns([(owner_id, memory_id) for owner_id, memory_id, _ in versions]),
+        **key_columns([(owner_id, memory_id) for owner_id, memory_id, _ in versions]),
         "versions": [version for _, _, version in versions],
     }

@@ -57,7 +57,7 @@ SELECT *
 -- direction. The look-ups follow the weights and stop at `most`.
 -- name: neighbours
 SELECT n.owner_id AS from_owner_id, n.memory_id AS from_id, neighbour.*
-  FROM unnest(CAST(:owner_ids AS uuid[]), CAST(:memory_ids AS text[]))
+  FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[]))
        AS n (owner_id, memory_id)
  CROSS JOIN LATERAL (
        (SELECT a.weight, true AS outgoing, m.*
@@ -97,7 +97,7 @@ SELECT n.owner_id AS from_owner_id, n.memory_id AS from_id, neighbour.*
 -- name: between
 WITH nodes AS MATERIALIZED (
     SELECT *
-      FROM unnest(CAST(:owner_ids AS uuid[]), CAST(:memory_ids AS text[]))
+      FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[]))
            AS n (owner_id, memory_id)
 )
 SELECT a.*
@@ -162,3 +162,10 @@ SELECT given.memory_id, given.content, near.memory_id AS target_id,
         WHERE a.owner_id = :owner_id AND a.memory_id = near.memory_id
           AND a.target_owner_id = :owner_id AND a.target_id = given.memory_id)
  ORDER BY given.memory_id, near.similarity DESC, near.memory_id;
+
+-- The associations from and to memories.
+-- name: erase
+DELETE FROM associations AS a
+ USING unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[])) AS k (owner_id, id)
+ WHERE (a.owner_id = k.owner_id AND a.memory_id = k.id)
+    OR (a.target_owner_id = k.owner_id AND a.target_id = k.id);

@@ -5,13 +5,7 @@
 
 -- name: candidates
 WITH talk AS MATERIALIZED (
-    SELECT coalesce(cardinality(t.participants) > 1, false) AS is_group,
-           CASE WHEN coalesce(cardinality(t.participants) > 1, false) OR CAST(:user_id AS uuid) IS NULL
-                THEN CAST('00000000-0000-0000-0000-000000000000' AS uuid)
-                ELSE :user_id
-           END AS reader_id,
-           coalesce(CAST(:agent_id AS uuid), '00000000-0000-0000-0000-000000000000') AS agent_id
-      FROM app_conversation(CAST(:conversation_id AS uuid)) AS t
+    /*[talk*/ SELECT false AS is_group, CAST(:user_id AS uuid) AS reader_id, CAST(:agent_id AS uuid) AS agent_id /*]*/
 ),
 
 best AS MATERIALIZED (

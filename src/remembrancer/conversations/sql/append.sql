@@ -34,34 +34,32 @@ SELECT t.*,
 -- positions follow the order of commits and a rolled-back append leaves no gap. No row comes back
 -- if the conversation is gone.
 --
--- Binds: conversation_id, and an array for each other column.
+-- Binds: conversation_id, messages as JSON, and their count.
 -- name: insert
-WITH conversation AS (
+WITH new AS (
+    SELECT *
+      FROM jsonb_populate_recordset(CAST(NULL AS messages), CAST(:messages AS jsonb))
+           WITH ORDINALITY AS m
+),
+conversation AS (
     UPDATE conversations
-       SET message_count = message_count + cardinality(CAST(:ids AS uuid[])), updated_at = now()
+       SET message_count = message_count + CAST(:count AS int), updated_at = now()
      WHERE id = :conversation_id
     RETURNING id, platform, paused_at IS NOT NULL AS paused,
-              message_count - cardinality(CAST(:ids AS uuid[])) AS last_position
+              message_count - CAST(:count AS int) AS last_position
 ),
 joined AS (
     INSERT INTO participants (user_id, conversation_id)
-    SELECT DISTINCT owner_id, c.id
-      FROM conversation AS c, unnest(CAST(:owner_ids AS uuid[])) AS o (owner_id)
-     ORDER BY owner_id
+    SELECT DISTINCT new.owner_id, c.id
+      FROM conversation AS c, new
+     ORDER BY new.owner_id
     ON CONFLICT DO NOTHING
 )
 INSERT INTO messages (owner_id, agent_id, space_id, visibility, id, conversation_id, position,
                       role, sender_name, content, platform, platform_message_id, off_record,
                       metadata, sent_at)
-SELECT m.owner_id, m.agent_id, m.space_id, m.visibility, m.id, c.id, c.last_position + m.number,
-       m.role, m.sender_name, m.content, c.platform, m.platform_message_id, c.paused,
-       CAST(m.metadata AS jsonb), m.sent_at
-  FROM conversation AS c,
-       unnest(CAST(:owner_ids AS uuid[]), CAST(:agent_ids AS uuid[]), CAST(:space_ids AS uuid[]),
-              CAST(:visibilities AS text[]), CAST(:ids AS uuid[]), CAST(:roles AS text[]),
-              CAST(:sender_names AS text[]), CAST(:contents AS text[]),
-              CAST(:platform_message_ids AS text[]), CAST(:metadata AS text[]),
-              CAST(:sent_at AS timestamptz[])) WITH ORDINALITY
-       AS m (owner_id, agent_id, space_id, visibility, id, role, sender_name, content,
-             platform_message_id, metadata, sent_at, number)
+SELECT new.owner_id, new.agent_id, new.space_id, new.visibility, new.id, c.id,
+       c.last_position + new.ordinality, new.role, new.sender_name, new.content, c.platform,
+       new.platform_message_id, c.paused, new.metadata, new.sent_at
+  FROM conversation AS c, new
 RETURNING id, position, off_record;

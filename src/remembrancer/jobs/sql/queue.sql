@@ -28,7 +28,8 @@ SELECT CAST(status AS text) AS status, count(*) AS jobs,
 -- Jobs, newest first. Binds: before (null: from the newest), statuses (null: all), count.
 -- name: page
 SELECT j.id, j.task_name AS task, CAST(j.status AS text) AS status, j.args AS arguments,
-       j.attempts AS tries, o.reason, o.counts, e.queued_at, e.started_at,
+       j.attempts AS tries, o.reason, coalesce(o.counts, '{}') AS counts,
+       e.queued_at, e.started_at,
        CASE WHEN j.status <> 'doing' THEN e.ended_at END AS ended_at,
        CASE WHEN j.status = 'todo' THEN j.scheduled_at END AS next_try_at
   FROM (SELECT *

@@ -1,14 +1,38 @@
 -- Search items. Those of memories copy the columns that recall filters by.
 
--- name: new_ids
-SELECT nextval(pg_get_serial_sequence('recall_items', 'id'))
-  FROM generate_series(1, :count);
-
--- name: add_postings
-INSERT INTO postings (owner_id, term, item_id, frequency, shared_space_id)
-SELECT *
-  FROM unnest(CAST(:owner_ids AS uuid[]), CAST(:terms AS text[]), CAST(:item_ids AS bigint[]),
-              CAST(:frequencies AS smallint[]), CAST(:shared_space_ids AS uuid[]));
+-- name: add
+-- The model stays locked until the transaction ends, so that no vector of the old model is stored
+-- after `reembed` has replaced them. With another model, nothing is stored.
+WITH model AS MATERIALIZED (
+    SELECT name FROM embedding_model FOR SHARE
+),
+new AS MATERIALIZED (
+    SELECT nextval(pg_get_serial_sequence('recall_items', 'id')) AS new_id, i.*
+      FROM model
+     CROSS JOIN jsonb_populate_recordset(CAST(NULL AS recall_items), CAST(:items AS jsonb))
+           WITH ORDINALITY AS i
+     WHERE model.name = :model
+),
+added AS (
+    INSERT INTO recall_items (owner_id, id, length, active, visibility, agent_id, space_id,
+                              conversation_id, position, content_hash, embedding, source_type,
+                              source_id, memory_id, memory_version, at, recorded_at, valid_from,
+                              valid_to, kind, category, importance)
+    SELECT owner_id, new_id, length, active, visibility, agent_id, space_id,
+           conversation_id, position, content_hash, embedding, source_type,
+           source_id, memory_id, memory_version, at, recorded_at, valid_from,
+           valid_to, kind, category, importance
+      FROM new
+),
+added_postings AS (
+    INSERT INTO postings (owner_id, term, item_id, frequency, shared_space_id)
+    SELECT n.owner_id, t.term, n.new_id, t.frequency,
+           CASE WHEN n.visibility = 'shared' THEN n.space_id END
+      FROM unnest(CAST(:numbers AS int[]), CAST(:terms AS text[]), CAST(:frequencies AS smallint[]))
+           AS t (number, term, frequency)
+      JOIN new AS n ON n.ordinality = t.number
+)
+SELECT name FROM model;
 
 -- name: refresh_memories
 -- A version without new content takes over the item of the version before.
@@ -87,10 +111,32 @@ UPDATE recall_items AS i
         WHERE o.owner_id = k.owner_id AND o.memory_id = k.id
           AND o.memory_version = before.version);
 
--- name: of_memories
-SELECT i.owner_id, i.id
-  FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[])) AS k (owner_id, id)
-  JOIN recall_items AS i ON i.owner_id = k.owner_id AND i.memory_id = k.id;
+-- name: erase
+WITH items AS MATERIALIZED (
+    /*[items*/
+    SELECT i.owner_id, i.id
+      FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[])) AS k (owner_id, id)
+      JOIN recall_items AS i ON i.owner_id = k.owner_id AND i.memory_id = k.id
+    /*]*/
+),
+erased_postings AS (
+    DELETE FROM postings AS t USING items AS i
+     WHERE t.owner_id = i.owner_id AND t.item_id = i.id
+    RETURNING 1
+),
+erased_reembeddings AS (
+    DELETE FROM reembeddings AS t USING items AS i
+     WHERE t.owner_id = i.owner_id AND t.item_id = i.id
+    RETURNING 1
+),
+erased_items AS (
+    DELETE FROM recall_items AS t USING items AS i
+     WHERE t.owner_id = i.owner_id AND t.id = i.id
+    RETURNING 1
+)
+SELECT (SELECT count(*) FROM erased_postings) AS postings,
+       (SELECT count(*) FROM erased_reembeddings) AS reembeddings,
+       (SELECT count(*) FROM erased_items) AS recall_items;
 
 -- name: of_versions
 SELECT i.owner_id, i.id
@@ -99,8 +145,33 @@ SELECT i.owner_id, i.id
   JOIN recall_items AS i ON i.owner_id = k.owner_id AND i.memory_id = k.id
                         AND i.memory_version = k.version;
 
+-- name: of_sources
+SELECT i.owner_id, i.id
+  FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS uuid[])) AS k (owner_id, id)
+  JOIN recall_items AS i ON i.owner_id = k.owner_id AND i.source_id = k.id;
+
 -- name: number_memories
 SELECT i.id AS old, p.new AS memory_id,
        nextval(pg_get_serial_sequence('recall_items', 'id')) AS new
   FROM unnest(CAST(:olds AS text[]), CAST(:news AS text[])) AS p (old, new)
   JOIN recall_items AS i ON i.owner_id = :owner_id AND i.memory_id = p.old;
+
+-- name: copy_sources
+WITH numbered AS MATERIALIZED (
+    SELECT nextval(pg_get_serial_sequence('recall_items', 'id')) AS new_item, s.new_id, i.*
+      FROM unnest(CAST(:ids AS uuid[]), CAST(:new_ids AS uuid[])) AS s (id, new_id)
+      JOIN recall_items AS i ON i.owner_id = :giver AND i.source_id = s.id
+),
+items AS (
+    INSERT INTO recall_items (owner_id, id, length, active, visibility, agent_id, space_id,
+                              conversation_id, position, content_hash, embedding,
+                              source_type, source_id, at, recorded_at)
+    SELECT :taker, new_item, length, active, visibility, agent_id, space_id,
+           conversation_id, position, content_hash, embedding,
+           source_type, new_id, at, recorded_at
+      FROM numbered
+)
+INSERT INTO postings (owner_id, term, item_id, frequency, shared_space_id)
+SELECT :taker, p.term, n.new_item, p.frequency, p.shared_space_id
+  FROM numbered AS n
+  JOIN postings AS p ON p.owner_id = :giver AND p.item_id = n.id;

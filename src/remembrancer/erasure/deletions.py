@@ -1,0 +1,94 @@
+"""Order of deletions: no row is left that refers to a deleted one. Returns rows by table."""
+
+from collections import Counter
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from remembrancer import idempotency, undo
+from remembrancer.associations import repository as associations
+from remembrancer.context import repository as contexts
+from remembrancer.conversations import transfers as conversations
+from remembrancer.extraction import transfers as summaries
+from remembrancer.ids import MemoryKey
+from remembrancer.jobs import queue
+from remembrancer.keys import repository as keys
+from remembrancer.memories import citations
+from remembrancer.memories import transfers as memories
+from remembrancer.preferences import repository as preferences
+from remembrancer.search import repository as search
+from remembrancer.search.repository import Counts
+from remembrancer.spaces import repository as spaces
+from remembrancer.users import repository as users
+
+
+async def erase_user(
+    connection: AsyncConnection,
+    user_id: UUID,
+    *,
+    profile: bool,
+    space_ids: Sequence[UUID],
+    message_ids: Sequence[UUID],
+) -> Counts:
+    """Delete all memories and messages of a locked user; with ``profile`` the user as well.
+
+    ``space_ids`` are the spaces they are a member of, locked as well; ``message_ids`` are their
+    messages.
+    """
+    counts = await summaries.erase_over(connection, user_id)
+    counts += await search.erase_owner(connection, user_id)
+    counts["associations"] += await associations.erase_owner(connection, user_id)
+    counts += await memories.erase_owner(connection, user_id)
+    counts += await summaries.erase_owner(connection, user_id)
+    counts += await conversations.erase_messages(connection, user_id)
+    counts += await idempotency.erase(connection, user_id)
+    counts += await contexts.erase_owner(connection, user_id)
+    counts += await undo.erase(connection, user_id)
+    participation, conversation_ids = await conversations.leave_all(connection, user_id)
+    counts += participation
+    counts += await contexts.erase_conversations(connection, conversation_ids)
+    counts += await queue.erase(connection, conversation_ids)
+    if profile:
+        counts += await preferences.erase(connection, user_id)
+        counts += await keys.erase(connection, user_id)
+        counts += await spaces.erase(connection, user_id, space_ids)
+        counts += await users.erase(connection, user_id)
+    return counts + await _erase_citations(connection, message_ids)
+
+
+async def erase_memories(connection: AsyncConnection, memory_keys: Sequence[MemoryKey]) -> Counts:
+    """Delete memories with everything that refers to them."""
+    if not memory_keys:
+        return Counter()
+    counts = Counter(associations=await associations.erase(connection, memory_keys))
+    counts += await memories.erase(connection, memory_keys)
+    return counts + await contexts.erase_lines(connection, memory_keys)
+
+
+async def erase_messages(
+    connection: AsyncConnection, owner_id: UUID, message_ids: Sequence[UUID]
+) -> Counts:
+    """Delete messages of an owner, the summaries over them, and memories from them alone."""
+    counts = await summaries.erase_over(connection, owner_id, message_ids)
+    keys = [(owner_id, message_id) for message_id in message_ids]
+    counts += await search.erase_sources(connection, keys)
+    counts += await conversations.erase_messages(connection, owner_id, message_ids)
+    return counts + await _erase_citations(connection, message_ids)
+
+
+async def _erase_citations(connection: AsyncConnection, message_ids: Sequence[UUID]) -> Counts:
+    """Delete memories that cite only these messages; other memories lose the citations."""
+    if not message_ids:
+        return Counter()
+    citing = await citations.lock(connection, message_ids)
+    sourced = [memory for memory in citing if memory.other_mentions or memory.other_versions]
+    unsourced = [memory.key for memory in citing if memory not in sourced]
+    versioned = [memory.key for memory in sourced if memory.other_versions]
+    counts = await erase_memories(connection, unsourced)
+    # A later version may get the same number, so the lines are deleted with the version.
+    counts += await contexts.erase_lines(connection, versioned)
+    counts += await citations.delete_versions(connection, versioned, message_ids)
+    counts += await citations.delete_mentions(connection, message_ids)
+    await citations.remove_references(connection, [m.key for m in sourced], message_ids)
+    return counts
