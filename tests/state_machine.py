@@ -497,12 +497,12 @@ class Store(RuleBasedStateMachine):
         talk = self.pick(talks, number)
         said = {i.id: i for i in self.world.items.values() if i.conversation == talk}
         try:
-            window = await self.memory.conversations.messages(as_actor(user), talk, last=200)
+            page = await self.memory.conversations.messages(as_actor(user), talk, last=200)
         except NotFound:
             assert self.world.now[user] not in self.world.takes_part[talk]
             return
         assert self.world.now[user] in self.world.takes_part[talk]
-        self.agree({str(m.id) for m in window}, set(said), window, said)
+        self.agree({str(m.id) for m in page.items}, set(said), page.items, said)
 
     async def export(self, user: UUID, own: UUID) -> None:
         """Read all that is one's own, and nothing else."""

@@ -121,6 +121,15 @@ async def test_their_arguments_have_the_same_names(opened: Remembrancer) -> None
         assert _arguments(library[name], *ARGUMENTS) == theirs, name
 
 
+async def test_a_list_has_items_on_both_sides(opened: Remembrancer) -> None:
+    """Whatever returns several things returns an object with ``items``."""
+    library, client = _library(opened), _client()
+    for name in sorted(set(library) & set(client)):
+        for method in (library[name], client[name]):
+            returned = str(inspect.signature(method).return_annotation)
+            assert not returned.startswith(("list[", "collections.abc.Sequence[")), name
+
+
 @pytest.mark.parametrize("noun", ["memories", "users", "conversations", "spaces", "agents"])
 async def test_every_operation_is_documented(opened: Remembrancer, noun: str) -> None:
     """In the library and in the client."""

@@ -12,10 +12,15 @@ Item = TypeVar("Item")
 Other = TypeVar("Other")
 
 
-class Page(BaseModel, Generic[Item]):
-    """One page of a list; ``next_cursor`` is null on the last."""
+class Items(BaseModel, Generic[Item]):
+    """A whole list."""
 
     items: list[Item]
+
+
+class Page(Items[Item], Generic[Item]):
+    """One page of a list; ``next_cursor`` is null on the last."""
+
     next_cursor: str | None = None
 
     def map(self, convert: Callable[[Item], Other]) -> "Page[Other]":

@@ -159,7 +159,7 @@ async def test_a_pydantic_ai_agent_remembers(
         assert await said(ada_, talk, "Sure?") == "No peanuts."
         stranger = await said(bob_, await opened(memory, bob_), "What should I not eat?")
     assert stranger == "I do not know."
-    kept = await memory.conversations.messages(ada_, talk)
+    kept = (await memory.conversations.messages(ada_, talk)).items
     assert [(one.role, one.content) for one in kept] == [
         ("user", "What should I not eat?"),
         ("assistant", "No peanuts."),

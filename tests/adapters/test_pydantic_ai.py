@@ -116,7 +116,7 @@ async def test_tools_know_where_they_are_called(memory: Remembrancer, ada: User,
     )
     await agent.run("I sail.")
     [kept] = (await memory.memories.list(as_actor(ada))).items
-    said = await memory.conversations.messages(as_actor(ada), talk)
+    said = (await memory.conversations.messages(as_actor(ada), talk)).items
     assert (kept.conversation_id, kept.message_id) == (talk, said[0].id)
     assert await _offered(MemoryCapability(memory, as_actor(ada), talk, tools=False)) == []
 
@@ -142,7 +142,7 @@ async def test_other_outputs_and_failures(memory: Remembrancer, ada: User, talk:
     assert (await agent.run("What then?")).output == Answer(food="rice")
     with pytest.raises(RuntimeError, match="no model"):
         await agent.run("And?", model=FunctionModel(fail))
-    said = await memory.conversations.messages(as_actor(ada), talk)
+    said = (await memory.conversations.messages(as_actor(ada), talk)).items
     assert [(one.role, one.content) for one in said] == [
         ("user", "What then?"),
         ("assistant", '{"food":"rice"}'),

@@ -264,7 +264,7 @@ async def rest(api: Api, ada: User, agent: Agent) -> Rest:
         "undo_id": str(merge.undo_id),
         "move_id": str(move.undo_id),
         "other_user_id": str((await person(api.memory, "Dan")).id),
-        "key_id": str((await api.memory.keys.list(ADMIN))[0].id),
+        "key_id": str((await api.memory.keys.list(ADMIN)).items[0].id),
         "job_id": str(rows("SELECT jobs.enqueue('none', 'none', 'none:1', '{}')")[0][0]),
     }
     return Rest(api, api.client, _operations(api.memory), ids)

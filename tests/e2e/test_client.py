@@ -152,7 +152,7 @@ async def test_an_agent_can_do_its_work_with_it(api: Api, agent: Any) -> None:
         assert turn.messages[-1].content == "I play the flute"
         await client.conversations.finish_turn(opened.id, "Noted.", user=ada)
         window = await client.conversations.messages(opened.id, user=ada)
-        assert [one.content for one in window] == ["I play the flute", "Noted."]
+        assert [one.content for one in window.items] == ["I play the flute", "Noted."]
         written = await client.memories.remember(
             MemoryCreate(content="Ada plays the flute", subject="flute"), user=ada
         )
@@ -181,7 +181,7 @@ async def test_the_one_that_waits_does_the_same(memory: Remembrancer, api: Api) 
             who = ResolveUser(platform="discord", platform_user_id="7", display_name="Ada")
             ada = client.users.resolve(who)
             facts = [MemoryCreate(content=f"Fact number {n} of Ada") for n in range(5)]
-            assert len(client.memories.remember_many(facts, user=ada)) == 5
+            assert len(client.memories.remember_many(facts, user=ada).items) == 5
             page = client.memories.list(user=ada, limit=2)
             assert (len(page.items), page.total) == (2, 5)
             each = list(client.memories.list.each(user=ada, limit=2))

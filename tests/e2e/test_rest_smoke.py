@@ -80,7 +80,7 @@ async def test_a_memory_goes_in_and_comes_back(
     window = await api.client.get(
         f"/api/conversations/{cid}/messages?user_id={ada.id}", headers=await api.key_of(ada)
     )
-    assert [m["content"] for m in window.json()["messages"]] == [
+    assert [m["content"] for m in window.json()["items"]] == [
         "I moved to Lisbon.",
         "How nice!",
     ], window.text

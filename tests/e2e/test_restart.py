@@ -97,5 +97,5 @@ async def _everything(memory: Remembrancer, actor: Actor, conversation: UUID) ->
     while len(found) < held:
         before = found[0].position if found else held + 1
         window = memory.conversations.messages(actor, conversation, last=200, before=before)
-        found = [*await window, *found]
+        found = [*(await window).items, *found]
     return found

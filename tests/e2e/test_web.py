@@ -52,7 +52,8 @@ async def test_a_person_signs_in_with_their_key_and_out_again(app: Any, world: W
 async def test_who_comes_and_goes_is_in_the_audit_log(app: Any, world: World) -> None:
     """Signing in by key or link, being refused, and signing out; never the secret."""
     secret = await secret_of(world.memory, world.ada)
-    [key] = [one for one in await world.memory.keys.list(ADMIN) if one.user_id == world.ada.id]
+    keys = (await world.memory.keys.list(ADMIN)).items
+    [key] = [key for key in keys if key.user_id == world.ada.id]
     async with await visitor(app) as client:
         await client.post("/signin", data={"key": "rmb_nobody"})
         await client.get("/login?token=nothing")
@@ -112,7 +113,7 @@ async def test_a_revoked_key_ends_its_sessions(
     app: Any, world: World, ada_there: Browser, admin_there: Browser
 ) -> None:
     """From the next request on, without waiting for the session to end."""
-    keys = await world.memory.keys.list(ADMIN)
+    keys = (await world.memory.keys.list(ADMIN)).items
     [own] = [key for key in keys if key.user_id == world.ada.id]
     await admin_there.get("/admin/keys")
     await admin_there.post(f"/admin/keys/{own.id}/revoke")

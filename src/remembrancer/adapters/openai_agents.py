@@ -77,9 +77,8 @@ class RemembrancerSession:
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Erase the last item with everything based only on it; return it, or null without one."""
-        for message in await self._memory.conversations.messages(
-            self._actor, self._conversation_id, last=1
-        ):
+        page = await self._memory.conversations.messages(self._actor, self._conversation_id, last=1)
+        for message in page.items:
             await self._erase([message])
             popped: TResponseInputItem | None = _item(message)
             return popped
@@ -107,10 +106,10 @@ class RemembrancerSession:
             page = await self._memory.conversations.messages(
                 self._actor, self._conversation_id, last=last, before=before
             )
-            messages = [*page, *messages]
-            if len(page) < last or page[0].position == 1:
+            messages = [*page.items, *messages]
+            if len(page.items) < last or page.items[0].position == 1:
                 break
-            before = page[0].position
+            before = page.items[0].position
         return messages
 
     def _limit(self) -> int | None:

@@ -4,7 +4,7 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from remembrancer.api.dependencies import (
     Acting,
@@ -23,7 +23,7 @@ from remembrancer.conversations.schemas import (
     Message,
     MessageCreate,
 )
-from remembrancer.paging import Page
+from remembrancer.paging import Items, Page
 from remembrancer.validation import Input
 
 router = APIRouter(prefix="/api/conversations", tags=["conversations"])
@@ -42,12 +42,6 @@ class AppendRequest(Input):
     user_id: UUID | None = Field(
         None, description="Whose they are where a message does not say itself."
     )
-
-
-class Window(BaseModel):
-    """Messages in a row, oldest first."""
-
-    messages: list[Message]
 
 
 @router.post("", status_code=201)
@@ -120,7 +114,6 @@ async def read_messages(
     before: Annotated[
         int | None, Query(ge=1, le=2_000_000_000, description="Before this position.")
     ] = None,
-) -> Window:
+) -> Items[Message]:
     """Return the last messages of a conversation, oldest first."""
-    messages = await app.conversations.messages(actor, conversation_id, last=last, before=before)
-    return Window(messages=list(messages))
+    return await app.conversations.messages(actor, conversation_id, last=last, before=before)

@@ -4,7 +4,6 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel
 
 from remembrancer.api.dependencies import App, Authenticated
 from remembrancer.identity.schemas import (
@@ -14,28 +13,17 @@ from remembrancer.identity.schemas import (
     MergeRequest,
     PlatformLinkDetail,
 )
+from remembrancer.paging import Items
 from remembrancer.text import Key
 from remembrancer.users.schemas import PlatformLink
 
 router = APIRouter(prefix="/api/users/{user_id}", tags=["users"])
 
 
-class Links(BaseModel):
-    """The platform ids of a user."""
-
-    platform_links: list[PlatformLinkDetail]
-
-
-class Merges(BaseModel):
-    """The merges into a user, the latest first."""
-
-    merges: list[Merge]
-
-
 @router.get("/links")
-async def list_links(app: App, actor: Authenticated, user_id: UUID) -> Links:
+async def list_links(app: App, actor: Authenticated, user_id: UUID) -> Items[PlatformLinkDetail]:
     """List the platform ids of a user."""
-    return Links(platform_links=list(await app.users.links(actor, user_id)))
+    return await app.users.links(actor, user_id)
 
 
 @router.post("/links", status_code=201)
@@ -78,9 +66,9 @@ async def preview_merge(
 
 
 @router.get("/merges")
-async def list_merges(app: App, actor: Authenticated, user_id: UUID) -> Merges:
+async def list_merges(app: App, actor: Authenticated, user_id: UUID) -> Items[Merge]:
     """List the merges into a user, the latest first."""
-    return Merges(merges=list(await app.users.merges(actor, user_id)))
+    return await app.users.merges(actor, user_id)
 
 
 @router.post("/merges/{undo_id}/undo")

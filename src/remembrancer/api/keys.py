@@ -3,18 +3,12 @@
 from uuid import UUID
 
 from fastapi import APIRouter
-from pydantic import BaseModel
 
 from remembrancer.api.dependencies import App, Authenticated
 from remembrancer.keys.schemas import Key, KeyCreate, KeyHolder, NewKey
+from remembrancer.paging import Items
 
 router = APIRouter(prefix="/api/keys", tags=["keys"])
-
-
-class KeyList(BaseModel):
-    """All keys, oldest first."""
-
-    keys: list[Key]
 
 
 @router.post("", status_code=201)
@@ -24,9 +18,9 @@ async def create_key(app: App, actor: Authenticated, key: KeyCreate) -> NewKey:
 
 
 @router.get("")
-async def list_keys(app: App, actor: Authenticated) -> KeyList:
+async def list_keys(app: App, actor: Authenticated) -> Items[Key]:
     """List all keys, without their secrets."""
-    return KeyList(keys=list(await app.keys.list(actor)))
+    return await app.keys.list(actor)
 
 
 @router.get("/own")

@@ -4,7 +4,7 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from remembrancer.access import Scope
 from remembrancer.api.dependencies import (
@@ -36,6 +36,7 @@ from remembrancer.memories.schemas import (
     SortBy,
     Status,
 )
+from remembrancer.paging import Items
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery, Sort, SourceType
 from remembrancer.text import Key, Label, Statement
 from remembrancer.validation import Input
@@ -61,12 +62,6 @@ class BulkRequest(_For):
     """Statements to remember, and for whom."""
 
     memories: list[MemoryCreate]
-
-
-class BulkAnswer(BaseModel):
-    """What became of each statement, in order."""
-
-    results: list[RememberResult | RememberRefusal]
 
 
 class RecallRequest(RecallQuery, _For):
@@ -166,15 +161,14 @@ async def remember_many(
     actor: Authenticated,
     request: BulkRequest,
     idempotency_key: IdempotencyKey = None,
-) -> BulkAnswer:
+) -> Items[RememberResult | RememberRefusal]:
     """Remember many statements in one transaction; says of each what became of it."""
-    results = await app.memories.remember_many(
+    return await app.memories.remember_many(
         actor.acting_for(request.user_id, request.agent_id),
         request.memories,
         source="api",
         idempotency_key=idempotency_key,
     )
-    return BulkAnswer(results=results)
 
 
 @router.post("/recall")

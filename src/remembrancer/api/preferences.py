@@ -96,7 +96,7 @@ async def sent_file(request: Request) -> PreferenceFile:
 @router.get("/agents/settings")
 async def list_preferences(app: App, actor: Authenticated, user_id: UUID) -> list[Preference]:
     """List all preferences a user has set."""
-    return list(await app.preferences.list(actor, user_id))
+    return (await app.preferences.list(actor, user_id)).items
 
 
 @router.put("/agents/settings")

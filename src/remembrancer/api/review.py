@@ -3,10 +3,11 @@
 from uuid import UUID
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from remembrancer.api.dependencies import Acting, App, Authenticated, Cursor, Limit
 from remembrancer.memories.schemas import MemoryPage
+from remembrancer.paging import Items
 from remembrancer.review.schemas import MOST_DECISIONS, ReviewDecision, ReviewResult
 from remembrancer.validation import Input
 
@@ -21,12 +22,6 @@ class ReviewRequest(Input):
     decisions: list[ReviewDecision] = Field(max_length=MOST_DECISIONS)
 
 
-class ReviewAnswer(BaseModel):
-    """What became of each memory, in order."""
-
-    results: list[ReviewResult]
-
-
 @router.get("")
 async def list_waiting(
     app: App, actor: Acting, limit: Limit = 50, cursor: Cursor = None
@@ -36,7 +31,7 @@ async def list_waiting(
 
 
 @router.post("")
-async def review(app: App, actor: Authenticated, request: ReviewRequest) -> ReviewAnswer:
+async def review(app: App, actor: Authenticated, request: ReviewRequest) -> Items[ReviewResult]:
     """Confirm, edit, reject or share memories that wait; says of each what became of it."""
     actor = actor.acting_for(request.user_id, request.agent_id)
-    return ReviewAnswer(results=list(await app.review.decide(actor, request.decisions)))
+    return await app.review.decide(actor, request.decisions)

@@ -48,7 +48,7 @@ def _with_secret(key: NewKey) -> Group:
 @command(group, "list", render=_table)
 async def list_(app: Remembrancer) -> Sequence[Key]:
     """List all keys, without their secrets."""
-    return await app.keys.list(ADMIN)
+    return (await app.keys.list(ADMIN)).items
 
 
 @command(group, render=_with_secret)

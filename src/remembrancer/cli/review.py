@@ -105,7 +105,8 @@ async def _decide(
     ]
     results: list[ReviewResult] = []
     for start in range(0, len(decisions), MOST_DECISIONS):
-        results += await app.review.decide(actor, decisions[start : start + MOST_DECISIONS])
+        batch = decisions[start : start + MOST_DECISIONS]
+        results += (await app.review.decide(actor, batch)).items
     return results
 
 

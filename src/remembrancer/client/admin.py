@@ -1,6 +1,5 @@
 """Keys, jobs and the audit log."""
 
-from collections.abc import Sequence
 from typing import Unpack
 from uuid import UUID
 
@@ -8,7 +7,7 @@ import remembrancer
 from remembrancer.client.operations import By, Group, Paging, listing, operation
 from remembrancer.jobs.schemas import JobPage, JobStatus
 from remembrancer.keys.schemas import Key, KeyCreate, KeyHolder, NewKey
-from remembrancer.paging import Page
+from remembrancer.paging import Items, Page
 
 
 class Keys(Group[By]):
@@ -22,8 +21,8 @@ class Keys(Group[By]):
     def create(self, key: KeyCreate) -> NewKey:
         """Create a key; only this answer has its secret. For admins."""
 
-    @operation("GET /api/keys", inside="keys")
-    def list(self) -> Sequence[Key]:
+    @operation("GET /api/keys")
+    def list(self) -> Items[Key]:
         """List all keys, without their secrets. For admins."""
 
     @operation("DELETE /api/keys/{key_id}")

@@ -1,6 +1,6 @@
 """Agents and their tools."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Unpack
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from remembrancer.client.operations import (
     operation,
 )
 from remembrancer.context.schemas import Bulletin
-from remembrancer.paging import Page
+from remembrancer.paging import Items, Page
 from remembrancer.tools.registry import ToolAnswer, ToolContext
 
 
@@ -60,7 +60,7 @@ class Tools(Group[By]):
     """Tools for language models."""
 
     @operation("GET /api/tools")
-    def list(self, format: str = "plain") -> Sequence[dict[str, Any]]:  # noqa: A002
+    def list(self, format: str = "plain") -> Items[dict[str, Any]]:  # noqa: A002
         """List the tools: ``plain``, or in the format of ``openai`` or ``anthropic``."""
 
     @operation("POST /api/tools/{name}", acting="body", body=_tool_call)

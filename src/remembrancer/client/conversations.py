@@ -26,7 +26,7 @@ from remembrancer.conversations.schemas import (
 )
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.extraction.schemas import Chunk, SummaryResult
-from remembrancer.paging import Page
+from remembrancer.paging import Items, Page
 
 _OF_A_TURN: Final = {"window", "stable_tokens", "dynamic_tokens"}
 
@@ -69,7 +69,7 @@ class Conversations(Group[By]):
     ) -> AppendResult:
         """Add messages at the end of a conversation, all or none."""
 
-    @operation("GET /api/conversations/{conversation_id}/messages", inside="messages")
+    @operation("GET /api/conversations/{conversation_id}/messages")
     def messages(
         self,
         conversation_id: UUID,
@@ -77,7 +77,7 @@ class Conversations(Group[By]):
         last: int = 20,
         before: int | None = None,
         **acting: Unpack[ForUser],
-    ) -> Sequence[Message]:
+    ) -> Items[Message]:
         """Return the last messages before a position, the oldest first."""
 
     @operation("POST /api/conversations/{conversation_id}/messages/{message_id}/erase")

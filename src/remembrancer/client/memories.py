@@ -37,7 +37,7 @@ from remembrancer.memories.schemas import (
     RememberRefusal,
     RememberResult,
 )
-from remembrancer.paging import Page
+from remembrancer.paging import Items, Page
 from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceResult
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
 from remembrancer.review.schemas import ReviewDecision, ReviewResult
@@ -54,10 +54,10 @@ class Memories(Group[By]):
     def remember(self, memory: MemoryCreate, **acting: Unpack[ActingOnce]) -> RememberResult:
         """Remember a statement. Raises ``SimilarMemoryExists`` as the library does."""
 
-    @operation("POST /api/memory/bulk", acting="body", body=json_of, inside="results")
+    @operation("POST /api/memory/bulk", acting="body", body=json_of)
     def remember_many(
         self, memories: Sequence[MemoryCreate], **acting: Unpack[ActingOnce]
-    ) -> Sequence[RememberResult | RememberRefusal]:
+    ) -> Items[RememberResult | RememberRefusal]:
         """Remember many statements in one transaction; return the result of each, in order."""
 
     @operation("POST /api/memory/recall", acting="body", safe=True)
@@ -124,10 +124,10 @@ class Review(Group[By]):
     def list(self, **acting: Unpack[ActingPage]) -> MemoryPage:
         """List a user's pending memories, the newest first."""
 
-    @operation("POST /api/memory/review", acting="body", body=json_of, inside="results")
+    @operation("POST /api/memory/review", acting="body", body=json_of)
     def decide(
         self, decisions: Sequence[ReviewDecision], **acting: Unpack[Acting]
-    ) -> Sequence[ReviewResult]:
+    ) -> Items[ReviewResult]:
         """Confirm, reject or share pending memories; return the result of each, in order."""
 
 

@@ -1,12 +1,11 @@
 """Preferences of users, policies of the admin, and moves between scopes."""
 
-from collections.abc import Sequence
 from typing import Unpack
 from uuid import UUID
 
 from remembrancer.client.operations import By, Group, Keyed, Paging, listing, operation
 from remembrancer.moves.schemas import MoveRequest, MoveResult, MoveUndoResult
-from remembrancer.paging import Page
+from remembrancer.paging import Items, Page
 from remembrancer.preferences.schemas import (
     AgentMemoryConfig,
     Policy,
@@ -26,7 +25,7 @@ class Preferences(Group[By]):
     """Preferences of users for agents, and the scopes in effect."""
 
     @operation("GET /api/memory/users/{user_id}/agents/settings")
-    def list(self, user_id: UUID) -> Sequence[Preference]:
+    def list(self, user_id: UUID) -> Items[Preference]:
         """List all preferences of a user."""
 
     @operation("PUT /api/memory/users/{user_id}/agents/settings")

@@ -1,6 +1,6 @@
 """Users: platform links, merges, export and erasure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Unpack
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from remembrancer.client.operations import (
 )
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.identity.schemas import LinkResult, Merge, MergeCounts, PlatformLinkDetail
-from remembrancer.paging import Page
+from remembrancer.paging import Items, Page
 from remembrancer.users.schemas import KnownUsers, PlatformLink, ResolveUser, User, UserUpdate
 
 
@@ -57,8 +57,8 @@ class Users(Group[By]):
     def update(self, user_id: UUID, changes: UserUpdate, **version: Unpack[IfVersion]) -> User:
         """Change a user's name or time zone."""
 
-    @operation("GET /api/users/{user_id}/links", inside="platform_links")
-    def links(self, user_id: UUID) -> Sequence[PlatformLinkDetail]:
+    @operation("GET /api/users/{user_id}/links")
+    def links(self, user_id: UUID) -> Items[PlatformLinkDetail]:
         """List the platform links of a user."""
 
     @operation("POST /api/users/{user_id}/links")
@@ -77,8 +77,8 @@ class Users(Group[By]):
     def preview_merge(self, user_id: UUID, other_id: UUID) -> MergeCounts:
         """Count what a merge of another user into this one would move."""
 
-    @operation("GET /api/users/{user_id}/merges", inside="merges")
-    def merges(self, user_id: UUID) -> Sequence[Merge]:
+    @operation("GET /api/users/{user_id}/merges")
+    def merges(self, user_id: UUID) -> Items[Merge]:
         """List the merges into a user, the latest first."""
 
     @operation("POST /api/users/{user_id}/merges/{undo_id}/undo")

@@ -55,7 +55,8 @@ class ConversationTurns(Conversations):
         query = query or ContextQuery()
         window = query.window if "window" in query.model_fields_set else WINDOW
         reader = actor.acting_for(message.user_id)
-        messages = list(await self.messages(reader, conversation_id, last=max(window, 1)))
+        last = await self.messages(reader, conversation_id, last=max(window, 1))
+        messages = last.items
         if reader.user_id is None:
             # Named by platform id: the sender is known once the message is stored.
             message_id = stored.messages[-1].id

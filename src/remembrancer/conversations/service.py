@@ -22,7 +22,7 @@ from remembrancer.conversations.schemas import (
 from remembrancer.errors import NotFound
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid, public_owner
-from remembrancer.paging import LARGEST_PAGE, Page
+from remembrancer.paging import LARGEST_PAGE, Items, Page
 from remembrancer.spaces import repository as spaces
 from remembrancer.text import check_range
 
@@ -116,7 +116,7 @@ class Conversations:
         *,
         last: int = rules.WINDOW,
         before: int | None = None,
-    ) -> Sequence[Message]:
+    ) -> Items[Message]:
         """Return the last messages, oldest first; those before a position if given.
 
         ``last`` is 1 to 200. Raises ``NotFound`` unless the actor takes part.
@@ -127,7 +127,7 @@ class Conversations:
         async with reading(self._backend, actor, conversation_id, action) as (connection, actor):
             rows = await repository.last_messages(connection, conversation_id, last, before)
         await self._backend.reads.note(actor, action, ((row.owner_id, row.id) for row in rows))
-        return [_message(row) for row in rows]
+        return Items(items=[_message(row) for row in rows])
 
     async def position(self, actor: Actor, conversation_id: UUID, message_id: UUID) -> int:
         """Return the position of a message, counted from 1; raise ``NotFound`` without one."""

@@ -1,6 +1,5 @@
 """Link platform ids to users, merge users, and undo merges."""
 
-from collections.abc import Sequence
 from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
@@ -13,6 +12,7 @@ from remembrancer.db.tables import undo_records
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.identity import merge
 from remembrancer.identity.schemas import LinkResult, Merge, MergeCounts, PlatformLinkDetail
+from remembrancer.paging import Items
 from remembrancer.users import repository as users
 from remembrancer.users.schemas import PlatformLink
 from remembrancer.users.service import with_links
@@ -30,13 +30,14 @@ class Identity:
     def __init__(self, backend: Backend) -> None:
         self._database = backend.database
 
-    async def links(self, actor: Actor, user_id: UUID) -> Sequence[PlatformLinkDetail]:
+    async def links(self, actor: Actor, user_id: UUID) -> Items[PlatformLinkDetail]:
         """Return the platform links of a user."""
         async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             current_id = await users.hold_current(connection, actor.require_user())
             await _note_look(connection, actor, current_id)
             rows = await users.links_of(connection, [current_id])
-        return [PlatformLinkDetail.model_validate(row, from_attributes=True) for row in rows]
+        links = [PlatformLinkDetail.model_validate(row, from_attributes=True) for row in rows]
+        return Items(items=links)
 
     async def link(self, actor: Actor, user_id: UUID, link: PlatformLink) -> LinkResult:
         """Link a platform id to a user.
@@ -114,13 +115,13 @@ class Identity:
             [result] = await _merges(connection, survivor, undo_id)
             return result
 
-    async def merges(self, actor: Actor, user_id: UUID) -> Sequence[Merge]:
+    async def merges(self, actor: Actor, user_id: UUID) -> Items[Merge]:
         """Return the merges into a user, the latest first."""
         actor.require(*STAFF)
         async with self._database.system_for(actor) as (connection, actor):
             current_id = await users.hold_current(connection, user_id)
             await _note_look(connection, actor, current_id)
-            return await _merges(connection, current_id)
+            return Items(items=await _merges(connection, current_id))
 
 
 async def _merge(connection: AsyncConnection, actor: Actor, user_id: UUID, other_id: UUID) -> Merge:

@@ -198,13 +198,13 @@ class Importer:
         ids: set[str] = set()
         before = conversation.message_count + 1 if conversation else 0
         while conversation and before > 1:
-            window = await self._app.conversations.messages(
+            page = await self._app.conversations.messages(
                 self._staff, conversation.id, last=_WINDOW, before=before
             )
-            if not window:
+            if not page.items:
                 break
-            ids.update(m.platform_message_id for m in window if m.platform_message_id)
-            before = window[0].position
+            ids.update(m.platform_message_id for m in page.items if m.platform_message_id)
+            before = page.items[0].position
         return conversation, ids
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import secrets
-from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
@@ -17,6 +16,7 @@ from remembrancer.errors import NotFound, Unauthenticated
 from remembrancer.ids import SHARED_OWNER, new_uuid
 from remembrancer.keys import repository
 from remembrancer.keys.schemas import Key, KeyCreate, NewKey
+from remembrancer.paging import Items
 from remembrancer.users import repository as users
 
 PREFIX: Final = "rmb_"
@@ -49,11 +49,11 @@ class Keys:
                 values = {"id": new_uuid(), "name": name, "role": Role.ADMIN, "hash": key_hash}
                 await repository.add(connection, values)
 
-    async def list(self, actor: Actor) -> Sequence[Key]:
+    async def list(self, actor: Actor) -> Items[Key]:
         """Return all keys, the oldest first. For admins."""
         actor.require(Role.ADMIN)
         async with self._database.system() as connection:
-            return await repository.list_all(connection)
+            return Items(items=await repository.list_all(connection))
 
     async def revoke(self, actor: Actor, key_id: UUID) -> Key:
         """Revoke a key. Raises ``NotFound`` for an unknown one. For admins."""

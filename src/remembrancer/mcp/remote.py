@@ -33,7 +33,7 @@ class RemoteSource:
         return id_arguments(self._trusted, self._user_id, self._agent_id)
 
     async def tools(self) -> Sequence[Mapping[str, Any]]:
-        return await self._client.tools.list()
+        return (await self._client.tools.list()).items
 
     async def call(
         self, principal: Principal, name: str, arguments: Mapping[str, Any]

@@ -46,7 +46,7 @@ from remembrancer.memories.schemas import (
     Suggestion,
 )
 from remembrancer.memories.versions import new_version
-from remembrancer.paging import LARGEST_PAGE
+from remembrancer.paging import LARGEST_PAGE, Items
 from remembrancer.text import check_range
 from remembrancer.users import repository as users
 
@@ -137,7 +137,7 @@ class Memories:
         *,
         source: str = "manual",
         idempotency_key: str | None = None,
-    ) -> list[RememberResult | RememberRefusal]:
+    ) -> Items[RememberResult | RememberRefusal]:
         """Store statements in one transaction; return their results, in order.
 
         A statement that the guard refuses is not stored; the others are.
@@ -152,7 +152,7 @@ class Memories:
             )
         except (InvalidInput, NotFound) as error:
             raise screening.as_sent(error, screened) from error
-        return screening.answers(screened, results)
+        return Items(items=screening.answers(screened, results))
 
     async def _write(
         self,

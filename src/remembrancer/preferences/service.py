@@ -12,7 +12,7 @@ from remembrancer.agents.schemas import Agent
 from remembrancer.backend import Backend
 from remembrancer.checks import check_agent, find_user, hold_user
 from remembrancer.errors import NotFound
-from remembrancer.paging import Page
+from remembrancer.paging import Items, Page
 from remembrancer.preferences import repository, rules
 from remembrancer.preferences.schemas import (
     AgentMemoryConfig,
@@ -75,13 +75,13 @@ class Preferences:
                 connection, actor, "preference.reset", [str(agent_id)], owner_id=holder
             )
 
-    async def list(self, actor: Actor, user_id: UUID) -> Sequence[Preference]:
+    async def list(self, actor: Actor, user_id: UUID) -> Items[Preference]:
         """Return all preferences of a user in the order of the agents' creation."""
         async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             user = await find_user(connection, actor)
             rows = await repository.find_all(connection, user.id)
             await _note_look(connection, actor, user, [row.agent_id for row in rows])
-            return rows
+            return Items(items=rows)
 
     async def reset_all(self, actor: Actor, user_id: UUID) -> int:
         """Delete all preferences of a user; return their number."""
@@ -145,7 +145,9 @@ class Preferences:
     async def export(self, actor: Actor, user_id: UUID) -> PreferenceFile:
         """Return a user's preferences as a file to import."""
         preferences = await self.list(actor, user_id)
-        return PreferenceFile(preferences=[PreferenceEntry.model_validate(p) for p in preferences])
+        return PreferenceFile(
+            preferences=[PreferenceEntry.model_validate(p) for p in preferences.items]
+        )
 
     async def import_(self, actor: Actor, user_id: UUID, file: PreferenceFile) -> PreferencesResult:
         """Set the preferences of a file, all or none; others stay. Safe to repeat.

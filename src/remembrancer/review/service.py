@@ -22,6 +22,7 @@ from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import Memory, MemoryFilter, MemoryPage, Review, Status
 from remembrancer.memories.service import Memories
 from remembrancer.memories.versions import as_changes, new_version
+from remembrancer.paging import Items
 from remembrancer.review import edits, repository
 from remembrancer.review.rules import (
     ReviewPlan,
@@ -83,7 +84,7 @@ class Reviews:
 
     async def decide(
         self, actor: Actor, decisions: Sequence[ReviewDecision]
-    ) -> Sequence[ReviewResult]:
+    ) -> Items[ReviewResult]:
         """Confirm, edit, reject or share memories; return the result of each, in order.
 
         All decisions are carried out, or none if anything fails. The outcome is ``not_found``
@@ -119,7 +120,7 @@ class Reviews:
             state = await _state(connection, owner_id, rows, joined, prepared)
             plan = plan_review(by_id, state)
             await self._carry_out(connection, actor, plan, documents)
-        return [plan.results[decision.memory_id] for decision in decisions]
+        return Items(items=[plan.results[decision.memory_id] for decision in decisions])
 
     async def _documents_of_changes(
         self, rows: Mapping[str, MemoryRow], prepared: edits.Edits

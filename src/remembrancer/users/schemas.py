@@ -8,6 +8,7 @@ from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from remembrancer.paging import Items
 from remembrancer.text import Key, Label
 from remembrancer.validation import Input, Update
 
@@ -78,8 +79,10 @@ class KnownUser(BaseModel):
     )
 
 
-class KnownUsers(BaseModel):
-    """One page of users; ``total`` counts those of all pages."""
+class KnownUsers(Items[KnownUser]):
+    """One page of users; ``total`` counts all. In JSON its items are ``users``."""
 
-    users: list[KnownUser]
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
+    items: list[KnownUser] = Field(alias="users")
     total: int

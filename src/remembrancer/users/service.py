@@ -105,7 +105,7 @@ class Users:
             await _add_links(connection, users)
             total = await repository.count(connection)
             await _note_look(connection, actor, users)
-        return KnownUsers(users=users, total=total)
+        return KnownUsers(items=users, total=total)
 
     async def update(
         self, actor: Actor, user_id: UUID, changes: UserUpdate, *, if_version: int | None = None

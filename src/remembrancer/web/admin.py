@@ -75,7 +75,7 @@ async def _render_keys(
     return request.render(
         "admin/keys.html",
         error=error,
-        keys=await request.app.keys.list(request.actor),
+        keys=(await request.app.keys.list(request.actor)).items,
         roles=list(Role),
         form=form or dependencies.Form(),
         new_key=new_key,

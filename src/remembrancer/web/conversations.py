@@ -63,7 +63,8 @@ async def show(
     if message is not None:
         position = await conversations.position(actor, conversation_id, message)
         before = position + WINDOW // 2
-    messages = await conversations.messages(actor, conversation_id, last=WINDOW, before=before)
+    page = await conversations.messages(actor, conversation_id, last=WINDOW, before=before)
+    messages = page.items
     memories = await request.app.memories.in_conversation(actor, conversation_id)
     load_chunks = partial(conversations.chunks, actor, conversation_id)
     shown_ids = {message.id for message in messages}

@@ -37,8 +37,8 @@ async def _render(
     return request.render(
         "profile.html",
         error=error,
-        links=await users.links(actor, user_id),
-        merges=await users.merges(actor, user_id) if actor.role is Role.ADMIN else [],
+        links=(await users.links(actor, user_id)).items,
+        merges=(await users.merges(actor, user_id)).items if actor.role is Role.ADMIN else [],
         zones=zones(),
         form=form,
     )

@@ -51,7 +51,7 @@ async def decide(request: UserRequest, form: CheckedForm) -> Response:
     if decision not in set(Decision):
         raise InvalidInput("must be confirm, edit, reject, share or reopen", field="decision")
     decisions = [validate(ReviewDecision, memory_id=id_, decision=decision) for id_ in ids]
-    results = await request.app.review.decide(request.user_actor, decisions)
+    results = (await request.app.review.decide(request.user_actor, decisions)).items
     if all(result.outcome is ReviewOutcome.NOT_FOUND for result in results):
         raise NotFound("no pending memory with this id", field="memory_id")
     _notify(request, results)
@@ -136,7 +136,7 @@ async def save(request: UserRequest, form: CheckedForm) -> Response:
     decisions = _edit_decisions(rows, form)
     if any(row.problem for row in rows):
         return await _render_edit(request, rows)
-    results = await request.app.review.decide(request.user_actor, decisions)
+    results = (await request.app.review.decide(request.user_actor, decisions)).items
     _notify(request, results)
     by_id = {result.memory_id: result for result in results}
     refused = [row for row in rows if by_id[row.memory.id].outcome is ReviewOutcome.REFUSED]

@@ -39,11 +39,12 @@ class PythonConversations(PythonCalls):
         self, conversation_id: Any, *, user: Any = None, last: int = 20, before: int | None = None
     ) -> list[Json]:
         where = parsed(UUID, conversation_id)
-        return await self._tried(
+        page = await self._tried(
             lambda: self.memory.conversations.messages(
                 self._for(user), where, last=last, before=before
             )
         )
+        return page["items"]
 
     async def context(self, *, user: Any = None, agent: Any = None, **wanted: Any) -> Json:
         asked = parsed(ContextQuery, wanted)

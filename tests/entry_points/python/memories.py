@@ -38,11 +38,12 @@ class PythonMemories(PythonCalls):
         self, memories: Sequence[Json], *, user: Any = None, agent: Any = None, key: Any = None
     ) -> list[Json]:
         statements = parsed(list[MemoryCreate], memories, within="memories.")
-        return await self._tried(
+        results = await self._tried(
             lambda: self.memory.memories.remember_many(
                 self._for(user, agent), statements, idempotency_key=key
             )
         )
+        return results["items"]
 
     async def read(self, memory_id: str, *, user: Any = None, agent: Any = None) -> Json:
         return await self._tried(
@@ -194,7 +195,8 @@ class PythonMemories(PythonCalls):
     async def review(self, decisions: Any, *, user: Any = None, agent: Any = None) -> list[Json]:
         said = decisions_of(decisions)
         asked = parsed(list[ReviewDecision], said, within="decisions.")
-        return await self._tried(lambda: self.memory.review.decide(self._for(user, agent), asked))
+        actor = self._for(user, agent)
+        return (await self._tried(lambda: self.memory.review.decide(actor, asked)))["items"]
 
     async def recall(
         self, query: Any, *, user: Any = None, agent: Any = None, **wanted: Any

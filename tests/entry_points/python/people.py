@@ -39,7 +39,8 @@ class PythonPeople(PythonCalls):
         return await self._tried(lambda: self.memory.users.get(self.actor, id_of(user_id)))
 
     async def links(self, user: Any) -> list[Json]:
-        return await self._tried(lambda: self.memory.users.links(self.actor, id_of(user)))
+        links = await self._tried(lambda: self.memory.users.links(self.actor, id_of(user)))
+        return links["items"]
 
     async def link(self, user: Any, **link: Any) -> Json:
         wanted = parsed(PlatformLink, link)
@@ -82,7 +83,8 @@ class PythonPeople(PythonCalls):
         )
 
     async def preferences(self, user: Any) -> list[Json]:
-        return await self._tried(lambda: self.memory.preferences.list(self.actor, id_of(user)))
+        listed = await self._tried(lambda: self.memory.preferences.list(self.actor, id_of(user)))
+        return listed["items"]
 
     async def prefer_many(self, user: Any, **wanted: Any) -> Json:
         asked = parsed(PreferencesUpdate, wanted)

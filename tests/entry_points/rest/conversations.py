@@ -34,7 +34,7 @@ class RestConversations(RestCalls):
     ) -> list[Json]:
         path = f"/api/conversations/{conversation_id}/messages"
         answer = await self._send("GET", path, last=last, before=before, **whom(user))
-        return answer["messages"]
+        return answer["items"]
 
     async def context(self, *, user: Any = None, agent: Any = None, **wanted: Any) -> Json:
         return await self._send("POST", "/api/memory/context", {**wanted, **whom(user, agent)})

@@ -24,7 +24,7 @@ class RestMemories(RestCalls):
         answer = await self._send(
             "POST", "/api/memory/bulk", body, headers={"Idempotency-Key": key}
         )
-        return answer["results"]
+        return answer["items"]
 
     async def read(self, memory_id: str, *, user: Any = None, agent: Any = None) -> Json:
         return await self._send("GET", path_of(memory_id), **whom(user, agent))
@@ -148,7 +148,7 @@ class RestMemories(RestCalls):
     async def review(self, decisions: Any, *, user: Any = None, agent: Any = None) -> list[Json]:
         said = decisions_of(decisions)
         body = {"decisions": said, **whom(user, agent)}
-        return (await self._send("POST", "/api/memory/review", body))["results"]
+        return (await self._send("POST", "/api/memory/review", body))["items"]
 
     async def recall(
         self, query: Any, *, user: Any = None, agent: Any = None, **wanted: Any

@@ -20,7 +20,7 @@ class RestPeople(RestCalls):
         return await self._send("GET", f"/api/users/{id_of(user_id)}")
 
     async def links(self, user: Any) -> list[Json]:
-        return (await self._send("GET", f"/api/users/{id_of(user)}/links"))["platform_links"]
+        return (await self._send("GET", f"/api/users/{id_of(user)}/links"))["items"]
 
     async def link(self, user: Any, **link: Any) -> Json:
         return await self._send("POST", f"/api/users/{id_of(user)}/links", link)
