@@ -1,11 +1,11 @@
-"""The users that agents know: /api/agents/users."""
+"""Users with what an agent may use of them: /api/agents/users."""
 
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from remembrancer.api.dependencies import App, Authenticated, Limit
+from remembrancer.api.dependencies import App, Authenticated
 from remembrancer.users.schemas import KnownUsers
 
 router = APIRouter(prefix="/api/agents/users", tags=["agents"])
@@ -15,9 +15,11 @@ router = APIRouter(prefix="/api/agents/users", tags=["agents"])
 async def list_known_users(
     app: App,
     actor: Authenticated,
-    agent_id: Annotated[UUID | None, Query(description="Count what this agent may use.")] = None,
-    limit: Limit = 50,
+    agent_id: Annotated[
+        UUID | None, Query(description="Count only memories that this agent may use.")
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
     offset: Annotated[int, Query(ge=0, le=1_000_000_000)] = 0,
 ) -> KnownUsers:
-    """List users with where they speak from and how many memories they have."""
+    """List users with their platform links and numbers of memories. For services and admins."""
     return await app.users.known(actor, agent_id, limit=limit, offset=offset)

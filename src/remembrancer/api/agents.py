@@ -8,11 +8,10 @@ from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
 from remembrancer.api.dependencies import (
     App,
     Authenticated,
-    Cursor,
     IdempotencyKey,
     IfMatch,
-    Limit,
-    tag,
+    Paging,
+    tagged,
 )
 from remembrancer.paging import Page
 
@@ -27,27 +26,22 @@ async def create_agent(
     response: Response,
     idempotency_key: IdempotencyKey = None,
 ) -> Agent:
-    """Make an agent."""
+    """Create an agent."""
     created = await app.agents.create(actor, agent, idempotency_key=idempotency_key)
-    tag(response, created.version)
     response.headers["Location"] = f"/api/agents/{created.id}"
-    return created
+    return tagged(response, created)
 
 
 @router.get("")
-async def list_agents(
-    app: App, actor: Authenticated, limit: Limit = 50, cursor: Cursor = None
-) -> Page[Agent]:
-    """List agents in the order they were made."""
-    return await app.agents.list(actor, limit=limit, cursor=cursor)
+async def list_agents(app: App, actor: Authenticated, page: Paging) -> Page[Agent]:
+    """List agents, the oldest first."""
+    return await app.agents.list(actor, **page)
 
 
 @router.get("/{agent_id}")
 async def get_agent(app: App, actor: Authenticated, agent_id: UUID, response: Response) -> Agent:
     """Return an agent."""
-    agent = await app.agents.get(actor, agent_id)
-    tag(response, agent.version)
-    return agent
+    return tagged(response, await app.agents.get(actor, agent_id))
 
 
 @router.put("/{agent_id}")
@@ -59,13 +53,12 @@ async def update_agent(
     response: Response,
     if_match: IfMatch,
 ) -> Agent:
-    """Change the fields that are sent."""
+    """Change the given fields."""
     agent = await app.agents.update(actor, agent_id, changes, if_version=if_match)
-    tag(response, agent.version)
-    return agent
+    return tagged(response, agent)
 
 
 @router.delete("/{agent_id}", status_code=204)
 async def delete_agent(app: App, actor: Authenticated, agent_id: UUID) -> None:
-    """Retire an agent; its memories stay with the people they belong to."""
+    """Delete an agent; its memories stay with their users."""
     await app.agents.delete(actor, agent_id)

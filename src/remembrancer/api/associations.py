@@ -1,10 +1,10 @@
-"""The graph of memories: /api/memory/{memory_id}/associations, /neighbours, /suggestions."""
+"""Associations of a memory: /api/memory/{memory_id}/associations, /neighbours, /suggestions."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from remembrancer.api.dependencies import Acting, App, Cursor, Limit
+from remembrancer.api.dependencies import Acting, App, Paging
 from remembrancer.associations.schemas import (
     Association,
     AssociationPage,
@@ -32,10 +32,10 @@ async def associate_memory(
 
 @router.get("/associations")
 async def list_associations(
-    app: App, actor: Acting, memory_id: MemoryId, limit: Limit = 50, cursor: Cursor = None
+    app: App, actor: Acting, memory_id: MemoryId, page: Paging
 ) -> AssociationPage:
     """List the associations of a memory in both directions, the strongest first."""
-    return await app.associations.list(actor, memory_id, limit=limit, cursor=cursor)
+    return await app.associations.list(actor, memory_id, **page)
 
 
 @router.delete("/associations/{target_id}", status_code=204)
@@ -46,7 +46,7 @@ async def dissociate_memory(
     target_id: MemoryId,
     relation: Annotated[Relation | None, Query(description="Only this relation.")] = None,
 ) -> None:
-    """Remove the association from a memory to another; all of them without `relation`."""
+    """Remove the associations from a memory to another: one `relation`, or all."""
     await app.associations.remove(actor, memory_id, target_id, relation)
 
 
@@ -56,13 +56,13 @@ async def list_neighbours(
     actor: Acting,
     memory_id: MemoryId,
     depth: Annotated[int, Query(ge=1, le=2, description="Steps from the memory.")] = 1,
-    limit: Limit = 50,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Neighbourhood:
-    """Return the memories around one as nodes and edges, for a picture."""
+    """Return the memories up to `depth` steps away as nodes and edges, for a picture."""
     return await app.associations.neighbours(actor, memory_id, depth=depth, limit=limit)
 
 
 @router.get("/suggestions")
 async def list_suggestions(app: App, actor: Acting, memory_id: MemoryId) -> Suggestions:
-    """Return associations that could be added from a memory; none is added by itself."""
+    """Suggest associations from a memory. None is added."""
     return await app.associations.suggestions(actor, memory_id)

@@ -12,7 +12,7 @@ router = APIRouter(prefix="/api/audit", tags=["audit"])
 
 
 class AuditQuery(AuditFilter):
-    """Which lines, and which page of them."""
+    """Filters of the audit log, and the page."""
 
     limit: Annotated[int, Query(ge=1, le=200)] = 50
     cursor: Annotated[str | None, Query(max_length=1000)] = None
@@ -22,9 +22,9 @@ class AuditQuery(AuditFilter):
 async def read_audit_log(
     app: App, actor: Authenticated, query: Annotated[AuditQuery, Query()]
 ) -> Page[AuditLine]:
-    """Say who read or changed which ids of whom: all for admins, for a user their own.
+    """List who read or changed which ids: all for admins, a user's own for others.
 
-    A service names the user it acts for as `user_id`. An admin's look is a line itself.
+    A service names the user it acts for as `user_id`. Reading by an admin is logged too.
     """
     filters = narrowed(query, AuditFilter)
     return await app.audit.list(actor, filters, limit=query.limit, cursor=query.cursor)

@@ -1,4 +1,4 @@
-"""What an agent is told: contexts, turns and bulletins."""
+"""Contexts of prompts, turns of conversations and bulletins of agents."""
 
 from typing import Annotated
 from uuid import UUID
@@ -26,37 +26,37 @@ of_agent = APIRouter(prefix="/api/agents/{agent_id}", tags=["context"])
 
 
 class ContextRequest(ContextQuery):
-    """What to put into the next prompt, and for whom."""
+    """The context to build, the user and the agent."""
 
-    user_id: UUID | None = Field(None, description="The user to act for: who speaks.")
+    user_id: UUID | None = Field(None, description="The speaker, who is the user to act for.")
     agent_id: UUID | None = Field(
-        None, description="The agent to act through; that of the conversation unless given."
+        None, description="The agent to act through; by default the conversation's."
     )
 
 
 class TurnRequest(Input):
-    """What a user said, and what the answer is to be written from."""
+    """A user's message, and the sizes of the context for the answer."""
 
     message: MessageCreate
-    user_id: UUID | None = Field(None, description="Who says it, unless the message says so.")
-    window: int = Field(WINDOW, ge=1, le=200, description="Last messages to return.")
+    user_id: UUID | None = Field(None, description="The sender, if the message names none.")
+    window: int = Field(WINDOW, ge=1, le=200, description="Number of last messages to return.")
     stable_tokens: Tokens | None = None
     dynamic_tokens: Tokens | None = None
 
 
 class AnswerRequest(Input):
-    """What the agent answered."""
+    """The answer of the agent."""
 
     content: Text = Field(examples=["I have written to Alec."])
-    user_id: UUID | None = Field(None, description="Whom it answers; the last sender if null.")
+    user_id: UUID | None = Field(None, description="Its reader; by default the last sender.")
 
 
 @router.post("/context")
 async def get_context(app: App, actor: Authenticated, request: ContextRequest) -> Context:
-    """Return what an agent is told before it answers.
+    """Return the context of an agent's next answer.
 
-    The stable block is frozen by the first context of a conversation; put it first in the
-    prompt, so that a provider can cache it, and the dynamic block last.
+    The first context of a conversation fixes the stable block. Put it first in the prompt, so
+    that the provider can cache it, and put the dynamic block last.
     """
     actor = actor.acting_for(request.user_id, request.agent_id)
     return await app.conversations.context(actor, narrowed(request, ContextQuery))
@@ -70,7 +70,7 @@ async def begin_turn(
     request: TurnRequest,
     idempotency_key: IdempotencyKey = None,
 ) -> Turn:
-    """Store what a user said; return the context and the last messages to answer from."""
+    """Store a user's message; return the context and the last messages for the answer."""
     query = ContextQuery(
         window=request.window,
         stable_tokens=request.stable_tokens,
@@ -93,7 +93,7 @@ async def finish_turn(
     request: AnswerRequest,
     idempotency_key: IdempotencyKey = None,
 ) -> AppendResult:
-    """Store what the agent answered; what is due to be summarised is queued with it."""
+    """Store the agent's answer, and queue a summary if one is due."""
     return await app.conversations.finish_turn(
         actor.acting_for(request.user_id),
         conversation_id,
@@ -108,8 +108,9 @@ async def get_bulletin(
     actor: Authenticated,
     agent_id: UUID,
     tokens: Annotated[
-        int | None, Query(ge=0, le=MOST_TOKENS, description="Budget; from the settings if null.")
+        int | None,
+        Query(ge=0, le=MOST_TOKENS, description="Budget; by default from the settings."),
     ] = None,
 ) -> Bulletin:
-    """Return a digest of shared knowledge for an agent, by kind."""
+    """Return a digest of shared knowledge for an agent, grouped by kind."""
     return await app.agents.bulletin(actor, agent_id, tokens=tokens)

@@ -10,9 +10,8 @@ from remembrancer.api.dependencies import (
     Acting,
     App,
     Authenticated,
-    Cursor,
     IdempotencyKey,
-    Limit,
+    Paging,
     narrowed,
 )
 from remembrancer.conversations.rules import WINDOW
@@ -30,18 +29,16 @@ router = APIRouter(prefix="/api/conversations", tags=["conversations"])
 
 
 class OpenRequest(ConversationCreate):
-    """A conversation to open, and for whom."""
+    """A conversation to open, and its user."""
 
-    user_id: UUID | None = Field(None, description="Who takes part; for a user key, its user.")
+    user_id: UUID | None = Field(None, description="The participant; for a user key, its own user.")
 
 
 class AppendRequest(Input):
-    """Messages to add, in their order."""
+    """Messages to append, in order."""
 
     messages: list[MessageCreate]
-    user_id: UUID | None = Field(
-        None, description="Whose they are where a message does not say itself."
-    )
+    user_id: UUID | None = Field(None, description="The sender of messages that name none.")
 
 
 @router.post("", status_code=201)
@@ -63,28 +60,26 @@ async def open_conversation(
 
 
 @router.get("")
-async def list_conversations(
-    app: App, actor: Acting, limit: Limit = 50, cursor: Cursor = None
-) -> Page[Conversation]:
-    """List a user's conversations, newest first."""
-    return await app.conversations.list(actor, limit=limit, cursor=cursor)
+async def list_conversations(app: App, actor: Acting, page: Paging) -> Page[Conversation]:
+    """List a user's conversations, the newest first."""
+    return await app.conversations.list(actor, **page)
 
 
 @router.get("/{conversation_id}")
 async def get_conversation(app: App, actor: Acting, conversation_id: UUID) -> Conversation:
-    """Return a conversation its reader takes part in."""
+    """Return a conversation, for its participants."""
     return await app.conversations.get(actor, conversation_id)
 
 
 @router.put("/{conversation_id}/pause")
 async def pause_conversation(app: App, actor: Acting, conversation_id: UUID) -> Conversation:
-    """Pause remembering: what is said is read here, and never recalled or learnt from."""
+    """Pause remembering: new messages stay in the conversation, and never enter memory."""
     return await app.conversations.pause(actor, conversation_id)
 
 
 @router.delete("/{conversation_id}/pause")
 async def resume_conversation(app: App, actor: Acting, conversation_id: UUID) -> Conversation:
-    """Resume remembering. What was said while it was paused stays off the record."""
+    """Resume remembering. Messages from the pause never enter memory."""
     return await app.conversations.resume(actor, conversation_id)
 
 
@@ -96,7 +91,7 @@ async def append_messages(
     request: AppendRequest,
     idempotency_key: IdempotencyKey = None,
 ) -> AppendResult:
-    """Add messages at the end of a conversation, all or none."""
+    """Append messages to a conversation, all or none."""
     return await app.conversations.append(
         actor.acting_for(request.user_id),
         conversation_id,
@@ -110,10 +105,10 @@ async def read_messages(
     app: App,
     actor: Acting,
     conversation_id: UUID,
-    last: Annotated[int, Query(ge=1, le=200, description="How many.")] = WINDOW,
+    last: Annotated[int, Query(ge=1, le=200, description="Number of messages.")] = WINDOW,
     before: Annotated[
         int | None, Query(ge=1, le=2_000_000_000, description="Before this position.")
     ] = None,
 ) -> Items[Message]:
-    """Return the last messages of a conversation, oldest first."""
+    """Return the last messages of a conversation, the oldest first."""
     return await app.conversations.messages(actor, conversation_id, last=last, before=before)

@@ -1,12 +1,11 @@
-"""A user's memory as a whole: /api/users/{user_id}/memory-document and …/memory-budget."""
+"""A user's memory document and budget: /api/users/{user_id}/memory-document, …/memory-budget."""
 
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from remembrancer.api.dependencies import App, Authenticated
-from remembrancer.api.memories import AgentId
+from remembrancer.api.dependencies import App, Authenticated, PathUser
 from remembrancer.document.schemas import DocumentImport, DocumentImportResult, MemoryDocument
 from remembrancer.memories.schemas import BudgetPreview
 
@@ -14,23 +13,17 @@ router = APIRouter(prefix="/api/users/{user_id}", tags=["memory document"])
 
 
 @router.get("/memory-document")
-async def read_document(
-    app: App, actor: Authenticated, user_id: UUID, agent_id: AgentId = None
-) -> MemoryDocument:
-    """Return a user's memory as one document: all of it, or what an agent reads."""
-    return await app.documents.get(actor.acting_for(user_id, agent_id))
+async def read_document(app: App, actor: PathUser) -> MemoryDocument:
+    """Return a user's memory as one document; with `agent_id`, what that agent reads."""
+    return await app.documents.get(actor)
 
 
 @router.post("/memory-document")
 async def import_document(
-    app: App,
-    actor: Authenticated,
-    user_id: UUID,
-    document: DocumentImport,
-    agent_id: AgentId = None,
+    app: App, actor: PathUser, document: DocumentImport
 ) -> DocumentImportResult:
-    """Add what a document has and the user has not; doing it again changes nothing."""
-    return await app.documents.import_(actor.acting_for(user_id, agent_id), document)
+    """Add the facts and places that the user does not have. Safe to repeat."""
+    return await app.documents.import_(actor, document)
 
 
 @router.get("/memory-budget")
@@ -38,9 +31,7 @@ async def preview_budget(
     app: App,
     actor: Authenticated,
     user_id: UUID,
-    adding: Annotated[
-        int, Query(ge=0, le=1_000_000, description="Tokens that would be written.")
-    ] = 0,
+    adding: Annotated[int, Query(ge=0, le=1_000_000, description="Tokens of a planned write.")] = 0,
 ) -> BudgetPreview:
-    """Say how much of a user's budget is used, and what would be evicted for more."""
+    """Return the used part of a user's token budget, and what `adding` would evict."""
     return await app.memories.budget(actor.acting_for(user_id), adding=adding)

@@ -1,4 +1,4 @@
-"""Erase and export: what is deleted for good, and what a person takes with them."""
+"""Erasure and export of a user's data."""
 
 import json
 from collections.abc import AsyncIterator
@@ -17,7 +17,7 @@ router = APIRouter(tags=["erasure"])
 
 DryRun = Annotated[
     bool,
-    Query(description="Delete nothing, only count. It cannot be undone, so it is the default."),
+    Query(description="Only count. The default, because erasure cannot be undone."),
 ]
 
 
@@ -28,15 +28,15 @@ async def erase_user(
     user_id: UUID,
     dry_run: DryRun = True,
     memories_only: Annotated[
-        bool, Query(description="Keep the user, with links, preferences and memberships.")
+        bool, Query(description="Leave the user, links, preferences and memberships.")
     ] = False,
     confirm: Annotated[
-        UUID | None, Query(description="The user's id once more, to erase for good.")
+        UUID | None, Query(description="The user's id again; needed to erase.")
     ] = None,
 ) -> Receipt:
-    """Delete everything of a user for good, and say what it was."""
+    """Delete all data of a user for good; return a receipt."""
     if not dry_run and confirm != user_id:
-        raise InvalidInput("must be the user's id, to erase for good", field="confirm")
+        raise InvalidInput("must be the user's id to erase for good", field="confirm")
     return await app.users.erase(actor, user_id, dry_run=dry_run, memories_only=memories_only)
 
 
@@ -59,7 +59,7 @@ async def erase_message(
     message_id: UUID,
     dry_run: DryRun = True,
 ) -> Receipt:
-    """Delete a message for good, the summaries over it, and what rests on it alone."""
+    """Delete a message, its summaries, and memories that cite only it, for good."""
     return await app.conversations.erase_message(
         actor, conversation_id, message_id, dry_run=dry_run
     )
@@ -67,17 +67,17 @@ async def erase_message(
 
 @router.get("/api/users/{user_id}/export", response_class=StreamingResponse)
 async def export_user(app: App, actor: Authenticated, user_id: UUID) -> StreamingResponse:
-    """Return everything that is kept of a user, as JSON Lines: one object a line."""
+    """Return all data of a user as JSON Lines, one object per line."""
     lines = app.users.export(actor, user_id)
     first = await anext(lines)
     return StreamingResponse(
-        _written(first, lines),
+        _json_lines(first, lines),
         media_type="application/jsonl",
         headers={"Content-Disposition": f'attachment; filename="remembrancer-{user_id}.jsonl"'},
     )
 
 
-async def _written(first: Line, lines: AsyncIterator[Line]) -> AsyncIterator[str]:
+async def _json_lines(first: Line, lines: AsyncIterator[Line]) -> AsyncIterator[str]:
     yield json.dumps(first, ensure_ascii=False) + "\n"
     async for line in lines:
         yield json.dumps(line, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""Who is who: /api/users/{user_id}/links and /merges."""
+"""Platform links and merges of users: /api/users/{user_id}/links and /merges."""
 
 from typing import Annotated
 from uuid import UUID
@@ -22,7 +22,7 @@ router = APIRouter(prefix="/api/users/{user_id}", tags=["users"])
 
 @router.get("/links")
 async def list_links(app: App, actor: Authenticated, user_id: UUID) -> Items[PlatformLinkDetail]:
-    """List the platform ids of a user."""
+    """List the platform links of a user."""
     return await app.users.links(actor, user_id)
 
 
@@ -30,10 +30,10 @@ async def list_links(app: App, actor: Authenticated, user_id: UUID) -> Items[Pla
 async def link_platform(
     app: App, actor: Authenticated, user_id: UUID, link: PlatformLink
 ) -> LinkResult:
-    """Say that a platform id is this user.
+    """Link a platform id to a user.
 
-    If it is somebody else's, they are merged into this user; `merge` in the answer says what
-    moved and how to take it back.
+    If another user has it, that user is merged into this one. `merge` then has the counts and
+    the `undo_id`.
     """
     return await app.users.link(actor, user_id, link)
 
@@ -46,14 +46,14 @@ async def unlink_platform(
     platform: Annotated[Key, Query()],
     platform_user_id: Annotated[Key, Query()],
 ) -> None:
-    """Take a platform id from a user; what was remembered stays with the user."""
+    """Remove a platform link from a user. The user's memories stay."""
     link = PlatformLink(platform=platform, platform_user_id=platform_user_id)
     await app.users.unlink(actor, user_id, link)
 
 
 @router.post("/merges", status_code=201)
 async def merge_users(app: App, actor: Authenticated, user_id: UUID, other: MergeRequest) -> Merge:
-    """Merge another user into this one: they are one person."""
+    """Merge another user into this one."""
     return await app.users.merge(actor, user_id, other.user_id)
 
 
@@ -61,7 +61,7 @@ async def merge_users(app: App, actor: Authenticated, user_id: UUID, other: Merg
 async def preview_merge(
     app: App, actor: Authenticated, user_id: UUID, other: MergeRequest
 ) -> MergeCounts:
-    """Say what merging another user into this one would move; nothing is done."""
+    """Count what a merge of another user into this one would move. Nothing changes."""
     return await app.users.preview_merge(actor, user_id, other.user_id)
 
 
@@ -73,5 +73,5 @@ async def list_merges(app: App, actor: Authenticated, user_id: UUID) -> Items[Me
 
 @router.post("/merges/{undo_id}/undo")
 async def undo_merge(app: App, actor: Authenticated, user_id: UUID, undo_id: UUID) -> Merge:
-    """Take a merge back: two people again, each with what was theirs."""
+    """Undo a merge: both users exist again, each with their own data."""
     return await app.users.undo_merge(actor, user_id, undo_id)

@@ -1,4 +1,4 @@
-"""API keys: /api/keys, for admins but for one's own."""
+"""API keys: /api/keys. For admins, except /own."""
 
 from uuid import UUID
 
@@ -13,7 +13,7 @@ router = APIRouter(prefix="/api/keys", tags=["keys"])
 
 @router.post("", status_code=201)
 async def create_key(app: App, actor: Authenticated, key: KeyCreate) -> NewKey:
-    """Make a key. Its secret is in this answer and nowhere else."""
+    """Create a key. Only this response has its secret."""
     return await app.keys.create(actor, key)
 
 
@@ -25,11 +25,11 @@ async def list_keys(app: App, actor: Authenticated) -> Items[Key]:
 
 @router.get("/own")
 async def get_own_key(actor: Authenticated) -> KeyHolder:
-    """Say who the key of this request stands for. For every role."""
+    """Return the role and user of the key of this request. For all roles."""
     return KeyHolder(role=actor.role, user_id=actor.user_id)
 
 
 @router.delete("/{key_id}")
 async def revoke_key(app: App, actor: Authenticated, key_id: UUID) -> Key:
-    """Make a key worthless from now on."""
+    """Revoke a key. It stops working at once."""
     return await app.keys.revoke(actor, key_id)

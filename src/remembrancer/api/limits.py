@@ -1,4 +1,4 @@
-"""What a request may weigh, and how many a key may send."""
+"""Limits: bytes of a request body, and requests per minute of a key."""
 
 import time
 from collections.abc import Callable
@@ -11,24 +11,24 @@ from remembrancer.errors import TooManyRequests
 
 
 class BodyLimit:
-    """Refuses request bodies over ``limit`` bytes, announced or not."""
+    """Refuses request bodies over ``limit`` bytes, with or without Content-Length."""
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
         self._app = app
         self._limit = limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, counting its bytes."""
+        """Handle a request and count the bytes of its body."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if self._announced(scope) > self._limit:
+        if self._content_length(scope) > self._limit:
             await too_large(_over(self._limit))(scope, receive, send)
             return
         await self._app(scope, _Counting(receive, self._limit), send)
 
     @staticmethod
-    def _announced(scope: Scope) -> int:
+    def _content_length(scope: Scope) -> int:
         length = dict(scope["headers"]).get(b"content-length", b"0")
         return int(length) if length.isdigit() else 0
 
@@ -47,13 +47,13 @@ class _Counting:
         message = await self._receive()
         self._left -= len(message.get("body", b""))
         if self._left < 0:
-            # The one kind of error that the framework passes on while it reads a body.
+            # FastAPI passes on only this kind of error while it reads a body.
             raise HTTPException(413, _over(self._limit))
         return message
 
 
 class RateLimit:
-    """Counts requests of each key in whole minutes; 0 means no limit."""
+    """Counts the requests of each key per calendar minute, in this process; 0 means no limit."""
 
     def __init__(self, per_minute: int, *, clock: Callable[[], float] = time.time) -> None:
         self._per_minute = per_minute
@@ -62,7 +62,7 @@ class RateLimit:
         self._counts: dict[str, int] = {}
 
     def count(self, key: str) -> None:
-        """Count one request; raise ``TooManyRequests`` once the minute's share is used."""
+        """Count a request; raise ``TooManyRequests`` over the limit."""
         if not self._per_minute:
             return
         now = self._clock()

@@ -1,4 +1,4 @@
-"""Figures for Prometheus: /metrics. Counts and seconds, never who or what."""
+"""Metrics for Prometheus: /metrics. Counts and seconds only, no ids and no content."""
 
 import time
 from typing import Final
@@ -18,7 +18,7 @@ _SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
 class Metrics:
-    """The figures of one server. Labels are routes as they are documented, never real paths."""
+    """Metrics of one server. Labels have documented routes, never real paths."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -26,14 +26,14 @@ class Metrics:
         Info("remembrancer", "The server.", registry=self.registry).info({"version": __version__})
         self.requests = Histogram(
             "remembrancer_request_seconds",
-            "Requests by route, method and status, and how long they took.",
+            "Seconds of requests by route, method and status.",
             ["route", "method", "status"],
             buckets=_SECONDS,
             registry=self.registry,
         )
         self.jobs = Gauge(
             "remembrancer_jobs",
-            "Background jobs by state; retrying ones are among the queued.",
+            "Background jobs by state; queued jobs include retries.",
             ["state"],
             registry=self.registry,
         )
@@ -47,22 +47,22 @@ class MetricsMiddleware:
         self._requests = metrics.requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and note how long its answer took."""
+        """Handle a request and record its seconds."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         began, status = time.perf_counter(), 500
 
-        async def noting(message: Message) -> None:
+        async def send_and_note_status(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
         try:
-            await self._app(scope, receive, noting)
+            await self._app(scope, receive, send_and_note_status)
         finally:
-            # A path that is no route would make a series of every guess.
+            # Unknown paths share one label: each would add a time series.
             route = getattr(scope.get("route"), "path", "none")
             method = scope["method"] if scope["method"] in _METHODS else "other"
             seconds = time.perf_counter() - began
@@ -74,9 +74,11 @@ router = APIRouter(tags=["system"])
 
 @router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(request: Request, app: App, actor: Authenticated) -> PlainTextResponse:
-    """Return figures in the text format of Prometheus. Admin."""
-    figures: Metrics = request.app.state.metrics
+    """Return metrics in the text format of Prometheus. For admins."""
+    server_metrics: Metrics = request.app.state.metrics
     counts = await app.jobs.counts(actor)
     for state, count in counts:
-        figures.jobs.labels(state).set(count)
-    return PlainTextResponse(generate_latest(figures.registry), media_type=CONTENT_TYPE_PLAIN_0_0_4)
+        server_metrics.jobs.labels(state).set(count)
+    return PlainTextResponse(
+        generate_latest(server_metrics.registry), media_type=CONTENT_TYPE_PLAIN_0_0_4
+    )

@@ -1,4 +1,4 @@
-"""What the admin decides and counts: /api/memory/policy, statistics, everybody's preferences."""
+"""The admin's policy, statistics and preferences of all users: /api/memory."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -14,7 +14,7 @@ from remembrancer.api.preferences import (
     GUIDE,
     Format,
     as_file,
-    sent_file,
+    file_of_body,
 )
 from remembrancer.errors import NotFound
 from remembrancer.preferences.files import FileFormat
@@ -32,14 +32,14 @@ guides = APIRouter(include_in_schema=False)
 
 @router.get("/policy")
 async def get_policy(app: App, actor: Authenticated) -> Policy:
-    """Return the policy that stands above every preference."""
+    """Return the policy, which overrides all preferences."""
     return await app.policies.get(actor)
 
 
 @router.put("/policy")
-async def set_policy(app: App, actor: Authenticated, wanted: PolicyUpdate) -> Policy:
-    """Set the policy. What is stored stays where it is."""
-    return await app.policies.set(actor, wanted)
+async def set_policy(app: App, actor: Authenticated, policy: PolicyUpdate) -> Policy:
+    """Set the policy. Stored memories keep their scope."""
+    return await app.policies.set(actor, policy)
 
 
 @router.get("/statistics")
@@ -52,7 +52,7 @@ async def statistics(app: App, actor: Authenticated) -> ScopeStatistics:
 async def export_all_preferences(
     app: App, actor: Authenticated, format_: Format = FileFormat.JSON
 ) -> Any:
-    """Return everybody's preferences as a file that can be imported again."""
+    """Return the preferences of all users as a file that can be imported."""
     return as_file(await app.preferences.export_all(actor), format_)
 
 
@@ -60,13 +60,13 @@ async def export_all_preferences(
 async def import_all_preferences(
     app: App, actor: Authenticated, request: Request
 ) -> PreferencesResult:
-    """Set the preferences of a file of many users, all or none; others stay."""
-    return await app.preferences.import_all(actor, await sent_file(request))
+    """Set the preferences in a file, all or none. Other preferences stay. For admins."""
+    return await app.preferences.import_all(actor, await file_of_body(request))
 
 
 @guides.get(GUIDE)
 async def guide() -> PlainTextResponse:
-    """Return the guide that the header of a deprecated endpoint links to."""
+    """Return the migration guide linked in headers of deprecated endpoints."""
     installed = files("remembrancer.api") / "migrating-preferences.md"
     checked_out = Path(__file__).parents[3] / "docs" / "migrating-preferences.md"
     for page in (installed, checked_out):

@@ -1,4 +1,4 @@
-"""What users want of their agents: /api/memory/users/{user_id}/…, and moving what is there."""
+"""Preferences, scopes and moves of a user: /api/memory/users/{user_id}/…"""
 
 import json
 from typing import Annotated, Any, Final
@@ -8,13 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field, ValidationError
 
-from remembrancer.api.dependencies import (
-    App,
-    Authenticated,
-    Cursor,
-    IdempotencyKey,
-    Limit,
-)
+from remembrancer.api.dependencies import App, Authenticated, IdempotencyKey, Paging
 from remembrancer.errors import InvalidInput
 from remembrancer.moves.schemas import MoveRequest, MoveResult, MoveUndoResult
 from remembrancer.paging import Page
@@ -31,7 +25,7 @@ from remembrancer.preferences.schemas import (
 )
 
 DEPRECATED_SINCE: Final = "@1795824000"
-"""When the toggle was deprecated, 2026-11-28, as RFC 9745 writes it."""
+"""The day of the toggle's deprecation, 2026-11-28, in the format of RFC 9745."""
 GUIDE: Final = "/guides/migrating-preferences"
 
 router = APIRouter(prefix="/api/memory/users/{user_id}", tags=["preferences"])
@@ -52,28 +46,28 @@ FILE_BODY: Final[dict[str, Any]] = {
 
 
 class ResetAnswer(BaseModel):
-    """That a preference is gone."""
+    """Confirms that a preference was reset."""
 
     message: str = "Preference reset to agent default"
 
 
 class ResetAllAnswer(ResetAnswer):
-    """That all preferences of a user are gone."""
+    """Confirms that all preferences of a user were reset."""
 
     message: str = "Preferences reset to agent defaults"
-    reset: int = Field(description="How many there were.")
+    reset: int = Field(description="Number of preferences.")
 
 
 def as_file(file: PreferenceFile, format_: FileFormat) -> Any:
-    """Return preferences in the format asked for."""
+    """Return preferences as JSON or as a CSV file."""
     if format_ is FileFormat.JSON:
         return file
     headers = {"Content-Disposition": 'attachment; filename="preferences.csv"'}
     return Response(to_csv(file), media_type="text/csv", headers=headers)
 
 
-async def sent_file(request: Request) -> PreferenceFile:
-    """Return the preferences of a body, JSON or CSV as its Content-Type says."""
+async def file_of_body(request: Request) -> PreferenceFile:
+    """Return the preferences of a JSON or CSV body."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     content = await request.body()
     if kind == "text/csv":
@@ -81,30 +75,30 @@ async def sent_file(request: Request) -> PreferenceFile:
     if kind != "application/json":
         raise InvalidInput("must be application/json or text/csv", field="body")
     try:
-        sent = json.loads(content)
+        document = json.loads(content)
     except (ValueError, RecursionError):
         raise InvalidInput("is not valid JSON", field="body") from None
     try:
-        return PreferenceFile.model_validate(sent)
+        return PreferenceFile.model_validate(document)
     except ValidationError as error:
-        wrong = error.errors(include_url=False, include_input=False)
+        errors = error.errors(include_url=False, include_input=False)
         raise RequestValidationError(
-            [{**each, "loc": ("body", *each["loc"])} for each in wrong]
+            [{**each, "loc": ("body", *each["loc"])} for each in errors]
         ) from None
 
 
 @router.get("/agents/settings")
 async def list_preferences(app: App, actor: Authenticated, user_id: UUID) -> list[Preference]:
-    """List all preferences a user has set."""
+    """List all preferences of a user."""
     return (await app.preferences.list(actor, user_id)).items
 
 
 @router.put("/agents/settings")
 async def set_preferences(
-    app: App, actor: Authenticated, user_id: UUID, wanted: PreferencesUpdate
+    app: App, actor: Authenticated, user_id: UUID, preferences: PreferencesUpdate
 ) -> PreferencesResult:
-    """Set a user's preference for many agents, or for all there are now, alike."""
-    return await app.preferences.set_many(actor, user_id, wanted)
+    """Set one preference for many agents, or for all existing agents."""
+    return await app.preferences.set_many(actor, user_id, preferences)
 
 
 @router.delete("/agents/settings")
@@ -117,7 +111,7 @@ async def reset_preferences(app: App, actor: Authenticated, user_id: UUID) -> Re
 async def export_preferences(
     app: App, actor: Authenticated, user_id: UUID, format_: Format = FileFormat.JSON
 ) -> Any:
-    """Return a user's preferences as a file that can be imported again."""
+    """Return a user's preferences as a file that can be imported."""
     return as_file(await app.preferences.export(actor, user_id), format_)
 
 
@@ -125,47 +119,39 @@ async def export_preferences(
 async def import_preferences(
     app: App, actor: Authenticated, user_id: UUID, request: Request
 ) -> PreferencesResult:
-    """Set the preferences of a file, all or none; others stay. Again, it changes nothing."""
-    return await app.preferences.import_(actor, user_id, await sent_file(request))
+    """Set the preferences in a file, all or none. Other preferences stay. Safe to repeat."""
+    return await app.preferences.import_(actor, user_id, await file_of_body(request))
 
 
 @router.get("/agents/scopes")
 async def list_scopes(
-    app: App,
-    actor: Authenticated,
-    user_id: UUID,
-    limit: Limit = 50,
-    cursor: Cursor = None,
+    app: App, actor: Authenticated, user_id: UUID, page: Paging
 ) -> Page[AgentMemoryConfig]:
-    """List the scope in effect for a user with each agent, and what decided it."""
-    return await app.preferences.scopes(actor, user_id, limit=limit, cursor=cursor)
+    """List the effective scope of a user with each agent, and its source."""
+    return await app.preferences.scopes(actor, user_id, **page)
 
 
 @router.get("/agents/{agent_id}/settings")
 async def get_preference(
     app: App, actor: Authenticated, user_id: UUID, agent_id: UUID
 ) -> Preference:
-    """Return a user's preference for an agent; 404 if none is set, and the default counts."""
+    """Return a user's preference for an agent. 404 without one: the agent's default applies."""
     return await app.preferences.get(actor, user_id, agent_id)
 
 
 @router.put("/agents/{agent_id}/settings")
 async def set_preference(
-    app: App,
-    actor: Authenticated,
-    user_id: UUID,
-    agent_id: UUID,
-    wanted: PreferenceUpdate,
+    app: App, actor: Authenticated, user_id: UUID, agent_id: UUID, preference: PreferenceUpdate
 ) -> Preference:
-    """Set a user's preference for an agent, whether or not there was one."""
-    return await app.preferences.set(actor, user_id, agent_id, wanted)
+    """Set a user's preference for an agent."""
+    return await app.preferences.set(actor, user_id, agent_id, preference)
 
 
 @router.delete("/agents/{agent_id}/settings")
 async def reset_preference(
     app: App, actor: Authenticated, user_id: UUID, agent_id: UUID
 ) -> ResetAnswer:
-    """Delete a user's preference for an agent, so that the agent's default counts."""
+    """Delete a user's preference for an agent: the agent's default applies."""
     await app.preferences.reset(actor, user_id, agent_id)
     return ResetAnswer()
 
@@ -174,7 +160,7 @@ async def reset_preference(
 async def get_scope(
     app: App, actor: Authenticated, user_id: UUID, agent_id: UUID
 ) -> AgentMemoryConfig:
-    """Return the scope in effect for a user with an agent, and what decided it."""
+    """Return the effective scope of a user with an agent, and its source."""
     return await app.preferences.scope(actor, user_id, agent_id)
 
 
@@ -184,40 +170,36 @@ async def move_memories(
     actor: Authenticated,
     user_id: UUID,
     agent_id: UUID,
-    wanted: MoveRequest,
+    request: MoveRequest,
     idempotency_key: IdempotencyKey = None,
 ) -> MoveResult:
-    """Move or copy an agent's memories of a user to the other scope; at first, only count."""
-    return await app.moves.move(actor, user_id, agent_id, wanted, idempotency_key=idempotency_key)
+    """Move or copy an agent's memories of a user to the other scope. By default, only count."""
+    return await app.moves.move(actor, user_id, agent_id, request, idempotency_key=idempotency_key)
 
 
 @router.post("/moves/{move_id}/undo")
 async def undo_move(app: App, actor: Authenticated, user_id: UUID, move_id: UUID) -> MoveUndoResult:
-    """Take a move or copy of memories back, by the `undo_id` it was answered with."""
+    """Undo a move or copy, by the `undo_id` of its response."""
     return await app.moves.undo(actor, user_id, move_id)
 
 
 @router.get("/settings", deprecated=True)
 async def get_toggle(app: App, actor: Authenticated, user_id: UUID, response: Response) -> Toggle:
-    """Return the toggle for all agents at once. Use the preferences for single agents."""
-    _deprecated(response, user_id)
+    """Return the toggle for all agents. Use preferences of single agents instead."""
+    _set_deprecation(response, user_id)
     return await app.preferences.toggle(actor, user_id)
 
 
 @router.put("/settings", deprecated=True)
 async def set_toggle(
-    app: App,
-    actor: Authenticated,
-    user_id: UUID,
-    wanted: ToggleUpdate,
-    response: Response,
+    app: App, actor: Authenticated, user_id: UUID, toggle: ToggleUpdate, response: Response
 ) -> Toggle:
-    """Set the toggle for all agents at once. Use the preferences for single agents."""
-    _deprecated(response, user_id)
-    return await app.preferences.set_toggle(actor, user_id, wanted)
+    """Set the toggle for all agents. Use preferences of single agents instead."""
+    _set_deprecation(response, user_id)
+    return await app.preferences.set_toggle(actor, user_id, toggle)
 
 
-def _deprecated(response: Response, user_id: UUID) -> None:
+def _set_deprecation(response: Response, user_id: UUID) -> None:
     successor = f"/api/memory/users/{user_id}/agents/settings"
     response.headers["Deprecation"] = DEPRECATED_SINCE
     response.headers["Link"] = (

@@ -1,4 +1,4 @@
-"""Errors as problem documents (RFC 9457), which name fields and reasons, never values."""
+"""Errors as problem documents (RFC 9457): fields and reasons, never values."""
 
 import logging
 import traceback
@@ -28,14 +28,14 @@ _ANONYMOUS = {"body", "query", "path", "header", "cookie"}
 
 
 class FieldError(BaseModel):
-    """One field that is wrong, and why."""
+    """A wrong field and the reason."""
 
     field: str = Field(examples=["content"])
     reason: str = Field(examples=["must have at most 2,000 characters"])
 
 
 class Problem(BaseModel):
-    """What every refused request is answered with."""
+    """The response to a refused request."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -71,7 +71,7 @@ def problem(
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error of ``app`` with a problem document, or a page where one is wanted."""
+    """Answer every error of ``app`` with a problem document; on pages, with an error page."""
     app.add_exception_handler(RemembrancerError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
@@ -81,8 +81,8 @@ def install(app: FastAPI) -> None:
 async def _ours(request: Request, error: Exception) -> Response:
     assert isinstance(error, RemembrancerError)
     if wants_page(request):
-        told = str(error) if isinstance(error, InvalidInput) else error.reason
-        return await error_page(request, error.status, error.title, told)
+        text = str(error) if isinstance(error, InvalidInput) else error.reason
+        return await error_page(request, error.status, error.title, text)
     errors = [FieldError(field=error.field, reason=error.reason)] if error.field else []
     return problem(
         error.status,
@@ -108,7 +108,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
     errors = [_field_error(e) for e in error.errors()]
     detail = "; ".join(f"{e.field}: {e.reason}" for e in errors[:5])
     if wants_page(request):
-        # A page's own links are right, so somebody has changed what is in the address.
+        # Links of our pages are valid: the address was edited by hand.
         wrong_path = any(e["loc"][0] == "path" for e in error.errors())
         status, title = (404, "Not found") if wrong_path else (422, "Invalid input")
         return await error_page(request, status, title, detail)
@@ -119,8 +119,8 @@ def _field_error(error: Mapping[str, Any]) -> FieldError:
     if error["type"] == "json_invalid":
         return FieldError(field="body", reason="is not valid JSON")
     path, reason = wrong_field(error)
-    named = path[1:] if path[0] in _ANONYMOUS else path
-    return FieldError(field=".".join(named) or path[0], reason=reason)
+    field = path[1:] if path[0] in _ANONYMOUS else path
+    return FieldError(field=".".join(field) or path[0], reason=reason)
 
 
 async def _http(request: Request, error: Exception) -> Response:
@@ -131,7 +131,7 @@ async def _http(request: Request, error: Exception) -> Response:
     if error.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return too_large(error.detail)
     if error.status_code == HTTPStatus.BAD_REQUEST:
-        # The framework's word for a body that is not even wrong JSON.
+        # FastAPI answers 400 for a body that it cannot decode.
         return unreadable_body()
     title = HTTPStatus(error.status_code).phrase
     slug = title.lower().replace(" ", "-")
@@ -139,12 +139,12 @@ async def _http(request: Request, error: Exception) -> Response:
 
 
 def too_large(detail: str) -> JSONResponse:
-    """Return the answer to a body over the limit."""
+    """Return the response to a body over the limit."""
     return problem(413, "Content too large", detail, slug="content-too-large")
 
 
 def unreadable_body() -> JSONResponse:
-    """Return the answer to a body that cannot be read: no text, too deep, endless numbers."""
+    """Return the response to an unreadable body: no text, too deep, or endless numbers."""
     error = FieldError(field="body", reason="cannot be read as JSON")
     return problem(
         422, "Invalid input", f"body: {error.reason}", slug="invalid-input", errors=[error]
@@ -152,10 +152,10 @@ def unreadable_body() -> JSONResponse:
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
-    # Where it happened and what kind it was: an error's message may quote what people said.
+    # Only place and type: the message of an error may quote user data.
     trace = "".join(traceback.format_tb(error.__traceback__))
     log.error("unexpected %s\n%s", type(error).__name__, trace)
-    said = "something went wrong; the log says where"
+    detail = "an unexpected error occurred; see the server's log"
     if wants_page(request):
-        return await error_page(request, 500, "Internal error", said)
-    return problem(500, "Internal error", said, slug="internal-error")
+        return await error_page(request, 500, "Internal error", detail)
+    return problem(500, "Internal error", detail, slug="internal-error")

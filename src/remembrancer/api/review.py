@@ -1,37 +1,29 @@
-"""Review of what waits for somebody: /api/memory/review."""
-
-from uuid import UUID
+"""Review of pending memories: /api/memory/review."""
 
 from fastapi import APIRouter
 from pydantic import Field
 
-from remembrancer.api.dependencies import Acting, App, Authenticated, Cursor, Limit
+from remembrancer.api.dependencies import Acting, ActorRequest, App, Authenticated, Paging
 from remembrancer.memories.schemas import MemoryPage
 from remembrancer.paging import Items
 from remembrancer.review.schemas import MOST_DECISIONS, ReviewDecision, ReviewResult
-from remembrancer.validation import Input
 
 router = APIRouter(prefix="/api/memory/review", tags=["memory"])
 
 
-class ReviewRequest(Input):
-    """Decisions about memories that wait, and for whom."""
+class ReviewRequest(ActorRequest):
+    """Decisions about pending memories, their user and their agent."""
 
-    user_id: UUID | None = Field(None, description="The user to act for.")
-    agent_id: UUID | None = Field(None, description="The agent to act through.")
     decisions: list[ReviewDecision] = Field(max_length=MOST_DECISIONS)
 
 
 @router.get("")
-async def list_waiting(
-    app: App, actor: Acting, limit: Limit = 50, cursor: Cursor = None
-) -> MemoryPage:
-    """List what waits for a user to look at it, the newest first, each with its source message."""
-    return await app.review.list(actor, limit=limit, cursor=cursor)
+async def list_pending(app: App, actor: Acting, page: Paging) -> MemoryPage:
+    """List a user's pending memories, the newest first, each with its source message."""
+    return await app.review.list(actor, **page)
 
 
 @router.post("")
 async def review(app: App, actor: Authenticated, request: ReviewRequest) -> Items[ReviewResult]:
-    """Confirm, edit, reject or share memories that wait; says of each what became of it."""
-    actor = actor.acting_for(request.user_id, request.agent_id)
-    return await app.review.decide(actor, request.decisions)
+    """Confirm, edit, reject or share pending memories; return the result of each, in order."""
+    return await app.review.decide(request.actor(actor), request.decisions)

@@ -32,7 +32,7 @@ from remembrancer.api import (
     tools,
     users,
 )
-from remembrancer.api.headers import CarefulHeaders
+from remembrancer.api.headers import SecurityHeaders
 from remembrancer.api.limits import BodyLimit, RateLimit
 from remembrancer.api.problems import Problem
 from remembrancer.app import Remembrancer
@@ -40,20 +40,20 @@ from remembrancer.mcp.http import McpEndpoint
 from remembrancer.web.sessions import Sessions
 
 _DESCRIPTION = """
-Memory for AI agents: who said what, recalled only for whom it may be.
+Memory for AI agents that keeps people apart.
 
-Send an API key with every request: `Authorization: Bearer …`. A service key names the user
-it acts for (`user_id`), a user key can only be its user.
+Send an API key with every request: `Authorization: Bearer …`. A request with a service key
+names its user (`user_id`); a user key acts for its own user only.
 """
 
 _REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": description}
     for status, description in {
-        401: "No API key, or one that is not known.",
+        401: "The API key is missing or not valid.",
         403: "The key's role may not do this.",
-        404: "No such thing, or not for this actor.",
-        409: "It clashes with what is stored.",
-        412: "If-Match does not name the current version.",
+        404: "It does not exist, or this actor may not see it.",
+        409: "It conflicts with stored data.",
+        412: "If-Match is not the current version.",
         413: "The body is too large.",
         422: "A field is wrong; the problem names it.",
         429: "Too many requests.",
@@ -65,7 +65,7 @@ system = APIRouter(tags=["system"])
 
 
 class Health(BaseModel):
-    """That the server runs, and what it is."""
+    """Status and version of the server."""
 
     status: str = Field(examples=["ok"])
     version: str
@@ -73,7 +73,7 @@ class Health(BaseModel):
 
 @system.get("/health")
 async def health(request: Request) -> Health:
-    """Say whether the server and its database answer. Needs no key."""
+    """Check the server and its database. Needs no key."""
     await request.app.state.memory.database.ping()
     return Health(status="ok", version=version.__version__)
 
@@ -129,6 +129,6 @@ def create_app(memory: Remembrancer) -> FastAPI:
         app.include_router(part)
     app.router.routes.append(Route("/mcp", McpEndpoint(memory), include_in_schema=False))
     app.add_middleware(BodyLimit, limit=limits.body_bytes)
-    app.add_middleware(CarefulHeaders)
+    app.add_middleware(SecurityHeaders)
     app.add_middleware(metrics.MetricsMiddleware, metrics=app.state.metrics)
     return app

@@ -1,13 +1,12 @@
-"""Tools for models: their schemas, and a call of one. /api/tools."""
+"""Tools for language models: schemas and calls. /api/tools."""
 
 from enum import StrEnum
 from typing import Annotated, Any
-from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 from pydantic import Field
 
-from remembrancer.api.dependencies import App, Authenticated, narrowed
+from remembrancer.api.dependencies import ActorRequest, App, Authenticated, narrowed
 from remembrancer.tools.registry import (
     ToolAnswer,
     ToolContext,
@@ -20,35 +19,33 @@ router = APIRouter(prefix="/api/tools", tags=["tools"])
 
 
 class ToolFormat(StrEnum):
-    """Whose schemas."""
+    """Format of the schemas."""
 
     PLAIN = "plain"
-    """Name, description, schemas of arguments and result, effects, if it is a system tool."""
+    """Name, description, schemas of arguments and result, effects, and whether it is built in."""
     OPENAI = "openai"
-    """For chat completions, and what is compatible with them."""
+    """For the chat completions API of OpenAI and compatible APIs."""
     ANTHROPIC = "anthropic"
-    """For messages."""
+    """For the messages API of Anthropic."""
 
 
-class ToolCall(ToolContext):
-    """A call of a tool: for whom, where, and the arguments as the model gave them."""
+class ToolCall(ToolContext, ActorRequest):
+    """A call of a tool: user, agent, context, and the model's arguments."""
 
     arguments: dict[str, Any] | str = Field({}, description="A JSON object, or its text.")
-    user_id: UUID | None = Field(None, description="The user to act for.")
-    agent_id: UUID | None = Field(None, description="The agent to act through.")
 
 
 @router.get("")
 async def list_tools(
     app: App,
     _actor: Authenticated,
-    format: Annotated[ToolFormat, Query(description="Whose schemas.")] = ToolFormat.PLAIN,  # noqa: A002
+    format: Annotated[ToolFormat, Query(description="Format of the schemas.")] = ToolFormat.PLAIN,  # noqa: A002
 ) -> list[dict[str, Any]]:
     """List the tools with their guidance and the JSON schemas of their arguments."""
-    shown = {ToolFormat.OPENAI: openai_tool, ToolFormat.ANTHROPIC: anthropic_tool}.get(
+    schema = {ToolFormat.OPENAI: openai_tool, ToolFormat.ANTHROPIC: anthropic_tool}.get(
         format, plain_tool
     )
-    return [shown(tool) for tool in app.tools.select()]
+    return [schema(tool) for tool in app.tools.select()]
 
 
 @router.post("/{name}")
@@ -58,6 +55,6 @@ async def call_tool(
     name: Annotated[str, Path(examples=["add_to_memory"])],
     call: ToolCall,
 ) -> ToolAnswer:
-    """Call a tool. What the model can mend is 200 with `ok` false, and told in `text`."""
-    acting = actor.acting_for(call.user_id, call.agent_id)
-    return await app.tools.call(acting, name, call.arguments, narrowed(call, ToolContext))
+    """Call a tool. A mistake that the model can correct is a 200 with `ok` false and `text`."""
+    context = narrowed(call, ToolContext)
+    return await app.tools.call(call.actor(actor), name, call.arguments, context)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
 
-from remembrancer.api.dependencies import App, Authenticated, Cursor, IfMatch, Limit, tag
+from remembrancer.api.dependencies import App, Authenticated, IfMatch, Paging, tagged
 from remembrancer.paging import Page
 from remembrancer.text import Key
 from remembrancer.users.schemas import ResolveUser, User, UserUpdate
@@ -14,20 +14,18 @@ router = APIRouter(prefix="/api/users", tags=["users"])
 
 
 @router.post("/resolve")
-async def resolve(app: App, actor: Authenticated, who: ResolveUser) -> User:
-    """Return the user behind a platform id; the first time, create them.
+async def resolve(app: App, actor: Authenticated, request: ResolveUser) -> User:
+    """Return the user of a platform id; create the user the first time.
 
-    Safe to call on every message and from many places at once.
+    Safe to call for every message, also concurrently.
     """
-    return await app.users.resolve(actor, who)
+    return await app.users.resolve(actor, request)
 
 
 @router.get("")
-async def list_users(
-    app: App, actor: Authenticated, limit: Limit = 50, cursor: Cursor = None
-) -> Page[User]:
-    """List users in the order they were first seen."""
-    return await app.users.list(actor, limit=limit, cursor=cursor)
+async def list_users(app: App, actor: Authenticated, page: Paging) -> Page[User]:
+    """List users, the oldest first."""
+    return await app.users.list(actor, **page)
 
 
 @router.get("/by-platform")
@@ -37,16 +35,14 @@ async def find_user(
     platform: Annotated[Key, Query()],
     platform_user_id: Annotated[Key, Query()],
 ) -> User:
-    """Return the user behind a platform id."""
+    """Return the user of a platform id."""
     return await app.users.find(actor, platform, platform_user_id)
 
 
 @router.get("/{user_id}")
 async def get_user(app: App, actor: Authenticated, user_id: UUID, response: Response) -> User:
     """Return a user."""
-    user = await app.users.get(actor, user_id)
-    tag(response, user.version)
-    return user
+    return tagged(response, await app.users.get(actor, user_id))
 
 
 @router.patch("/{user_id}")
@@ -60,5 +56,4 @@ async def update_user(
 ) -> User:
     """Change a user's name or time zone."""
     user = await app.users.update(actor, user_id, changes, if_version=if_match)
-    tag(response, user.version)
-    return user
+    return tagged(response, user)
