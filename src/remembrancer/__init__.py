@@ -1,4 +1,4 @@
-"""Memory for AI agents: who said what, recalled only for whom it may be."""
+"""Memory for AI agents: it keeps people apart."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The composition root: from settings to services. Nothing else reads settings."""
+"""The composition root: builds services from settings. Nothing else reads settings."""
 
 import asyncio
 import logging
@@ -88,24 +88,22 @@ class Remembrancer:
     """
 
     def __init__(self, settings: Settings, database: Database, embedder: Embedder) -> None:
-        limits = settings.limits
         search = SearchIndex(embedder)
         self.settings = settings
         self.database = database
         self.embedder = embedder
         self.reads = Reads(database, whose=settings.audit.reads)
         self.guard = Guard(settings.guard)
-        self.backend = Backend(database, search, self.guard, self.reads, limits)
-        backend = self.backend
+        self.backend = backend = Backend(database, search, self.guard, self.reads, settings.limits)
         self.retention = Retention(database, days=settings.audit.keep_days)
         self.access_counts = AccessCounts(database)
         self.language_model = create_language_model(settings.llm)
         budget = Budget(settings.budget.tokens)
         pipeline = WritePipeline(search, settings.recall.near_duplicate, budget)
         renderer = Renderer(Templates(settings.context.templates))
-        # The cache of embedded queries holds what people said.
-        forget = embedder.forget if isinstance(embedder, CachedQueries) else None
-        erasure = Erasure(backend, clear_caches=forget)
+        # The cache of embedded queries holds texts of users.
+        forget_queries = embedder.forget if isinstance(embedder, CachedQueries) else None
+        erasure = Erasure(backend, clear_caches=forget_queries)
         associations = AssociationWriter(settings.recall.near_duplicate)
         memories = Memories(backend, pipeline, budget, associations)
         recall = Recall(backend, embedder, self.access_counts)
@@ -147,8 +145,8 @@ class Remembrancer:
 
     @cached_property
     def worker(self) -> "Worker":
-        """Works on jobs, while it is told to run."""
-        # Only servers and workers need it, and it takes a tenth of a second to import.
+        """The worker of background jobs."""
+        # Only servers need it, and its import takes a tenth of a second.
         from remembrancer.jobs.worker import Worker  # noqa: PLC0415
 
         return Worker(
@@ -159,7 +157,7 @@ class Remembrancer:
         )
 
     def _summariser(self) -> Summariser:
-        """Return a summariser with the language model, or one without if there is none."""
+        """Return the summariser of the language model, or a verbatim one without a model."""
         if self.language_model is None:
             return Verbatim()
         return LLMSummariser(self.backend, self.language_model, self.settings.extraction)
@@ -173,21 +171,20 @@ class Remembrancer:
         settings: Settings | None = None,
         check_model: bool = True,
     ) -> "AsyncIterator[Remembrancer]":
-        """Open the store in ``data_dir``, or the one at ``database_url``, and close it after.
+        """Open the store in ``data_dir`` or at ``database_url``; close it at the end.
 
-        ``data_dir`` holds an embedded Postgres that runs as long as this is open. Whatever
-        is not given comes from ``settings``, or else from the environment. Raises
-        ``ConfigurationError`` when the store cannot be opened; the message says what to do.
-        Without ``check_model``, a store that another embedding model filled is opened too,
-        for maintenance: it can be neither recalled from nor written to.
+        ``data_dir`` holds an embedded Postgres that runs while the store is open. Other values
+        come from ``settings``, by default from the environment. Raises ``ConfigurationError``
+        if the store cannot be opened; the message says what to do. With ``check_model`` false,
+        a store of another embedding model opens too, for maintenance only: recall and writes
+        fail.
         """
-        given: dict[str, Any] = {
-            "data_dir": Path(data_dir) if data_dir else None,
-            "database_url": SecretStr(database_url) if database_url else None,
-        }
-        chosen = (settings or Settings()).model_copy(
-            update={name: value for name, value in given.items() if value is not None}
-        )
+        changes: dict[str, Any] = {}
+        if data_dir:
+            changes["data_dir"] = Path(data_dir)
+        if database_url:
+            changes["database_url"] = SecretStr(database_url)
+        chosen = (settings or Settings()).model_copy(update=changes)
         async with AsyncExitStack() as stack:
             url = await stack.enter_async_context(database_server(chosen))
             await asyncio.to_thread(migrate, driver_url(url))
@@ -224,8 +221,8 @@ class Remembrancer:
         """Remember a statement for ``user``, through ``agent`` if one is given.
 
         ``details`` are the other fields of :class:`MemoryCreate`: kind, category, subject,
-        importance, shared and so on. Raises ``SimilarMemoryExists`` when a memory on its
-        subject exists, and ``InvalidInput`` for a field that is wrong.
+        importance, shared and so on. Raises ``SimilarMemoryExists`` if a memory on its subject
+        exists, and ``InvalidInput`` for an invalid field.
         """
         return await self.memories.remember(
             as_actor(user, agent),
@@ -236,20 +233,17 @@ class Remembrancer:
     async def recall(
         self, query: str | None = None, *, user: Any = None, agent: Any = None, **details: Any
     ) -> RecallAnswer:
-        """Recall what helps with ``query`` and may be told to ``user`` through ``agent``.
+        """Recall what is relevant to ``query`` and visible to ``user`` through ``agent``.
 
         ``details`` are the other fields of :class:`RecallQuery`: limit, mode, sort, filters.
         Without a user, only shared knowledge is recalled.
         """
-        wanted = validate(RecallQuery, query=query, **details)
-        return await self.memories.recall(as_actor(user, agent), wanted)
+        request = validate(RecallQuery, query=query, **details)
+        return await self.memories.recall(as_actor(user, agent), request)
 
 
 def as_actor(user: Any = None, agent: Any = None, *, entry_point: str = "python") -> Actor:
-    """Return the actor of code that runs in this process, for a user and an agent.
-
-    Both may be ids or the objects that have them.
-    """
+    """Return the actor of code in this process, for a user and an agent: ids or objects."""
     return Actor(
         Role.SERVICE,
         user_id=getattr(user, "id", user),
@@ -260,7 +254,7 @@ def as_actor(user: Any = None, agent: Any = None, *, entry_point: str = "python"
 
 @asynccontextmanager
 async def database_server(settings: Settings) -> AsyncIterator[str]:
-    """Yield the address of the database: the configured one, or an embedded one, started."""
+    """Yield the address of the database: the configured one, or a started embedded one."""
     if settings.database_url is not None:
         yield settings.database_url.get_secret_value()
         return
@@ -273,7 +267,7 @@ async def database_server(settings: Settings) -> AsyncIterator[str]:
 
 
 def embedded_server(settings: Settings) -> EmbeddedPostgres:
-    """Return the embedded server of these settings, not started."""
+    """Return the embedded server of these settings, not yet started."""
     return EmbeddedPostgres(
         settings.data_dir.expanduser(),
         shared_buffers=settings.database.shared_buffers,

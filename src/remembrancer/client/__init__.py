@@ -1,11 +1,10 @@
 """Clients of the REST API: the nouns, models and errors of the library, without a database.
 
-A request is retried when no answer comes or the server is busy, if it is safe to repeat: reads,
-and requests with an idempotency key. The client adds a key wherever the endpoint accepts one.
+A request that is safe to repeat is retried when the server does not answer or is busy: reads, and
+requests with an idempotency key. The client adds a key wherever the endpoint accepts one.
 """
 
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
@@ -30,12 +29,11 @@ from remembrancer.validation import validate
 __all__ = ["AsyncClient", "Client", "Retries"]
 
 TIMEOUT = 30.0
-"""Seconds to wait for one answer."""
+"""Seconds to wait for a response."""
 
 
 def _remember(arguments: Mapping[str, Any]) -> Any:
-    memory = validate(MemoryCreate, content=arguments["content"], **arguments["details"])
-    return json_of(memory)
+    return json_of(validate(MemoryCreate, content=arguments["content"], **arguments["details"]))
 
 
 def _recall(arguments: Mapping[str, Any]) -> Any:
@@ -77,8 +75,8 @@ class _Nouns(Group[By]):
         """Remember a statement for ``user``, through ``agent`` if one is given.
 
         ``details`` are the other fields of :class:`MemoryCreate`: kind, category, subject,
-        importance, shared and so on. Raises ``SimilarMemoryExists`` when a memory on its
-        subject exists, and ``InvalidInput`` for a field that is wrong.
+        importance, shared and so on. Raises ``SimilarMemoryExists`` if a memory on its subject
+        exists, and ``InvalidInput`` for an invalid field.
         """
 
     @operation("POST /api/memory/recall", acting="body", body=_recall, safe=True)
@@ -91,7 +89,7 @@ class _Nouns(Group[By]):
         agent: Agent | UUID | None = None,
         **details: Any,
     ) -> RecallAnswer:
-        """Recall what helps with ``query`` and may be told to ``user`` through ``agent``.
+        """Recall what is relevant to ``query`` and visible to ``user`` through ``agent``.
 
         ``details`` are the other fields of :class:`RecallQuery`: limit, mode, sort, filters.
         Without a user, only shared knowledge is recalled.
@@ -99,14 +97,14 @@ class _Nouns(Group[By]):
 
     @operation("GET /health", inside="version")
     def health(self) -> str:
-        """Return the version of the server, once it and its database answer. Needs no key."""
+        """Return the version of the server if it and its database answer. Needs no key."""
 
 
 class AsyncClient(_Nouns[AsyncSender]):
     """An asynchronous client.
 
-    ``url`` is that of ``remembrancer serve`` and ``key`` an API key. ``timeout`` is in seconds,
-    for one answer. Further ``settings`` go to the HTTP client: proxies, certificates, transports.
+    ``url`` is the address of the server, ``key`` an API key. ``timeout`` is in seconds per
+    response. Further ``settings`` go to the HTTP client: proxies, certificates, transports.
     """
 
     def __init__(
@@ -127,15 +125,10 @@ class AsyncClient(_Nouns[AsyncSender]):
         await self._http.client.aclose()
 
     async def __aenter__(self) -> Self:
-        """Return this client, to be closed at the end."""
+        """Return this client."""
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Close all connections."""
         await self.close()
 
@@ -161,14 +154,9 @@ class Client(_Nouns[Sender]):
         self._http.client.close()
 
     def __enter__(self) -> Self:
-        """Return this client, to be closed at the end."""
+        """Return this client."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close all connections."""
         self.close()

@@ -1,4 +1,4 @@
-"""One request of a client, and how its answer is read. Pure."""
+"""Requests of a client, and the parsing of responses. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,26 +14,26 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T_co]):
-    """A request, and the type of its answer."""
+    """A request and the type of its result."""
 
     method: str
     path: str
     answer: Any = None
-    """What the body is read as; nothing is read without it."""
+    """Type of the result; None if there is none."""
     inside: str | None = None
-    """The field of the body that holds the answer."""
+    """The field of the response with the result; by default all of it."""
     query: Mapping[str, Any] = field(default_factory=dict)
     body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
     repeatable: bool = False
-    """Whether sending it twice does no more than sending it once."""
+    """Whether a second request changes nothing more."""
 
     def read(self, body: bytes) -> T_co:
-        """Return the answer in ``body``; raise ``ValueError`` if there is none."""
+        """Return the result in ``body``; raise ``ValueError`` for an invalid body."""
         if self.answer is None:
             return None  # type: ignore[return-value]
         if body.startswith(b"["):
-            # A published interface answers a plain array; here a list has items.
+            # Some published endpoints return a plain array; in the client, lists have items.
             body = b'{"items":%b}' % body
         adapter = _adapter(self.answer)
         if self.inside is None:
@@ -47,7 +47,7 @@ def _adapter(answer: Any) -> TypeAdapter[Any]:
 
 
 def json_of(value: Any) -> Any:
-    """Return ``value`` as JSON values, without fields that are not set."""
+    """Return ``value`` as JSON values, without unset fields."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", exclude_unset=True, by_alias=True)
     if isinstance(value, UUID):
@@ -60,6 +60,6 @@ def json_of(value: Any) -> Any:
 
 
 def part(value: object) -> str:
-    """Return ``value`` quoted as one part of a path: slashes and dots lead nowhere else."""
+    """Return ``value`` quoted as one segment of a path, so that it cannot lead elsewhere."""
     quoted = quote(str(value), safe="", errors="surrogatepass")
     return quoted.replace(".", "%2E") if set(quoted) == {"."} else quoted

@@ -1,4 +1,4 @@
-"""From what a server refuses with to the errors of the library. Pure."""
+"""Errors of the library from problem documents of a server. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -27,21 +27,21 @@ _BY_STATUS: Final[dict[int, type[RemembrancerError]]] = {
 
 
 def refusal(status: int, document: Any, retry_after: str | None = None) -> RemembrancerError:
-    """Return the error that a problem document stands for.
+    """Return the error of a problem document.
 
-    What is none, such as the page of a proxy, is an error by its status alone.
+    Other documents, such as the page of a proxy, give an error by status alone.
     """
     if not isinstance(document, Mapping) or not isinstance(document.get("type"), str):
         return _by_status(status, f"the server answered {status} and no reason")
     kind = _BY_SLUG.get(document["type"].removeprefix("urn:remembrancer:"))
-    wrong = [one for one in document.get("errors") or [] if isinstance(one, Mapping)]
+    field_errors = [error for error in document.get("errors") or [] if isinstance(error, Mapping)]
     detail = str(document.get("detail") or document.get("title") or status)
     field, reason = None, detail
-    if wrong:
-        field, reason = str(wrong[0].get("field")), str(wrong[0].get("reason"))
+    if field_errors:
+        field, reason = (str(field_errors[0].get(name)) for name in ("field", "reason"))
     extra = {str(name): value for name, value in document.items() if name not in _STANDARD}
-    if len(wrong) > 1:
-        extra["errors"] = wrong
+    if len(field_errors) > 1:
+        extra["errors"] = field_errors
     if status == 429 and retry_after is not None and retry_after.isdigit():
         extra.setdefault("retry_after", int(retry_after))
     error = _by_status(status, reason) if kind is None else kind(reason, field=field)

@@ -1,11 +1,12 @@
 """One declaration of an operation for both clients: awaited on one, called on the other.
 
-A method is declared by its endpoint and signature, and has no body: arguments that the path
-names go there, models into the body, and all others into the query.
+An endpoint and a signature declare a method; it has no body. Arguments named in the path go
+there, models go into the body, and all others into the query.
 """
 
 import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property, update_wrapper
 from inspect import Parameter, Signature, signature
 from typing import (
@@ -36,7 +37,7 @@ T = TypeVar("T")
 PageT_co = TypeVar("PageT_co", covariant=True)
 Item = TypeVar("Item")
 Shape = Callable[[dict[str, Any]], Any]
-"""From the arguments of a call to its body or query, as JSON values."""
+"""Makes the body or query of a request from the arguments of a call."""
 
 _IN_QUERY: Final = {
     "kinds": "kind",
@@ -75,7 +76,7 @@ class UserPage(ForUser, Paging, total=False):
 
 
 class Keyed(TypedDict, total=False):
-    """A request that is carried out once, however often it is sent with its key."""
+    """A request that is carried out once; a repeat with its key returns the first answer."""
 
     idempotency_key: str | None
 
@@ -102,20 +103,20 @@ class AsyncSender(Protocol):
     """Sends requests on an event loop."""
 
     async def send(self, call: Call[T]) -> T:
-        """Return the answer to a request."""
+        """Send a request and return its result."""
 
     def lines(self, call: Call[T]) -> AsyncIterator[T]:
-        """Return an answer that comes line by line."""
+        """Return a response of several lines, one value per line."""
 
 
 class Sender(Protocol):
     """Sends requests and waits."""
 
     def send(self, call: Call[T]) -> T:
-        """Return the answer to a request."""
+        """Send a request and return its result."""
 
     def lines(self, call: Call[T]) -> Iterator[T]:
-        """Return an answer that comes line by line."""
+        """Return a response of several lines, one value per line."""
 
 
 By = TypeVar("By", bound=AsyncSender | Sender)
@@ -128,28 +129,25 @@ class Group(Generic[By]):
         self.sender: Any = sender
 
 
+@dataclass(frozen=True, slots=True)
+class _Options:
+    body: Shape | None = None
+    query: Shape | None = None
+    acting: str = "query"
+    inside: str | None = None
+    safe: bool = False
+
+
 class _Operation:
     def __init__(
-        self,
-        function: Callable[..., Any],
-        endpoint: str,
-        *,
-        body: Shape | None = None,
-        query: Shape | None = None,
-        acting: str = "query",
-        inside: str | None = None,
-        safe: bool = False,
+        self, function: Callable[..., Any], endpoint: str, options: _Options | None = None
     ) -> None:
         self.endpoint = endpoint
         self.method, self.path = endpoint.split(" ")
         self._function = function
-        self._body = body
-        self._query = query
-        self._acting = acting
-        self._inside = inside
-        self._safe = safe
+        self._options = options or _Options()
         self.signature = _signature(function)
-        self._whom = [
+        self._actor_names = [
             name
             for name, parameter in self.signature.parameters.items()
             if name in {"user", "agent"} and parameter.kind is Parameter.KEYWORD_ONLY
@@ -159,37 +157,40 @@ class _Operation:
 
     @cached_property
     def answer(self) -> Any:
-        """The type of the answer, or of one line of it."""
+        """Type of the result, or of one line of it."""
         return get_type_hints(self._function)["return"]
 
     def call(self, *args: Any, **kwargs: Any) -> Call[Any]:
-        """Return the request of a call with these arguments."""
-        given = self.signature.bind(None, *args, **kwargs)
-        given.apply_defaults()
-        arguments: dict[str, Any] = dict(list(given.arguments.items())[1:])
-        query = {} if self._query is None else json_of(self._query(arguments))
+        """Return the request for these arguments."""
+        options = self._options
+        bound = self.signature.bind(None, *args, **kwargs)
+        bound.apply_defaults()
+        arguments: dict[str, Any] = dict(list(bound.arguments.items())[1:])
+        query = {} if options.query is None else json_of(options.query(arguments))
         path = self.path.format(**{name: _part(name, arguments.pop(name)) for name in self._names})
         keyed = "idempotency_key" in arguments
         headers = _headers(arguments)
-        acting = {f"{who}_id": _id(arguments.pop(who)) for who in self._whom if who in arguments}
+        acting = {
+            f"{who}_id": _id(arguments.pop(who)) for who in self._actor_names if who in arguments
+        }
         dry_run = arguments.get("dry_run", False)
         body = None
-        if self._body is not None:
-            body, arguments = self._body(arguments), {}
+        if options.body is not None:
+            body, arguments = options.body(arguments), {}
         elif self.method not in {"GET", "DELETE"}:
             models = {k: v for k, v in arguments.items() if isinstance(v, BaseModel)}
             for name, model in models.items():
                 body = {**(body or {}), **json_of(model)}
                 del arguments[name]
-        if self._query is None:
+        if options.query is None:
             query = _query(arguments)
-        if self._acting == "body":
+        if options.acting == "body":
             body = {**(body or {}), **json_of(acting)}
         else:
             query = {**query, **json_of(acting)}
         answer = None if self.answer is type(None) else self.answer
-        repeatable = self.method in _READS or keyed or self._safe or dry_run
-        return Call(self.method, path, answer, self._inside, query, body, headers, repeatable)
+        repeatable = self.method in _READS or keyed or options.safe or dry_run
+        return Call(self.method, path, answer, options.inside, query, body, headers, repeatable)
 
     def bound(self, send: Callable[[Call[Any]], Any]) -> Callable[..., Any]:
         """Return the method of a group."""
@@ -261,12 +262,12 @@ class Operation(_Operation, Generic[P, T]):
     @overload
     def __get__(self, group: None, owner: Any = None) -> "Operation[P, T]": ...
     def __get__(self, group: Any, owner: Any = None) -> Any:
-        """Return the method, for the kind of client it is of."""
+        """Return the method of a client, sync or async."""
         return self if group is None else self.bound(group.sender.send)
 
 
 class Stream(_Operation, Generic[P, T]):
-    """A method whose answer comes line by line."""
+    """A method whose response has several lines."""
 
     @overload
     def __get__(
@@ -277,53 +278,53 @@ class Stream(_Operation, Generic[P, T]):
     @overload
     def __get__(self, group: None, owner: Any = None) -> "Stream[P, T]": ...
     def __get__(self, group: Any, owner: Any = None) -> Any:
-        """Return the method, for the kind of client it is of."""
+        """Return the method of a client, sync or async."""
         return self if group is None else self.bound(group.sender.lines)
 
 
 class AsyncPages(Generic[P, PageT_co]):
     """A list in pages: await a call for one page, or iterate over :meth:`each` item."""
 
-    def __init__(self, ask: Callable[..., Any]) -> None:
-        self._ask = ask
+    def __init__(self, request_page: Callable[..., Any]) -> None:
+        self._request_page = request_page
 
     async def __call__(self, *args: P.args, **kwargs: P.kwargs) -> PageT_co:
         """Return one page; its ``next_cursor`` is the ``cursor`` of the next."""
-        page: PageT_co = await self._ask(*args, **kwargs)
+        page: PageT_co = await self._request_page(*args, **kwargs)
         return page
 
     async def each(
         self: "AsyncPages[P, Page[Item]]", *args: P.args, **kwargs: P.kwargs
     ) -> AsyncIterator[Item]:
         """Yield all items, requesting page after page."""
-        page: Page[Item] = await self._ask(*args, **kwargs)
+        page: Page[Item] = await self._request_page(*args, **kwargs)
         while True:
             for item in page.items:
                 yield item
             if page.next_cursor is None:
                 return
-            page = await self._ask(*args, **{**kwargs, "cursor": page.next_cursor})
+            page = await self._request_page(*args, **{**kwargs, "cursor": page.next_cursor})
 
 
 class Pages(Generic[P, PageT_co]):
     """A list in pages: call it for one page, or iterate over :meth:`each` item."""
 
-    def __init__(self, ask: Callable[..., Any]) -> None:
-        self._ask = ask
+    def __init__(self, request_page: Callable[..., Any]) -> None:
+        self._request_page = request_page
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> PageT_co:
         """Return one page; its ``next_cursor`` is the ``cursor`` of the next."""
-        page: PageT_co = self._ask(*args, **kwargs)
+        page: PageT_co = self._request_page(*args, **kwargs)
         return page
 
     def each(self: "Pages[P, Page[Item]]", *args: P.args, **kwargs: P.kwargs) -> Iterator[Item]:
         """Yield all items, requesting page after page."""
-        page: Page[Item] = self._ask(*args, **kwargs)
+        page: Page[Item] = self._request_page(*args, **kwargs)
         while True:
             yield from page.items
             if page.next_cursor is None:
                 return
-            page = self._ask(*args, **{**kwargs, "cursor": page.next_cursor})
+            page = self._request_page(*args, **{**kwargs, "cursor": page.next_cursor})
 
 
 class Listing(_Operation, Generic[P, PageT_co]):
@@ -336,7 +337,7 @@ class Listing(_Operation, Generic[P, PageT_co]):
     @overload
     def __get__(self, group: None, owner: Any = None) -> "Listing[P, PageT_co]": ...
     def __get__(self, group: Any, owner: Any = None) -> Any:
-        """Return the method, for the kind of client it is of."""
+        """Return the method of a client, sync or async."""
         if group is None:
             return self
         pages = AsyncPages if group.sender.is_async else Pages
@@ -355,20 +356,17 @@ def operation(
 ) -> Callable[[Callable[Concatenate[Any, P], T]], Operation[P, T]]:
     """Declare a method that is one request to an endpoint such as ``GET /api/users``.
 
-    ``body`` and ``query`` make these from the arguments. ``acting`` is where user and agent go.
+    ``body`` and ``query`` make these from the arguments. ``acting`` is the part of the request
+    with the ids of user and agent.
     ``inside`` names the field of the response to return. A ``safe`` POST may be repeated.
     """
 
-    def declare(function: Callable[Concatenate[Any, P], T]) -> Operation[P, T]:
-        return Operation(
-            function, endpoint, body=body, query=query, acting=acting, inside=inside, safe=safe
-        )
-
-    return declare
+    options = _Options(body, query, acting, inside, safe)
+    return lambda function: Operation(function, endpoint, options)
 
 
 def stream(endpoint: str) -> Callable[[Callable[Concatenate[Any, P], T]], Stream[P, T]]:
-    """Declare a method whose answer comes line by line."""
+    """Declare a method whose response has several lines."""
     return lambda function: Stream(function, endpoint)
 
 

@@ -1,4 +1,4 @@
-"""Sending requests: over HTTP, again where that is safe, with errors as the library has them."""
+"""HTTP transport: retries where they are safe, and errors of the library."""
 
 import json
 import random
@@ -19,39 +19,39 @@ from remembrancer.version import __version__
 
 T = TypeVar("T")
 LONGEST_WAIT: Final = 60.0
-"""Seconds; a server that wants longer gets its refusal passed on."""
+"""Seconds; for a longer Retry-After the error is raised at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """When a request is sent again, and how long to wait before."""
+    """Number of retries, and the wait before each."""
 
     most: int = 3
-    """Times it is sent again."""
+    """Number of retries."""
     first_wait: float = 0.2
-    """Seconds before the first, if the server does not say; doubled for each one after it."""
+    """Seconds before the first retry without Retry-After; doubled for each further retry."""
 
-    def wait(self, call: Call[Any], tried: int, response: httpx2.Response | None) -> float | None:
-        """Return the seconds to wait before sending ``call`` again; null if it is not sent again.
+    def wait(self, call: Call[Any], attempt: int, response: httpx2.Response | None) -> float | None:
+        """Return the seconds to wait before a retry; None for no retry.
 
-        What changes something is sent again only if it cannot be done twice, or if the server
-        says that it did nothing: it was busy, and names a time.
+        A change is retried only if it is safe to repeat, or if the server was busy, did nothing
+        and sent Retry-After.
         """
-        if tried >= self.most:
+        if attempt >= self.most:
             return None
-        backed_off = self.first_wait * 2**tried * random.uniform(0.5, 1.0)  # noqa: S311
+        backed_off = self.first_wait * 2**attempt * random.uniform(0.5, 1.0)  # noqa: S311
         if response is None:
             return backed_off if call.repeatable else None
         if response.status_code not in {429, 503}:
             return None
-        named = response.headers.get("retry-after", "")
-        if named.isdigit():
-            return float(named) if float(named) <= LONGEST_WAIT else None
+        retry_after = response.headers.get("retry-after", "")
+        if retry_after.isdigit():
+            return float(retry_after) if float(retry_after) <= LONGEST_WAIT else None
         return backed_off if call.repeatable else None
 
 
 class _Http:
-    """What both senders know."""
+    """Common parts of both senders."""
 
     is_async: ClassVar[bool]
 
@@ -60,7 +60,7 @@ class _Http:
         self._retries = retries
 
     def _request(self, client: httpx2.Client | httpx2.AsyncClient, call: Call[Any]) -> Any:
-        # Escapes what is not ASCII, so that any text can travel.
+        # ASCII only: any text can be sent.
         content = None if call.body is None else json.dumps(call.body).encode()
         headers = {**call.headers, **({"Content-Type": "application/json"} if content else {})}
         try:
@@ -82,8 +82,9 @@ class _Http:
         try:
             return call.read(response.content)
         except (ValueError, KeyError, TypeError):
-            # Not chained: it would quote what people said.
-            raise Unavailable("the answer is not one of a Remembrancer of this version") from None
+            # Not chained: it would quote content of memories.
+            message = "the response cannot be read; client and server need the same version"
+            raise Unavailable(message) from None
 
 
 class AsyncHttp(_Http):
@@ -96,15 +97,15 @@ class AsyncHttp(_Http):
         self.client = client
 
     async def send(self, call: Call[T]) -> T:
-        """Return the answer to a request."""
+        """Send a request and return its result."""
         request = self._request(self.client, call)
-        for tried in range(self._retries.most + 1):
+        for attempt in range(self._retries.most + 1):
             response, failed = None, None
             try:
                 response = await self.client.send(request)
             except httpx2.HTTPError as error:
                 failed = self._unreached(error)
-            wait = self._retries.wait(call, tried, response)
+            wait = self._retries.wait(call, attempt, response)
             if wait is None:
                 break
             await anyio.sleep(wait)
@@ -114,7 +115,7 @@ class AsyncHttp(_Http):
         return self._read(call, response)
 
     async def lines(self, call: Call[T]) -> AsyncIterator[T]:
-        """Yield what the lines of an answer say."""
+        """Yield the value of each line of a response."""
         try:
             request = self._request(self.client, call)
             response = await self.client.send(request, stream=True)
@@ -138,15 +139,15 @@ class Http(_Http):
         self.client = client
 
     def send(self, call: Call[T]) -> T:
-        """Return the answer to a request."""
+        """Send a request and return its result."""
         request = self._request(self.client, call)
-        for tried in range(self._retries.most + 1):
+        for attempt in range(self._retries.most + 1):
             response, failed = None, None
             try:
                 response = self.client.send(request)
             except httpx2.HTTPError as error:
                 failed = self._unreached(error)
-            wait = self._retries.wait(call, tried, response)
+            wait = self._retries.wait(call, attempt, response)
             if wait is None:
                 break
             time.sleep(wait)
@@ -156,7 +157,7 @@ class Http(_Http):
         return self._read(call, response)
 
     def lines(self, call: Call[T]) -> Iterator[T]:
-        """Yield what the lines of an answer say."""
+        """Yield the value of each line of a response."""
         try:
             request = self._request(self.client, call)
             with closing(self.client.send(request, stream=True)) as response:
@@ -170,9 +171,9 @@ class Http(_Http):
 
 
 def options(url: str, key: str | None, timeout: float) -> dict[str, Any]:
-    """Return what an HTTP client of a server is made with; ``InvalidInput`` for what cannot be."""
+    """Return the arguments of an HTTP client; raise ``InvalidInput`` for a bad url or key."""
     if key is not None and not (key.isascii() and key.isprintable()):
-        raise InvalidInput("has characters that no key has", field="key")
+        raise InvalidInput("has characters that no key has; copy the key again", field="key")
     headers = {"User-Agent": f"remembrancer/{__version__}"}
     if key is not None:
         headers["Authorization"] = f"Bearer {key}"
@@ -191,5 +192,5 @@ def _text(value: Any) -> Any:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):
-        return [_text(one) for one in value]
+        return [_text(item) for item in value]
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
