@@ -122,10 +122,10 @@ from .tools.registry import ToolContext as ToolContext
 from .tools.registry import ToolError as ToolError
 from .tools.registry import anthropic_tool as anthropic_tool
 from .tools.registry import openai_tool as openai_tool
-from .users.schemas import KnownUser as KnownUser
-from .users.schemas import KnownUsers as KnownUsers
 from .users.schemas import PlatformLink as PlatformLink
 from .users.schemas import ResolveUser as ResolveUser
 from .users.schemas import User as User
+from .users.schemas import UserOverview as UserOverview
+from .users.schemas import UserOverviewPage as UserOverviewPage
 from .users.schemas import UserUpdate as UserUpdate
 from .version import __version__ as __version__

@@ -25,7 +25,7 @@ class UserOperations:
         self.find = users.find
         self.find_by_name = users.find_by_name
         self.list = users.list
-        self.known = users.known
+        self.overview = users.overview
         self.update = users.update
         self.links = identity.links
         self.link = identity.link

@@ -5,21 +5,21 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from remembrancer.api.dependencies import App, Authenticated
-from remembrancer.users.schemas import KnownUsers
+from remembrancer.api.dependencies import App, Caller
+from remembrancer.users.schemas import UserOverviewPage
 
 router = APIRouter(prefix="/api/agents/users", tags=["agents"])
 
 
 @router.get("")
-async def list_known_users(
+async def list_user_overviews(
     app: App,
-    actor: Authenticated,
+    actor: Caller,
     agent_id: Annotated[
         UUID | None, Query(description="Count only memories that this agent may use.")
     ] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     offset: Annotated[int, Query(ge=0, le=1_000_000_000)] = 0,
-) -> KnownUsers:
+) -> UserOverviewPage:
     """List users with their platform links and numbers of memories. For services and admins."""
-    return await app.users.known(actor, agent_id, limit=limit, offset=offset)
+    return await app.users.overview(actor, agent_id, limit=limit, offset=offset)

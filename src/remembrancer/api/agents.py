@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
 from remembrancer.api.dependencies import (
     App,
-    Authenticated,
+    Caller,
     IdempotencyKey,
     IfMatch,
     Paging,
@@ -21,7 +21,7 @@ router = APIRouter(prefix="/api/agents", tags=["agents"])
 @router.post("", status_code=201)
 async def create_agent(
     app: App,
-    actor: Authenticated,
+    actor: Caller,
     agent: AgentCreate,
     response: Response,
     idempotency_key: IdempotencyKey = None,
@@ -33,13 +33,13 @@ async def create_agent(
 
 
 @router.get("")
-async def list_agents(app: App, actor: Authenticated, page: Paging) -> Page[Agent]:
+async def list_agents(app: App, actor: Caller, page: Paging) -> Page[Agent]:
     """List agents, the oldest first."""
     return await app.agents.list(actor, **page)
 
 
 @router.get("/{agent_id}")
-async def get_agent(app: App, actor: Authenticated, agent_id: UUID, response: Response) -> Agent:
+async def get_agent(app: App, actor: Caller, agent_id: UUID, response: Response) -> Agent:
     """Return an agent."""
     return tagged(response, await app.agents.get(actor, agent_id))
 
@@ -47,7 +47,7 @@ async def get_agent(app: App, actor: Authenticated, agent_id: UUID, response: Re
 @router.put("/{agent_id}")
 async def update_agent(
     app: App,
-    actor: Authenticated,
+    actor: Caller,
     agent_id: UUID,
     changes: AgentUpdate,
     response: Response,
@@ -59,6 +59,6 @@ async def update_agent(
 
 
 @router.delete("/{agent_id}", status_code=204)
-async def delete_agent(app: App, actor: Authenticated, agent_id: UUID) -> None:
+async def delete_agent(app: App, actor: Caller, agent_id: UUID) -> None:
     """Delete an agent; its memories stay with their users."""
     await app.agents.delete(actor, agent_id)

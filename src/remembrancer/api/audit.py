@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from remembrancer.api.dependencies import App, Authenticated, narrowed
+from remembrancer.api.dependencies import App, Caller, narrowed
 from remembrancer.audit.schemas import AuditFilter, AuditLine
 from remembrancer.paging import Page
 
@@ -20,7 +20,7 @@ class AuditQuery(AuditFilter):
 
 @router.get("")
 async def read_audit_log(
-    app: App, actor: Authenticated, query: Annotated[AuditQuery, Query()]
+    app: App, actor: Caller, query: Annotated[AuditQuery, Query()]
 ) -> Page[AuditLine]:
     """List who read or changed which ids: all for admins, a user's own for others.
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from remembrancer.api.dependencies import App, Authenticated, IdempotencyKey, narrowed
+from remembrancer.api.dependencies import App, Caller, IdempotencyKey, narrowed
 from remembrancer.context.schemas import (
     MOST_TOKENS,
     Bulletin,
@@ -52,7 +52,7 @@ class AnswerRequest(Input):
 
 
 @router.post("/context")
-async def get_context(app: App, actor: Authenticated, request: ContextRequest) -> Context:
+async def get_context(app: App, actor: Caller, request: ContextRequest) -> Context:
     """Return the context of an agent's next answer.
 
     The first context of a conversation fixes the stable block. Put it first in the prompt, so
@@ -65,7 +65,7 @@ async def get_context(app: App, actor: Authenticated, request: ContextRequest) -
 @of_conversation.post("/turn", status_code=201)
 async def begin_turn(
     app: App,
-    actor: Authenticated,
+    actor: Caller,
     conversation_id: UUID,
     request: TurnRequest,
     idempotency_key: IdempotencyKey = None,
@@ -88,7 +88,7 @@ async def begin_turn(
 @of_conversation.post("/answer", status_code=201)
 async def finish_turn(
     app: App,
-    actor: Authenticated,
+    actor: Caller,
     conversation_id: UUID,
     request: AnswerRequest,
     idempotency_key: IdempotencyKey = None,
@@ -105,7 +105,7 @@ async def finish_turn(
 @of_agent.get("/bulletin")
 async def get_bulletin(
     app: App,
-    actor: Authenticated,
+    actor: Caller,
     agent_id: UUID,
     tokens: Annotated[
         int | None,

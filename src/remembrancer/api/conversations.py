@@ -7,11 +7,11 @@ from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from remembrancer.api.dependencies import (
-    Acting,
     App,
-    Authenticated,
+    Caller,
     IdempotencyKey,
     Paging,
+    QueryActor,
     narrowed,
 )
 from remembrancer.conversations.rules import WINDOW
@@ -44,7 +44,7 @@ class AppendRequest(Input):
 @router.post("", status_code=201)
 async def open_conversation(
     app: App,
-    actor: Authenticated,
+    actor: Caller,
     request: OpenRequest,
     response: Response,
     idempotency_key: IdempotencyKey = None,
@@ -60,25 +60,25 @@ async def open_conversation(
 
 
 @router.get("")
-async def list_conversations(app: App, actor: Acting, page: Paging) -> Page[Conversation]:
+async def list_conversations(app: App, actor: QueryActor, page: Paging) -> Page[Conversation]:
     """List a user's conversations, the newest first."""
     return await app.conversations.list(actor, **page)
 
 
 @router.get("/{conversation_id}")
-async def get_conversation(app: App, actor: Acting, conversation_id: UUID) -> Conversation:
+async def get_conversation(app: App, actor: QueryActor, conversation_id: UUID) -> Conversation:
     """Return a conversation, for its participants."""
     return await app.conversations.get(actor, conversation_id)
 
 
 @router.put("/{conversation_id}/pause")
-async def pause_conversation(app: App, actor: Acting, conversation_id: UUID) -> Conversation:
+async def pause_conversation(app: App, actor: QueryActor, conversation_id: UUID) -> Conversation:
     """Pause remembering: new messages stay in the conversation, and never enter memory."""
     return await app.conversations.pause(actor, conversation_id)
 
 
 @router.delete("/{conversation_id}/pause")
-async def resume_conversation(app: App, actor: Acting, conversation_id: UUID) -> Conversation:
+async def resume_conversation(app: App, actor: QueryActor, conversation_id: UUID) -> Conversation:
     """Resume remembering. Messages from the pause never enter memory."""
     return await app.conversations.resume(actor, conversation_id)
 
@@ -86,7 +86,7 @@ async def resume_conversation(app: App, actor: Acting, conversation_id: UUID) ->
 @router.post("/{conversation_id}/messages", status_code=201)
 async def append_messages(
     app: App,
-    actor: Authenticated,
+    actor: Caller,
     conversation_id: UUID,
     request: AppendRequest,
     idempotency_key: IdempotencyKey = None,
@@ -103,7 +103,7 @@ async def append_messages(
 @router.get("/{conversation_id}/messages")
 async def read_messages(
     app: App,
-    actor: Acting,
+    actor: QueryActor,
     conversation_id: UUID,
     last: Annotated[int, Query(ge=1, le=200, description="Number of messages.")] = WINDOW,
     before: Annotated[

@@ -46,11 +46,11 @@ async def authenticated(
     raise Unauthenticated("send an API key: Authorization: Bearer …")
 
 
-Authenticated = Annotated[Actor, Depends(authenticated)]
+Caller = Annotated[Actor, Depends(authenticated)]
 
 
-def acting(
-    actor: Authenticated,
+def query_actor(
+    actor: Caller,
     user_id: Annotated[UUID | None, Query(description="The user to act for.")] = None,
     agent_id: Annotated[UUID | None, Query(description="The agent to act through.")] = None,
 ) -> Actor:
@@ -58,11 +58,11 @@ def acting(
     return actor.acting_for(user_id, agent_id)
 
 
-Acting = Annotated[Actor, Depends(acting)]
+QueryActor = Annotated[Actor, Depends(query_actor)]
 
 
-def path_user(
-    actor: Authenticated,
+def path_actor(
+    actor: Caller,
     user_id: UUID,
     agent_id: Annotated[UUID | None, Query(description="The agent to act through.")] = None,
 ) -> Actor:
@@ -70,7 +70,7 @@ def path_user(
     return actor.acting_for(user_id, agent_id)
 
 
-PathUser = Annotated[Actor, Depends(path_user)]
+PathActor = Annotated[Actor, Depends(path_actor)]
 
 
 class ActorRequest(Input):

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from remembrancer.api.dependencies import App, Authenticated, PathUser
+from remembrancer.api.dependencies import App, Caller, PathActor
 from remembrancer.document.schemas import DocumentImport, DocumentImportResult, MemoryDocument
 from remembrancer.memories.schemas import BudgetPreview
 
@@ -13,14 +13,14 @@ router = APIRouter(prefix="/api/users/{user_id}", tags=["memory document"])
 
 
 @router.get("/memory-document")
-async def read_document(app: App, actor: PathUser) -> MemoryDocument:
+async def read_document(app: App, actor: PathActor) -> MemoryDocument:
     """Return a user's memory as one document; with `agent_id`, what that agent reads."""
     return await app.documents.get(actor)
 
 
 @router.post("/memory-document")
 async def import_document(
-    app: App, actor: PathUser, document: DocumentImport
+    app: App, actor: PathActor, document: DocumentImport
 ) -> DocumentImportResult:
     """Add the facts and places that the user does not have. Safe to repeat."""
     return await app.documents.import_(actor, document)
@@ -29,7 +29,7 @@ async def import_document(
 @router.get("/memory-budget")
 async def preview_budget(
     app: App,
-    actor: Authenticated,
+    actor: Caller,
     user_id: UUID,
     adding: Annotated[int, Query(ge=0, le=1_000_000, description="Tokens of a planned write.")] = 0,
 ) -> BudgetPreview:

@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import StreamingResponse
 
-from remembrancer.api.dependencies import Acting, App, Authenticated
+from remembrancer.api.dependencies import App, Caller, QueryActor
 from remembrancer.erasure.export import Line
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.errors import InvalidInput
@@ -24,7 +24,7 @@ DryRun = Annotated[
 @router.post("/api/users/{user_id}/erase")
 async def erase_user(
     app: App,
-    actor: Authenticated,
+    actor: Caller,
     user_id: UUID,
     dry_run: DryRun = True,
     memories_only: Annotated[
@@ -43,7 +43,7 @@ async def erase_user(
 @router.post("/api/memory/{memory_id}/erase")
 async def erase_memory(
     app: App,
-    actor: Acting,
+    actor: QueryActor,
     memory_id: Annotated[str, Path(examples=["a1B2c3D4"])],
     dry_run: DryRun = True,
 ) -> Receipt:
@@ -54,7 +54,7 @@ async def erase_memory(
 @router.post("/api/conversations/{conversation_id}/messages/{message_id}/erase")
 async def erase_message(
     app: App,
-    actor: Acting,
+    actor: QueryActor,
     conversation_id: UUID,
     message_id: UUID,
     dry_run: DryRun = True,
@@ -66,7 +66,7 @@ async def erase_message(
 
 
 @router.get("/api/users/{user_id}/export", response_class=StreamingResponse)
-async def export_user(app: App, actor: Authenticated, user_id: UUID) -> StreamingResponse:
+async def export_user(app: App, actor: Caller, user_id: UUID) -> StreamingResponse:
     """Return all data of a user as JSON Lines, one object per line."""
     lines = app.users.export(actor, user_id)
     first = await anext(lines)

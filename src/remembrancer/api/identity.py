@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from remembrancer.api.dependencies import App, Authenticated
+from remembrancer.api.dependencies import App, Caller
 from remembrancer.identity.schemas import (
     LinkResult,
     Merge,
@@ -21,15 +21,13 @@ router = APIRouter(prefix="/api/users/{user_id}", tags=["users"])
 
 
 @router.get("/links")
-async def list_links(app: App, actor: Authenticated, user_id: UUID) -> Items[PlatformLinkDetail]:
+async def list_links(app: App, actor: Caller, user_id: UUID) -> Items[PlatformLinkDetail]:
     """List the platform links of a user."""
     return await app.users.links(actor, user_id)
 
 
 @router.post("/links", status_code=201)
-async def link_platform(
-    app: App, actor: Authenticated, user_id: UUID, link: PlatformLink
-) -> LinkResult:
+async def link_platform(app: App, actor: Caller, user_id: UUID, link: PlatformLink) -> LinkResult:
     """Link a platform id to a user.
 
     If another user has it, that user is merged into this one. `merge` then has the counts and
@@ -41,7 +39,7 @@ async def link_platform(
 @router.delete("/links", status_code=204)
 async def unlink_platform(
     app: App,
-    actor: Authenticated,
+    actor: Caller,
     user_id: UUID,
     platform: Annotated[Key, Query()],
     platform_user_id: Annotated[Key, Query()],
@@ -52,26 +50,24 @@ async def unlink_platform(
 
 
 @router.post("/merges", status_code=201)
-async def merge_users(app: App, actor: Authenticated, user_id: UUID, other: MergeRequest) -> Merge:
+async def merge_users(app: App, actor: Caller, user_id: UUID, other: MergeRequest) -> Merge:
     """Merge another user into this one."""
     return await app.users.merge(actor, user_id, other.user_id)
 
 
 @router.post("/merges/preview")
-async def preview_merge(
-    app: App, actor: Authenticated, user_id: UUID, other: MergeRequest
-) -> MergeCounts:
+async def preview_merge(app: App, actor: Caller, user_id: UUID, other: MergeRequest) -> MergeCounts:
     """Count what a merge of another user into this one would move. Nothing changes."""
     return await app.users.preview_merge(actor, user_id, other.user_id)
 
 
 @router.get("/merges")
-async def list_merges(app: App, actor: Authenticated, user_id: UUID) -> Items[Merge]:
+async def list_merges(app: App, actor: Caller, user_id: UUID) -> Items[Merge]:
     """List the merges into a user, the latest first."""
     return await app.users.merges(actor, user_id)
 
 
 @router.post("/merges/{undo_id}/undo")
-async def undo_merge(app: App, actor: Authenticated, user_id: UUID, undo_id: UUID) -> Merge:
+async def undo_merge(app: App, actor: Caller, user_id: UUID, undo_id: UUID) -> Merge:
     """Undo a merge: both users exist again, each with their own data."""
     return await app.users.undo_merge(actor, user_id, undo_id)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from remembrancer.api.dependencies import App, Authenticated, Paging
+from remembrancer.api.dependencies import App, Caller, Paging
 from remembrancer.jobs.schemas import JobPage, JobStatus
 
 router = APIRouter(prefix="/api/jobs", tags=["jobs"])
@@ -13,7 +13,7 @@ router = APIRouter(prefix="/api/jobs", tags=["jobs"])
 @router.get("")
 async def list_jobs(
     app: App,
-    actor: Authenticated,
+    actor: Caller,
     page: Paging,
     status: Annotated[JobStatus | None, Query(description="Only jobs with this status.")] = None,
 ) -> JobPage:
@@ -24,6 +24,6 @@ async def list_jobs(
 
 
 @router.post("/{job_id}/retry", status_code=204)
-async def retry_job(app: App, actor: Authenticated, job_id: int) -> None:
+async def retry_job(app: App, actor: Caller, job_id: int) -> None:
     """Queue a failed job again, or run a job that waits for its next attempt now."""
     await app.jobs.retry(actor, job_id)

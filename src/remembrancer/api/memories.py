@@ -8,14 +8,14 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 from remembrancer.access import Scope
 from remembrancer.api.dependencies import (
     MENTIONED,
-    Acting,
     ActorRequest,
     App,
-    Authenticated,
+    Caller,
     IdempotencyKey,
     IfMatch,
     Paging,
-    PathUser,
+    PathActor,
+    QueryActor,
     located,
     narrowed,
     tagged,
@@ -99,14 +99,14 @@ MemoryId = Annotated[str, Path(examples=["a1B2c3D4"])]
 
 @router.get("/")
 @by_agent.get("")
-async def list_memories(app: App, actor: Acting, filters: Filter, page: Paging) -> MemoryPage:
+async def list_memories(app: App, actor: QueryActor, filters: Filter, page: Paging) -> MemoryPage:
     """List memories, the newest first by default."""
     return await app.memories.list(actor, filters, **page)
 
 
 @by_user.get("/memories")
 async def list_memories_of_user(
-    app: App, actor: PathUser, filters: Filter, page: Paging
+    app: App, actor: PathActor, filters: Filter, page: Paging
 ) -> MemoryPage:
     """List a user's memories and shared knowledge, the newest first by default."""
     return await app.memories.list(actor, filters, **page)
@@ -115,7 +115,7 @@ async def list_memories_of_user(
 @router.post("/", status_code=201, responses=MENTIONED)
 async def remember(
     app: App,
-    actor: Authenticated,
+    actor: Caller,
     request: RememberRequest,
     response: Response,
     idempotency_key: IdempotencyKey = None,
@@ -137,7 +137,7 @@ async def remember(
 @router.post("/bulk")
 async def remember_many(
     app: App,
-    actor: Authenticated,
+    actor: Caller,
     request: BulkRequest,
     idempotency_key: IdempotencyKey = None,
 ) -> Items[RememberResult | RememberRefusal]:
@@ -151,13 +151,13 @@ async def remember_many(
 
 
 @router.post("/recall")
-async def recall(app: App, actor: Authenticated, request: RecallRequest) -> RecallAnswer:
+async def recall(app: App, actor: Caller, request: RecallRequest) -> RecallAnswer:
     """Recall what is relevant to a query and visible to the user through the agent."""
     return await app.memories.recall(request.actor(actor), narrowed(request, RecallQuery))
 
 
 @by_user.post("/recall")
-async def recall_for_user(app: App, actor: PathUser, query: RecallQuery) -> RecallAnswer:
+async def recall_for_user(app: App, actor: PathActor, query: RecallQuery) -> RecallAnswer:
     """Recall what is relevant to a query and visible to the user in the path."""
     return await app.memories.recall(actor, query)
 
@@ -165,7 +165,7 @@ async def recall_for_user(app: App, actor: PathUser, query: RecallQuery) -> Reca
 @by_agent.get("/search")
 async def search_memories(
     app: App,
-    actor: Acting,
+    actor: QueryActor,
     q: Annotated[Statement, Query(description="The query.")],
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
     kind: Annotated[list[Kind], Query(description="May be repeated.")] = [],
@@ -183,7 +183,7 @@ async def search_memories(
 
 @router.get("/{memory_id}")
 async def get_memory(
-    app: App, actor: Acting, memory_id: MemoryId, response: Response
+    app: App, actor: QueryActor, memory_id: MemoryId, response: Response
 ) -> MemoryHistory:
     """Return a memory with its versions and mentions."""
     return tagged(response, await app.memories.get(actor, memory_id))
@@ -192,7 +192,7 @@ async def get_memory(
 @router.put("/{memory_id}")
 async def update_memory(
     app: App,
-    actor: Acting,
+    actor: QueryActor,
     memory_id: MemoryId,
     changes: MemoryUpdate,
     response: Response,
@@ -204,36 +204,38 @@ async def update_memory(
 
 
 @router.delete("/{memory_id}")
-async def forget_memory(app: App, actor: Acting, memory_id: MemoryId, if_match: IfMatch) -> Memory:
+async def forget_memory(
+    app: App, actor: QueryActor, memory_id: MemoryId, if_match: IfMatch
+) -> Memory:
     """Forget a memory; `restore` brings it back."""
     return await app.memories.forget(actor, memory_id, if_version=if_match)
 
 
 @router.post("/{memory_id}/restore")
-async def restore_memory(app: App, actor: Acting, memory_id: MemoryId) -> Memory:
+async def restore_memory(app: App, actor: QueryActor, memory_id: MemoryId) -> Memory:
     """Restore a forgotten, inactive or evicted memory."""
     return await app.memories.restore(actor, memory_id)
 
 
 @router.post("/{memory_id}/deactivate")
-async def deactivate_memory(app: App, actor: Acting, memory_id: MemoryId) -> Memory:
+async def deactivate_memory(app: App, actor: QueryActor, memory_id: MemoryId) -> Memory:
     """Deactivate a memory: it leaves recall and stays in the document."""
     return await app.memories.deactivate(actor, memory_id)
 
 
 @router.post("/{memory_id}/activate")
-async def activate_memory(app: App, actor: Acting, memory_id: MemoryId) -> Memory:
+async def activate_memory(app: App, actor: QueryActor, memory_id: MemoryId) -> Memory:
     """Activate an inactive memory."""
     return await app.memories.activate(actor, memory_id)
 
 
 @router.put("/{memory_id}/pin")
-async def pin_memory(app: App, actor: Acting, memory_id: MemoryId) -> Memory:
+async def pin_memory(app: App, actor: QueryActor, memory_id: MemoryId) -> Memory:
     """Pin a memory: the token budget never evicts it."""
     return await app.memories.pin(actor, memory_id)
 
 
 @router.delete("/{memory_id}/pin")
-async def unpin_memory(app: App, actor: Acting, memory_id: MemoryId) -> Memory:
+async def unpin_memory(app: App, actor: QueryActor, memory_id: MemoryId) -> Memory:
     """Unpin a memory: the token budget may evict it again."""
     return await app.memories.unpin(actor, memory_id)

@@ -10,7 +10,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.process_collector import ProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from remembrancer.api.dependencies import App, Authenticated
+from remembrancer.api.dependencies import App, Caller
 from remembrancer.version import __version__
 
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -73,7 +73,7 @@ router = APIRouter(tags=["system"])
 
 
 @router.get("/metrics", response_class=PlainTextResponse)
-async def metrics(request: Request, app: App, actor: Authenticated) -> PlainTextResponse:
+async def metrics(request: Request, app: App, actor: Caller) -> PlainTextResponse:
     """Return metrics in the text format of Prometheus. For admins."""
     server_metrics: Metrics = request.app.state.metrics
     counts = await app.jobs.counts(actor)

@@ -9,7 +9,7 @@ from remembrancer.api.dependencies import (
     App,
     IdempotencyKey,
     Paging,
-    PathUser,
+    PathActor,
     set_status,
 )
 from remembrancer.paging import Page
@@ -21,7 +21,7 @@ PlaceId = Annotated[str, Path(max_length=255, examples=["home"])]
 
 
 @router.get("/places")
-async def list_places(app: App, actor: PathUser, page: Paging) -> Page[Place]:
+async def list_places(app: App, actor: PathActor, page: Paging) -> Page[Place]:
     """List a user's places, the oldest first, each with its latest mentions."""
     return await app.places.list(actor, **page)
 
@@ -29,7 +29,7 @@ async def list_places(app: App, actor: PathUser, page: Paging) -> Page[Place]:
 @router.post("/places", status_code=201, responses=MENTIONED)
 async def add_place(
     app: App,
-    actor: PathUser,
+    actor: PathActor,
     place: PlaceCreate,
     response: Response,
     idempotency_key: IdempotencyKey = None,
@@ -44,7 +44,7 @@ async def add_place(
 @router.post("/places/{place_id:path}/mentions", status_code=201)
 async def mention_place(
     app: App,
-    actor: PathUser,
+    actor: PathActor,
     place_id: PlaceId,
     mention: PlaceMention,
     idempotency_key: IdempotencyKey = None,
@@ -56,6 +56,6 @@ async def mention_place(
 
 
 @router.get("/places/{place_id:path}")
-async def get_place(app: App, actor: PathUser, place_id: PlaceId) -> Place:
+async def get_place(app: App, actor: PathActor, place_id: PlaceId) -> Place:
     """Return a place with its latest 100 mentions."""
     return await app.places.get(actor, place_id)

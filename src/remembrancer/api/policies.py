@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse
 
-from remembrancer.api.dependencies import App, Authenticated
+from remembrancer.api.dependencies import App, Caller
 from remembrancer.api.preferences import (
     CSV_OR_JSON,
     FILE_BODY,
@@ -31,35 +31,31 @@ guides = APIRouter(include_in_schema=False)
 
 
 @router.get("/policy")
-async def get_policy(app: App, actor: Authenticated) -> Policy:
+async def get_policy(app: App, actor: Caller) -> Policy:
     """Return the policy, which overrides all preferences."""
     return await app.policies.get(actor)
 
 
 @router.put("/policy")
-async def set_policy(app: App, actor: Authenticated, policy: PolicyUpdate) -> Policy:
+async def set_policy(app: App, actor: Caller, policy: PolicyUpdate) -> Policy:
     """Set the policy. Stored memories keep their scope."""
     return await app.policies.set(actor, policy)
 
 
 @router.get("/statistics")
-async def statistics(app: App, actor: Authenticated) -> ScopeStatistics:
+async def statistics(app: App, actor: Caller) -> ScopeStatistics:
     """Count agents, users, pairs and memories by scope."""
     return await app.policies.statistics(actor)
 
 
 @router.get("/preferences/export", response_model=PreferenceFile, responses=CSV_OR_JSON)
-async def export_all_preferences(
-    app: App, actor: Authenticated, format_: Format = FileFormat.JSON
-) -> Any:
+async def export_all_preferences(app: App, actor: Caller, format_: Format = FileFormat.JSON) -> Any:
     """Return the preferences of all users as a file that can be imported."""
     return as_file(await app.preferences.export_all(actor), format_)
 
 
 @router.post("/preferences/import", openapi_extra=FILE_BODY)
-async def import_all_preferences(
-    app: App, actor: Authenticated, request: Request
-) -> PreferencesResult:
+async def import_all_preferences(app: App, actor: Caller, request: Request) -> PreferencesResult:
     """Set the preferences in a file, all or none. Other preferences stay. For admins."""
     return await app.preferences.import_all(actor, await file_of_body(request))
 

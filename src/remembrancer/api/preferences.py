@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field, ValidationError
 
-from remembrancer.api.dependencies import App, Authenticated, IdempotencyKey, Paging
+from remembrancer.api.dependencies import App, Caller, IdempotencyKey, Paging
 from remembrancer.errors import InvalidInput
 from remembrancer.moves.schemas import MoveRequest, MoveResult, MoveUndoResult
 from remembrancer.paging import Page
@@ -88,28 +88,28 @@ async def file_of_body(request: Request) -> PreferenceFile:
 
 
 @router.get("/agents/settings")
-async def list_preferences(app: App, actor: Authenticated, user_id: UUID) -> list[Preference]:
+async def list_preferences(app: App, actor: Caller, user_id: UUID) -> list[Preference]:
     """List all preferences of a user."""
     return (await app.preferences.list(actor, user_id)).items
 
 
 @router.put("/agents/settings")
 async def set_preferences(
-    app: App, actor: Authenticated, user_id: UUID, preferences: PreferencesUpdate
+    app: App, actor: Caller, user_id: UUID, preferences: PreferencesUpdate
 ) -> PreferencesResult:
     """Set one preference for many agents, or for all existing agents."""
     return await app.preferences.set_many(actor, user_id, preferences)
 
 
 @router.delete("/agents/settings")
-async def reset_preferences(app: App, actor: Authenticated, user_id: UUID) -> ResetAllAnswer:
+async def reset_preferences(app: App, actor: Caller, user_id: UUID) -> ResetAllAnswer:
     """Delete all preferences of a user."""
     return ResetAllAnswer(reset=await app.preferences.reset_all(actor, user_id))
 
 
 @router.get("/agents/settings/export", response_model=PreferenceFile, responses=CSV_OR_JSON)
 async def export_preferences(
-    app: App, actor: Authenticated, user_id: UUID, format_: Format = FileFormat.JSON
+    app: App, actor: Caller, user_id: UUID, format_: Format = FileFormat.JSON
 ) -> Any:
     """Return a user's preferences as a file that can be imported."""
     return as_file(await app.preferences.export(actor, user_id), format_)
@@ -117,7 +117,7 @@ async def export_preferences(
 
 @router.post("/agents/settings/import", openapi_extra=FILE_BODY)
 async def import_preferences(
-    app: App, actor: Authenticated, user_id: UUID, request: Request
+    app: App, actor: Caller, user_id: UUID, request: Request
 ) -> PreferencesResult:
     """Set the preferences in a file, all or none. Other preferences stay. Safe to repeat."""
     return await app.preferences.import_(actor, user_id, await file_of_body(request))
@@ -125,41 +125,35 @@ async def import_preferences(
 
 @router.get("/agents/scopes")
 async def list_scopes(
-    app: App, actor: Authenticated, user_id: UUID, page: Paging
+    app: App, actor: Caller, user_id: UUID, page: Paging
 ) -> Page[AgentMemoryConfig]:
     """List the effective scope of a user with each agent, and its source."""
     return await app.preferences.scopes(actor, user_id, **page)
 
 
 @router.get("/agents/{agent_id}/settings")
-async def get_preference(
-    app: App, actor: Authenticated, user_id: UUID, agent_id: UUID
-) -> Preference:
+async def get_preference(app: App, actor: Caller, user_id: UUID, agent_id: UUID) -> Preference:
     """Return a user's preference for an agent. 404 without one: the agent's default applies."""
     return await app.preferences.get(actor, user_id, agent_id)
 
 
 @router.put("/agents/{agent_id}/settings")
 async def set_preference(
-    app: App, actor: Authenticated, user_id: UUID, agent_id: UUID, preference: PreferenceUpdate
+    app: App, actor: Caller, user_id: UUID, agent_id: UUID, preference: PreferenceUpdate
 ) -> Preference:
     """Set a user's preference for an agent."""
     return await app.preferences.set(actor, user_id, agent_id, preference)
 
 
 @router.delete("/agents/{agent_id}/settings")
-async def reset_preference(
-    app: App, actor: Authenticated, user_id: UUID, agent_id: UUID
-) -> ResetAnswer:
+async def reset_preference(app: App, actor: Caller, user_id: UUID, agent_id: UUID) -> ResetAnswer:
     """Delete a user's preference for an agent: the agent's default applies."""
     await app.preferences.reset(actor, user_id, agent_id)
     return ResetAnswer()
 
 
 @router.get("/agents/{agent_id}/scope")
-async def get_scope(
-    app: App, actor: Authenticated, user_id: UUID, agent_id: UUID
-) -> AgentMemoryConfig:
+async def get_scope(app: App, actor: Caller, user_id: UUID, agent_id: UUID) -> AgentMemoryConfig:
     """Return the effective scope of a user with an agent, and its source."""
     return await app.preferences.scope(actor, user_id, agent_id)
 
@@ -167,7 +161,7 @@ async def get_scope(
 @router.post("/agents/{agent_id}/memories/move")
 async def move_memories(
     app: App,
-    actor: Authenticated,
+    actor: Caller,
     user_id: UUID,
     agent_id: UUID,
     request: MoveRequest,
@@ -178,13 +172,13 @@ async def move_memories(
 
 
 @router.post("/moves/{move_id}/undo")
-async def undo_move(app: App, actor: Authenticated, user_id: UUID, move_id: UUID) -> MoveUndoResult:
+async def undo_move(app: App, actor: Caller, user_id: UUID, move_id: UUID) -> MoveUndoResult:
     """Undo a move or copy, by the `undo_id` of its response."""
     return await app.moves.undo(actor, user_id, move_id)
 
 
 @router.get("/settings", deprecated=True)
-async def get_toggle(app: App, actor: Authenticated, user_id: UUID, response: Response) -> Toggle:
+async def get_toggle(app: App, actor: Caller, user_id: UUID, response: Response) -> Toggle:
     """Return the toggle for all agents. Use preferences of single agents instead."""
     _set_deprecation(response, user_id)
     return await app.preferences.toggle(actor, user_id)
@@ -192,7 +186,7 @@ async def get_toggle(app: App, actor: Authenticated, user_id: UUID, response: Re
 
 @router.put("/settings", deprecated=True)
 async def set_toggle(
-    app: App, actor: Authenticated, user_id: UUID, toggle: ToggleUpdate, response: Response
+    app: App, actor: Caller, user_id: UUID, toggle: ToggleUpdate, response: Response
 ) -> Toggle:
     """Set the toggle for all agents. Use preferences of single agents instead."""
     _set_deprecation(response, user_id)

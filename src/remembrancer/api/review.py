@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 from pydantic import Field
 
-from remembrancer.api.dependencies import Acting, ActorRequest, App, Authenticated, Paging
+from remembrancer.api.dependencies import ActorRequest, App, Caller, Paging, QueryActor
 from remembrancer.memories.schemas import MemoryPage
 from remembrancer.paging import Items
 from remembrancer.review.schemas import MOST_DECISIONS, ReviewDecision, ReviewResult
@@ -18,12 +18,12 @@ class ReviewRequest(ActorRequest):
 
 
 @router.get("")
-async def list_pending(app: App, actor: Acting, page: Paging) -> MemoryPage:
+async def list_pending(app: App, actor: QueryActor, page: Paging) -> MemoryPage:
     """List a user's pending memories, the newest first, each with its source message."""
     return await app.review.list(actor, **page)
 
 
 @router.post("")
-async def review(app: App, actor: Authenticated, request: ReviewRequest) -> Items[ReviewResult]:
+async def review(app: App, actor: Caller, request: ReviewRequest) -> Items[ReviewResult]:
     """Confirm, edit, reject or share pending memories; return the result of each, in order."""
     return await app.review.decide(request.actor(actor), request.decisions)

@@ -7,11 +7,11 @@ from fastapi import APIRouter, Path, Query, Response
 
 from remembrancer.api.dependencies import (
     MENTIONED,
-    Acting,
     App,
     IdempotencyKey,
     IfMatch,
     Paging,
+    QueryActor,
     located,
     tagged,
 )
@@ -46,7 +46,7 @@ MemberId = Annotated[UUID, Path(description="The user id of a member.")]
 @router.post("", status_code=201)
 async def create_space(
     app: App,
-    actor: Acting,
+    actor: QueryActor,
     space: SpaceCreate,
     response: Response,
     idempotency_key: IdempotencyKey = None,
@@ -58,37 +58,37 @@ async def create_space(
 
 
 @router.get("")
-async def list_spaces(app: App, actor: Acting, page: Paging) -> Page[Space]:
+async def list_spaces(app: App, actor: QueryActor, page: Paging) -> Page[Space]:
     """List the spaces of a user, the oldest first."""
     return await app.spaces.list(actor, **page)
 
 
 @router.get("/{space_id}")
-async def get_space(app: App, actor: Acting, space_id: UUID) -> Space:
+async def get_space(app: App, actor: QueryActor, space_id: UUID) -> Space:
     """Return a space, for its members."""
     return await app.spaces.get(actor, space_id)
 
 
 @router.patch("/{space_id}")
-async def update_space(app: App, actor: Acting, space_id: UUID, changes: SpaceUpdate) -> Space:
+async def update_space(app: App, actor: QueryActor, space_id: UUID, changes: SpaceUpdate) -> Space:
     """Change the name or description of a space. For owners."""
     return await app.spaces.update(actor, space_id, changes)
 
 
 @router.delete("/{space_id}", status_code=204)
-async def delete_space(app: App, actor: Acting, space_id: UUID) -> None:
+async def delete_space(app: App, actor: QueryActor, space_id: UUID) -> None:
     """Delete an empty space; `restore` brings it back. For owners."""
     await app.spaces.delete(actor, space_id)
 
 
 @router.post("/{space_id}/restore")
-async def restore_space(app: App, actor: Acting, space_id: UUID) -> Space:
+async def restore_space(app: App, actor: QueryActor, space_id: UUID) -> Space:
     """Bring back a space that the user deleted, or left as its last member."""
     return await app.spaces.restore(actor, space_id)
 
 
 @router.get("/{space_id}/members")
-async def list_members(app: App, actor: Acting, space_id: UUID, page: Paging) -> Page[Member]:
+async def list_members(app: App, actor: QueryActor, space_id: UUID, page: Paging) -> Page[Member]:
     """List the members of a space, the oldest users first."""
     return await app.spaces.members(actor, space_id, **page)
 
@@ -96,7 +96,7 @@ async def list_members(app: App, actor: Acting, space_id: UUID, page: Paging) ->
 @router.post("/{space_id}/members", status_code=201)
 async def add_member(
     app: App,
-    actor: Acting,
+    actor: QueryActor,
     space_id: UUID,
     member: MemberAdd,
     idempotency_key: IdempotencyKey = None,
@@ -107,20 +107,20 @@ async def add_member(
 
 @router.patch("/{space_id}/members/{member_id}")
 async def update_member(
-    app: App, actor: Acting, space_id: UUID, member_id: MemberId, change: MemberUpdate
+    app: App, actor: QueryActor, space_id: UUID, member_id: MemberId, change: MemberUpdate
 ) -> Member:
     """Change the role of a member, or hand over ownership. For owners."""
     return await app.spaces.update_member(actor, space_id, member_id, change)
 
 
 @router.delete("/{space_id}/members/{member_id}", status_code=204)
-async def remove_member(app: App, actor: Acting, space_id: UUID, member_id: MemberId) -> None:
+async def remove_member(app: App, actor: QueryActor, space_id: UUID, member_id: MemberId) -> None:
     """Remove a member from a space. For owners."""
     await app.spaces.remove_member(actor, space_id, member_id)
 
 
 @router.post("/{space_id}/leave", status_code=204)
-async def leave_space(app: App, actor: Acting, space_id: UUID) -> None:
+async def leave_space(app: App, actor: QueryActor, space_id: UUID) -> None:
     """Leave a space: facts of others are hidden, the user's own facts stay."""
     await app.spaces.leave(actor, space_id)
 
@@ -128,7 +128,7 @@ async def leave_space(app: App, actor: Acting, space_id: UUID) -> None:
 @router.get("/{space_id}/memories")
 async def list_memories_of_space(
     app: App,
-    actor: Acting,
+    actor: QueryActor,
     space_id: UUID,
     page: Paging,
     kind: Annotated[list[Kind], Query(description="May be repeated.")] = [],
@@ -145,7 +145,7 @@ async def list_memories_of_space(
 @router.post("/{space_id}/memories", status_code=201, responses=MENTIONED)
 async def remember_in_space(
     app: App,
-    actor: Acting,
+    actor: QueryActor,
     space_id: UUID,
     fact: FactCreate,
     response: Response,
@@ -161,7 +161,7 @@ async def remember_in_space(
 @of_memory.patch("/{memory_id}/visibility")
 async def set_visibility(
     app: App,
-    actor: Acting,
+    actor: QueryActor,
     memory_id: MemoryId,
     change: VisibilityUpdate,
     response: Response,

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
-from remembrancer.api.dependencies import Acting, App, Paging
+from remembrancer.api.dependencies import App, Paging, QueryActor
 from remembrancer.extraction.schemas import Chunk, SummaryResult
 from remembrancer.paging import Page
 
@@ -12,12 +12,16 @@ router = APIRouter(prefix="/api/conversations/{conversation_id}", tags=["convers
 
 
 @router.post("/summarize")
-async def summarize_conversation(app: App, actor: Acting, conversation_id: UUID) -> SummaryResult:
+async def summarize_conversation(
+    app: App, actor: QueryActor, conversation_id: UUID
+) -> SummaryResult:
     """Summarise all messages older than the window that have no summary. Safe to repeat."""
     return await app.conversations.summarize(actor, conversation_id)
 
 
 @router.get("/chunks")
-async def list_chunks(app: App, actor: Acting, conversation_id: UUID, page: Paging) -> Page[Chunk]:
+async def list_chunks(
+    app: App, actor: QueryActor, conversation_id: UUID, page: Paging
+) -> Page[Chunk]:
     """List the summaries of a conversation in order, for its participants."""
     return await app.conversations.chunks(actor, conversation_id, **page)

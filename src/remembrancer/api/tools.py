@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from pydantic import Field
 
-from remembrancer.api.dependencies import ActorRequest, App, Authenticated, narrowed
+from remembrancer.api.dependencies import ActorRequest, App, Caller, narrowed
 from remembrancer.tools.registry import (
     ToolAnswer,
     ToolContext,
@@ -38,7 +38,7 @@ class ToolCall(ToolContext, ActorRequest):
 @router.get("")
 async def list_tools(
     app: App,
-    _actor: Authenticated,
+    _actor: Caller,
     format: Annotated[ToolFormat, Query(description="Format of the schemas.")] = ToolFormat.PLAIN,  # noqa: A002
 ) -> list[dict[str, Any]]:
     """List the tools with their guidance and the JSON schemas of their arguments."""
@@ -51,7 +51,7 @@ async def list_tools(
 @router.post("/{name}")
 async def call_tool(
     app: App,
-    actor: Authenticated,
+    actor: Caller,
     name: Annotated[str, Path(examples=["add_to_memory"])],
     call: ToolCall,
 ) -> ToolAnswer:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
 
-from remembrancer.api.dependencies import App, Authenticated, IfMatch, Paging, tagged
+from remembrancer.api.dependencies import App, Caller, IfMatch, Paging, tagged
 from remembrancer.paging import Page
 from remembrancer.text import Key
 from remembrancer.users.schemas import ResolveUser, User, UserUpdate
@@ -14,7 +14,7 @@ router = APIRouter(prefix="/api/users", tags=["users"])
 
 
 @router.post("/resolve")
-async def resolve(app: App, actor: Authenticated, request: ResolveUser) -> User:
+async def resolve(app: App, actor: Caller, request: ResolveUser) -> User:
     """Return the user of a platform id; create the user the first time.
 
     Safe to call for every message, also concurrently.
@@ -23,7 +23,7 @@ async def resolve(app: App, actor: Authenticated, request: ResolveUser) -> User:
 
 
 @router.get("")
-async def list_users(app: App, actor: Authenticated, page: Paging) -> Page[User]:
+async def list_users(app: App, actor: Caller, page: Paging) -> Page[User]:
     """List users, the oldest first."""
     return await app.users.list(actor, **page)
 
@@ -31,7 +31,7 @@ async def list_users(app: App, actor: Authenticated, page: Paging) -> Page[User]
 @router.get("/by-platform")
 async def find_user(
     app: App,
-    actor: Authenticated,
+    actor: Caller,
     platform: Annotated[Key, Query()],
     platform_user_id: Annotated[Key, Query()],
 ) -> User:
@@ -40,7 +40,7 @@ async def find_user(
 
 
 @router.get("/{user_id}")
-async def get_user(app: App, actor: Authenticated, user_id: UUID, response: Response) -> User:
+async def get_user(app: App, actor: Caller, user_id: UUID, response: Response) -> User:
     """Return a user."""
     return tagged(response, await app.users.get(actor, user_id))
 
@@ -48,7 +48,7 @@ async def get_user(app: App, actor: Authenticated, user_id: UUID, response: Resp
 @router.patch("/{user_id}")
 async def update_user(
     app: App,
-    actor: Authenticated,
+    actor: Caller,
     user_id: UUID,
     changes: UserUpdate,
     response: Response,

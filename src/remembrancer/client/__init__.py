@@ -61,7 +61,7 @@ class _Nouns(Group[By]):
         self.jobs = Jobs(sender)
         self.audit = Audit(sender)
 
-    @operation("POST /api/memory/", acting="body", body=_remember)
+    @operation("POST /api/memory/", ids="body", body=_remember)
     def remember(
         self,
         /,
@@ -79,7 +79,7 @@ class _Nouns(Group[By]):
         exists, and ``InvalidInput`` for an invalid field.
         """
 
-    @operation("POST /api/memory/recall", acting="body", body=_recall, safe=True)
+    @operation("POST /api/memory/recall", ids="body", body=_recall, safe=True)
     def recall(
         self,
         /,

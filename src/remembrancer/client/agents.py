@@ -7,11 +7,11 @@ from uuid import UUID
 from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
 from remembrancer.client.calls import json_of
 from remembrancer.client.operations import (
-    Acting,
     By,
+    ForAgent,
     Group,
     IfVersion,
-    Keyed,
+    Once,
     Paging,
     listing,
     operation,
@@ -32,7 +32,7 @@ class Agents(Group[By]):
     """Assistants that read and write memory."""
 
     @operation("POST /api/agents")
-    def create(self, agent: AgentCreate, **key: Unpack[Keyed]) -> Agent:
+    def create(self, agent: AgentCreate, **key: Unpack[Once]) -> Agent:
         """Create an agent."""
 
     @listing("GET /api/agents")
@@ -63,12 +63,12 @@ class Tools(Group[By]):
     def list(self, format: str = "plain") -> Items[dict[str, Any]]:  # noqa: A002
         """List the tools: ``plain``, or in the format of ``openai`` or ``anthropic``."""
 
-    @operation("POST /api/tools/{name}", acting="body", body=_tool_call)
+    @operation("POST /api/tools/{name}", ids="body", body=_tool_call)
     def call(
         self,
         name: str,
         arguments: Mapping[str, Any] | str | None = None,
         context: ToolContext | None = None,
-        **acting: Unpack[Acting],
+        **ids: Unpack[ForAgent],
     ) -> ToolAnswer:
         """Call a tool. A mistake that the model can correct is an answer with ``ok`` false."""

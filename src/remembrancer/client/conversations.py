@@ -6,13 +6,13 @@ from uuid import UUID
 
 from remembrancer.client.calls import json_of
 from remembrancer.client.operations import (
-    Acting,
-    ActingPage,
     By,
+    ForAgent,
+    ForAgentPage,
     ForUser,
     ForUserOnce,
+    ForUserPage,
     Group,
-    UserPage,
     listing,
     operation,
 )
@@ -40,32 +40,32 @@ def _turn(arguments: Mapping[str, Any]) -> dict[str, Any]:
 class Conversations(Group[By]):
     """Conversations, for a user; a user's own key needs none."""
 
-    @operation("POST /api/conversations", acting="body")
-    def open(self, conversation: ConversationCreate, **acting: Unpack[ForUserOnce]) -> Conversation:
+    @operation("POST /api/conversations", ids="body")
+    def open(self, conversation: ConversationCreate, **ids: Unpack[ForUserOnce]) -> Conversation:
         """Open a conversation, or return the one with this platform id and agent."""
 
     @listing("GET /api/conversations")
-    def list(self, **acting: Unpack[ActingPage]) -> Page[Conversation]:
+    def list(self, **ids: Unpack[ForAgentPage]) -> Page[Conversation]:
         """List a user's conversations, the newest first."""
 
     @operation("GET /api/conversations/{conversation_id}")
-    def get(self, conversation_id: UUID, **acting: Unpack[ForUser]) -> Conversation:
+    def get(self, conversation_id: UUID, **ids: Unpack[ForUser]) -> Conversation:
         """Return a conversation of a participant."""
 
     @operation("PUT /api/conversations/{conversation_id}/pause")
-    def pause(self, conversation_id: UUID, **acting: Unpack[ForUser]) -> Conversation:
+    def pause(self, conversation_id: UUID, **ids: Unpack[ForUser]) -> Conversation:
         """Pause remembering in a conversation."""
 
     @operation("DELETE /api/conversations/{conversation_id}/pause")
-    def resume(self, conversation_id: UUID, **acting: Unpack[ForUser]) -> Conversation:
+    def resume(self, conversation_id: UUID, **ids: Unpack[ForUser]) -> Conversation:
         """Resume remembering in a conversation."""
 
-    @operation("POST /api/conversations/{conversation_id}/messages", acting="body", body=json_of)
+    @operation("POST /api/conversations/{conversation_id}/messages", ids="body", body=json_of)
     def append(
         self,
         conversation_id: UUID,
         messages: Sequence[MessageCreate],
-        **acting: Unpack[ForUserOnce],
+        **ids: Unpack[ForUserOnce],
     ) -> AppendResult:
         """Add messages at the end of a conversation, all or none."""
 
@@ -76,7 +76,7 @@ class Conversations(Group[By]):
         *,
         last: int = 20,
         before: int | None = None,
-        **acting: Unpack[ForUser],
+        **ids: Unpack[ForUser],
     ) -> Items[Message]:
         """Return the last messages before a position, the oldest first."""
 
@@ -87,38 +87,38 @@ class Conversations(Group[By]):
         message_id: UUID,
         *,
         dry_run: bool = True,
-        **acting: Unpack[ForUser],
+        **ids: Unpack[ForUser],
     ) -> Receipt:
         """Delete a message and what cites it alone, for good; with ``dry_run``, only count."""
 
-    @operation("POST /api/memory/context", acting="body", safe=True)
-    def context(self, query: ContextQuery | None = None, **acting: Unpack[Acting]) -> Context:
+    @operation("POST /api/memory/context", ids="body", safe=True)
+    def context(self, query: ContextQuery | None = None, **ids: Unpack[ForAgent]) -> Context:
         """Return the context of an agent's next answer."""
 
-    @operation("POST /api/conversations/{conversation_id}/turn", acting="body", body=_turn)
+    @operation("POST /api/conversations/{conversation_id}/turn", ids="body", body=_turn)
     def begin_turn(
         self,
         conversation_id: UUID,
         message: MessageCreate,
         *,
         query: ContextQuery | None = None,
-        **acting: Unpack[ForUserOnce],
+        **ids: Unpack[ForUserOnce],
     ) -> Turn:
         """Store a user's message; return the context and the last messages to answer from.
 
         Of ``query``, the window and the budgets count.
         """
 
-    @operation("POST /api/conversations/{conversation_id}/answer", acting="body", body=json_of)
+    @operation("POST /api/conversations/{conversation_id}/answer", ids="body", body=json_of)
     def finish_turn(
-        self, conversation_id: UUID, content: str, **acting: Unpack[ForUserOnce]
+        self, conversation_id: UUID, content: str, **ids: Unpack[ForUserOnce]
     ) -> AppendResult:
         """Store the agent's answer."""
 
     @operation("POST /api/conversations/{conversation_id}/summarize", safe=True)
-    def summarize(self, conversation_id: UUID, **acting: Unpack[ForUser]) -> SummaryResult:
+    def summarize(self, conversation_id: UUID, **ids: Unpack[ForUser]) -> SummaryResult:
         """Summarise all messages that left the window and have no summary."""
 
     @listing("GET /api/conversations/{conversation_id}/chunks")
-    def chunks(self, conversation_id: UUID, **acting: Unpack[UserPage]) -> Page[Chunk]:
+    def chunks(self, conversation_id: UUID, **ids: Unpack[ForUserPage]) -> Page[Chunk]:
         """List the summaries of a conversation, in order."""

@@ -12,11 +12,11 @@ from remembrancer.associations.schemas import (
 )
 from remembrancer.client.calls import json_of
 from remembrancer.client.operations import (
-    Acting,
-    ActingIfVersion,
-    ActingOnce,
-    ActingPage,
     By,
+    ForAgent,
+    ForAgentIfVersion,
+    ForAgentOnce,
+    ForAgentPage,
     Group,
     listing,
     operation,
@@ -50,70 +50,70 @@ def _mention(arguments: Mapping[str, Any]) -> Any:
 class Memories(Group[By]):
     """Memories, for a user and through an agent; a user's own key needs neither."""
 
-    @operation("POST /api/memory/", acting="body")
-    def remember(self, memory: MemoryCreate, **acting: Unpack[ActingOnce]) -> RememberResult:
+    @operation("POST /api/memory/", ids="body")
+    def remember(self, memory: MemoryCreate, **ids: Unpack[ForAgentOnce]) -> RememberResult:
         """Remember a statement. Raises ``SimilarMemoryExists`` as the library does."""
 
-    @operation("POST /api/memory/bulk", acting="body", body=json_of)
+    @operation("POST /api/memory/bulk", ids="body", body=json_of)
     def remember_many(
-        self, memories: Sequence[MemoryCreate], **acting: Unpack[ActingOnce]
+        self, memories: Sequence[MemoryCreate], **ids: Unpack[ForAgentOnce]
     ) -> Items[RememberResult | RememberRefusal]:
         """Remember many statements in one transaction; return the result of each, in order."""
 
-    @operation("POST /api/memory/recall", acting="body", safe=True)
-    def recall(self, query: RecallQuery, **acting: Unpack[Acting]) -> RecallAnswer:
+    @operation("POST /api/memory/recall", ids="body", safe=True)
+    def recall(self, query: RecallQuery, **ids: Unpack[ForAgent]) -> RecallAnswer:
         """Recall what helps with a query and may be told to this user through this agent."""
 
     @listing("GET /api/memory/")
-    def list(self, filters: MemoryFilter | None = None, **acting: Unpack[ActingPage]) -> MemoryPage:
+    def list(self, filters: MemoryFilter | None = None, **ids: Unpack[ForAgentPage]) -> MemoryPage:
         """List memories, the newest first unless sorted."""
 
     @operation("GET /api/memory/{memory_id}")
-    def get(self, memory_id: str, **acting: Unpack[Acting]) -> MemoryHistory:
+    def get(self, memory_id: str, **ids: Unpack[ForAgent]) -> MemoryHistory:
         """Return a memory with its versions and mentions."""
 
     @operation("PUT /api/memory/{memory_id}")
     def update(
-        self, memory_id: str, changes: MemoryUpdate, **acting: Unpack[ActingIfVersion]
+        self, memory_id: str, changes: MemoryUpdate, **ids: Unpack[ForAgentIfVersion]
     ) -> MemoryUpdateResult:
         """Make a new version of a memory; the old one stays in its history."""
 
     @operation("DELETE /api/memory/{memory_id}")
-    def forget(self, memory_id: str, **acting: Unpack[ActingIfVersion]) -> Memory:
+    def forget(self, memory_id: str, **ids: Unpack[ForAgentIfVersion]) -> Memory:
         """Forget a memory; :meth:`restore` brings it back."""
 
     @operation("POST /api/memory/{memory_id}/restore")
-    def restore(self, memory_id: str, **acting: Unpack[Acting]) -> Memory:
+    def restore(self, memory_id: str, **ids: Unpack[ForAgent]) -> Memory:
         """Bring back a forgotten memory."""
 
     @operation("POST /api/memory/{memory_id}/activate", safe=True)
-    def activate(self, memory_id: str, **acting: Unpack[Acting]) -> Memory:
+    def activate(self, memory_id: str, **ids: Unpack[ForAgent]) -> Memory:
         """Use an inactive memory again."""
 
     @operation("POST /api/memory/{memory_id}/deactivate", safe=True)
-    def deactivate(self, memory_id: str, **acting: Unpack[Acting]) -> Memory:
+    def deactivate(self, memory_id: str, **ids: Unpack[ForAgent]) -> Memory:
         """Set a memory aside: out of recall, still in the document."""
 
     @operation("PUT /api/memory/{memory_id}/pin")
-    def pin(self, memory_id: str, **acting: Unpack[Acting]) -> Memory:
+    def pin(self, memory_id: str, **ids: Unpack[ForAgent]) -> Memory:
         """Pin a memory: the token budget never evicts it."""
 
     @operation("DELETE /api/memory/{memory_id}/pin")
-    def unpin(self, memory_id: str, **acting: Unpack[Acting]) -> Memory:
+    def unpin(self, memory_id: str, **ids: Unpack[ForAgent]) -> Memory:
         """Unpin a memory: the token budget may evict it again."""
 
     @operation("PATCH /api/memory/{memory_id}/visibility", body=json_of)
     def set_visibility(
-        self, memory_id: str, visibility: Visibility, **acting: Unpack[ActingIfVersion]
+        self, memory_id: str, visibility: Visibility, **ids: Unpack[ForAgentIfVersion]
     ) -> Memory:
         """Share one's own fact with the members of its space, or make it private again."""
 
     @operation("POST /api/memory/{memory_id}/erase")
-    def erase(self, memory_id: str, *, dry_run: bool = True, **acting: Unpack[Acting]) -> Receipt:
+    def erase(self, memory_id: str, *, dry_run: bool = True, **ids: Unpack[ForAgent]) -> Receipt:
         """Delete a memory for good; with ``dry_run``, only count."""
 
     @operation("GET /api/users/{user}/memory-budget")
-    def budget(self, *, adding: int = 0, **acting: Unpack[Acting]) -> BudgetPreview:
+    def budget(self, *, adding: int = 0, **ids: Unpack[ForAgent]) -> BudgetPreview:
         """Return how much of a user's token budget is used, and what ``adding`` would evict."""
 
 
@@ -121,12 +121,12 @@ class Review(Group[By]):
     """Review of pending memories."""
 
     @listing("GET /api/memory/review")
-    def list(self, **acting: Unpack[ActingPage]) -> MemoryPage:
+    def list(self, **ids: Unpack[ForAgentPage]) -> MemoryPage:
         """List a user's pending memories, the newest first."""
 
-    @operation("POST /api/memory/review", acting="body", body=json_of)
+    @operation("POST /api/memory/review", ids="body", body=json_of)
     def decide(
-        self, decisions: Sequence[ReviewDecision], **acting: Unpack[Acting]
+        self, decisions: Sequence[ReviewDecision], **ids: Unpack[ForAgent]
     ) -> Items[ReviewResult]:
         """Confirm, reject or share pending memories; return the result of each, in order."""
 
@@ -136,7 +136,7 @@ class Associations(Group[By]):
 
     @operation("PUT /api/memory/{memory_id}/associations")
     def add(
-        self, memory_id: str, association: AssociationCreate, **acting: Unpack[Acting]
+        self, memory_id: str, association: AssociationCreate, **ids: Unpack[ForAgent]
     ) -> Association:
         """Associate a memory with another, or give the association a new weight."""
 
@@ -146,22 +146,22 @@ class Associations(Group[By]):
         memory_id: str,
         target_id: str,
         relation: Relation | None = None,
-        **acting: Unpack[Acting],
+        **ids: Unpack[ForAgent],
     ) -> None:
         """Remove the association from a memory to another; all of them without a relation."""
 
     @listing("GET /api/memory/{memory_id}/associations")
-    def list(self, memory_id: str, **acting: Unpack[ActingPage]) -> AssociationPage:
+    def list(self, memory_id: str, **ids: Unpack[ForAgentPage]) -> AssociationPage:
         """List the associations of a memory in both directions, the strongest first."""
 
     @operation("GET /api/memory/{memory_id}/neighbours")
     def neighbours(
-        self, memory_id: str, *, depth: int = 1, limit: int = 50, **acting: Unpack[Acting]
+        self, memory_id: str, *, depth: int = 1, limit: int = 50, **ids: Unpack[ForAgent]
     ) -> Neighbourhood:
         """Return the memories up to ``depth`` steps (1 or 2) away, as nodes and edges."""
 
     @operation("GET /api/memory/{memory_id}/suggestions")
-    def suggestions(self, memory_id: str, **acting: Unpack[Acting]) -> Suggestions:
+    def suggestions(self, memory_id: str, **ids: Unpack[ForAgent]) -> Suggestions:
         """Suggest associations of a memory; none is made."""
 
 
@@ -169,21 +169,21 @@ class Places(Group[By]):
     """Places of a user."""
 
     @operation("POST /api/users/{user}/places")
-    def add(self, place: PlaceCreate, **acting: Unpack[ActingOnce]) -> PlaceResult:
+    def add(self, place: PlaceCreate, **ids: Unpack[ForAgentOnce]) -> PlaceResult:
         """Remember a place; a place with the same id gains a mention."""
 
     @operation("POST /api/users/{user}/places/{place_id}/mentions", body=_mention)
     def mention(
-        self, place_id: str, mention: PlaceMention | None = None, **acting: Unpack[ActingOnce]
+        self, place_id: str, mention: PlaceMention | None = None, **ids: Unpack[ForAgentOnce]
     ) -> Place:
         """Note a mention of a place."""
 
     @operation("GET /api/users/{user}/places/{place_id}")
-    def get(self, place_id: str, **acting: Unpack[Acting]) -> Place:
+    def get(self, place_id: str, **ids: Unpack[ForAgent]) -> Place:
         """Return a place with its latest 100 mentions."""
 
     @listing("GET /api/users/{user}/places")
-    def list(self, **acting: Unpack[ActingPage]) -> Page[Place]:
+    def list(self, **ids: Unpack[ForAgentPage]) -> Page[Place]:
         """List a user's places, the oldest first, each with its latest mentions."""
 
 
@@ -191,9 +191,9 @@ class Documents(Group[By]):
     """A user's memory as one document."""
 
     @operation("GET /api/users/{user}/memory-document")
-    def get(self, **acting: Unpack[Acting]) -> MemoryDocument:
+    def get(self, **ids: Unpack[ForAgent]) -> MemoryDocument:
         """Return a user's memory as one document: all of it, or what an agent reads."""
 
     @operation("POST /api/users/{user}/memory-document", safe=True)
-    def import_(self, document: DocumentImport, **acting: Unpack[Acting]) -> DocumentImportResult:
+    def import_(self, document: DocumentImport, **ids: Unpack[ForAgent]) -> DocumentImportResult:
         """Add the facts and places that the user does not have. Safe to repeat."""

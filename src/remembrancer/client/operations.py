@@ -61,31 +61,31 @@ class ForUser(TypedDict, total=False):
     user: User | UUID | None
 
 
-class Acting(ForUser, total=False):
+class ForAgent(ForUser, total=False):
     """The user a service acts for and the agent it acts through: ids or objects."""
 
     agent: Agent | UUID | None
 
 
-class ActingPage(Acting, Paging, total=False):
+class ForAgentPage(ForAgent, Paging, total=False):
     """A page of a list, for a user and an agent."""
 
 
-class UserPage(ForUser, Paging, total=False):
+class ForUserPage(ForUser, Paging, total=False):
     """A page of a list, for a user."""
 
 
-class Keyed(TypedDict, total=False):
+class Once(TypedDict, total=False):
     """A request that is carried out once; a repeat with its key returns the first answer."""
 
     idempotency_key: str | None
 
 
-class ForUserOnce(ForUser, Keyed, total=False):
+class ForUserOnce(ForUser, Once, total=False):
     """A request for a user that is carried out once."""
 
 
-class ActingOnce(Acting, Keyed, total=False):
+class ForAgentOnce(ForAgent, Once, total=False):
     """A request for a user and an agent that is carried out once."""
 
 
@@ -95,7 +95,7 @@ class IfVersion(TypedDict, total=False):
     if_version: int | None
 
 
-class ActingIfVersion(Acting, IfVersion, total=False):
+class ForAgentIfVersion(ForAgent, IfVersion, total=False):
     """A change of one version, for a user and an agent."""
 
 
@@ -133,7 +133,7 @@ class Group(Generic[By]):
 class _Options:
     body: Shape | None = None
     query: Shape | None = None
-    acting: str = "query"
+    ids: str = "query"
     inside: str | None = None
     safe: bool = False
 
@@ -170,7 +170,7 @@ class _Operation:
         path = self.path.format(**{name: _part(name, arguments.pop(name)) for name in self._names})
         keyed = "idempotency_key" in arguments
         headers = _headers(arguments)
-        acting = {
+        ids = {
             f"{who}_id": _id(arguments.pop(who)) for who in self._actor_names if who in arguments
         }
         dry_run = arguments.get("dry_run", False)
@@ -184,10 +184,10 @@ class _Operation:
                 del arguments[name]
         if options.query is None:
             query = _query(arguments)
-        if options.acting == "body":
-            body = {**(body or {}), **json_of(acting)}
+        if options.ids == "body":
+            body = {**(body or {}), **json_of(ids)}
         else:
-            query = {**query, **json_of(acting)}
+            query = {**query, **json_of(ids)}
         answer = None if self.answer is type(None) else self.answer
         repeatable = self.method in _READS or keyed or options.safe or dry_run
         return Call(self.method, path, answer, options.inside, query, body, headers, repeatable)
@@ -327,7 +327,7 @@ class Pages(Generic[P, PageT_co]):
             page = self._request_page(*args, **{**kwargs, "cursor": page.next_cursor})
 
 
-class Listing(_Operation, Generic[P, PageT_co]):
+class PagedOperation(_Operation, Generic[P, PageT_co]):
     """A method that returns a list in pages."""
 
     @overload
@@ -335,7 +335,7 @@ class Listing(_Operation, Generic[P, PageT_co]):
     @overload
     def __get__(self, group: Group[Sender], owner: Any = None) -> Pages[P, PageT_co]: ...
     @overload
-    def __get__(self, group: None, owner: Any = None) -> "Listing[P, PageT_co]": ...
+    def __get__(self, group: None, owner: Any = None) -> "PagedOperation[P, PageT_co]": ...
     def __get__(self, group: Any, owner: Any = None) -> Any:
         """Return the method of a client, sync or async."""
         if group is None:
@@ -350,18 +350,18 @@ def operation(
     *,
     body: Shape | None = None,
     query: Shape | None = None,
-    acting: str = "query",
+    ids: str = "query",
     inside: str | None = None,
     safe: bool = False,
 ) -> Callable[[Callable[Concatenate[Any, P], T]], Operation[P, T]]:
     """Declare a method that is one request to an endpoint such as ``GET /api/users``.
 
-    ``body`` and ``query`` make these from the arguments. ``acting`` is the part of the request
+    ``body`` and ``query`` make these from the arguments. ``ids`` is the part of the request
     with the ids of user and agent.
     ``inside`` names the field of the response to return. A ``safe`` POST may be repeated.
     """
 
-    options = _Options(body, query, acting, inside, safe)
+    options = _Options(body, query, ids, inside, safe)
     return lambda function: Operation(function, endpoint, options)
 
 
@@ -372,6 +372,6 @@ def stream(endpoint: str) -> Callable[[Callable[Concatenate[Any, P], T]], Stream
 
 def listing(
     endpoint: str,
-) -> Callable[[Callable[Concatenate[Any, P], PageT_co]], Listing[P, PageT_co]]:
+) -> Callable[[Callable[Concatenate[Any, P], PageT_co]], PagedOperation[P, PageT_co]]:
     """Declare a method that returns a list in pages."""
-    return lambda function: Listing(function, endpoint)
+    return lambda function: PagedOperation(function, endpoint)

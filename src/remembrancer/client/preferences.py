@@ -3,7 +3,7 @@
 from typing import Unpack
 from uuid import UUID
 
-from remembrancer.client.operations import By, Group, Keyed, Paging, listing, operation
+from remembrancer.client.operations import By, Group, Once, Paging, listing, operation
 from remembrancer.moves.schemas import MoveRequest, MoveResult, MoveUndoResult
 from remembrancer.paging import Items, Page
 from remembrancer.preferences.schemas import (
@@ -102,7 +102,7 @@ class Moves(Group[By]):
 
     @operation("POST /api/memory/users/{user_id}/agents/{agent_id}/memories/move")
     def move(
-        self, user_id: UUID, agent_id: UUID, request: MoveRequest, **key: Unpack[Keyed]
+        self, user_id: UUID, agent_id: UUID, request: MoveRequest, **key: Unpack[Once]
     ) -> MoveResult:
         """Move or copy an agent's memories of a user to the other scope, or only count them."""
 

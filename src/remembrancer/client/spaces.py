@@ -6,15 +6,15 @@ from uuid import UUID
 from remembrancer.access import Visibility
 from remembrancer.client.calls import json_of
 from remembrancer.client.operations import (
-    Acting,
-    ActingIfVersion,
-    ActingOnce,
-    ActingPage,
     By,
+    ForAgent,
+    ForAgentIfVersion,
+    ForAgentOnce,
+    ForAgentPage,
     ForUser,
     ForUserOnce,
+    ForUserPage,
     Group,
-    UserPage,
     listing,
     operation,
 )
@@ -35,56 +35,54 @@ class Spaces(Group[By]):
     """Spaces, for a user; a user's own key needs none."""
 
     @operation("POST /api/spaces")
-    def create(self, space: SpaceCreate, **acting: Unpack[ForUserOnce]) -> Space:
+    def create(self, space: SpaceCreate, **ids: Unpack[ForUserOnce]) -> Space:
         """Create a space; the user is its owner."""
 
     @listing("GET /api/spaces")
-    def list(self, **acting: Unpack[UserPage]) -> Page[Space]:
+    def list(self, **ids: Unpack[ForUserPage]) -> Page[Space]:
         """List the spaces of a user, the oldest first."""
 
     @operation("GET /api/spaces/{space_id}")
-    def get(self, space_id: UUID, **acting: Unpack[ForUser]) -> Space:
+    def get(self, space_id: UUID, **ids: Unpack[ForUser]) -> Space:
         """Return a space of a member."""
 
     @operation("PATCH /api/spaces/{space_id}")
-    def update(self, space_id: UUID, changes: SpaceUpdate, **acting: Unpack[ForUser]) -> Space:
+    def update(self, space_id: UUID, changes: SpaceUpdate, **ids: Unpack[ForUser]) -> Space:
         """Change the name or description of a space. For owners."""
 
     @operation("DELETE /api/spaces/{space_id}")
-    def delete(self, space_id: UUID, **acting: Unpack[ForUser]) -> None:
+    def delete(self, space_id: UUID, **ids: Unpack[ForUser]) -> None:
         """Delete an empty space. For owners."""
 
     @operation("POST /api/spaces/{space_id}/restore")
-    def restore(self, space_id: UUID, **acting: Unpack[ForUser]) -> Space:
+    def restore(self, space_id: UUID, **ids: Unpack[ForUser]) -> Space:
         """Bring back a space that the user deleted, or left as its last member."""
 
     @listing("GET /api/spaces/{space_id}/members")
-    def members(self, space_id: UUID, **acting: Unpack[UserPage]) -> Page[Member]:
+    def members(self, space_id: UUID, **ids: Unpack[ForUserPage]) -> Page[Member]:
         """List the members of a space, the longest known users first."""
 
     @operation("POST /api/spaces/{space_id}/members")
-    def add_member(
-        self, space_id: UUID, member: MemberAdd, **acting: Unpack[ForUserOnce]
-    ) -> Member:
+    def add_member(self, space_id: UUID, member: MemberAdd, **ids: Unpack[ForUserOnce]) -> Member:
         """Add a member to a space. For owners."""
 
     @operation("PATCH /api/spaces/{space_id}/members/{member_id}")
     def update_member(
-        self, space_id: UUID, member_id: UUID, changes: MemberUpdate, **acting: Unpack[ForUser]
+        self, space_id: UUID, member_id: UUID, changes: MemberUpdate, **ids: Unpack[ForUser]
     ) -> Member:
         """Change the role of a member. For owners."""
 
     @operation("DELETE /api/spaces/{space_id}/members/{member_id}")
-    def remove_member(self, space_id: UUID, member_id: UUID, **acting: Unpack[ForUser]) -> None:
+    def remove_member(self, space_id: UUID, member_id: UUID, **ids: Unpack[ForUser]) -> None:
         """Remove a member from a space. For owners."""
 
     @operation("POST /api/spaces/{space_id}/leave")
-    def leave(self, space_id: UUID, **acting: Unpack[ForUser]) -> None:
+    def leave(self, space_id: UUID, **ids: Unpack[ForUser]) -> None:
         """Leave a space: facts of others are hidden, one's own stay."""
 
     @listing("GET /api/spaces/{space_id}/memories")
     def memories(
-        self, space_id: UUID, filters: MemoryFilter | None = None, **acting: Unpack[ActingPage]
+        self, space_id: UUID, filters: MemoryFilter | None = None, **ids: Unpack[ForAgentPage]
     ) -> MemoryPage:
         """List one's own facts in a space and those shared by others, the newest first."""
 
@@ -93,19 +91,19 @@ class Facts(Group[By]):
     """Facts in a space. A fact belongs to its author."""
 
     @operation("POST /api/spaces/{space_id}/memories")
-    def add(self, space_id: UUID, fact: FactCreate, **acting: Unpack[ActingOnce]) -> RememberResult:
+    def add(self, space_id: UUID, fact: FactCreate, **ids: Unpack[ForAgentOnce]) -> RememberResult:
         """Add a fact to a space; private unless it says otherwise."""
 
     @listing("GET /api/ai/legacies/{space_id}/facts")
-    def list(self, space_id: UUID, **acting: Unpack[UserPage]) -> Page[Fact]:
+    def list(self, space_id: UUID, **ids: Unpack[ForUserPage]) -> Page[Fact]:
         """List one's own facts and those shared by others, the oldest first."""
 
     @operation("PATCH /api/memory/{memory_id}/visibility", body=json_of)
     def set_visibility(
-        self, memory_id: str, visibility: Visibility, **acting: Unpack[ActingIfVersion]
+        self, memory_id: str, visibility: Visibility, **ids: Unpack[ForAgentIfVersion]
     ) -> Memory:
         """Share one's own fact with the members of its space, or make it private again."""
 
     @operation("DELETE /api/ai/facts/{memory_id}")
-    def delete(self, memory_id: str, **acting: Unpack[Acting]) -> None:
+    def delete(self, memory_id: str, **ids: Unpack[ForAgent]) -> None:
         """Forget one's own fact: nobody sees it any more."""

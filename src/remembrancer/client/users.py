@@ -16,7 +16,7 @@ from remembrancer.client.operations import (
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.identity.schemas import LinkResult, Merge, MergeCounts, PlatformLinkDetail
 from remembrancer.paging import Items, Page
-from remembrancer.users.schemas import KnownUsers, PlatformLink, ResolveUser, User, UserUpdate
+from remembrancer.users.schemas import PlatformLink, ResolveUser, User, UserOverviewPage, UserUpdate
 
 
 def _other(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,9 +40,9 @@ class Users(Group[By]):
         """List users, the first known first. For admins."""
 
     @operation("GET /api/agents/users")
-    def known(
+    def overview(
         self, agent_id: UUID | None = None, *, limit: int = 50, offset: int = 0
-    ) -> KnownUsers:
+    ) -> UserOverviewPage:
         """List users with their platforms and how many memories an agent may use."""
 
     @operation("GET /api/users/by-platform")

@@ -18,7 +18,7 @@ from remembrancer.errors import NotFound
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.paging import Page
 from remembrancer.users.rows import LinkRow, PlatformUserRow, UserRow
-from remembrancer.users.schemas import KnownUser
+from remembrancer.users.schemas import UserOverview
 
 _sql = partial(statement, "remembrancer.users", "users")
 _ORDER: Final = Keyset("users", users.c.id)
@@ -175,11 +175,11 @@ async def named(connection: AsyncConnection, name: str, limit: int) -> list[User
 
 async def with_memory_counts(
     connection: AsyncConnection, agent_id: UUID | None, limit: int, offset: int
-) -> list[KnownUser]:
+) -> list[UserOverview]:
     """Count the memories that an agent may use; all without an agent. The links are empty."""
     page = {"limit": limit, "offset": offset}
     binds = {"shared_owner": SHARED_OWNER, "agent_id": agent_id, **page}
-    return await all_rows(connection, KnownUser, _sql("with_memory_counts"), binds)
+    return await all_rows(connection, UserOverview, _sql("with_memory_counts"), binds)
 
 
 async def count(connection: AsyncConnection) -> int:

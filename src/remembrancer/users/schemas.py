@@ -67,7 +67,7 @@ class UserUpdate(Update):
     time_zone: TimeZone | None = None
 
 
-class KnownUser(BaseModel):
+class UserOverview(BaseModel):
     """A user as an agent knows them."""
 
     id: UUID
@@ -79,10 +79,10 @@ class KnownUser(BaseModel):
     )
 
 
-class KnownUsers(Items[KnownUser]):
+class UserOverviewPage(Items[UserOverview]):
     """One page of users; ``total`` counts all. In JSON its items are ``users``."""
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
-    items: list[KnownUser] = Field(alias="users")
+    items: list[UserOverview] = Field(alias="users")
     total: int

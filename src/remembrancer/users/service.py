@@ -16,11 +16,11 @@ from remembrancer.text import check_range
 from remembrancer.users import repository
 from remembrancer.users.rows import UserRow
 from remembrancer.users.schemas import (
-    KnownUser,
-    KnownUsers,
     PlatformLink,
     ResolveUser,
     User,
+    UserOverview,
+    UserOverviewPage,
     UserUpdate,
 )
 
@@ -86,9 +86,9 @@ class Users:
             users = await _all_with_links(connection, rows.items)
         return Page(items=users, next_cursor=rows.next_cursor)
 
-    async def known(
+    async def overview(
         self, actor: Actor, agent_id: UUID | None = None, *, limit: int = 50, offset: int = 0
-    ) -> KnownUsers:
+    ) -> UserOverviewPage:
         """Return users in the order of their creation, with the number of their memories.
 
         With an agent, its own memories and those for every agent count, in any scope. ``limit`` is
@@ -105,7 +105,7 @@ class Users:
             await _add_links(connection, users)
             total = await repository.count(connection)
             await _note_look(connection, actor, users)
-        return KnownUsers(items=users, total=total)
+        return UserOverviewPage(items=users, total=total)
 
     async def update(
         self, actor: Actor, user_id: UUID, changes: UserUpdate, *, if_version: int | None = None
@@ -127,7 +127,7 @@ class Users:
 
 
 async def _note_look(
-    connection: AsyncConnection, actor: Actor, users: Iterable[UserRow | KnownUser]
+    connection: AsyncConnection, actor: Actor, users: Iterable[UserRow | UserOverview]
 ) -> None:
     by_owner = {user.id: [str(user.id)] for user in users}
     await audit.note_look(connection, actor, "user.read", by_owner)
@@ -143,7 +143,7 @@ async def _all_with_links(connection: AsyncConnection, rows: Sequence[UserRow]) 
     return users
 
 
-async def _add_links(connection: AsyncConnection, users: Sequence[User | KnownUser]) -> None:
+async def _add_links(connection: AsyncConnection, users: Sequence[User | UserOverview]) -> None:
     by_id = {user.id: user for user in users}
     for row in await repository.links_of(connection, list(by_id)):
         link = PlatformLink(platform=row.platform, platform_user_id=row.platform_user_id)

@@ -30,7 +30,7 @@ async def _render(
         matches=await users.find_by_name(request.actor, name) if name else None,
         everybody=None
         if name
-        else await users.known(request.actor, limit=_PAGE_SIZE, offset=offset),
+        else await users.overview(request.actor, limit=_PAGE_SIZE, offset=offset),
         offset=offset,
         size=_PAGE_SIZE,
         form=form or Form(),

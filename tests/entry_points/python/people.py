@@ -192,7 +192,7 @@ class PythonPeople(PythonCalls):
 
     async def known_users(self, agent: Any = None, **page: Any) -> Json:
         which = parsed(UUID | None, id_of(agent))
-        return await self._tried(lambda: self.memory.users.known(self.actor, which, **page))
+        return await self._tried(lambda: self.memory.users.overview(self.actor, which, **page))
 
     async def create_agent(self, **agent: Any) -> Json:
         wanted = parsed(AgentCreate, agent)
