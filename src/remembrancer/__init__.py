@@ -1,4 +1,4 @@
-"""Memory for AI agents: it keeps people apart."""
+"""Memory for AI agents that keeps people apart."""
 
 import lazy_loader
 

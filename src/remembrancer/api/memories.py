@@ -21,22 +21,7 @@ from remembrancer.api.dependencies import (
     tagged,
 )
 from remembrancer.errors import InvalidInput
-from remembrancer.memories.schemas import (
-    Category,
-    Kind,
-    Memory,
-    MemoryCreate,
-    MemoryFilter,
-    MemoryHistory,
-    MemoryPage,
-    MemoryUpdate,
-    MemoryUpdateResult,
-    RememberRefusal,
-    RememberResult,
-    Review,
-    SortBy,
-    Status,
-)
+from remembrancer.memories import schemas
 from remembrancer.paging import Items
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery, Sort, SourceType
 from remembrancer.text import Key, Label, Statement
@@ -46,14 +31,14 @@ by_agent = APIRouter(prefix="/api/agents/memories", tags=["memory"])
 by_user = APIRouter(prefix="/api/users/{user_id}", tags=["memory"])
 
 
-class RememberRequest(MemoryCreate, ActorRequest):
+class RememberRequest(schemas.MemoryCreate, ActorRequest):
     """A statement to remember, its user and its agent."""
 
 
 class BulkRequest(ActorRequest):
     """Statements to remember, their user and their agent."""
 
-    memories: list[MemoryCreate]
+    memories: list[schemas.MemoryCreate]
 
 
 class RecallRequest(RecallQuery, ActorRequest):
@@ -61,10 +46,12 @@ class RecallRequest(RecallQuery, ActorRequest):
 
 
 def memory_filter(
-    kind: Annotated[list[Kind], Query(description="May be repeated.")] = [],
-    category: Annotated[list[Category], Query(description="May be repeated.")] = [],
-    status: Annotated[list[Status], Query(description="May be repeated.")] = [Status.ACTIVE],
-    review: Annotated[list[Review], Query(description="May be repeated.")] = [],
+    kind: Annotated[list[schemas.Kind], Query(description="May be repeated.")] = [],
+    category: Annotated[list[schemas.Category], Query(description="May be repeated.")] = [],
+    status: Annotated[list[schemas.Status], Query(description="May be repeated.")] = [
+        schemas.Status.ACTIVE
+    ],
+    review: Annotated[list[schemas.Review], Query(description="May be repeated.")] = [],
     source: Annotated[
         Key | None, Query(description="The entry point it came through, such as `extraction`.")
     ] = None,
@@ -74,10 +61,10 @@ def memory_filter(
     scope: Annotated[Scope | None, Query(description="Of one agent, or of all.")] = None,
     kept_for: Annotated[UUID | None, Query(description="Only memories of this agent.")] = None,
     text: Annotated[Label | None, Query(description="A part of the content.")] = None,
-    sort: Annotated[SortBy, Query()] = SortBy.RECENT,
-) -> MemoryFilter:
+    sort: Annotated[schemas.SortBy, Query()] = schemas.SortBy.RECENT,
+) -> schemas.MemoryFilter:
     """Return the filter in the query."""
-    return MemoryFilter(
+    return schemas.MemoryFilter(
         kinds=kind,
         categories=category,
         statuses=status,
@@ -93,13 +80,15 @@ def memory_filter(
     )
 
 
-Filter = Annotated[MemoryFilter, Depends(memory_filter)]
+Filter = Annotated[schemas.MemoryFilter, Depends(memory_filter)]
 MemoryId = Annotated[str, Path(examples=["a1B2c3D4"])]
 
 
 @router.get("/")
 @by_agent.get("")
-async def list_memories(app: App, actor: QueryActor, filters: Filter, page: Paging) -> MemoryPage:
+async def list_memories(
+    app: App, actor: QueryActor, filters: Filter, page: Paging
+) -> schemas.MemoryPage:
     """List memories, the newest first by default."""
     return await app.memories.list(actor, filters, **page)
 
@@ -107,7 +96,7 @@ async def list_memories(app: App, actor: QueryActor, filters: Filter, page: Pagi
 @by_user.get("/memories")
 async def list_memories_of_user(
     app: App, actor: PathActor, filters: Filter, page: Paging
-) -> MemoryPage:
+) -> schemas.MemoryPage:
     """List a user's memories and shared knowledge, the newest first by default."""
     return await app.memories.list(actor, filters, **page)
 
@@ -119,7 +108,7 @@ async def remember(
     request: RememberRequest,
     response: Response,
     idempotency_key: IdempotencyKey = None,
-) -> RememberResult:
+) -> schemas.RememberResult:
     """Remember a statement.
 
     A known statement gains a mention (200). If a memory on the same subject exists, the request
@@ -127,7 +116,7 @@ async def remember(
     """
     result = await app.memories.remember(
         request.actor(actor),
-        narrowed(request, MemoryCreate),
+        narrowed(request, schemas.MemoryCreate),
         source="api",
         idempotency_key=idempotency_key,
     )
@@ -140,7 +129,7 @@ async def remember_many(
     actor: Caller,
     request: BulkRequest,
     idempotency_key: IdempotencyKey = None,
-) -> Items[RememberResult | RememberRefusal]:
+) -> Items[schemas.RememberResult | schemas.RememberRefusal]:
     """Remember many statements in one transaction; return the result of each, in order."""
     return await app.memories.remember_many(
         request.actor(actor),
@@ -168,7 +157,7 @@ async def search_memories(
     actor: QueryActor,
     q: Annotated[Statement, Query(description="The query.")],
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
-    kind: Annotated[list[Kind], Query(description="May be repeated.")] = [],
+    kind: Annotated[list[schemas.Kind], Query(description="May be repeated.")] = [],
     sort: Annotated[Sort, Query()] = Sort.RELEVANCE,
     source: Annotated[list[SourceType], Query(description="May be repeated.")] = ["memory"],
 ) -> RecallAnswer:
@@ -184,7 +173,7 @@ async def search_memories(
 @router.get("/{memory_id}")
 async def get_memory(
     app: App, actor: QueryActor, memory_id: MemoryId, response: Response
-) -> MemoryHistory:
+) -> schemas.MemoryHistory:
     """Return a memory with its versions and mentions."""
     return tagged(response, await app.memories.get(actor, memory_id))
 
@@ -194,10 +183,10 @@ async def update_memory(
     app: App,
     actor: QueryActor,
     memory_id: MemoryId,
-    changes: MemoryUpdate,
+    changes: schemas.MemoryUpdate,
     response: Response,
     if_match: IfMatch,
-) -> MemoryUpdateResult:
+) -> schemas.MemoryUpdateResult:
     """Create a new version of a memory. The old version stays in its history."""
     memory = await app.memories.update(actor, memory_id, changes, if_version=if_match, source="api")
     return tagged(response, memory)
@@ -206,36 +195,36 @@ async def update_memory(
 @router.delete("/{memory_id}")
 async def forget_memory(
     app: App, actor: QueryActor, memory_id: MemoryId, if_match: IfMatch
-) -> Memory:
+) -> schemas.Memory:
     """Forget a memory; `restore` brings it back."""
     return await app.memories.forget(actor, memory_id, if_version=if_match)
 
 
 @router.post("/{memory_id}/restore")
-async def restore_memory(app: App, actor: QueryActor, memory_id: MemoryId) -> Memory:
+async def restore_memory(app: App, actor: QueryActor, memory_id: MemoryId) -> schemas.Memory:
     """Restore a forgotten, inactive or evicted memory."""
     return await app.memories.restore(actor, memory_id)
 
 
 @router.post("/{memory_id}/deactivate")
-async def deactivate_memory(app: App, actor: QueryActor, memory_id: MemoryId) -> Memory:
+async def deactivate_memory(app: App, actor: QueryActor, memory_id: MemoryId) -> schemas.Memory:
     """Deactivate a memory: it leaves recall and stays in the document."""
     return await app.memories.deactivate(actor, memory_id)
 
 
 @router.post("/{memory_id}/activate")
-async def activate_memory(app: App, actor: QueryActor, memory_id: MemoryId) -> Memory:
+async def activate_memory(app: App, actor: QueryActor, memory_id: MemoryId) -> schemas.Memory:
     """Activate an inactive memory."""
     return await app.memories.activate(actor, memory_id)
 
 
 @router.put("/{memory_id}/pin")
-async def pin_memory(app: App, actor: QueryActor, memory_id: MemoryId) -> Memory:
+async def pin_memory(app: App, actor: QueryActor, memory_id: MemoryId) -> schemas.Memory:
     """Pin a memory: the token budget never evicts it."""
     return await app.memories.pin(actor, memory_id)
 
 
 @router.delete("/{memory_id}/pin")
-async def unpin_memory(app: App, actor: QueryActor, memory_id: MemoryId) -> Memory:
+async def unpin_memory(app: App, actor: QueryActor, memory_id: MemoryId) -> schemas.Memory:
     """Unpin a memory: the token budget may evict it again."""
     return await app.memories.unpin(actor, memory_id)

@@ -12,17 +12,8 @@ from remembrancer.api.dependencies import App, Caller, IdempotencyKey, Paging
 from remembrancer.errors import InvalidInput
 from remembrancer.moves.schemas import MoveRequest, MoveResult, MoveUndoResult
 from remembrancer.paging import Page
+from remembrancer.preferences import schemas
 from remembrancer.preferences.files import FileFormat, from_csv, to_csv
-from remembrancer.preferences.schemas import (
-    AgentMemoryConfig,
-    Preference,
-    PreferenceFile,
-    PreferencesResult,
-    PreferencesUpdate,
-    PreferenceUpdate,
-    Toggle,
-    ToggleUpdate,
-)
 
 DEPRECATED_SINCE: Final = "@1795824000"
 """The day of the toggle's deprecation, 2026-11-28, in the format of RFC 9745."""
@@ -58,7 +49,7 @@ class ResetAllAnswer(ResetAnswer):
     reset: int = Field(description="Number of preferences.")
 
 
-def as_file(file: PreferenceFile, format_: FileFormat) -> Any:
+def as_file(file: schemas.PreferenceFile, format_: FileFormat) -> Any:
     """Return preferences as JSON or as a CSV file."""
     if format_ is FileFormat.JSON:
         return file
@@ -66,7 +57,7 @@ def as_file(file: PreferenceFile, format_: FileFormat) -> Any:
     return Response(to_csv(file), media_type="text/csv", headers=headers)
 
 
-async def file_of_body(request: Request) -> PreferenceFile:
+async def file_of_body(request: Request) -> schemas.PreferenceFile:
     """Return the preferences of a JSON or CSV body."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     content = await request.body()
@@ -79,7 +70,7 @@ async def file_of_body(request: Request) -> PreferenceFile:
     except (ValueError, RecursionError):
         raise InvalidInput("is not valid JSON", field="body") from None
     try:
-        return PreferenceFile.model_validate(document)
+        return schemas.PreferenceFile.model_validate(document)
     except ValidationError as error:
         errors = error.errors(include_url=False, include_input=False)
         raise RequestValidationError(
@@ -88,15 +79,15 @@ async def file_of_body(request: Request) -> PreferenceFile:
 
 
 @router.get("/agents/settings")
-async def list_preferences(app: App, actor: Caller, user_id: UUID) -> list[Preference]:
+async def list_preferences(app: App, actor: Caller, user_id: UUID) -> list[schemas.Preference]:
     """List all preferences of a user."""
     return (await app.preferences.list(actor, user_id)).items
 
 
 @router.put("/agents/settings")
 async def set_preferences(
-    app: App, actor: Caller, user_id: UUID, preferences: PreferencesUpdate
-) -> PreferencesResult:
+    app: App, actor: Caller, user_id: UUID, preferences: schemas.PreferencesUpdate
+) -> schemas.PreferencesResult:
     """Set one preference for many agents, or for all existing agents."""
     return await app.preferences.set_many(actor, user_id, preferences)
 
@@ -107,7 +98,7 @@ async def reset_preferences(app: App, actor: Caller, user_id: UUID) -> ResetAllA
     return ResetAllAnswer(reset=await app.preferences.reset_all(actor, user_id))
 
 
-@router.get("/agents/settings/export", response_model=PreferenceFile, responses=CSV_OR_JSON)
+@router.get("/agents/settings/export", response_model=schemas.PreferenceFile, responses=CSV_OR_JSON)
 async def export_preferences(
     app: App, actor: Caller, user_id: UUID, format_: Format = FileFormat.JSON
 ) -> Any:
@@ -118,7 +109,7 @@ async def export_preferences(
 @router.post("/agents/settings/import", openapi_extra=FILE_BODY)
 async def import_preferences(
     app: App, actor: Caller, user_id: UUID, request: Request
-) -> PreferencesResult:
+) -> schemas.PreferencesResult:
     """Set the preferences in a file, all or none. Other preferences stay. Safe to repeat."""
     return await app.preferences.import_(actor, user_id, await file_of_body(request))
 
@@ -126,21 +117,23 @@ async def import_preferences(
 @router.get("/agents/scopes")
 async def list_scopes(
     app: App, actor: Caller, user_id: UUID, page: Paging
-) -> Page[AgentMemoryConfig]:
+) -> Page[schemas.AgentMemoryConfig]:
     """List the effective scope of a user with each agent, and its source."""
     return await app.preferences.scopes(actor, user_id, **page)
 
 
 @router.get("/agents/{agent_id}/settings")
-async def get_preference(app: App, actor: Caller, user_id: UUID, agent_id: UUID) -> Preference:
+async def get_preference(
+    app: App, actor: Caller, user_id: UUID, agent_id: UUID
+) -> schemas.Preference:
     """Return a user's preference for an agent. 404 without one: the agent's default applies."""
     return await app.preferences.get(actor, user_id, agent_id)
 
 
 @router.put("/agents/{agent_id}/settings")
 async def set_preference(
-    app: App, actor: Caller, user_id: UUID, agent_id: UUID, preference: PreferenceUpdate
-) -> Preference:
+    app: App, actor: Caller, user_id: UUID, agent_id: UUID, preference: schemas.PreferenceUpdate
+) -> schemas.Preference:
     """Set a user's preference for an agent."""
     return await app.preferences.set(actor, user_id, agent_id, preference)
 
@@ -153,7 +146,9 @@ async def reset_preference(app: App, actor: Caller, user_id: UUID, agent_id: UUI
 
 
 @router.get("/agents/{agent_id}/scope")
-async def get_scope(app: App, actor: Caller, user_id: UUID, agent_id: UUID) -> AgentMemoryConfig:
+async def get_scope(
+    app: App, actor: Caller, user_id: UUID, agent_id: UUID
+) -> schemas.AgentMemoryConfig:
     """Return the effective scope of a user with an agent, and its source."""
     return await app.preferences.scope(actor, user_id, agent_id)
 
@@ -178,7 +173,7 @@ async def undo_move(app: App, actor: Caller, user_id: UUID, move_id: UUID) -> Mo
 
 
 @router.get("/settings", deprecated=True)
-async def get_toggle(app: App, actor: Caller, user_id: UUID, response: Response) -> Toggle:
+async def get_toggle(app: App, actor: Caller, user_id: UUID, response: Response) -> schemas.Toggle:
     """Return the toggle for all agents. Use preferences of single agents instead."""
     _set_deprecation(response, user_id)
     return await app.preferences.toggle(actor, user_id)
@@ -186,8 +181,8 @@ async def get_toggle(app: App, actor: Caller, user_id: UUID, response: Response)
 
 @router.put("/settings", deprecated=True)
 async def set_toggle(
-    app: App, actor: Caller, user_id: UUID, toggle: ToggleUpdate, response: Response
-) -> Toggle:
+    app: App, actor: Caller, user_id: UUID, toggle: schemas.ToggleUpdate, response: Response
+) -> schemas.Toggle:
     """Set the toggle for all agents. Use preferences of single agents instead."""
     _set_deprecation(response, user_id)
     return await app.preferences.set_toggle(actor, user_id, toggle)

@@ -27,14 +27,7 @@ from remembrancer.memories.schemas import (
     SortBy,
 )
 from remembrancer.paging import Page
-from remembrancer.spaces.schemas import (
-    Member,
-    MemberAdd,
-    MemberUpdate,
-    Space,
-    SpaceCreate,
-    SpaceUpdate,
-)
+from remembrancer.spaces import schemas
 from remembrancer.text import Label
 
 router = APIRouter(prefix="/api/spaces", tags=["spaces"])
@@ -47,10 +40,10 @@ MemberId = Annotated[UUID, Path(description="The user id of a member.")]
 async def create_space(
     app: App,
     actor: QueryActor,
-    space: SpaceCreate,
+    space: schemas.SpaceCreate,
     response: Response,
     idempotency_key: IdempotencyKey = None,
-) -> Space:
+) -> schemas.Space:
     """Create a space; the user is its owner."""
     created = await app.spaces.create(actor, space, idempotency_key=idempotency_key)
     response.headers["Location"] = f"/api/spaces/{created.id}"
@@ -58,19 +51,21 @@ async def create_space(
 
 
 @router.get("")
-async def list_spaces(app: App, actor: QueryActor, page: Paging) -> Page[Space]:
+async def list_spaces(app: App, actor: QueryActor, page: Paging) -> Page[schemas.Space]:
     """List the spaces of a user, the oldest first."""
     return await app.spaces.list(actor, **page)
 
 
 @router.get("/{space_id}")
-async def get_space(app: App, actor: QueryActor, space_id: UUID) -> Space:
+async def get_space(app: App, actor: QueryActor, space_id: UUID) -> schemas.Space:
     """Return a space, for its members."""
     return await app.spaces.get(actor, space_id)
 
 
 @router.patch("/{space_id}")
-async def update_space(app: App, actor: QueryActor, space_id: UUID, changes: SpaceUpdate) -> Space:
+async def update_space(
+    app: App, actor: QueryActor, space_id: UUID, changes: schemas.SpaceUpdate
+) -> schemas.Space:
     """Change the name or description of a space. For owners."""
     return await app.spaces.update(actor, space_id, changes)
 
@@ -82,13 +77,15 @@ async def delete_space(app: App, actor: QueryActor, space_id: UUID) -> None:
 
 
 @router.post("/{space_id}/restore")
-async def restore_space(app: App, actor: QueryActor, space_id: UUID) -> Space:
+async def restore_space(app: App, actor: QueryActor, space_id: UUID) -> schemas.Space:
     """Bring back a space that the user deleted, or left as its last member."""
     return await app.spaces.restore(actor, space_id)
 
 
 @router.get("/{space_id}/members")
-async def list_members(app: App, actor: QueryActor, space_id: UUID, page: Paging) -> Page[Member]:
+async def list_members(
+    app: App, actor: QueryActor, space_id: UUID, page: Paging
+) -> Page[schemas.Member]:
     """List the members of a space, the oldest users first."""
     return await app.spaces.members(actor, space_id, **page)
 
@@ -98,17 +95,17 @@ async def add_member(
     app: App,
     actor: QueryActor,
     space_id: UUID,
-    member: MemberAdd,
+    member: schemas.MemberAdd,
     idempotency_key: IdempotencyKey = None,
-) -> Member:
+) -> schemas.Member:
     """Add a member to a space. For owners."""
     return await app.spaces.add_member(actor, space_id, member, idempotency_key=idempotency_key)
 
 
 @router.patch("/{space_id}/members/{member_id}")
 async def update_member(
-    app: App, actor: QueryActor, space_id: UUID, member_id: MemberId, change: MemberUpdate
-) -> Member:
+    app: App, actor: QueryActor, space_id: UUID, member_id: MemberId, change: schemas.MemberUpdate
+) -> schemas.Member:
     """Change the role of a member, or hand over ownership. For owners."""
     return await app.spaces.update_member(actor, space_id, member_id, change)
 

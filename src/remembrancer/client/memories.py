@@ -23,20 +23,7 @@ from remembrancer.client.operations import (
 )
 from remembrancer.document.schemas import DocumentImport, DocumentImportResult, MemoryDocument
 from remembrancer.erasure.schemas import Receipt
-from remembrancer.memories.schemas import (
-    AssociationCreate,
-    BudgetPreview,
-    Memory,
-    MemoryCreate,
-    MemoryFilter,
-    MemoryHistory,
-    MemoryPage,
-    MemoryUpdate,
-    MemoryUpdateResult,
-    Relation,
-    RememberRefusal,
-    RememberResult,
-)
+from remembrancer.memories import schemas
 from remembrancer.paging import Items, Page
 from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceResult
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
@@ -51,13 +38,15 @@ class Memories(Group[By]):
     """Memories, for a user and through an agent; a user's own key needs neither."""
 
     @operation("POST /api/memory/", ids="body")
-    def remember(self, memory: MemoryCreate, **ids: Unpack[ForAgentOnce]) -> RememberResult:
+    def remember(
+        self, memory: schemas.MemoryCreate, **ids: Unpack[ForAgentOnce]
+    ) -> schemas.RememberResult:
         """Remember a statement. Raises ``SimilarMemoryExists`` as the library does."""
 
     @operation("POST /api/memory/bulk", ids="body", body=json_of)
     def remember_many(
-        self, memories: Sequence[MemoryCreate], **ids: Unpack[ForAgentOnce]
-    ) -> Items[RememberResult | RememberRefusal]:
+        self, memories: Sequence[schemas.MemoryCreate], **ids: Unpack[ForAgentOnce]
+    ) -> Items[schemas.RememberResult | schemas.RememberRefusal]:
         """Remember many statements in one transaction; return the result of each, in order."""
 
     @operation("POST /api/memory/recall", ids="body", safe=True)
@@ -65,47 +54,49 @@ class Memories(Group[By]):
         """Recall what helps with a query and may be told to this user through this agent."""
 
     @listing("GET /api/memory/")
-    def list(self, filters: MemoryFilter | None = None, **ids: Unpack[ForAgentPage]) -> MemoryPage:
+    def list(
+        self, filters: schemas.MemoryFilter | None = None, **ids: Unpack[ForAgentPage]
+    ) -> schemas.MemoryPage:
         """List memories, the newest first unless sorted."""
 
     @operation("GET /api/memory/{memory_id}")
-    def get(self, memory_id: str, **ids: Unpack[ForAgent]) -> MemoryHistory:
+    def get(self, memory_id: str, **ids: Unpack[ForAgent]) -> schemas.MemoryHistory:
         """Return a memory with its versions and mentions."""
 
     @operation("PUT /api/memory/{memory_id}")
     def update(
-        self, memory_id: str, changes: MemoryUpdate, **ids: Unpack[ForAgentIfVersion]
-    ) -> MemoryUpdateResult:
+        self, memory_id: str, changes: schemas.MemoryUpdate, **ids: Unpack[ForAgentIfVersion]
+    ) -> schemas.MemoryUpdateResult:
         """Make a new version of a memory; the old one stays in its history."""
 
     @operation("DELETE /api/memory/{memory_id}")
-    def forget(self, memory_id: str, **ids: Unpack[ForAgentIfVersion]) -> Memory:
+    def forget(self, memory_id: str, **ids: Unpack[ForAgentIfVersion]) -> schemas.Memory:
         """Forget a memory; :meth:`restore` brings it back."""
 
     @operation("POST /api/memory/{memory_id}/restore")
-    def restore(self, memory_id: str, **ids: Unpack[ForAgent]) -> Memory:
+    def restore(self, memory_id: str, **ids: Unpack[ForAgent]) -> schemas.Memory:
         """Bring back a forgotten memory."""
 
     @operation("POST /api/memory/{memory_id}/activate", safe=True)
-    def activate(self, memory_id: str, **ids: Unpack[ForAgent]) -> Memory:
+    def activate(self, memory_id: str, **ids: Unpack[ForAgent]) -> schemas.Memory:
         """Use an inactive memory again."""
 
     @operation("POST /api/memory/{memory_id}/deactivate", safe=True)
-    def deactivate(self, memory_id: str, **ids: Unpack[ForAgent]) -> Memory:
+    def deactivate(self, memory_id: str, **ids: Unpack[ForAgent]) -> schemas.Memory:
         """Set a memory aside: out of recall, still in the document."""
 
     @operation("PUT /api/memory/{memory_id}/pin")
-    def pin(self, memory_id: str, **ids: Unpack[ForAgent]) -> Memory:
+    def pin(self, memory_id: str, **ids: Unpack[ForAgent]) -> schemas.Memory:
         """Pin a memory: the token budget never evicts it."""
 
     @operation("DELETE /api/memory/{memory_id}/pin")
-    def unpin(self, memory_id: str, **ids: Unpack[ForAgent]) -> Memory:
+    def unpin(self, memory_id: str, **ids: Unpack[ForAgent]) -> schemas.Memory:
         """Unpin a memory: the token budget may evict it again."""
 
     @operation("PATCH /api/memory/{memory_id}/visibility", body=json_of)
     def set_visibility(
         self, memory_id: str, visibility: Visibility, **ids: Unpack[ForAgentIfVersion]
-    ) -> Memory:
+    ) -> schemas.Memory:
         """Share one's own fact with the members of its space, or make it private again."""
 
     @operation("POST /api/memory/{memory_id}/erase")
@@ -113,7 +104,7 @@ class Memories(Group[By]):
         """Delete a memory for good; with ``dry_run``, only count."""
 
     @operation("GET /api/users/{user}/memory-budget")
-    def budget(self, *, adding: int = 0, **ids: Unpack[ForAgent]) -> BudgetPreview:
+    def budget(self, *, adding: int = 0, **ids: Unpack[ForAgent]) -> schemas.BudgetPreview:
         """Return how much of a user's token budget is used, and what ``adding`` would evict."""
 
 
@@ -121,7 +112,7 @@ class Review(Group[By]):
     """Review of pending memories."""
 
     @listing("GET /api/memory/review")
-    def list(self, **ids: Unpack[ForAgentPage]) -> MemoryPage:
+    def list(self, **ids: Unpack[ForAgentPage]) -> schemas.MemoryPage:
         """List a user's pending memories, the newest first."""
 
     @operation("POST /api/memory/review", ids="body", body=json_of)
@@ -136,7 +127,7 @@ class Associations(Group[By]):
 
     @operation("PUT /api/memory/{memory_id}/associations")
     def add(
-        self, memory_id: str, association: AssociationCreate, **ids: Unpack[ForAgent]
+        self, memory_id: str, association: schemas.AssociationCreate, **ids: Unpack[ForAgent]
     ) -> Association:
         """Associate a memory with another, or give the association a new weight."""
 
@@ -145,7 +136,7 @@ class Associations(Group[By]):
         self,
         memory_id: str,
         target_id: str,
-        relation: Relation | None = None,
+        relation: schemas.Relation | None = None,
         **ids: Unpack[ForAgent],
     ) -> None:
         """Remove the association from a memory to another; all of them without a relation."""

@@ -21,33 +21,28 @@ from remembrancer.client.operations import (
 from remembrancer.facts.schemas import Fact, FactCreate
 from remembrancer.memories.schemas import Memory, MemoryFilter, MemoryPage, RememberResult
 from remembrancer.paging import Page
-from remembrancer.spaces.schemas import (
-    Member,
-    MemberAdd,
-    MemberUpdate,
-    Space,
-    SpaceCreate,
-    SpaceUpdate,
-)
+from remembrancer.spaces import schemas
 
 
 class Spaces(Group[By]):
     """Spaces, for a user; a user's own key needs none."""
 
     @operation("POST /api/spaces")
-    def create(self, space: SpaceCreate, **ids: Unpack[ForUserOnce]) -> Space:
+    def create(self, space: schemas.SpaceCreate, **ids: Unpack[ForUserOnce]) -> schemas.Space:
         """Create a space; the user is its owner."""
 
     @listing("GET /api/spaces")
-    def list(self, **ids: Unpack[ForUserPage]) -> Page[Space]:
+    def list(self, **ids: Unpack[ForUserPage]) -> Page[schemas.Space]:
         """List the spaces of a user, the oldest first."""
 
     @operation("GET /api/spaces/{space_id}")
-    def get(self, space_id: UUID, **ids: Unpack[ForUser]) -> Space:
+    def get(self, space_id: UUID, **ids: Unpack[ForUser]) -> schemas.Space:
         """Return a space of a member."""
 
     @operation("PATCH /api/spaces/{space_id}")
-    def update(self, space_id: UUID, changes: SpaceUpdate, **ids: Unpack[ForUser]) -> Space:
+    def update(
+        self, space_id: UUID, changes: schemas.SpaceUpdate, **ids: Unpack[ForUser]
+    ) -> schemas.Space:
         """Change the name or description of a space. For owners."""
 
     @operation("DELETE /api/spaces/{space_id}")
@@ -55,21 +50,23 @@ class Spaces(Group[By]):
         """Delete an empty space. For owners."""
 
     @operation("POST /api/spaces/{space_id}/restore")
-    def restore(self, space_id: UUID, **ids: Unpack[ForUser]) -> Space:
+    def restore(self, space_id: UUID, **ids: Unpack[ForUser]) -> schemas.Space:
         """Bring back a space that the user deleted, or left as its last member."""
 
     @listing("GET /api/spaces/{space_id}/members")
-    def members(self, space_id: UUID, **ids: Unpack[ForUserPage]) -> Page[Member]:
+    def members(self, space_id: UUID, **ids: Unpack[ForUserPage]) -> Page[schemas.Member]:
         """List the members of a space, the longest known users first."""
 
     @operation("POST /api/spaces/{space_id}/members")
-    def add_member(self, space_id: UUID, member: MemberAdd, **ids: Unpack[ForUserOnce]) -> Member:
+    def add_member(
+        self, space_id: UUID, member: schemas.MemberAdd, **ids: Unpack[ForUserOnce]
+    ) -> schemas.Member:
         """Add a member to a space. For owners."""
 
     @operation("PATCH /api/spaces/{space_id}/members/{member_id}")
     def update_member(
-        self, space_id: UUID, member_id: UUID, changes: MemberUpdate, **ids: Unpack[ForUser]
-    ) -> Member:
+        self, space_id: UUID, member_id: UUID, changes: schemas.MemberUpdate, **ids: Unpack[ForUser]
+    ) -> schemas.Member:
         """Change the role of a member. For owners."""
 
     @operation("DELETE /api/spaces/{space_id}/members/{member_id}")
