@@ -166,31 +166,39 @@ class _Operation:
         bound = self.signature.bind(None, *args, **kwargs)
         bound.apply_defaults()
         arguments: dict[str, Any] = dict(list(bound.arguments.items())[1:])
-        query = {} if options.query is None else json_of(options.query(arguments))
+        query = None if options.query is None else json_of(options.query(arguments))
         path = self.path.format(**{name: _part(name, arguments.pop(name)) for name in self._names})
-        keyed = "idempotency_key" in arguments
+        repeatable = (
+            self.method in _READS
+            or options.safe
+            or "idempotency_key" in arguments
+            or arguments.get("dry_run", False)
+        )
         headers = _headers(arguments)
-        ids = {
-            f"{who}_id": _id(arguments.pop(who)) for who in self._actor_names if who in arguments
-        }
-        dry_run = arguments.get("dry_run", False)
-        body = None
-        if options.body is not None:
-            body, arguments = options.body(arguments), {}
-        elif self.method not in {"GET", "DELETE"}:
-            models = {k: v for k, v in arguments.items() if isinstance(v, BaseModel)}
-            for name, model in models.items():
-                body = {**(body or {}), **json_of(model)}
-                del arguments[name]
-        if options.query is None:
-            query = _query(arguments)
+        names = [name for name in self._actor_names if name in arguments]
+        ids = json_of({f"{name}_id": _id(arguments.pop(name)) for name in names})
+        body = self._take_body(arguments)
+        query = _query(arguments) if query is None else query
         if options.ids == "body":
-            body = {**(body or {}), **json_of(ids)}
+            body = {**(body or {}), **ids}
         else:
-            query = {**query, **json_of(ids)}
+            query = {**query, **ids}
         answer = None if self.answer is type(None) else self.answer
-        repeatable = self.method in _READS or keyed or options.safe or dry_run
         return Call(self.method, path, answer, options.inside, query, body, headers, repeatable)
+
+    def _take_body(self, arguments: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the body, and remove its parts from the arguments."""
+        if self._options.body is not None:
+            body: dict[str, Any] = self._options.body(arguments)
+            arguments.clear()
+            return body
+        if self.method in {"GET", "DELETE"}:
+            return None
+        models = {name: value for name, value in arguments.items() if isinstance(value, BaseModel)}
+        for name in models:
+            del arguments[name]
+        fields = {k: v for model in models.values() for k, v in json_of(model).items()}
+        return fields if models else None
 
     def bound(self, send: Callable[[Call[Any]], Any]) -> Callable[..., Any]:
         """Return the method of a group."""
