@@ -127,7 +127,7 @@ def page_arguments(
 Paging = Annotated[PageArguments, Depends(page_arguments)]
 
 
-class Versioned(Protocol):
+class HasVersion(Protocol):
     """A model with a version."""
 
     @property
@@ -135,7 +135,7 @@ class Versioned(Protocol):
         """The current version."""
 
 
-VersionedModel = TypeVar("VersionedModel", bound=Versioned)
+VersionedModel = TypeVar("VersionedModel", bound=HasVersion)
 
 
 def narrowed(request: BaseModel, model: type[Model]) -> Model:
