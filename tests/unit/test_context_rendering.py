@@ -224,8 +224,8 @@ def test_templates_in_a_directory_are_used_before_ours(tmp_path: Path) -> None:
         "* {{ id }}\n = {{ content }}{% endmacro %}"
         "{% macro place(id, content, shared, quoted, mentions, mentioned_in) %}"
         "{{ content }}{% endmacro %}"
-        "{% macro said(content, date, sender) %}{{ content }}{% endmacro %}"
-        "{% macro gone(id) %}{{ id }}{% endmacro %}"
+        "{% macro message(content, date, sender) %}{{ content }}{% endmacro %}"
+        "{% macro forgotten(id) %}{{ id }}{% endmacro %}"
     )
     renderer = Renderer(Templates(tmp_path))
     entries = renderer.entries([Row("aaaaaaaa", "Tea.")], "UTC")
