@@ -99,7 +99,7 @@ class Remembrancer:
         self.access_counts = AccessCounts(database)
         self.language_model = create_language_model(settings.llm)
         budget = Budget(settings.budget.tokens)
-        pipeline = WritePipeline(search, settings.recall.near_duplicate, budget)
+        pipeline = WritePipeline(search, budget)
         renderer = Renderer(Templates(settings.context.templates))
         # The cache of embedded queries holds texts of users.
         forget_queries = embedder.forget if isinstance(embedder, CachedQueries) else None

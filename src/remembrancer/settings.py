@@ -68,10 +68,10 @@ class BudgetSettings(BaseModel):
 
 
 class RecallSettings(BaseModel):
-    """Recall and duplicates."""
+    """Memories that are alike."""
 
     near_duplicate: float = Field(0.95, ge=0.5, le=1.0)
-    """Minimum cosine similarity at which a new memory counts as a mention of an old one."""
+    """Minimum cosine similarity at which a memory that differs in a word contradicts another."""
 
 
 class ToolSettings(BaseModel):

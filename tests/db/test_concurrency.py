@@ -72,11 +72,11 @@ async def test_the_database_itself_refuses_a_second_copy_of_a_statement(
     assert rows("SELECT count(*) FROM recall_items") == [(1,)]
 
 
-async def test_near_duplicates_written_at_once_are_one_memory(
+async def test_variants_of_a_statement_written_at_once_are_one_memory(
     memory: Remembrancer, ada: User
 ) -> None:
-    """Other words for the same fact, from several writers at the same moment."""
-    wordings = ["I always drink green tea", "i always drink the green tea"] * 3
+    """The same statement, spelled in two ways, from several writers at the same moment."""
+    wordings = ["I always drink green tea", "i ALWAYS drink  green tea."] * 3
     written = await asyncio.gather(*(memory.remember(w, user=ada) for w in wordings))
     assert Counter(one.outcome.value for one in written) == {"created": 1, "mentioned": 5}
     assert rows("SELECT count(*), sum(mention_count) FROM memories") == [(1, 6)]

@@ -589,3 +589,43 @@ async def test_pages_of_equals_hold_each_memory_once(door: Door, ada: User, sort
         if cursor is None:
             break
     assert len(seen) == len(set(seen)) == page["total"] == 11
+
+
+# 28 Sameness ---------------------------------------------------------------------------
+
+DIFFERENT = [
+    ("Ada's blood type is O+", "Ada's blood type is O-"),
+    ("Milk: \u2705", "Milk: \u274c"),
+    ("Ada on tea: \U0001f44d", "Ada on tea: \U0001f44e"),
+    ("The load is < 10", "The load is > 10"),
+    ("Sales: +5%", "Sales: -5%"),
+    ("Her grade is A", "Her grade is A*"),
+    ("Ada takes vitamin A", "Ada takes vitamin"),
+    ("Ada likes The Who", "Ada likes who"),
+    ("Ada ist nicht da", "Ada ist da"),
+    ("\u827e\u8fbe\u5403\u8089", "\u827e\u8fbe\u4e0d\u5403\u8089"),
+]
+"""Pairs that a sign, a symbol, an emoji or a short word keeps apart."""
+
+
+async def test_case_28_what_a_sign_or_short_word_keeps_apart_is_two_memories(
+    door: Door, ada: User
+) -> None:
+    """Written one after the other, and all of them at once."""
+    for pair in DIFFERENT:
+        outcomes = [(await door.remember(content, user=ada))["outcome"] for content in pair]
+        assert outcomes == ["created", "created"], pair
+    again, refused = await _gathered(
+        *(door.remember(f" {content}.", user=ada) for pair in DIFFERENT for content in pair)
+    )
+    assert not refused
+    assert {one["outcome"] for one in again} == {"mentioned"}
+    assert (await door.listed(user=ada))["total"] == 2 * len(DIFFERENT)
+
+
+async def test_case_28_a_change_to_the_other_sign_is_a_change(door: Door, ada: User) -> None:
+    """An update that alters only a sign is a new version, not the memory itself."""
+    memory = (await door.remember("Ada's blood type is O+", user=ada))["memory"]
+    changed = await door.update(memory["id"], user=ada, content="Ada's blood type is O-")
+    assert (changed["version"], changed["content"][-2:]) == (2, "O-")
+    assert (await door.remember("Ada's blood type is O+", user=ada))["outcome"] == "created"

@@ -29,18 +29,14 @@ def test_a_name_is_taken_off_as_a_whole() -> None:
 class _Row:
     id: str
     place_id: str | None
-    content: str = "Home"
     content_hash: bytes = b"h"
-    kind: str = "place"
-    valid_from: None = None
-    valid_to: None = None
     address: None = None
 
 
 def test_places_are_one_by_place_id_alone() -> None:
     """Not by their words, which a merge would otherwise take for the same statement."""
     there = [_Row("a", "home"), _Row("b", None)]
-    assert repeats([_Row("c", "home", "Flat", b"f"), _Row("d", "work")], there) == {"c": "a"}
+    assert repeats([_Row("c", "home", b"f"), _Row("d", "work")], there) == {"c": "a"}
 
 
 def test_a_refusal_names_the_field_of_the_place() -> None:

@@ -1,17 +1,33 @@
 """Rules of associations: growing a neighbourhood, suggestions. Pure."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from remembrancer.associations.rows import SimilarRow
 from remembrancer.ids import MemoryKey
-from remembrancer.memories.rules import says_the_same
 from remembrancer.memories.schemas import Relation, Suggestion
+from remembrancer.text import normalised
 
 LEAST_SIMILARITY: Final = 0.75
 """Least cosine similarity of two memories for a suggestion."""
 MOST_SUGGESTIONS: Final = 5
 """Suggestions for one memory."""
+
+_WORD: Final = re.compile(r"\d[\d.,:/-]*\d|[^\W_]+(?:'[^\W_]+)?|[^\w\s.,:;!'\"()]")
+_SHORT_FORMS: Final = {
+    "can't": "cannot",
+    "won't": "will not",
+    "n't": " not",
+    "'m": " am",
+    "'re": " are",
+    "'ve": " have",
+    "'ll": " will",
+}
+_FILLERS: Final = frozenset(
+    "a an the that really very quite just also too actually please well oh so".split()  # noqa: SIM905
+)
+"""Words whose lack contradicts nothing."""
 
 Step = tuple[MemoryKey, MemoryKey, float]
 """A step along an association: from a memory to another, with its weight."""
@@ -59,7 +75,7 @@ def suggestions(pairs: Iterable[SimilarRow], near_duplicate: float) -> dict[str,
         relation = suggest_relation(
             similarity=pair.similarity,
             near_duplicate=near_duplicate,
-            same_words=says_the_same(pair.content, pair.target_content),
+            same_words=_telling_words(pair.content) == _telling_words(pair.target_content),
             same_subject=bool(pair.same_subject),
             later=pair.later,
         )
@@ -74,3 +90,11 @@ def suggestions(pairs: Iterable[SimilarRow], near_duplicate: float) -> dict[str,
                 )
             )
     return result
+
+
+def _telling_words(statement: str) -> list[str]:
+    """Return the words and symbols whose change contradicts a statement."""
+    text = normalised(statement).replace("\u2019", "'")
+    for short, long in _SHORT_FORMS.items():
+        text = text.replace(short, long)
+    return [word for word in _WORD.findall(text) if word not in _FILLERS]

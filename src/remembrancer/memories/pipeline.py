@@ -40,9 +40,8 @@ _PAUSED = numbered(_sql("paused"))
 class WritePipeline:
     """Stores statements inside a transaction that the service opened."""
 
-    def __init__(self, index: SearchIndex, near_duplicate: float, budget: Budget) -> None:
+    def __init__(self, index: SearchIndex, budget: Budget) -> None:
         self._index = index
-        self._near_duplicate = near_duplicate
         self._budget = budget
 
     async def write(
@@ -131,12 +130,8 @@ class WritePipeline:
         drafts: Sequence[Draft],
         source: str,
     ) -> list[WriteResult]:
-        existing, ids = await related.lock_related(
-            connection, owner_id, drafts, self._near_duplicate
-        )
-        verdicts = dedup.judge(
-            [related.candidate(draft) for draft in drafts], existing, ids, self._near_duplicate
-        )
+        existing, ids = await related.lock_related(connection, owner_id, drafts)
+        verdicts = dedup.judge([related.candidate(draft) for draft in drafts], existing, ids)
         results = [
             WriteResult(verdict.outcome, verdict.memory_id, draft.destination)
             for verdict, draft in zip(verdicts, drafts, strict=True)

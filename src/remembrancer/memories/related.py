@@ -1,7 +1,6 @@
 """The existing memories that new statements may repeat."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -15,18 +14,17 @@ from remembrancer.memories.schemas import Status
 
 
 async def lock_related(
-    connection: AsyncConnection, owner_id: UUID, drafts: Sequence[Draft], threshold: float
+    connection: AsyncConnection, owner_id: UUID, drafts: Sequence[Draft]
 ) -> tuple[ExistingMemories, list[str]]:
     """Lock an owner; return the memories that drafts may repeat, and an unused id for each."""
     rows, ids = await repository.lock_related(
         connection,
         owner_id,
-        threshold,
+        len(drafts),
         {
             "hashes": [draft.hash for draft in drafts],
             "subject_keys": [draft.subject_key for draft in drafts if draft.subject_key],
             "place_ids": [d.statement.place_id for d in drafts if d.statement.place_id],
-            **_vector_columns(drafts),
         },
     )
     return _existing({draft.destination.placement for draft in drafts}, rows), ids
@@ -38,12 +36,9 @@ def _existing(placements: Iterable[Placement], rows: Sequence[RelatedMemory]) ->
     memories = ExistingMemories()
     for row in rows:
         placement = by_namespace.get((row.agent_id, row.space_id))
-        if row.reason == "near":
-            assert row.n is not None
-            memories.near[row.n] = (row.id, row.content)
-        elif placement is None:
+        if placement is None:
             continue
-        elif row.reason == "same":
+        if row.reason == "same":
             ids = memories.pending if row.status == Status.PENDING else memories.same
             ids[placement, row.content_hash] = row.id
         elif row.reason == "subject":
@@ -56,25 +51,10 @@ def _existing(placements: Iterable[Placement], rows: Sequence[RelatedMemory]) ->
 def candidate(draft: Draft) -> Candidate:
     statement = draft.statement
     return Candidate(
-        content=statement.content,
         placement=draft.destination.placement,
-        kind=statement.kind,
-        interval=(statement.valid_from, statement.valid_to),
         hash=draft.hash,
-        vector=draft.text.vector,
         subject_key=draft.subject_key,
         allow_similar=statement.allow_similar,
         place_id=statement.place_id,
         pending=statement.pending,
     )
-
-
-def _vector_columns(drafts: Sequence[Draft]) -> dict[str, list[Any]]:
-    return {
-        "vectors": [str(draft.text.vector.tolist()) for draft in drafts],
-        "agent_ids": [draft.destination.placement.agent_id for draft in drafts],
-        "space_ids": [draft.destination.placement.space_id for draft in drafts],
-        "kinds": [draft.statement.kind.value for draft in drafts],
-        "valid_froms": [draft.statement.valid_from for draft in drafts],
-        "valid_tos": [draft.statement.valid_to for draft in drafts],
-    }

@@ -181,15 +181,13 @@ async def same_statements(
 
 @dataclass(frozen=True, slots=True)
 class RelatedMemory:
-    """A memory that a new statement may repeat, and the reason; ``n`` is the statement's index."""
+    """A memory that a new statement may repeat, and the reason."""
 
-    reason: Literal["same", "subject", "place", "near"]
-    n: int | None
+    reason: Literal["same", "subject", "place"]
     id: str
     agent_id: UUID | None
     space_id: UUID | None
     status: str
-    content: str
     content_hash: bytes
     subject_key: str | None
     place_id: str | None
@@ -198,18 +196,16 @@ class RelatedMemory:
 async def lock_related(
     connection: AsyncConnection,
     owner_id: UUID,
-    threshold: float,
+    count: int,
     columns: Mapping[str, Sequence[Any]],
 ) -> tuple[Sequence[RelatedMemory], list[str]]:
     """Lock an owner, in one round trip with what new statements need.
 
-    Returns the memories that they may repeat, the latest of each reason first, and unused ids.
-    ``columns`` are the hashes, subjects, place ids and vectors of the statements. The nearest
-    memory to a vector counts from a cosine similarity of ``threshold``.
+    Returns the memories that they may repeat, the latest of each reason first, and ``count`` unused ids.
+    ``columns`` are the hashes, subjects and place ids of the statements.
     """
-    count = len(columns["vectors"])
     ids = [short_id() for _ in range(count)]
-    binds = {"owner_id": owner_id, "threshold": threshold, **columns}
+    binds = {"owner_id": owner_id, **columns}
     _, related, taken = await together(
         connection,
         [

@@ -1,7 +1,6 @@
 """Decisions about statements: default importance, sameness, destination, limits. Pure."""
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +11,7 @@ from remembrancer.access import EffectiveScope, Placement, Scope, ScopeSource, V
 from remembrancer.errors import InvalidInput, NotFound, PreconditionFailed, VersionConflict
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories.rows import MemoryRow
+from remembrancer.memories.sameness import canonical
 from remembrancer.memories.schemas import Kind, MemoryCreate, MemoryUpdate, Status
 from remembrancer.text import normalised
 
@@ -33,21 +33,6 @@ MentionSource = tuple[UUID | None, UUID | None, datetime]
 
 LONGEST_ID = 64
 """Characters of the longest id."""
-
-_WORD = re.compile(r"\d[\d.,:/-]*\d|[^\W_]+(?:'[^\W_]+)?")
-_SHORT_FORMS = {
-    "can't": "cannot",
-    "won't": "will not",
-    "n't": " not",
-    "'m": " am",
-    "'re": " are",
-    "'ve": " have",
-    "'ll": " will",
-}
-_FILLERS = frozenset(
-    "a an the that really very quite just also too actually please well oh so".split()  # noqa: SIM905
-)
-"""Words that do not change the meaning of a statement."""
 
 
 def is_in_use(status: str, recalled: bool) -> bool:
@@ -72,14 +57,14 @@ def statement_hash(
     place_id: str | None = None,
     address: Sequence[str] | None = None,
 ) -> bytes:
-    """Return the hash that equal statements share: of the words and the interval.
+    """Return the hash that equal statements share: of the canonical text and the interval.
 
     "Works on Payments" from January to February and again in June are two statements. So are
     two places of the same name. A record is hashed by its address alone, whatever it says.
     """
     if address is not None:
         return blake2b(json.dumps(list(address)).encode(), digest_size=16).digest()
-    digest = blake2b(normalised(content).encode(), digest_size=16)
+    digest = blake2b(canonical(content).encode(), digest_size=16)
     for moment in (valid_from, valid_to):
         digest.update(f"|{moment.timestamp()}".encode() if moment else b"|")
     if place_id is not None:
@@ -139,25 +124,6 @@ def check_record_change(memory: MemoryRow, changes: MemoryUpdate) -> None:
 
 def subject_key(subject: str | None) -> str | None:
     return normalised(subject) or None if subject else None
-
-
-def says_the_same(statement: str, other: str) -> bool:
-    """Say whether two statements that embed alike are one statement.
-
-    Embeddings put "gate 12" beside "gate 13", "on the left" beside "on the right" and "I lent
-    my brother" beside "my brother lent me", closer than most ways of saying one thing twice.
-    So the words must be the same in the same order, but for case, punctuation, short forms
-    and fillers. What differs in more is two memories: a duplicate costs less than a fact.
-    """
-    return telling_words(statement) == telling_words(other)
-
-
-def telling_words(statement: str) -> Sequence[str]:
-    """Return the words that make a statement this statement, in order."""
-    text = normalised(statement).replace("\u2019", "'")
-    for short, long in _SHORT_FORMS.items():
-        text = text.replace(short, long)
-    return [word for word in _WORD.findall(text) if word not in _FILLERS]
 
 
 @dataclass(frozen=True, slots=True)

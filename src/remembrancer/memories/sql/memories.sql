@@ -22,56 +22,24 @@ UPDATE memories AS m
 
 -- name: related
 -- Memories of an owner that new statements may repeat, by reason: `same` has the same statement
--- hash, `subject` the same subject, `place` the same place id. `near` is the nearest memory of the
--- same namespace, kind and interval to the vector of statement n.
-WITH query AS MATERIALIZED (
-    SELECT n, CAST(vector AS halfvec) AS vector, agent_id, space_id, kind, valid_from, valid_to
-      FROM unnest(
-               CAST(:vectors AS text[]), CAST(:agent_ids AS uuid[]),
-               CAST(:space_ids AS uuid[]), CAST(:kinds AS text[]),
-               CAST(:valid_froms AS timestamptz[]), CAST(:valid_tos AS timestamptz[])
-           ) WITH ORDINALITY
-           AS q (vector, agent_id, space_id, kind, valid_from, valid_to, n)
-),
-found AS (
-    SELECT 'same' AS reason, CAST(NULL AS bigint) AS n, m.*
+-- hash, `subject` the same subject, `place` the same place id.
+WITH found AS (
+    SELECT 'same' AS reason, m.*
       FROM memories AS m
      WHERE m.owner_id = :owner_id AND m.status IN ('active', 'pending')
        AND m.content_hash = ANY (CAST(:hashes AS bytea[]))
      UNION ALL
-    SELECT 'subject', NULL, m.*
+    SELECT 'subject', m.*
       FROM memories AS m
      WHERE m.owner_id = :owner_id AND m.status = 'active'
        AND m.subject_key = ANY (CAST(:subject_keys AS text[]))
      UNION ALL
-    SELECT 'place', NULL, m.*
+    SELECT 'place', m.*
       FROM memories AS m
      WHERE m.owner_id = :owner_id AND m.status = 'active'
        AND m.place_id = ANY (CAST(:place_ids AS text[]))
-     UNION ALL
-    SELECT 'near', query.n - 1, m.*
-      FROM query
-     CROSS JOIN LATERAL (
-           SELECT i.memory_id, 1 - (i.embedding <=> query.vector) AS similarity
-             FROM recall_items AS i
-            WHERE i.owner_id = :owner_id
-              AND i.source_type = 'memory'
-              AND i.active
-              AND i.superseded_at IS NULL
-              AND i.kind = query.kind
-              AND i.agent_id IS NOT DISTINCT FROM query.agent_id
-              AND i.space_id IS NOT DISTINCT FROM query.space_id
-              AND i.valid_from IS NOT DISTINCT FROM query.valid_from
-              AND i.valid_to IS NOT DISTINCT FROM query.valid_to
-            ORDER BY i.embedding <=> query.vector, i.id
-            LIMIT 1
-     ) AS nearest
-      JOIN memories AS m ON m.owner_id = :owner_id AND m.id = nearest.memory_id
-     WHERE nearest.similarity >= :threshold
-       -- No statement becomes a mention of a record, which its program may delete.
-       AND m.address IS NULL
 )
-SELECT reason, n, id, agent_id, space_id, status, content, content_hash, subject_key, place_id
+SELECT reason, id, agent_id, space_id, status, content_hash, subject_key, place_id
   FROM found
  ORDER BY reason, updated_at DESC, id;
 
