@@ -114,7 +114,10 @@ class EmbeddingUnavailable(Unavailable):
 
 
 class LanguageModelUnavailable(Unavailable):
-    """The language model does not answer."""
+    """The language model does not answer.
+
+    ``extra["provider_status"]`` is the provider's HTTP status, if it sent one.
+    """
 
 
 class AnswerCutShort(LanguageModelUnavailable):

@@ -93,7 +93,7 @@ async def test_case_5_a_model_that_is_out_fails_the_job_and_the_backlog_drains_a
     talk = await conversation(minds, ada, 60)
     await worker(minds, tries=2, sweep=3600).run(once=True)
     [job] = (await minds.jobs.list(ADMIN)).items
-    assert (job.status, job.reason) == (JobStatus.FAILED, "LanguageModelUnavailable")
+    assert (job.status, job.reason) == (JobStatus.FAILED, "LanguageModelUnavailable: HTTP 500")
     assert job.counts == {"messages": 0, "chunks": 0, "facts": 0, "refused": 0}
     assert rows("SELECT summarised_to FROM conversations") == [(0,)]
     assert rows("SELECT 1 FROM chunks") == rows("SELECT 1 FROM memories") == []

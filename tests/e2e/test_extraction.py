@@ -6,7 +6,7 @@ The model is scripted: an endpoint on loopback that speaks the OpenAI API.
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -633,6 +633,137 @@ async def test_an_endpoint_that_takes_no_schema_is_told_it_in_words(
         await door.summarize(conversation, user=ada)
     assert ["response_format" in one for one in model.requests] == [True, False, False]
     assert '"maxLength"' in json.dumps(model.requests[1]).replace("\\", "")
+    assert await contents(door, ada) == ["Ada likes tea."]
+
+
+# What a provider does not take ------------------------------------------------------------
+
+SHAPES: dict[str, Callable[[Json], bool]] = {
+    "schema": lambda body: "response_format" in body,
+    "temperature": lambda body: body.get("temperature", 1) != 1,
+    "max_completion_tokens": lambda body: "max_completion_tokens" in body,
+    "max_tokens": lambda body: "max_tokens" in body,
+    "limit": lambda body: "max_tokens" in body or "max_completion_tokens" in body,
+    "system role": lambda body: body["messages"][0]["role"] != "user",
+}
+REFUSALS = [
+    ("schema", 400, "unknown parameter: response_format"),
+    ("schema", 404, "not found"),
+    ("schema", 500, "internal error"),
+    ("schema", 501, ""),
+    ("temperature", 400, "Unsupported value: 'temperature' does not support 0, only 1."),
+    ("max_completion_tokens", 400, "Unrecognized request argument: max_completion_tokens"),
+    ("max_completion_tokens", 422, "max_completion_tokens: extra inputs are not permitted"),
+    ("limit", 400, "max_tokens and max_completion_tokens are not supported"),
+    ("system role", 400, "System role not supported"),
+    ("system role", 500, "Only user and assistant roles are supported, not system"),
+]
+
+
+@pytest.mark.parametrize(("shape", "status", "words"), REFUSALS)
+async def test_case_43_what_a_provider_refuses_is_left_out_and_that_is_remembered(
+    model: Scripted, ada: User, door: Door, shape: str, status: int, words: str
+) -> None:
+    """The next request is the one that it takes."""
+    model.said = lambda body: Reply(words, status) if SHAPES[shape](body) else Reply(TEA)
+    for n in range(2):
+        conversation = await talk(door, [{"content": f"I like tea {n}"}], user=ada)
+        await door.summarize(conversation, user=ada)
+    refused = [SHAPES[shape](body) for body in model.requests]
+    assert refused[-2:] == [False, False]
+    assert refused[:-2] in ([True], [True, True])
+    assert "I like tea" in json.dumps(model.requests[-1]["messages"])
+    assert await contents(door, ada) == ["Ada likes tea."]
+
+
+async def test_case_43_a_concession_that_is_refused_in_turn_is_taken_back(
+    model: Scripted, ada: User, door: Door
+) -> None:
+    """An endpoint that was replaced by another takes the other name of the limit."""
+    for name in ("max_completion_tokens", "max_tokens"):
+        model.said = lambda body, name=name: (  # type: ignore[misc]
+            Reply(f"no {name}", 400) if name in body else Reply(TEA)
+        )
+        conversation = await talk(door, [{"content": "I like tea"}], user=ada)
+        await door.summarize(conversation, user=ada)
+    assert "max_completion_tokens" in model.requests[-1]
+
+
+async def test_case_43_several_refusals_are_several_concessions(
+    model: Scripted, ada: User, door: Door
+) -> None:
+    """Each is named by the provider in turn."""
+
+    def strict(body: Json) -> Reply:
+        for shape, status, words in (REFUSALS[0], REFUSALS[4], REFUSALS[5], REFUSALS[8]):
+            if SHAPES[shape](body):
+                return Reply(words, status)
+        return Reply(f"Here you are: {TEA}")
+
+    model.said = strict
+    conversation = await talk(door, [{"content": "I like tea"}], user=ada)
+    await door.summarize(conversation, user=ada)
+    assert len(model.requests) == 5
+    assert "temperature" not in model.requests[-1]
+    assert '"maxLength"' in json.dumps(model.requests[-1]).replace("\\", "")
+    assert await contents(door, ada) == ["Ada likes tea."]
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (400, "This model's maximum context length is 8192 tokens, however you requested 9000"),
+        (400, "prompt is too long: 210000 tokens > 200000 maximum"),
+        (400, "the request exceeds the available context size, try increasing it"),
+        (500, "input length exceeds the context window"),
+        (422, "Input validation error: too many input tokens"),
+        (413, ""),
+        (400, "\u8f93\u5165\u8fc7\u957f"),
+    ],
+)
+async def test_case_43_what_is_too_long_in_any_wording_is_asked_for_in_halves(
+    door: Door, model: Scripted, ada: User, status: int, words: str
+) -> None:
+    """No message is lost, and each is in one summary."""
+
+    def small(body: Json) -> Reply:
+        asked = "\n".join(str(message["content"]) for message in body["messages"])
+        lines = re.findall(r"^\[\d+\] \d{4}", asked, re.MULTILINE)
+        return Reply(words, status) if len(lines) > 5 else answer(f"{len(lines)} lines.")
+
+    model.said = small
+    conversation = await talk(door, [{"content": f"line {n}"} for n in range(8)], user=ada)
+    assert (await door.summarize(conversation, user=ada))["summarised_to"] == 8
+    page = await door.chunks(conversation, user=ada)
+    assert [one["range_end"] for one in page["items"]] == [4, 8]
+
+
+async def test_case_43_an_answer_without_a_choice_is_no_answer(
+    model: Scripted, ada: User, door: Door
+) -> None:
+    """Given to a schema, it is asked for without; given always, it is unusable."""
+    empty = json.dumps(
+        {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": []}
+    ).encode()
+    model.said = lambda body: Reply(raw=empty) if "response_format" in body else Reply(TEA)
+    conversation = await talk(door, [{"content": "I like tea"}], user=ada)
+    await door.summarize(conversation, user=ada)
+    assert await contents(door, ada) == ["Ada likes tea."]
+    model.said = [Reply(raw=empty)]
+    conversation = await talk(door, [{"content": "I like jam"}], user=ada)
+    with pytest.raises(Refused) as refused:
+        await door.summarize(conversation, user=ada)
+    assert refused.value.status == 503
+
+
+async def test_case_42_only_what_follows_the_reasoning_is_remembered(
+    model: Scripted, ada: User, door: Door
+) -> None:
+    """Drafts of facts are none."""
+    draft = answer("Draft.", *(fact(f"Ada likes draft {n}.", "Ada", 1) for n in range(4))).text
+    model.said = [Reply(f"Let me see: {draft} No. </think> {TEA}")]
+    conversation = await talk(door, [{"content": "I like tea"}], user=ada)
+    await door.summarize(conversation, user=ada)
     assert await contents(door, ada) == ["Ada likes tea."]
 
 

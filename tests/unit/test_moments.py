@@ -94,3 +94,32 @@ def test_a_written_year_month_or_day_is_an_interval_and_nothing_else_is() -> Non
 def test_the_object_is_found_in_whatever_is_around_it(written: str, found: str) -> None:
     """One that is cut off is seen to be cut off, not taken for one of its parts."""
     assert json_object(written) == found
+
+
+DRAFT, RIGHT = '{"summary": "draft", "facts": [1, 2, 3, 4]}', '{"summary": "x"}'
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"draft {DRAFT} and so on </think> {RIGHT}",
+        f"<think>{DRAFT}</think>\n{RIGHT}",
+        f"<analysis>{DRAFT}</analysis>{RIGHT}",
+        f"<think>a</think> {DRAFT} <reasoning>b</reasoning> {RIGHT}",
+        f"[THINK]{DRAFT}[/THINK]{RIGHT}",
+        f"<|channel|>analysis<|message|>{DRAFT}<|channel|>final<|message|>{RIGHT}",
+        f"First {DRAFT}, or rather {RIGHT}",
+        f'{{"summary": "cut off </think> {RIGHT}',
+        f'{DRAFT} {RIGHT} {{"other": 1}}',
+    ],
+)
+def test_case_42_the_last_object_that_fits_after_the_reasoning_is_the_answer(written: str) -> None:
+    """Never the largest, and none of the drafts."""
+    assert json_object(written, lambda text: "summary" in text) == RIGHT
+
+
+def test_case_42_a_mark_of_reasoning_inside_of_the_answer_is_text() -> None:
+    """Somebody may have written it."""
+    written = '{"summary": "Ada writes </think> at the end"}'
+    assert json_object(f"so </think> {written}") == written
+    assert json_object(f"{DRAFT} </think> nothing") == " nothing"

@@ -17,10 +17,13 @@ class JobFailed(Exception):
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the kind of an error and its field. Its text may quote users."""
+    """Return the kind of an error and its field or HTTP status. Its text may quote users."""
     if isinstance(error, JobFailed):
         return error.reason
     cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
-    field = error.field if isinstance(error, RemembrancerError) else None
     kind = type(cause).__name__
-    return f"{kind}: {field}" if field else kind
+    if not isinstance(error, RemembrancerError):
+        return kind
+    status = error.extra.get("provider_status")
+    detail = error.field or (f"HTTP {status}" if status else None)
+    return f"{kind}: {detail}" if detail else kind

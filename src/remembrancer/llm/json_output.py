@@ -2,32 +2,58 @@
 
 import json
 import re
+from collections.abc import Callable
+from typing import Final
 
-_DECODER = json.JSONDecoder()
-_OBJECT = re.compile(r"\{")
+_DECODER: Final = json.JSONDecoder()
+_OBJECT: Final = re.compile(r"\{")
+_END_OF_REASONING: Final = re.compile(
+    r"</[\w:]*(?:think|thinking|thoughts?|analysis|reason(?:ing)?|reflection|scratchpad|draft)>"
+    r"|\[/think(?:ing)?\]|\u25c1/think\u25b7|<\|(?:end_of_thought|/think)\|>"
+    r"|<\|channel\|>\s*final\b",
+    re.IGNORECASE,
+)
 
 
-def json_object(text: str) -> str:
-    """Return the largest JSON object in a text, or the text from an incomplete one."""
-    largest, first, at = "", None, 0
+def json_object(text: str, fits: Callable[[str], bool] = lambda _: True) -> str:
+    """Return the last JSON object after the reasoning in a text that ``fits`` the schema.
+
+    Fences and prose around it do not matter, nor does a mark of reasoning inside of an object.
+    Without an object that fits, returns the last one, so that its errors are reported; of an
+    incomplete object the text from its start; without any the text after the reasoning.
+    """
+    try:
+        spans, _ = _objects(text)
+        marks = [match.end() for match in _END_OF_REASONING.finditer(text)]
+        outside = [at for at in marks if not any(start < at < end for start, end in spans)]
+        text = text[outside[-1] :] if outside else text
+        spans, incomplete = _objects(text)
+    except RecursionError:
+        return text
+    objects = [text[start:end] for start, end in spans if not _is_inside(incomplete, text, start)]
+    if objects:
+        return next((found for found in reversed(objects) if fits(found)), objects[-1])
+    return text[incomplete or 0 :]
+
+
+def _objects(text: str) -> tuple[list[tuple[int, int]], int | None]:
+    """Return where complete objects are, and where the first incomplete one begins."""
+    spans: list[tuple[int, int]] = []
+    incomplete, at = None, 0
     while match := _OBJECT.search(text, at):
         start = match.start()
         try:
-            _, end = _DECODER.raw_decode(text, start)
+            _, at = _DECODER.raw_decode(text, start)
         except ValueError:
-            first = start if first is None else first
+            incomplete = start if incomplete is None else incomplete
             at = start + 1
-            continue
-        except RecursionError:
-            return text
-        if end - start > len(largest) and not _is_inside(first, text, start):
-            largest = text[start:end]
-        at = end
-    if largest:
-        return largest
-    return text if first is None else text[first:]
+        else:
+            spans.append((start, at))
+    return spans, incomplete
 
 
-def _is_inside(first: int | None, text: str, start: int) -> bool:
+def _is_inside(incomplete: int | None, text: str, start: int) -> bool:
     """Return whether an object is a part of an incomplete one before it."""
-    return first is not None and text[first:start].lstrip("{ \r\n\t").startswith('"')
+    if incomplete is None or incomplete > start:
+        return False
+    return text[incomplete:start].lstrip("{ \r\n\t").startswith('"')

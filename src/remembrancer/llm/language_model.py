@@ -3,32 +3,52 @@
 Errors name only their kind. The text of a provider's error is dropped, because it may quote users.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import json
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
-from pydantic_ai import Agent, NativeOutput, PromptedOutput, exceptions, messages
+from pydantic import BaseModel, ValidationError
+from pydantic_ai import Agent, NativeOutput, PromptedOutput, TextOutput
 from pydantic_ai.capabilities import Hooks
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ModelContextWindowExceededError,
+    ModelHTTPError,
+    ModelRetry,
+    OutputTokenLimitExceeded,
+    UnexpectedModelBehavior,
+)
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    UserPromptPart,
+)
 from pydantic_ai.models import Model
 from pydantic_ai.output import OutputSpec
-from pydantic_ai.profiles import ModelProfile, merge_profile
 from pydantic_ai.settings import ModelSettings
 
 from remembrancer.errors import AnswerCutShort, LanguageModelUnavailable, UnusableAnswer
-from remembrancer.llm import ChatTurn
+from remembrancer.llm import ChatTurn, concessions
+from remembrancer.llm.concessions import Concession, Concessions
 from remembrancer.llm.json_output import json_object
 
 Answer = TypeVar("Answer", bound=BaseModel)
+Result = TypeVar("Result")
+
+_TOO_LONG = "the question or the answer is too long for the language model; shorten it"
+_ANSWER_AS = "Answer with one JSON object of this schema, without other text:"
 
 
 class LanguageModel:
     """A language model that answers in JSON.
 
-    The schema of the answer is sent in the provider's own way. After a provider refuses one, it
-    becomes part of the prompt.
+    The schema of the answer is sent in the provider's own way. What a provider refuses is left
+    out of the request: see ``concessions``. A concession that helps is remembered for an hour.
     """
 
     def __init__(
@@ -40,7 +60,11 @@ class LanguageModel:
             max_tokens=max_tokens, timeout=timeout, temperature=0.0, max_retries=retries
         )
         self._retries = retries
-        self._native = bool(model.profile.get("supports_json_schema_output", False))
+        self._needed: Concessions = frozenset()
+        if not model.profile.get("supports_json_schema_output", False):
+            self._needed = frozenset({Concession.SCHEMA})
+        self._conceded = self._needed
+        self._conceded_at = 0.0
 
     async def ask(self, instructions: str, question: str, answer: type[Answer]) -> Answer:
         """Return the model's answer to ``question``.
@@ -50,116 +74,170 @@ class LanguageModel:
         ``AnswerCutShort`` if the question or the answer is too long for the model,
         ``UnusableAnswer`` if no answer fits, else ``LanguageModelUnavailable``.
         """
-        if self._native:
-            try:
-                return await self._ask(
-                    self._model, NativeOutput(answer, strict=False), instructions, question
-                )
-            except _SchemaRefused:
-                self._native = False
-        return await self._ask(_plain(self._model), PromptedOutput(answer), instructions, question)
+        return await self._concede(
+            lambda conceded: self._ask(conceded, instructions, question, answer)
+        )
 
     async def reply(self, instructions: str, history: Sequence[ChatTurn], question: str) -> str:
         """Return the model's answer to a question that follows ``history``.
 
         Raises the same errors as :meth:`ask`.
         """
-        agent: Agent[None, str] = Agent(
-            self._model,
-            instructions=instructions,
-            deps_type=type(None),
-            model_settings=ModelSettings(**{**self._settings, "temperature": 0.7}),
-        )
-        with _only_kinds_of_errors():
-            messages = [_message(turn) for turn in history]
-            return (await agent.run(question, deps=None, message_history=messages)).output
+        messages = [_message(turn) for turn in history]
+
+        async def attempt(conceded: Concessions) -> str:
+            system = Concession.SYSTEM not in conceded
+            agent: Agent[None, str] = Agent(
+                _adapted(self._model, conceded),
+                instructions=instructions if system else None,
+                deps_type=type(None),
+                model_settings=self._settings_for(conceded, temperature=0.7),
+            )
+            prompt = question if system else f"{instructions}\n\n{question}"
+            return (await agent.run(prompt, deps=None, message_history=messages)).output
+
+        return await self._concede(attempt)
 
     async def close(self) -> None:
         """Close the connections to the provider."""
         async with self._model:
             pass  # the exit closes them
 
-    async def _ask(
-        self, model: Model, output: OutputSpec[Answer], instructions: str, question: str
-    ) -> Answer:
-        agent: Agent[None, Answer] = Agent(
-            model,
-            output_type=output,
-            instructions=instructions,
-            deps_type=type(None),
-            model_settings=self._settings,
-            retries={"output": self._retries},
-            capabilities=[Hooks(after_model_request=_unwrap)],
-        )
-        with _only_kinds_of_errors():
+    async def _concede(self, attempt: Callable[[Concessions], Awaitable[Result]]) -> Result:
+        """Return the result of the first attempt that the provider does not refuse."""
+        if time.monotonic() - self._conceded_at > concessions.SECONDS:
+            self._conceded = self._needed
+        following, tried = [self._conceded], set[Concessions]()
+        first: Exception | None = None
+        while following:
+            conceded = following.pop(0)
+            tried.add(conceded)
             try:
-                return (await agent.run(question, deps=None)).output
-            except exceptions.AgentRunError as error:
-                if self._native and _refuses_schema(error):
-                    raise _SchemaRefused from None
-                raise
+                result = await attempt(conceded)
+            except (ModelHTTPError, IndexError) as error:
+                # The provider answers without an answer: ``choices`` is empty.
+                status = error.status_code if isinstance(error, ModelHTTPError) else 200
+                text = str(error.body) if isinstance(error, ModelHTTPError) else ""
+                overflow = isinstance(error, ModelContextWindowExceededError)
+                if overflow or concessions.is_too_long(status, text):
+                    raise AnswerCutShort(_TOO_LONG, provider_status=status) from None
+                first = first or error
+                options = concessions.next_requests(status, text, conceded)
+                following = [option for option in (*options, *following) if option not in tried]
+            except AgentRunError as error:
+                raise _translated(error) from None
+            else:
+                if conceded != self._conceded:
+                    self._conceded, self._conceded_at = conceded, time.monotonic()
+                return result
+        assert first is not None
+        raise _translated(first) from None
+
+    def _settings_for(self, conceded: Concessions, *, temperature: float) -> ModelSettings:
+        settings = ModelSettings(**{**self._settings, "temperature": temperature})
+        if Concession.TEMPERATURE in conceded:
+            del settings["temperature"]
+        if Concession.LIMIT in conceded:
+            del settings["max_tokens"]
+        return settings
+
+    async def _ask(
+        self, conceded: Concessions, instructions: str, question: str, answer: type[Answer]
+    ) -> Answer:
+        output: OutputSpec[Answer] = NativeOutput(answer, strict=False)
+        system: str | None = instructions
+        if Concession.SYSTEM in conceded:
+            system, parts = None, [instructions, question]
+            if Concession.SCHEMA in conceded:
+                output = TextOutput(_parser(answer))
+                parts.insert(1, f"{_ANSWER_AS}\n{json.dumps(answer.model_json_schema())}")
+            question = "\n\n".join(parts)
+        elif Concession.SCHEMA in conceded:
+            output = PromptedOutput(answer)
+        agent: Agent[None, Answer] = Agent(
+            _adapted(self._model, conceded),
+            output_type=output,
+            instructions=system,
+            deps_type=type(None),
+            model_settings=self._settings_for(conceded, temperature=0.0),
+            retries={"output": self._retries},
+            capabilities=[Hooks(after_model_request=_unwrapper(answer))],
+        )
+        return (await agent.run(question, deps=None)).output
 
 
-class _SchemaRefused(Exception):
-    """The endpoint refuses a schema."""
-
-
-@contextmanager
-def _only_kinds_of_errors() -> Iterator[None]:
-    try:
-        yield
-    except (exceptions.OutputTokenLimitExceeded, exceptions.ModelContextWindowExceededError):
-        raise AnswerCutShort(
-            "the question or the answer is too long for the language model; shorten it"
-        ) from None
-    except exceptions.UnexpectedModelBehavior:
-        raise UnusableAnswer(
+def _translated(error: Exception) -> LanguageModelUnavailable:
+    """Return the error for callers: only its kind."""
+    if isinstance(error, OutputTokenLimitExceeded):
+        return AnswerCutShort(_TOO_LONG)
+    if isinstance(error, UnexpectedModelBehavior | IndexError):
+        return UnusableAnswer(
             "the language model gave no usable answer; try again or use another model"
-        ) from None
-    except exceptions.AgentRunError as error:
-        raise LanguageModelUnavailable(
-            f"the language model did not answer ({_kind(error)}); try again later"
-        ) from None
+        )
+    if isinstance(error, ModelHTTPError):
+        return LanguageModelUnavailable(
+            f"the language model did not answer (HTTP {error.status_code}); try again later",
+            provider_status=error.status_code,
+        )
+    kind = type(error).__name__.lstrip("_")
+    return LanguageModelUnavailable(f"the language model did not answer ({kind}); try again later")
 
 
-def _message(turn: ChatTurn) -> messages.ModelMessage:
+def _message(turn: ChatTurn) -> ModelMessage:
     role, content = turn
     if role == "assistant":
-        return messages.ModelResponse(parts=[messages.TextPart(content)])
-    return messages.ModelRequest(parts=[messages.UserPromptPart(content)])
+        return ModelResponse(parts=[TextPart(content)])
+    return ModelRequest(parts=[UserPromptPart(content)])
 
 
-def _refuses_schema(error: exceptions.AgentRunError) -> bool:
-    other = isinstance(error, exceptions.ModelAuthenticationError | exceptions.ModelNotFoundError)
-    return isinstance(error, exceptions.ModelRequestRejectedError) and not other
-
-
-def _kind(error: exceptions.AgentRunError) -> str:
-    if isinstance(error, exceptions.ModelHTTPError):
-        return f"HTTP {error.status_code}"
-    return type(error).__name__.lstrip("_")
-
-
-def _plain(model: Model) -> Model:
-    """Return a model that gets the schema only in the prompt."""
-    plain = copy(model)
-    profile = merge_profile(model.profile, ModelProfile(supports_json_object_output=False))
+def _adapted(model: Model, conceded: Concessions) -> Model:
+    """Return a model whose profile says what the provider does not take."""
+    profile: dict[str, bool] = {}
+    if Concession.SCHEMA in conceded:
+        profile["supports_json_object_output"] = False
+    if Concession.LIMIT_NAME in conceded:
+        key = "openai_chat_supports_max_completion_tokens"
+        profile[key] = not model.profile.get(key, True)
+    if not profile:
+        return model
+    adapted = copy(model)
     # The profile is a cached property; replace its value in the copy.
-    vars(plain)["profile"] = profile
-    return plain
+    vars(adapted)["profile"] = {**model.profile, **profile}
+    return adapted
 
 
-async def _unwrap(
-    _context: Any,
-    *,
-    request_context: Any,  # noqa: ARG001 - hooks are called by name
-    response: messages.ModelResponse,
-) -> messages.ModelResponse:
-    """Remove fences and prose around the requested object."""
-    parts = [
-        replace(part, content=json_object(part.content))
-        if isinstance(part, messages.TextPart)
-        else part
-        for part in response.parts
-    ]
-    return replace(response, parts=parts)
+def _parser(answer: type[Answer]) -> Callable[[str], Answer]:
+    def parse(text: str) -> Answer:
+        try:
+            return answer.model_validate_json(text)
+        except ValidationError as error:
+            raise ModelRetry(str(error.errors(include_url=False, include_input=False))) from None
+
+    return parse
+
+
+def _unwrapper(answer: type[BaseModel]) -> Any:
+    """Return a hook that removes reasoning, fences and prose around the requested object."""
+
+    def fits(text: str) -> bool:
+        try:
+            answer.model_validate_json(text)
+        except ValidationError:
+            return False
+        return True
+
+    async def unwrap(
+        _context: Any,
+        *,
+        request_context: Any,  # noqa: ARG001 - hooks are called by name
+        response: ModelResponse,
+    ) -> ModelResponse:
+        parts = [
+            replace(part, content=json_object(part.content, fits))
+            if isinstance(part, TextPart)
+            else part
+            for part in response.parts
+        ]
+        return replace(response, parts=parts)
+
+    return unwrap
