@@ -1,15 +1,18 @@
-"""Resolve relative dates: "last year", written in May 2023, is 2022. Pure.
+"""Resolve relative dates: "last year", written in May 2023, is "last year (2022)". Pure.
 
-English, in its most used wordings; other text stays unchanged. "last Monday" is the Monday before
+English, in its most used wordings, and the words for days in other languages; other text stays
+unchanged, and so do names ("Last Week Tonight") and quotations. "last Monday" is the Monday before
 today: on a Monday, that of the week before. "next Monday" is likewise the one after today.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
+
+from remembrancer.extraction import date_words
 
 _NUMBERS: Final = {
     word: number
@@ -54,12 +57,11 @@ _RELATIVE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Days from ``first`` to before ``end``, and their name."""
+    """Days from ``first`` to before ``end``, and their name in English."""
 
     first: date
     end: date
     name: str
-    preposition: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,22 +79,20 @@ class DatedText:
 def resolve(text: str, written_at: datetime, zone: str) -> DatedText:
     """Return ``text`` with absolute dates for the relative ones of ``written_at`` in ``zone``."""
     today = local(written_at, zone).date()
-    spans: list[tuple[str, Span]] = []
-
-    def absolute(match: re.Match[str]) -> str:
-        span = _span(match, today)
-        if span is None:
-            return match[0]
-        lead = (match[1] or "").casefold()
-        spans.append((lead, span))
-        preposition = match[1] if lead in _OPEN else span.preposition
-        words = f"{preposition} {span.name}"
-        return words[0].upper() + words[1:] if match[0][0].isupper() else words
-
-    dated = _RELATIVE.sub(absolute, text)
+    quoted = [match.span() for match in _QUOTATION.finditer(text)]
+    spans = sorted(
+        word
+        for word in (*_english(text, today), *_foreign(text, today))
+        if not any(start <= word[0] < end for start, end in quoted)
+        and not _HAS_DATE.match(text, word[1])
+    )
     if not spans:
         return DatedText(text)
-    lead, span = spans[0]
+    dated, at = "", 0
+    for _, end_of_word, _, name, _ in spans:
+        dated, at = f"{dated}{text[at:end_of_word]} ({name})", end_of_word
+    dated += text[at:]
+    _, _, lead, _, span = spans[0]
     first, end = midnight(span.first, zone), midnight(span.end, zone)
     if lead in {"since", "from"}:
         return DatedText(dated, valid_from=first)
@@ -103,7 +103,72 @@ def resolve(text: str, written_at: datetime, zone: str) -> DatedText:
     return DatedText(dated, first, end)
 
 
-_OPEN: Final = frozenset({"since", "from", "until", "till", "before", "by"})
+_DatedWord = tuple[int, int, str, str, Span]
+"""Start and end of words for a date, the preposition, the date's name, and its days."""
+_QUOTATION: Final = re.compile(
+    r"\"[^\"]*\"|\u201c[^\u201d]*\u201d|\u201e[^\u201c\u201d]*[\u201c\u201d]|\u00ab[^\u00bb]*\u00bb"
+    r"|\u300a[^\u300b]*\u300b|\u300c[^\u300d]*\u300d|\u300e[^\u300f]*\u300f|`[^`]*`"
+    r"|(?<!\w)'[^']*'(?!\w)|\u2018[^\u2019]*\u2019(?!\w)|\*[^*]+\*|(?<!\w)_[^_]+_(?!\w)"
+)
+_HAS_DATE: Final = re.compile(r"\s*[(\uff08]\D{0,20}\d")
+_SENTENCE_START: Final = re.compile(r"(?:^|[.!?:]\s|\n)\s*$")
+
+
+def _english(text: str, today: date) -> Iterator[_DatedWord]:
+    for match in _RELATIVE.finditer(text):
+        span = None if _is_name(text, match.end(1), match.end()) else _span(match, today)
+        if span is not None:
+            yield match.start(), match.end(), (match[1] or "").casefold(), span.name, span
+
+
+def _foreign(text: str, today: date) -> Iterator[_DatedWord]:
+    for match in date_words.WORDS.finditer(text):
+        span = _foreign_span(text, match, today)
+        if span is not None:
+            lead = text[: match.start()]
+            since, until = date_words.SINCE.search(lead), date_words.UNTIL.search(lead)
+            word = "since" if since else "until" if until else ""
+            yield match.start(), match.end(), word, _iso(span), span
+
+
+def _is_name(text: str, start: int, end: int) -> bool:
+    """Say whether words for a date are a name: with a capital inside of a sentence."""
+    words = text[max(start, 0) : end].split()
+    capitals = [word for word in words if word[0].isupper() and word.casefold() not in _DAYS]
+    if not capitals:
+        return False
+    begins = _SENTENCE_START.search(text[: text.find(words[0], max(start, 0))]) is not None
+    follows = text[end:].split(maxsplit=1)
+    title = bool(follows) and follows[0][0].isupper() and len(words) > 1
+    return not begins or len(capitals) > 1 or (title and words[-1][0].isupper())
+
+
+def _foreign_span(text: str, match: re.Match[str], today: date) -> Span | None:
+    word = match[0].casefold().replace("\u2019", "'")
+    lead = text[: match.start()]
+    if word in {"morgen", "ma\u00f1ana"} and date_words.BEFORE_ANOTHER_MEANING.search(lead):
+        return None
+    if word == "hier" and (not date_words.FRENCH.search(text) or date_words.GERMANIC.search(text)):
+        return None
+    if match[0][0].isupper() and not _SENTENCE_START.search(lead):
+        return None
+    unit, step = date_words.STEPS[word]
+    try:
+        return _away(unit, step, today)
+    except (OverflowError, ValueError):
+        return None
+
+
+def _iso(span: Span) -> str:
+    """Return the name of days in any language."""
+    last = span.end - timedelta(days=1)
+    if span.first == last:
+        return span.first.isoformat()
+    if span.first.day == 1 and (last.month, last.day) == (12, 31):
+        return str(span.first.year)
+    if span.first.day == 1 and span.end.day == 1:
+        return f"{span.first:%Y-%m}"
+    return f"{span.first}/{last}"
 
 
 def interval(written: str | None, zone: str) -> tuple[datetime, datetime] | None:
@@ -140,23 +205,21 @@ def _span(match: re.Match[str], today: date) -> Span | None:
 
 
 def _one_day(day: date) -> Span:
-    return Span(
-        day, day + timedelta(days=1), f"{day.day} {_MONTHS[day.month - 1]} {day.year}", "on"
-    )
+    return Span(day, day + timedelta(days=1), f"{day.day} {_MONTHS[day.month - 1]} {day.year}")
 
 
 def _week(day: date) -> Span:
     first = day - timedelta(days=day.weekday())
-    return Span(first, first + timedelta(days=7), f"the week of {_one_day(first).name}", "in")
+    return Span(first, first + timedelta(days=7), f"the week of {_one_day(first).name}")
 
 
 def _month(day: date) -> Span:
     first = day.replace(day=1)
-    return Span(first, _months(first, 1), f"{_MONTHS[first.month - 1]} {first.year}", "in")
+    return Span(first, _months(first, 1), f"{_MONTHS[first.month - 1]} {first.year}")
 
 
 def _year(year: int) -> Span:
-    return Span(date(year, 1, 1), date(year + 1, 1, 1), str(year), "in")
+    return Span(date(year, 1, 1), date(year + 1, 1, 1), str(year))
 
 
 def _months(day: date, count: int) -> date:
@@ -208,7 +271,7 @@ def _away(unit: str, step: int, today: date) -> Span:
     if unit == "weekend":
         saturday = _week(today + timedelta(weeks=step)).first + timedelta(days=5)
         name = f"the weekend of {_one_day(saturday).name}"
-        return Span(saturday, saturday + timedelta(days=2), name, "on")
+        return Span(saturday, saturday + timedelta(days=2), name)
     if unit == "month":
         return _month(_months(today, step))
     return _year(today.year + step)

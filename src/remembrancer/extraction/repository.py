@@ -24,6 +24,13 @@ PACKAGE: Final = "remembrancer.extraction"
 SIMILAR: Final = 0.75
 """Cosine similarity from which a fact counts as one that its owner has forgotten."""
 
+REPLACING: Final = 0.55
+"""Cosine similarity to a memory from which a fact can replace it.
+
+With the bundled model, changes ("works at Acme", "retired") have .57 and more; facts on other
+matters of the same person ("lives in Lisbon", "likes tea") .54 and less.
+"""
+
 _summaries = partial(
     statement,
     PACKAGE,
@@ -127,6 +134,23 @@ async def settled(
         "similarity": SIMILAR,
     }
     return set((await connection.execute(_facts("settled"), binds)).scalars())
+
+
+async def replacing(
+    connection: AsyncConnection,
+    *,
+    owners: Sequence[UUID],
+    memories: Sequence[str | None],
+    vectors: Sequence[str],
+) -> set[int]:
+    """Return which facts, by index, are near the memory they are said to replace."""
+    binds = {
+        "owners": owners,
+        "memories": memories,
+        "vectors": vectors,
+        "similarity": REPLACING,
+    }
+    return set((await connection.execute(_facts("replacing"), binds)).scalars())
 
 
 async def add_chunks(connection: AsyncConnection, rows: Sequence[dict[str, Any]]) -> None:

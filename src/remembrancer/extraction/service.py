@@ -12,8 +12,9 @@ from remembrancer.backend import Backend
 from remembrancer.conversations import repository as conversations
 from remembrancer.conversations.access import reading
 from remembrancer.conversations.rows import ConversationRow
-from remembrancer.errors import AnswerCutShort
+from remembrancer.errors import AnswerCutShort, LanguageModelUnavailable
 from remembrancer.extraction import repository, triggers
+from remembrancer.extraction.retries import SmallerBatches
 from remembrancer.extraction.schemas import (
     Chunk,
     GuardedFact,
@@ -83,6 +84,7 @@ class Summaries:
         self._summariser = summariser
         self._settings = settings
         self._fact_writer = fact_writer
+        self._batches = SmallerBatches()
 
     async def summarize(
         self, actor: Actor, conversation_id: UUID, *, progress: OnProgress | None = None
@@ -181,17 +183,24 @@ class Summaries:
 
     async def _summarise_next(self, conversation_id: UUID) -> tuple[MessageRange, Summary] | None:
         """Summarise the next range. If it is too long for the model, halve it and try again."""
-        most = self._settings.batch
+        most = self._batches.most(conversation_id, self._settings.batch)
         while messages := await self._next(conversation_id, most):
             if not messages.transcript.is_readable:
                 return messages, Summary("")
             try:
-                return messages, await self._summariser.summarise(messages.transcript)
+                summary = await self._summariser.summarise(messages.transcript)
             except AnswerCutShort:
                 if len(messages.message_ids) == 1:
                     # Store it word for word: it must not block the messages after it.
                     return messages, await Verbatim().summarise(messages.transcript)
                 most = len(messages.message_ids) // 2
+            except LanguageModelUnavailable as error:
+                count, end = len(messages.message_ids), messages.transcript.end
+                self._batches.fail(conversation_id, error, count, end)
+                raise
+            else:
+                self._batches.succeed(conversation_id, messages.transcript.end)
+                return messages, summary
         return None
 
     async def _next(self, conversation_id: UUID, most: int) -> MessageRange | None:

@@ -1,7 +1,7 @@
 """Store extracted facts through the write pipeline, in the summary's transaction."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -65,6 +65,7 @@ class ExtractedFactWriter:
             vectors=[str(indexed.document.vector.tolist()) for indexed in facts],
         )
         facts = [indexed for number, indexed in enumerate(facts) if number not in settled]
+        facts = await _with_near_updates(connection, facts)
         count = 0
         for owner_id in owners:
             actor = Actor(Role.SERVICE, owner_id, agent_id, entry_point=SOURCE)
@@ -124,6 +125,22 @@ class ExtractedFactWriter:
         await audit.note(connection, actor, "memory.update", [memory.id], owner_id=memory.owner_id)
         await self.budget.enforce(connection, actor, memory.owner_id, [memory.id])
         return True
+
+
+async def _with_near_updates(
+    connection: AsyncConnection, facts: Sequence[IndexedFact]
+) -> Sequence[IndexedFact]:
+    """Return the facts; one that is far from the memory it is said to replace is new."""
+    near = await repository.replacing(
+        connection,
+        owners=[indexed.fact.owner_id for indexed in facts],
+        memories=[indexed.fact.updates for indexed in facts],
+        vectors=[str(indexed.document.vector.tolist()) for indexed in facts],
+    )
+    return [
+        indexed if number in near else replace(indexed, fact=replace(indexed.fact, updates=None))
+        for number, indexed in enumerate(facts)
+    ]
 
 
 def _placed(fact: ExtractedFact, conversation: ConversationRow, *, pending: bool) -> MemoryCreate:

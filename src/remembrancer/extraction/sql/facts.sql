@@ -57,3 +57,14 @@ SELECT DISTINCT f.number - 1 AS number
   JOIN recall_items AS i ON i.owner_id = m.owner_id AND i.memory_id = m.id
  WHERE i.content_hash = f.hash
     OR (m.status = 'forgotten' AND 1 - (i.embedding <=> f.vector) >= :similarity);
+
+-- Facts, by their index, that are near the memory they replace.
+--
+-- Binds: similarity, and an owner, memory and vector for each fact.
+-- name: replacing
+SELECT f.number - 1 AS number
+  FROM unnest(CAST(:owners AS uuid[]), CAST(:memories AS text[]), CAST(:vectors AS text[]))
+       WITH ORDINALITY AS f (owner_id, memory_id, vector, number)
+  JOIN recall_items AS i
+    ON i.owner_id = f.owner_id AND i.memory_id = f.memory_id AND i.superseded_at IS NULL
+ WHERE 1 - (i.embedding <=> CAST(f.vector AS halfvec)) >= :similarity;
