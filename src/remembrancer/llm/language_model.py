@@ -192,12 +192,15 @@ def _message(turn: ChatTurn) -> ModelMessage:
 
 def _adapted(model: Model, conceded: Concessions) -> Model:
     """Return a model whose profile says what the provider does not take."""
-    profile: dict[str, bool] = {}
+    profile: dict[str, bool | str] = {}
     if Concession.SCHEMA in conceded:
         profile["supports_json_object_output"] = False
     if Concession.LIMIT_NAME in conceded:
         key = "openai_chat_supports_max_completion_tokens"
         profile[key] = not model.profile.get(key, True)
+    if Concession.SYSTEM in conceded:
+        # Errors of an answer are sent back as this role.
+        profile["openai_system_prompt_role"] = "user"
     if not profile:
         return model
     adapted = copy(model)
