@@ -11,23 +11,8 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_ai import Agent, NativeOutput, PromptedOutput, TextOutput
+from pydantic_ai import Agent, NativeOutput, PromptedOutput, TextOutput, exceptions, messages
 from pydantic_ai.capabilities import Hooks
-from pydantic_ai.exceptions import (
-    AgentRunError,
-    ModelContextWindowExceededError,
-    ModelHTTPError,
-    ModelRetry,
-    OutputTokenLimitExceeded,
-    UnexpectedModelBehavior,
-)
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    TextPart,
-    UserPromptPart,
-)
 from pydantic_ai.models import Model
 from pydantic_ai.output import OutputSpec
 from pydantic_ai.settings import ModelSettings
@@ -83,7 +68,7 @@ class LanguageModel:
 
         Raises the same errors as :meth:`ask`.
         """
-        messages = [_message(turn) for turn in history]
+        turns = [_message(turn) for turn in history]
 
         async def attempt(conceded: Concessions) -> str:
             system = Concession.SYSTEM not in conceded
@@ -94,7 +79,7 @@ class LanguageModel:
                 model_settings=self._settings_for(conceded, temperature=0.7),
             )
             prompt = question if system else f"{instructions}\n\n{question}"
-            return (await agent.run(prompt, deps=None, message_history=messages)).output
+            return (await agent.run(prompt, deps=None, message_history=turns)).output
 
         return await self._concede(attempt)
 
@@ -114,17 +99,17 @@ class LanguageModel:
             tried.add(conceded)
             try:
                 result = await attempt(conceded)
-            except (ModelHTTPError, IndexError) as error:
+            except (exceptions.ModelHTTPError, IndexError) as error:
                 # The provider answers without an answer: ``choices`` is empty.
-                status = error.status_code if isinstance(error, ModelHTTPError) else 200
-                text = str(error.body) if isinstance(error, ModelHTTPError) else ""
-                overflow = isinstance(error, ModelContextWindowExceededError)
+                status = error.status_code if isinstance(error, exceptions.ModelHTTPError) else 200
+                text = str(error.body) if isinstance(error, exceptions.ModelHTTPError) else ""
+                overflow = isinstance(error, exceptions.ModelContextWindowExceededError)
                 if overflow or concessions.is_too_long(status, text):
                     raise AnswerCutShort(_TOO_LONG, provider_status=status) from None
                 first = first or error
                 options = concessions.next_requests(status, text, conceded)
                 following = [option for option in (*options, *following) if option not in tried]
-            except AgentRunError as error:
+            except exceptions.AgentRunError as error:
                 raise _translated(error) from None
             else:
                 if conceded != self._conceded:
@@ -168,13 +153,13 @@ class LanguageModel:
 
 def _translated(error: Exception) -> LanguageModelUnavailable:
     """Return the error for callers: only its kind."""
-    if isinstance(error, OutputTokenLimitExceeded):
+    if isinstance(error, exceptions.OutputTokenLimitExceeded):
         return AnswerCutShort(_TOO_LONG)
-    if isinstance(error, UnexpectedModelBehavior | IndexError):
+    if isinstance(error, exceptions.UnexpectedModelBehavior | IndexError):
         return UnusableAnswer(
             "the language model gave no usable answer; try again or use another model"
         )
-    if isinstance(error, ModelHTTPError):
+    if isinstance(error, exceptions.ModelHTTPError):
         return LanguageModelUnavailable(
             f"the language model did not answer (HTTP {error.status_code}); try again later",
             provider_status=error.status_code,
@@ -183,11 +168,11 @@ def _translated(error: Exception) -> LanguageModelUnavailable:
     return LanguageModelUnavailable(f"the language model did not answer ({kind}); try again later")
 
 
-def _message(turn: ChatTurn) -> ModelMessage:
+def _message(turn: ChatTurn) -> messages.ModelMessage:
     role, content = turn
     if role == "assistant":
-        return ModelResponse(parts=[TextPart(content)])
-    return ModelRequest(parts=[UserPromptPart(content)])
+        return messages.ModelResponse(parts=[messages.TextPart(content)])
+    return messages.ModelRequest(parts=[messages.UserPromptPart(content)])
 
 
 def _adapted(model: Model, conceded: Concessions) -> Model:
@@ -214,7 +199,9 @@ def _parser(answer: type[Answer]) -> Callable[[str], Answer]:
         try:
             return answer.model_validate_json(text)
         except ValidationError as error:
-            raise ModelRetry(str(error.errors(include_url=False, include_input=False))) from None
+            raise exceptions.ModelRetry(
+                str(error.errors(include_url=False, include_input=False))
+            ) from None
 
     return parse
 
@@ -233,11 +220,11 @@ def _unwrapper(answer: type[BaseModel]) -> Any:
         _context: Any,
         *,
         request_context: Any,  # noqa: ARG001 - hooks are called by name
-        response: ModelResponse,
-    ) -> ModelResponse:
+        response: messages.ModelResponse,
+    ) -> messages.ModelResponse:
         parts = [
             replace(part, content=json_object(part.content, fits))
-            if isinstance(part, TextPart)
+            if isinstance(part, messages.TextPart)
             else part
             for part in response.parts
         ]

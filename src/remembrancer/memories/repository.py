@@ -201,7 +201,8 @@ async def lock_related(
 ) -> tuple[Sequence[RelatedMemory], list[str]]:
     """Lock an owner, in one round trip with what new statements need.
 
-    Returns the memories that they may repeat, the latest of each reason first, and ``count`` unused ids.
+    Returns the memories that they may repeat, the latest of each reason first, and ``count``
+    unused ids.
     ``columns`` are the hashes, subjects and place ids of the statements.
     """
     ids = [short_id() for _ in range(count)]
