@@ -162,7 +162,7 @@ async def test_remember_waits_for_the_database_ten_times(
     talk = await memory.conversations.open(actor, ConversationCreate(agent_id=agent.id))
     backend = replace(memory.backend, database=alone)
     near, budget = memory.settings.recall.near_duplicate, Budget(0)
-    pipeline = WritePipeline(backend.search, near, budget)
+    pipeline = WritePipeline(backend.search, budget)
     memories = Memories(backend, pipeline, budget, AssociationWriter(near))
     words = iter(["Lisbon", "Porto", "Faro", "Braga", "Evora"])
 

@@ -70,6 +70,6 @@ def test_a_canonical_form_takes_linear_time(unit: str) -> None:
 
 
 def _timed(text: str) -> float:
-    began = time.perf_counter()
+    began = time.process_time()
     canonical(text)
-    return time.perf_counter() - began
+    return time.process_time() - began
