@@ -11,6 +11,7 @@ from uuid import UUID
 
 from remembrancer.errors import Forbidden, InvalidInput, NotFound
 from remembrancer.ids import SHARED_OWNER
+from remembrancer.user_names import UNRESOLVED, AnyUser, UserName, parse_user
 
 
 class Role(StrEnum):
@@ -71,7 +72,8 @@ class SpaceRole(StrEnum):
 class Actor:
     """Who asks: in which role, for which user, through which agent and entry point.
 
-    Raises ``NotFound`` for the owner of shared knowledge, which is nobody to act for.
+    Raises ``NotFound`` for the owner of shared knowledge, which is nobody to act for, and
+    ``InvalidInput`` for a user that is no id.
     """
 
     role: Role
@@ -81,26 +83,57 @@ class Actor:
     key_id: UUID | None = None
     merged_ids: frozenset[UUID] = frozenset()
     """Former ids of the user, of people who were merged into them."""
+    user_name: UserName | None = None
+    """Name of a user who is not looked up yet; the database does so before it does anything."""
 
     def __post_init__(self) -> None:
         """Check that the user can be one."""
+        if not isinstance(self.user_id, UUID | None):
+            raise InvalidInput("must be an id; use as_actor for a name", field="user_id")
         if self.user_id == SHARED_OWNER:
             raise NotFound("no such user", field="user_id")
 
-    def acting_for(self, user_id: UUID | None, agent_id: UUID | None = None) -> "Actor":
-        """Return this actor asking for ``user_id`` through ``agent_id``.
+    def acting_for(self, user_id: AnyUser | None, agent_id: UUID | None = None) -> "Actor":
+        """Return this actor asking for a user, by id or name, through ``agent_id``.
 
         Raises ``NotFound`` when a user names somebody else: for them, nobody else exists.
         """
+        user_id = None if user_id is None else as_user(user_id)
+        if isinstance(user_id, UserName):
+            own = [] if self.user_id is None or self.role is not Role.USER else [self.user_id]
+            return replace(
+                self,
+                user_id=UNRESOLVED,
+                user_name=user_id,
+                agent_id=agent_id or self.agent_id,
+                merged_ids=self.merged_ids.union(own),
+            )
         if self.role is Role.USER:
             if user_id not in {None, self.user_id, *self.merged_ids}:
                 raise NotFound("no such user", field="user_id")
-            user_id = self.user_id
-        return replace(self, user_id=user_id or self.user_id, agent_id=agent_id or self.agent_id)
+            user_id = None
+        return replace(
+            self,
+            user_id=user_id or self.user_id,
+            agent_id=agent_id or self.agent_id,
+            user_name=None if user_id else self.user_name,
+        )
+
+    def identified(self, user_id: UUID) -> "Actor":
+        """Return this actor for the user whom its name belongs to.
+
+        Raises ``NotFound`` for nobody, and where a user has named somebody else.
+        """
+        is_other = self.role is Role.USER and user_id not in self.merged_ids
+        if is_other or user_id == UNRESOLVED:
+            raise NotFound("no such user", field="user_id")
+        return self.now(user_id)
 
     def now(self, user_id: UUID | None) -> "Actor":
         """Return this actor for the user that their user was merged into."""
-        return self if user_id == self.user_id else replace(self, user_id=user_id)
+        if user_id == self.user_id:
+            return self
+        return replace(self, user_id=user_id, user_name=None)
 
     def require(self, *roles: Role) -> None:
         """Raise ``Forbidden`` unless the actor has one of ``roles``."""
@@ -112,6 +145,14 @@ class Actor:
         if self.user_id is None:
             raise InvalidInput("must name a user", field="user_id")
         return self.user_id
+
+
+def as_user(value: AnyUser, *, field: str = "user_id") -> UUID | UserName:
+    """Return a user's id or name; raise ``InvalidInput`` for what can be neither."""
+    try:
+        return parse_user(value)
+    except ValueError as error:
+        raise InvalidInput(str(error), field=field) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from pydantic import SecretStr
 
-from remembrancer.access import Actor, Role
+from remembrancer.access import Actor, Role, as_user
 from remembrancer.agents.service import Agents
 from remembrancer.associations.service import Associations
 from remembrancer.associations.writer import AssociationWriter
@@ -69,9 +69,10 @@ from remembrancer.search.model import claim_store
 from remembrancer.settings import Settings
 from remembrancer.spaces.service import Spaces
 from remembrancer.tools.memory import memory_tools
+from remembrancer.user_names import AnyUser
 from remembrancer.users.schemas import User
 from remembrancer.users.service import Users
-from remembrancer.validation import validate
+from remembrancer.validation import as_id, validate
 
 if TYPE_CHECKING:
     from remembrancer.jobs.worker import Worker
@@ -137,7 +138,9 @@ class Remembrancer:
         self.policies = Policies(backend)
         self.moves = Moves(backend, budget)
         self.spaces = SpaceOperations(Spaces(backend), self.facts)
-        self.tools = memory_tools(memories, recall, self.places, self.documents, settings.tools)
+        self.tools = memory_tools(
+            memories, recall, self.places, self.documents, settings.tools, database
+        )
         self.keys = Keys(backend)
         self.sign_ins = SignIns(backend)
         self.jobs = Jobs(database)
@@ -213,7 +216,7 @@ class Remembrancer:
         self,
         content: str,
         *,
-        user: User | UUID | None = None,
+        user: User | AnyUser | None = None,
         agent: Any = None,
         idempotency_key: str | None = None,
         **details: Any,
@@ -243,13 +246,17 @@ class Remembrancer:
 
 
 def as_actor(user: Any = None, agent: Any = None, *, entry_point: str = "python") -> Actor:
-    """Return the actor of code in this process, for a user and an agent: ids or objects."""
-    return Actor(
-        Role.SERVICE,
-        user_id=getattr(user, "id", user),
-        agent_id=getattr(agent, "id", agent),
-        entry_point=entry_point,
-    )
+    """Return the actor of code in this process, for a user and an agent: ids or objects.
+
+    The user may also be ``platform:id``, such as ``discord:1844``, or ``app:ada`` for an id of
+    your own. The first operation of the actor looks it up, and raises ``NotFound`` for an
+    unknown one. Raises ``InvalidInput`` for what can be neither id nor name.
+    """
+    user_id, agent_id = (getattr(each, "id", each) for each in (user, agent))
+    if agent_id is not None and not isinstance(agent_id, UUID):
+        agent_id = as_id(agent_id, field="agent")
+    actor = Actor(Role.SERVICE, agent_id=agent_id, entry_point=entry_point)
+    return actor if user_id is None else actor.acting_for(as_user(user_id, field="user"))
 
 
 @asynccontextmanager

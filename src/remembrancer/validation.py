@@ -1,8 +1,9 @@
 """Base models of input, and errors with the field and the reason, never the value."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, ClassVar, Self, TypeVar
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
@@ -51,6 +52,31 @@ def validate(model: type[Model], /, **values: Any) -> Model:
         path, reason = wrong_field(error.errors(include_input=False, include_url=False)[0])
         # Not chained: pydantic's own error quotes the value.
         raise InvalidInput(reason, field=".".join(path) or None) from None
+
+
+def check_names(
+    names: Iterable[str], known: Collection[str], *, lists: Collection[str] = ()
+) -> None:
+    """Raise ``InvalidInput`` for a query parameter that is unknown, or is there twice.
+
+    ``lists`` may be there more than once.
+    """
+    seen: set[str] = set()
+    for name in names:
+        if name not in known:
+            field = name if name.isprintable() and len(name) <= 40 else "query"
+            raise InvalidInput("is not a parameter of this request; leave it out", field=field)
+        if name in seen and name not in lists:
+            raise InvalidInput("is given more than once", field=name)
+        seen.add(name)
+
+
+def as_id(value: Any, *, field: str) -> UUID:
+    """Return the id in a text; raise ``InvalidInput`` for the field if it is none."""
+    try:
+        return UUID(value)
+    except (ValueError, AttributeError, TypeError):
+        raise InvalidInput("must be an id such as 0199f7a2-…, a UUID", field=field) from None
 
 
 def server_address(url: str | None) -> str:

@@ -4,7 +4,6 @@ import asyncio
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from entry_points import Door, Json, Refused, refusals
@@ -30,7 +29,7 @@ async def test_a_fact_written_three_times_and_then_three_at_once_is_one_memory(
     door: Door, ada: User, agent: Agent
 ) -> None:
     """Repeating a fact adds a mention that cites its source, never a second memory."""
-    sources = [str(uuid4()) for _ in range(6)]
+    sources = [(await door.source(ada))["message_id"] for _ in range(6)]
 
     def write(source: str) -> Any:
         return door.remember("Ada plays the cello.", user=ada, agent=agent, message_id=source)

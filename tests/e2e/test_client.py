@@ -94,11 +94,12 @@ class Anything(BaseModel):
 
 
 def _something(signature: inspect.Signature) -> list[Any]:
-    kinds = {"UUID": ID, "str": "x", "int": 1}
+    kinds = {"UUID": ID, "UUID | str": ID, "str": "x", "int": 1}
     given: list[Any] = []
     for one in list(signature.parameters.values())[1:]:
         if one.kind is one.POSITIONAL_OR_KEYWORD and one.default is one.empty:
-            kind = getattr(one.annotation, "__name__", str(one.annotation))
+            kind = getattr(one.annotation, "__name__", "").replace("Union", "")
+            kind = kind or str(one.annotation).replace("uuid.", "")
             given.append(kinds.get(kind, [] if "Sequence" in str(one.annotation) else Anything()))
     return given
 

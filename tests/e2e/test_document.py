@@ -65,7 +65,7 @@ def _as_written_elsewhere() -> Json:
 
 async def _filled(door: Door, user: User) -> Json:
     """A document with all there is: active, inactive and updated facts, places, mentions."""
-    talk = {"conversation_id": str(uuid4()), "message_id": str(uuid4())}
+    talk = await door.source(user)
     await door.remember("User's name is Alex", user=user, kind="identity", **talk)
     aside = await door.remember("User prefers evening workouts", user=user)
     await door.activate(aside["memory"]["id"], user=user, active=False)
@@ -261,8 +261,9 @@ async def test_the_same_place_in_two_scopes_is_one_in_the_document(
 ) -> None:
     """With the mentions of both, and importing it adds none."""
     for which in (None, agent):
+        talk = await door.open(user=ada)
         await door.add_place(
-            ada, agent=which, place_id="home", place_name="Home", conversation_id=str(uuid4())
+            ada, agent=which, place_id="home", place_name="Home", conversation_id=talk["id"]
         )
     document = await door.document(ada)
     [place] = document["placer_user_datapoints"]

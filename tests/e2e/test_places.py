@@ -1,7 +1,6 @@
 """Places: known by their place id, counted by mention, recalled and kept like any memory."""
 
 import asyncio
-from uuid import uuid4
 
 import pytest
 from entry_points import Door, Refused
@@ -13,15 +12,11 @@ from remembrancer.memories.schemas import Status
 HOME = {"place_id": "home", "place_name": "Home", "notes": "123 Main St, Seattle"}
 
 
-def _where() -> dict[str, str]:
-    return {"conversation_id": str(uuid4()), "message_id": str(uuid4())}
-
-
 async def test_a_place_is_known_by_its_id_and_adding_it_again_is_a_mention(
     door: Door, ada: User
 ) -> None:
     """Name and notes stay as they were; conversation and message of each mention are kept."""
-    first, second = _where(), _where()
+    first, second = await door.source(ada), await door.source(ada)
     added = await door.add_place(ada, **HOME, **first)
     assert added["outcome"] == "created"
     again = await door.add_place(ada, place_id="home", place_name="My flat", **second)
@@ -64,7 +59,7 @@ async def test_two_places_of_one_name_are_two_places(door: Door, ada: User) -> N
 async def test_twenty_parallel_mentions_are_twenty_mentions(door: Door, ada: User) -> None:
     """None is lost and none doubled, though all come from one message."""
     await door.add_place(ada, **HOME)
-    where = _where()
+    where = await door.source(ada)
     await asyncio.gather(*(door.mention_place(ada, "home", **where) for _ in range(20)))
     place = await door.place(ada, "home")
     assert place["mention_count"] == 21
@@ -75,7 +70,8 @@ async def test_twenty_parallel_mentions_are_twenty_mentions(door: Door, ada: Use
 
 async def test_parallel_adding_makes_one_place(door: Door, ada: User) -> None:
     """The same place from ten conversations at once: one place, ten mentions."""
-    await asyncio.gather(*(door.add_place(ada, **HOME, **_where()) for _ in range(10)))
+    sources = [await door.source(ada) for _ in range(10)]
+    await asyncio.gather(*(door.add_place(ada, **HOME, **where) for where in sources))
     [place] = (await door.places(ada))["items"]
     assert (place["mention_count"], len(place["mentioned_in"])) == (10, 10)
 
@@ -127,7 +123,7 @@ async def test_an_agent_has_places_of_its_own_scope(
 ) -> None:
     """The same place id in both scopes is two places; moving one to the other makes it one."""
     await door.add_place(ada, **HOME)
-    kept = await door.add_place(ada, agent=agent, **HOME, **_where())
+    kept = await door.add_place(ada, agent=agent, **HOME, **await door.source(ada))
     assert (kept["outcome"], kept["scope"]) == ("created", Scope.AGENT)
     assert (await door.place(ada, "home", agent=agent))["mention_count"] == 1
     moved = await door.move(ada, agent, to="global", dry_run=False)
@@ -143,7 +139,7 @@ async def test_merging_two_people_makes_their_places_one_and_undo_two(
 ) -> None:
     """The survivor has the mentions of both; taken back, each has their own again."""
     other = await person(memory, "Ada2", platform="telegram")
-    mine, theirs = _where(), _where()
+    mine, theirs = await door.source(ada), await door.source(other)
     await door.add_place(ada, **HOME, **mine)
     await door.add_place(other, place_id="home", place_name="Flat", **theirs)
     await door.add_place(other, place_id="work", place_name="Home", notes="123 Main St, Seattle")
@@ -161,7 +157,7 @@ async def test_merging_two_people_makes_their_places_one_and_undo_two(
 
 async def test_export_has_places_and_erasure_leaves_nothing_of_them(door: Door, ada: User) -> None:
     """Place id and mentions are in the export; afterwards in no table."""
-    where = _where()
+    where = await door.source(ada)
     await door.add_place(ada, **HOME, **where)
     lines = await door.exported(ada)
     [place] = [line for line in lines if line["type"] == "memory"]

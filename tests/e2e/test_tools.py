@@ -32,10 +32,6 @@ NAMES = [
 ]
 
 
-def _where() -> Json:
-    return {"conversation_id": str(uuid4()), "message_id": str(uuid4())}
-
-
 async def _done(door: Door, name: str, user: User, **given: Any) -> Json:
     """The result of a call that works; what the model is given says the same."""
     answer = await door.call(name, given, user=user)
@@ -98,7 +94,7 @@ async def test_schemas_come_as_providers_take_them(api: Api) -> None:
 
 async def test_scenario_1_what_the_user_agreed_to_is_stored(door: Door, ada: User) -> None:
     """Content, category and subject as the model gave them, with the message they are from."""
-    where = _where()
+    where = await door.source(ada)
     given = {"content": "Alec is the user's boss", "category": "person", "subject": "Alec"}
     answer = await door.call("add_to_memory", given, user=ada, **where)
     memory_id = answer["result"]["memory_id"]
@@ -225,7 +221,7 @@ async def test_scenario_6_what_is_forgotten_is_gone_and_can_be_restored(
 
 async def test_facts_are_added_listed_and_deactivated(door: Door, ada: User) -> None:
     """With where they were said; a corrected fact is set aside and stays in the document."""
-    where = _where()
+    where = await door.source(ada)
     answer = await door.call(
         "manage_user_memory",
         {"operation": "add_fact", "content": "User lives in Seattle"},
@@ -253,13 +249,13 @@ async def test_twenty_parallel_mentions_of_a_place_by_tool_are_twenty(
     door: Door, ada: User
 ) -> None:
     """Each with its conversation and message."""
-    where = _where()
+    where = await door.source(ada)
     home = {"place_id": "home", "place_name": "Home", "notes": "123 Main St, Seattle"}
     call = {"operation": "add_poi", **home}
     added = await door.call("manage_user_memory", call, user=ada, **where)
     assert (added["result"]["outcome"], added["result"]["mention_count"]) == ("created", 1)
     mention = {"operation": "add_poi_mention", "place_id": "home"}
-    talks = [_where() for _ in range(20)]
+    talks = [await door.source(ada) for _ in range(20)]
     answers = await asyncio.gather(
         *(door.call("manage_user_memory", mention, user=ada, **talk) for talk in talks)
     )

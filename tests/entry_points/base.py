@@ -44,6 +44,12 @@ class Door:
         """Return this door for an admin."""
         raise NotImplementedError
 
+    async def source(self, user: Any) -> Json:
+        """A conversation and a message of a user, for memories to cite; no recall returns it."""
+        talk = await self.open(user=user)
+        stored = await self.say(talk["id"], [{"role": "system", "content": "Hi"}], user=user)
+        return {"conversation_id": talk["id"], "message_id": stored["messages"][0]["id"]}
+
     async def contents(self, query: Any, **asked: Any) -> list[str]:
         """What is recalled, as texts."""
         return [hit["content"] for hit in (await self.recall(query, **asked))["hits"]]

@@ -18,15 +18,16 @@ def _owners(*roles_and_senders, acting_for=None, last_sender=None):
 
 
 def test_an_answer_belongs_to_whom_it_answers() -> None:
-    """Assistant messages follow the sender before them, in the batch or stored."""
+    """The sender before it in the batch, the user of the request, or the last stored sender."""
     assert _owners(("user", ADA), ("assistant", None), ("user", BOB), ("tool", None)) == [
         ADA,
         ADA,
         BOB,
         BOB,
     ]
-    assert _owners(("assistant", None), last_sender=BOB, acting_for=ADA) == [BOB]
-    assert _owners(("assistant", None), acting_for=ADA) == [ADA]
+    assert _owners(("user", BOB), ("assistant", None), acting_for=ADA) == [BOB, BOB]
+    assert _owners(("assistant", None), last_sender=BOB) == [BOB]
+    assert _owners(("assistant", None), last_sender=BOB, acting_for=ADA) == [ADA]
 
 
 def test_a_message_that_names_nobody_is_of_the_one_the_request_is_for() -> None:

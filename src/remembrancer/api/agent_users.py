@@ -3,12 +3,13 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from remembrancer.api.dependencies import App, Caller
+from remembrancer.api.endpoints import Router
 from remembrancer.users.schemas import UserOverviewPage
 
-router = APIRouter(prefix="/api/agents/users", tags=["agents"])
+router = Router(prefix="/api/agents/users", tags=["agents"])
 
 
 @router.get("")

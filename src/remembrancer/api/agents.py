@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
 from remembrancer.api.dependencies import (
@@ -13,9 +13,10 @@ from remembrancer.api.dependencies import (
     Paging,
     tagged,
 )
+from remembrancer.api.endpoints import Router
 from remembrancer.paging import Page
 
-router = APIRouter(prefix="/api/agents", tags=["agents"])
+router = Router(prefix="/api/agents", tags=["agents"])
 
 
 @router.post("", status_code=201)

@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 
-from remembrancer.api.dependencies import App, Paging, QueryActor
+from remembrancer.api.dependencies import App, Paging, RequestActor
+from remembrancer.api.endpoints import Router
 from remembrancer.associations.schemas import (
     Association,
     AssociationPage,
@@ -13,7 +14,7 @@ from remembrancer.associations.schemas import (
 )
 from remembrancer.memories.schemas import AssociationCreate, Relation
 
-router = APIRouter(prefix="/api/memory/{memory_id}", tags=["graph"])
+router = Router(prefix="/api/memory/{memory_id}", tags=["graph"])
 
 MemoryId = Annotated[str, Path(examples=["a1B2c3D4"])]
 
@@ -21,7 +22,7 @@ MemoryId = Annotated[str, Path(examples=["a1B2c3D4"])]
 @router.put("/associations")
 @router.post("/associations")
 async def associate_memory(
-    app: App, actor: QueryActor, memory_id: MemoryId, association: AssociationCreate
+    app: App, actor: RequestActor, memory_id: MemoryId, association: AssociationCreate
 ) -> Association:
     """Associate a memory with another, or give the association a new weight.
 
@@ -32,7 +33,7 @@ async def associate_memory(
 
 @router.get("/associations")
 async def list_associations(
-    app: App, actor: QueryActor, memory_id: MemoryId, page: Paging
+    app: App, actor: RequestActor, memory_id: MemoryId, page: Paging
 ) -> AssociationPage:
     """List the associations of a memory in both directions, the strongest first."""
     return await app.associations.list(actor, memory_id, **page)
@@ -41,7 +42,7 @@ async def list_associations(
 @router.delete("/associations/{target_id}", status_code=204)
 async def dissociate_memory(
     app: App,
-    actor: QueryActor,
+    actor: RequestActor,
     memory_id: MemoryId,
     target_id: MemoryId,
     relation: Annotated[Relation | None, Query(description="Only this relation.")] = None,
@@ -53,7 +54,7 @@ async def dissociate_memory(
 @router.get("/neighbours")
 async def list_neighbours(
     app: App,
-    actor: QueryActor,
+    actor: RequestActor,
     memory_id: MemoryId,
     depth: Annotated[int, Query(ge=1, le=2, description="Steps from the memory.")] = 1,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
@@ -63,6 +64,6 @@ async def list_neighbours(
 
 
 @router.get("/suggestions")
-async def list_suggestions(app: App, actor: QueryActor, memory_id: MemoryId) -> Suggestions:
+async def list_suggestions(app: App, actor: RequestActor, memory_id: MemoryId) -> Suggestions:
     """Suggest associations from a memory. None is added."""
     return await app.associations.suggestions(actor, memory_id)

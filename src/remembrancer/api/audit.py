@@ -2,13 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from remembrancer.api.dependencies import App, Caller, narrowed
+from remembrancer.api.endpoints import Router
 from remembrancer.audit.schemas import AuditFilter, AuditLine
 from remembrancer.paging import Page
 
-router = APIRouter(prefix="/api/audit", tags=["audit"])
+router = Router(prefix="/api/audit", tags=["audit"])
 
 
 class AuditQuery(AuditFilter):

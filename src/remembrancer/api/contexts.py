@@ -3,10 +3,11 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 
-from remembrancer.api.dependencies import App, Caller, IdempotencyKey, narrowed
+from remembrancer.api.dependencies import App, Caller, IdempotencyKey, RequestActor
+from remembrancer.api.endpoints import Router
 from remembrancer.context.schemas import (
     MOST_TOKENS,
     Bulletin,
@@ -20,25 +21,15 @@ from remembrancer.conversations.schemas import AppendResult, MessageCreate
 from remembrancer.text import Text
 from remembrancer.validation import Input
 
-router = APIRouter(prefix="/api/memory", tags=["context"])
-of_conversation = APIRouter(prefix="/api/conversations/{conversation_id}", tags=["context"])
-of_agent = APIRouter(prefix="/api/agents/{agent_id}", tags=["context"])
-
-
-class ContextRequest(ContextQuery):
-    """The context to build, the user and the agent."""
-
-    user_id: UUID | None = Field(None, description="The speaker, who is the user to act for.")
-    agent_id: UUID | None = Field(
-        None, description="The agent to act through; by default the conversation's."
-    )
+router = Router(prefix="/api/memory", tags=["context"])
+of_conversation = Router(prefix="/api/conversations/{conversation_id}", tags=["context"])
+of_agent = Router(prefix="/api/agents/{agent_id}", tags=["context"])
 
 
 class TurnRequest(Input):
     """A user's message, and the sizes of the context for the answer."""
 
     message: MessageCreate
-    user_id: UUID | None = Field(None, description="The sender, if the message names none.")
     window: int = Field(WINDOW, ge=1, le=200, description="Number of last messages to return.")
     stable_tokens: Tokens | None = None
     dynamic_tokens: Tokens | None = None
@@ -48,24 +39,22 @@ class AnswerRequest(Input):
     """The answer of the agent."""
 
     content: Text = Field(examples=["I have written to Alec."])
-    user_id: UUID | None = Field(None, description="Its reader; by default the last sender.")
 
 
 @router.post("/context")
-async def get_context(app: App, actor: Caller, request: ContextRequest) -> Context:
+async def get_context(app: App, actor: RequestActor, query: ContextQuery) -> Context:
     """Return the context of an agent's next answer.
 
     The first context of a conversation fixes the stable block. Put it first in the prompt, so
     that the provider can cache it, and put the dynamic block last.
     """
-    actor = actor.acting_for(request.user_id, request.agent_id)
-    return await app.conversations.context(actor, narrowed(request, ContextQuery))
+    return await app.conversations.context(actor, query)
 
 
 @of_conversation.post("/turn", status_code=201)
 async def begin_turn(
     app: App,
-    actor: Caller,
+    actor: RequestActor,
     conversation_id: UUID,
     request: TurnRequest,
     idempotency_key: IdempotencyKey = None,
@@ -77,7 +66,7 @@ async def begin_turn(
         dynamic_tokens=request.dynamic_tokens,
     )
     return await app.conversations.begin_turn(
-        actor.acting_for(request.user_id),
+        actor,
         conversation_id,
         request.message,
         query=query,
@@ -88,14 +77,14 @@ async def begin_turn(
 @of_conversation.post("/answer", status_code=201)
 async def finish_turn(
     app: App,
-    actor: Caller,
+    actor: RequestActor,
     conversation_id: UUID,
     request: AnswerRequest,
     idempotency_key: IdempotencyKey = None,
 ) -> AppendResult:
     """Store the agent's answer, and queue a summary if one is due."""
     return await app.conversations.finish_turn(
-        actor.acting_for(request.user_id),
+        actor,
         conversation_id,
         request.content,
         idempotency_key=idempotency_key,

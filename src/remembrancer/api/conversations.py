@@ -3,17 +3,16 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Response
-from pydantic import Field
+from fastapi import Query, Response
 
+from remembrancer.access import Actor
 from remembrancer.api.dependencies import (
     App,
-    Caller,
     IdempotencyKey,
     Paging,
-    QueryActor,
-    narrowed,
+    RequestActor,
 )
+from remembrancer.api.endpoints import Router
 from remembrancer.conversations.rules import WINDOW
 from remembrancer.conversations.schemas import (
     AppendResult,
@@ -22,63 +21,66 @@ from remembrancer.conversations.schemas import (
     Message,
     MessageCreate,
 )
+from remembrancer.errors import InvalidInput
 from remembrancer.paging import Items, Page
 from remembrancer.validation import Input
 
-router = APIRouter(prefix="/api/conversations", tags=["conversations"])
-
-
-class OpenRequest(ConversationCreate):
-    """A conversation to open, and its user."""
-
-    user_id: UUID | None = Field(None, description="The participant; for a user key, its own user.")
+router = Router(prefix="/api/conversations", tags=["conversations"])
 
 
 class AppendRequest(Input):
     """Messages to append, in order."""
 
     messages: list[MessageCreate]
-    user_id: UUID | None = Field(None, description="The sender of messages that name none.")
 
 
 @router.post("", status_code=201)
 async def open_conversation(
     app: App,
-    actor: Caller,
-    request: OpenRequest,
+    actor: RequestActor,
+    conversation: ConversationCreate,
     response: Response,
     idempotency_key: IdempotencyKey = None,
 ) -> Conversation:
     """Open a conversation, or return the one with this platform id and agent."""
     opened = await app.conversations.open(
-        actor.acting_for(request.user_id),
-        narrowed(request, ConversationCreate),
+        actor,
+        _with_agent(conversation, actor),
         idempotency_key=idempotency_key,
     )
     response.headers["Location"] = f"/api/conversations/{opened.id}"
     return opened
 
 
+def _with_agent(conversation: ConversationCreate, actor: Actor) -> ConversationCreate:
+    """Return the conversation with the agent that the query names."""
+    if actor.agent_id is None or conversation.agent_id == actor.agent_id:
+        return conversation
+    if conversation.agent_id is not None:
+        raise InvalidInput("is another agent in the body than in the query", field="agent_id")
+    return conversation.model_copy(update={"agent_id": actor.agent_id})
+
+
 @router.get("")
-async def list_conversations(app: App, actor: QueryActor, page: Paging) -> Page[Conversation]:
+async def list_conversations(app: App, actor: RequestActor, page: Paging) -> Page[Conversation]:
     """List a user's conversations, the newest first."""
     return await app.conversations.list(actor, **page)
 
 
 @router.get("/{conversation_id}")
-async def get_conversation(app: App, actor: QueryActor, conversation_id: UUID) -> Conversation:
+async def get_conversation(app: App, actor: RequestActor, conversation_id: UUID) -> Conversation:
     """Return a conversation, for its participants."""
     return await app.conversations.get(actor, conversation_id)
 
 
 @router.put("/{conversation_id}/pause")
-async def pause_conversation(app: App, actor: QueryActor, conversation_id: UUID) -> Conversation:
+async def pause_conversation(app: App, actor: RequestActor, conversation_id: UUID) -> Conversation:
     """Pause remembering: new messages stay in the conversation, and never enter memory."""
     return await app.conversations.pause(actor, conversation_id)
 
 
 @router.delete("/{conversation_id}/pause")
-async def resume_conversation(app: App, actor: QueryActor, conversation_id: UUID) -> Conversation:
+async def resume_conversation(app: App, actor: RequestActor, conversation_id: UUID) -> Conversation:
     """Resume remembering. Messages from the pause never enter memory."""
     return await app.conversations.resume(actor, conversation_id)
 
@@ -86,14 +88,14 @@ async def resume_conversation(app: App, actor: QueryActor, conversation_id: UUID
 @router.post("/{conversation_id}/messages", status_code=201)
 async def append_messages(
     app: App,
-    actor: Caller,
+    actor: RequestActor,
     conversation_id: UUID,
     request: AppendRequest,
     idempotency_key: IdempotencyKey = None,
 ) -> AppendResult:
     """Append messages to a conversation, all or none."""
     return await app.conversations.append(
-        actor.acting_for(request.user_id),
+        actor,
         conversation_id,
         request.messages,
         idempotency_key=idempotency_key,
@@ -103,7 +105,7 @@ async def append_messages(
 @router.get("/{conversation_id}/messages")
 async def read_messages(
     app: App,
-    actor: QueryActor,
+    actor: RequestActor,
     conversation_id: UUID,
     last: Annotated[int, Query(ge=1, le=200, description="Number of messages.")] = WINDOW,
     before: Annotated[

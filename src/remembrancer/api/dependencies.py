@@ -6,14 +6,16 @@ from uuid import UUID
 
 from fastapi import Depends, Header, Query, Request, Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
-from remembrancer.access import Actor
+from remembrancer.access import Actor, Role, as_user
+from remembrancer.api.endpoints import body_ids
 from remembrancer.app import Remembrancer
 from remembrancer.errors import InvalidInput, Unauthenticated
 from remembrancer.memories.schemas import Outcome, RememberResult
 from remembrancer.places.schemas import PlaceResult
-from remembrancer.validation import Input, Model
+from remembrancer.user_names import UserName, UserRef
+from remembrancer.validation import Model, as_id
 
 _ETAG = re.compile(r'(?:W/)?"(?P<quoted>[0-9]{1,9})"|(?P<bare>[0-9]{1,9})')
 _bearer = HTTPBearer(auto_error=False, description="An API key, made with `remembrancer keys`.")
@@ -37,6 +39,7 @@ async def authenticated(
     if credentials is not None:
         caller = await app.keys.authenticate(credentials.credentials, entry_point="rest")
         request.app.state.rate_limit.count(str(caller.key_id))
+        await body_ids(request)
         return caller
     # Other sites can make a browser send its cookie: it allows reads only.
     if request.method in {"GET", "HEAD"}:
@@ -49,39 +52,54 @@ async def authenticated(
 Caller = Annotated[Actor, Depends(authenticated)]
 
 
-def query_actor(
+AgentQuery = Annotated[UUID | None, Query(description="The agent to act through.")]
+
+
+async def request_actor(
+    request: Request,
+    app: App,
     actor: Caller,
-    user_id: Annotated[UUID | None, Query(description="The user to act for.")] = None,
-    agent_id: Annotated[UUID | None, Query(description="The agent to act through.")] = None,
+    user_id: Annotated[UserRef | None, Query(description="The user to act for.")] = None,
+    agent_id: AgentQuery = None,
 ) -> Actor:
-    """Return the actor for the user and agent named in the query."""
-    return actor.acting_for(user_id, agent_id)
+    """Return the actor for the user and agent of the query or the body."""
+    body = await body_ids(request)
+    user = await _same_user(app, actor, user_id, body.get("user_id"))
+    return actor.acting_for(user, _same_agent(agent_id, body.get("agent_id")))
 
 
-QueryActor = Annotated[Actor, Depends(query_actor)]
+RequestActor = Annotated[Actor, Depends(request_actor)]
 
 
-def path_actor(
-    actor: Caller,
-    user_id: UUID,
-    agent_id: Annotated[UUID | None, Query(description="The agent to act through.")] = None,
+async def path_actor(
+    request: Request, actor: Caller, user_id: UserRef, agent_id: AgentQuery = None
 ) -> Actor:
-    """Return the actor for the user in the path and the agent in the query."""
-    return actor.acting_for(user_id, agent_id)
+    """Return the actor for the user in the path and the agent of the query or the body."""
+    body = await body_ids(request)
+    return actor.acting_for(user_id, _same_agent(agent_id, body.get("agent_id")))
 
 
 PathActor = Annotated[Actor, Depends(path_actor)]
 
 
-class ActorRequest(Input):
-    """A body that names the user to act for and the agent to act through."""
+async def _same_user(
+    app: Remembrancer, actor: Actor, in_query: UUID | UserName | None, in_body: Any
+) -> UUID | UserName | None:
+    user = None if in_body is None else as_user(in_body)
+    if user is None or in_query is None or user == in_query:
+        return user or in_query
+    # A user key gets no answer to whether two names are one user.
+    ids = await app.database.user_ids([user, in_query]) if actor.role is not Role.USER else {}
+    if ids.get(user) != ids.get(in_query, in_query):
+        raise InvalidInput("is another user in the body than in the query", field="user_id")
+    return in_query
 
-    user_id: UUID | None = Field(None, description="The user to act for.")
-    agent_id: UUID | None = Field(None, description="The agent to act through.")
 
-    def actor(self, caller: Actor) -> Actor:
-        """Return the actor for the user and agent of the body."""
-        return caller.acting_for(self.user_id, self.agent_id)
+def _same_agent(in_query: UUID | None, in_body: Any) -> UUID | None:
+    agent_id = None if in_body is None else as_id(in_body, field="agent_id")
+    if agent_id not in {None, in_query} and in_query is not None:
+        raise InvalidInput("is another agent in the body than in the query", field="agent_id")
+    return agent_id or in_query
 
 
 def if_match(

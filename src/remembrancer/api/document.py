@@ -1,15 +1,16 @@
 """A user's memory document and budget: /api/users/{user_id}/memory-document, …/memory-budget."""
 
 from typing import Annotated
-from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from remembrancer.api.dependencies import App, Caller, PathActor
+from remembrancer.api.endpoints import Router
 from remembrancer.document.schemas import DocumentImport, DocumentImportResult, MemoryDocument
 from remembrancer.memories.schemas import BudgetPreview
+from remembrancer.user_names import UserRef
 
-router = APIRouter(prefix="/api/users/{user_id}", tags=["memory document"])
+router = Router(prefix="/api/users/{user_id}", tags=["memory document"])
 
 
 @router.get("/memory-document")
@@ -30,7 +31,7 @@ async def import_document(
 async def preview_budget(
     app: App,
     actor: Caller,
-    user_id: UUID,
+    user_id: UserRef,
     adding: Annotated[int, Query(ge=0, le=1_000_000, description="Tokens of a planned write.")] = 0,
 ) -> BudgetPreview:
     """Return the used part of a user's token budget, and what `adding` would evict."""

@@ -5,15 +5,17 @@ from collections.abc import AsyncIterator
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from fastapi.responses import StreamingResponse
 
-from remembrancer.api.dependencies import App, Caller, QueryActor
+from remembrancer.api.dependencies import App, Caller, RequestActor
+from remembrancer.api.endpoints import Router
 from remembrancer.erasure.export import Line
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.errors import InvalidInput
+from remembrancer.user_names import UserRef
 
-router = APIRouter(tags=["erasure"])
+router = Router(tags=["erasure"])
 
 DryRun = Annotated[
     bool,
@@ -25,13 +27,13 @@ DryRun = Annotated[
 async def erase_user(
     app: App,
     actor: Caller,
-    user_id: UUID,
+    user_id: UserRef,
     dry_run: DryRun = True,
     memories_only: Annotated[
         bool, Query(description="Leave the user, links, preferences and memberships.")
     ] = False,
     confirm: Annotated[
-        UUID | None, Query(description="The user's id again; needed to erase.")
+        UserRef | None, Query(description="The user's id again; needed to erase.")
     ] = None,
 ) -> Receipt:
     """Delete all data of a user for good; return a receipt."""
@@ -43,7 +45,7 @@ async def erase_user(
 @router.post("/api/memory/{memory_id}/erase")
 async def erase_memory(
     app: App,
-    actor: QueryActor,
+    actor: RequestActor,
     memory_id: Annotated[str, Path(examples=["a1B2c3D4"])],
     dry_run: DryRun = True,
 ) -> Receipt:
@@ -54,7 +56,7 @@ async def erase_memory(
 @router.post("/api/conversations/{conversation_id}/messages/{message_id}/erase")
 async def erase_message(
     app: App,
-    actor: QueryActor,
+    actor: RequestActor,
     conversation_id: UUID,
     message_id: UUID,
     dry_run: DryRun = True,
@@ -66,7 +68,7 @@ async def erase_message(
 
 
 @router.get("/api/users/{user_id}/export", response_class=StreamingResponse)
-async def export_user(app: App, actor: Caller, user_id: UUID) -> StreamingResponse:
+async def export_user(app: App, actor: Caller, user_id: UserRef) -> StreamingResponse:
     """Return all data of a user as JSON Lines, one object per line."""
     lines = app.users.export(actor, user_id)
     first = await anext(lines)

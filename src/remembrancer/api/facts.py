@@ -5,27 +5,28 @@ from contextlib import contextmanager
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Response
+from fastapi import Path, Response
 
 from remembrancer.api.dependencies import (
     MENTIONED,
     App,
     IdempotencyKey,
     Paging,
-    QueryActor,
+    RequestActor,
     set_status,
 )
+from remembrancer.api.endpoints import Router
 from remembrancer.errors import NotFound
 from remembrancer.facts.schemas import Fact, FactCreate, VisibilityUpdate
 from remembrancer.paging import Page
 
-router = APIRouter(prefix="/api/ai", tags=["facts"])
+router = Router(prefix="/api/ai", tags=["facts"])
 
 FactId = Annotated[str, Path(examples=["a1B2c3D4"])]
 
 
 @router.get("/legacies/{legacy_id}/facts")
-async def list_facts(app: App, actor: QueryActor, legacy_id: UUID, page: Paging) -> Page[Fact]:
+async def list_facts(app: App, actor: RequestActor, legacy_id: UUID, page: Paging) -> Page[Fact]:
     """List the user's own facts and shared facts of others, in the order of extraction."""
     with _legacy_words():
         return await app.facts.list(actor, legacy_id, **page)
@@ -34,7 +35,7 @@ async def list_facts(app: App, actor: QueryActor, legacy_id: UUID, page: Paging)
 @router.post("/legacies/{legacy_id}/facts", status_code=201, responses=MENTIONED)
 async def add_fact(
     app: App,
-    actor: QueryActor,
+    actor: RequestActor,
     legacy_id: UUID,
     fact: FactCreate,
     response: Response,
@@ -51,7 +52,7 @@ async def add_fact(
 
 @router.patch("/facts/{fact_id}/visibility")
 async def set_fact_visibility(
-    app: App, actor: QueryActor, fact_id: FactId, change: VisibilityUpdate
+    app: App, actor: RequestActor, fact_id: FactId, change: VisibilityUpdate
 ) -> Fact:
     """Share the user's own fact with the members of its legacy, or make it private."""
     with _legacy_words():
@@ -60,7 +61,7 @@ async def set_fact_visibility(
 
 
 @router.delete("/facts/{fact_id}", status_code=204)
-async def delete_fact(app: App, actor: QueryActor, fact_id: FactId) -> None:
+async def delete_fact(app: App, actor: RequestActor, fact_id: FactId) -> None:
     """Forget the user's own fact: nobody sees it any more."""
     with _legacy_words():
         await app.facts.delete(actor, fact_id)

@@ -3,9 +3,10 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from remembrancer.api.dependencies import App, Caller
+from remembrancer.api.endpoints import Router
 from remembrancer.identity.schemas import (
     LinkResult,
     Merge,
@@ -15,19 +16,22 @@ from remembrancer.identity.schemas import (
 )
 from remembrancer.paging import Items
 from remembrancer.text import Key
+from remembrancer.user_names import UserRef
 from remembrancer.users.schemas import PlatformLink
 
-router = APIRouter(prefix="/api/users/{user_id}", tags=["users"])
+router = Router(prefix="/api/users/{user_id}", tags=["users"])
 
 
 @router.get("/links")
-async def list_links(app: App, actor: Caller, user_id: UUID) -> Items[PlatformLinkDetail]:
+async def list_links(app: App, actor: Caller, user_id: UserRef) -> Items[PlatformLinkDetail]:
     """List the platform links of a user."""
     return await app.users.links(actor, user_id)
 
 
 @router.post("/links", status_code=201)
-async def link_platform(app: App, actor: Caller, user_id: UUID, link: PlatformLink) -> LinkResult:
+async def link_platform(
+    app: App, actor: Caller, user_id: UserRef, link: PlatformLink
+) -> LinkResult:
     """Link a platform id to a user.
 
     If another user has it, that user is merged into this one. `merge` then has the counts and
@@ -40,7 +44,7 @@ async def link_platform(app: App, actor: Caller, user_id: UUID, link: PlatformLi
 async def unlink_platform(
     app: App,
     actor: Caller,
-    user_id: UUID,
+    user_id: UserRef,
     platform: Annotated[Key, Query()],
     platform_user_id: Annotated[Key, Query()],
 ) -> None:
@@ -50,24 +54,26 @@ async def unlink_platform(
 
 
 @router.post("/merges", status_code=201)
-async def merge_users(app: App, actor: Caller, user_id: UUID, other: MergeRequest) -> Merge:
+async def merge_users(app: App, actor: Caller, user_id: UserRef, other: MergeRequest) -> Merge:
     """Merge another user into this one."""
     return await app.users.merge(actor, user_id, other.user_id)
 
 
 @router.post("/merges/preview")
-async def preview_merge(app: App, actor: Caller, user_id: UUID, other: MergeRequest) -> MergeCounts:
+async def preview_merge(
+    app: App, actor: Caller, user_id: UserRef, other: MergeRequest
+) -> MergeCounts:
     """Count what a merge of another user into this one would move. Nothing changes."""
     return await app.users.preview_merge(actor, user_id, other.user_id)
 
 
 @router.get("/merges")
-async def list_merges(app: App, actor: Caller, user_id: UUID) -> Items[Merge]:
+async def list_merges(app: App, actor: Caller, user_id: UserRef) -> Items[Merge]:
     """List the merges into a user, the latest first."""
     return await app.users.merges(actor, user_id)
 
 
 @router.post("/merges/{undo_id}/undo")
-async def undo_merge(app: App, actor: Caller, user_id: UUID, undo_id: UUID) -> Merge:
+async def undo_merge(app: App, actor: Caller, user_id: UserRef, undo_id: UUID) -> Merge:
     """Undo a merge: both users exist again, each with their own data."""
     return await app.users.undo_merge(actor, user_id, undo_id)

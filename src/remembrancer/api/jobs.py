@@ -2,12 +2,13 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from remembrancer.api.dependencies import App, Caller, Paging
+from remembrancer.api.endpoints import Router
 from remembrancer.jobs.schemas import JobPage, JobStatus
 
-router = APIRouter(prefix="/api/jobs", tags=["jobs"])
+router = Router(prefix="/api/jobs", tags=["jobs"])
 
 
 @router.get("")

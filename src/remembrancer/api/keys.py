@@ -2,13 +2,12 @@
 
 from uuid import UUID
 
-from fastapi import APIRouter
-
 from remembrancer.api.dependencies import App, Caller
+from remembrancer.api.endpoints import Router
 from remembrancer.keys.schemas import Key, KeyCreate, KeyHolder, NewKey
 from remembrancer.paging import Items
 
-router = APIRouter(prefix="/api/keys", tags=["keys"])
+router = Router(prefix="/api/keys", tags=["keys"])
 
 
 @router.post("", status_code=201)

@@ -3,46 +3,37 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import Depends, Path, Query, Response
 
 from remembrancer.access import Scope
 from remembrancer.api.dependencies import (
     MENTIONED,
-    ActorRequest,
     App,
-    Caller,
     IdempotencyKey,
     IfMatch,
     Paging,
     PathActor,
-    QueryActor,
+    RequestActor,
     located,
-    narrowed,
     tagged,
 )
+from remembrancer.api.endpoints import Router
 from remembrancer.errors import InvalidInput
 from remembrancer.memories import schemas
 from remembrancer.paging import Items
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery, Sort, SourceType
 from remembrancer.text import Key, Label, Statement
+from remembrancer.validation import Input
 
-router = APIRouter(prefix="/api/memory", tags=["memory"])
-by_agent = APIRouter(prefix="/api/agents/memories", tags=["memory"])
-by_user = APIRouter(prefix="/api/users/{user_id}", tags=["memory"])
-
-
-class RememberRequest(schemas.MemoryCreate, ActorRequest):
-    """A statement to remember, its user and its agent."""
+router = Router(prefix="/api/memory", tags=["memory"])
+by_agent = Router(prefix="/api/agents/memories", tags=["memory"])
+by_user = Router(prefix="/api/users/{user_id}", tags=["memory"])
 
 
-class BulkRequest(ActorRequest):
-    """Statements to remember, their user and their agent."""
+class BulkRequest(Input):
+    """Statements to remember."""
 
     memories: list[schemas.MemoryCreate]
-
-
-class RecallRequest(RecallQuery, ActorRequest):
-    """A recall query, its user and its agent."""
 
 
 def memory_filter(
@@ -87,7 +78,7 @@ MemoryId = Annotated[str, Path(examples=["a1B2c3D4"])]
 @router.get("/")
 @by_agent.get("")
 async def list_memories(
-    app: App, actor: QueryActor, filters: Filter, page: Paging
+    app: App, actor: RequestActor, filters: Filter, page: Paging
 ) -> schemas.MemoryPage:
     """List memories, the newest first by default."""
     return await app.memories.list(actor, filters, **page)
@@ -104,8 +95,8 @@ async def list_memories_of_user(
 @router.post("/", status_code=201, responses=MENTIONED)
 async def remember(
     app: App,
-    actor: Caller,
-    request: RememberRequest,
+    actor: RequestActor,
+    statement: schemas.MemoryCreate,
     response: Response,
     idempotency_key: IdempotencyKey = None,
 ) -> schemas.RememberResult:
@@ -115,8 +106,8 @@ async def remember(
     is refused (409) and the error names that memory, unless `allow_similar` is set.
     """
     result = await app.memories.remember(
-        request.actor(actor),
-        narrowed(request, schemas.MemoryCreate),
+        actor,
+        statement,
         source="api",
         idempotency_key=idempotency_key,
     )
@@ -126,13 +117,13 @@ async def remember(
 @router.post("/bulk")
 async def remember_many(
     app: App,
-    actor: Caller,
+    actor: RequestActor,
     request: BulkRequest,
     idempotency_key: IdempotencyKey = None,
 ) -> Items[schemas.RememberResult | schemas.RememberRefusal]:
     """Remember many statements in one transaction; return the result of each, in order."""
     return await app.memories.remember_many(
-        request.actor(actor),
+        actor,
         request.memories,
         source="api",
         idempotency_key=idempotency_key,
@@ -140,9 +131,9 @@ async def remember_many(
 
 
 @router.post("/recall")
-async def recall(app: App, actor: Caller, request: RecallRequest) -> RecallAnswer:
+async def recall(app: App, actor: RequestActor, query: RecallQuery) -> RecallAnswer:
     """Recall what is relevant to a query and visible to the user through the agent."""
-    return await app.memories.recall(request.actor(actor), narrowed(request, RecallQuery))
+    return await app.memories.recall(actor, query)
 
 
 @by_user.post("/recall")
@@ -154,7 +145,7 @@ async def recall_for_user(app: App, actor: PathActor, query: RecallQuery) -> Rec
 @by_agent.get("/search")
 async def search_memories(
     app: App,
-    actor: QueryActor,
+    actor: RequestActor,
     q: Annotated[Statement, Query(description="The query.")],
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
     kind: Annotated[list[schemas.Kind], Query(description="May be repeated.")] = [],
@@ -172,7 +163,7 @@ async def search_memories(
 
 @router.get("/{memory_id}")
 async def get_memory(
-    app: App, actor: QueryActor, memory_id: MemoryId, response: Response
+    app: App, actor: RequestActor, memory_id: MemoryId, response: Response
 ) -> schemas.MemoryHistory:
     """Return a memory with its versions and mentions."""
     return tagged(response, await app.memories.get(actor, memory_id))
@@ -181,7 +172,7 @@ async def get_memory(
 @router.put("/{memory_id}")
 async def update_memory(
     app: App,
-    actor: QueryActor,
+    actor: RequestActor,
     memory_id: MemoryId,
     changes: schemas.MemoryUpdate,
     response: Response,
@@ -194,37 +185,37 @@ async def update_memory(
 
 @router.delete("/{memory_id}")
 async def forget_memory(
-    app: App, actor: QueryActor, memory_id: MemoryId, if_match: IfMatch
+    app: App, actor: RequestActor, memory_id: MemoryId, if_match: IfMatch
 ) -> schemas.Memory:
     """Forget a memory; `restore` brings it back."""
     return await app.memories.forget(actor, memory_id, if_version=if_match)
 
 
 @router.post("/{memory_id}/restore")
-async def restore_memory(app: App, actor: QueryActor, memory_id: MemoryId) -> schemas.Memory:
+async def restore_memory(app: App, actor: RequestActor, memory_id: MemoryId) -> schemas.Memory:
     """Restore a forgotten, inactive or evicted memory."""
     return await app.memories.restore(actor, memory_id)
 
 
 @router.post("/{memory_id}/deactivate")
-async def deactivate_memory(app: App, actor: QueryActor, memory_id: MemoryId) -> schemas.Memory:
+async def deactivate_memory(app: App, actor: RequestActor, memory_id: MemoryId) -> schemas.Memory:
     """Deactivate a memory: it leaves recall and stays in the document."""
     return await app.memories.deactivate(actor, memory_id)
 
 
 @router.post("/{memory_id}/activate")
-async def activate_memory(app: App, actor: QueryActor, memory_id: MemoryId) -> schemas.Memory:
+async def activate_memory(app: App, actor: RequestActor, memory_id: MemoryId) -> schemas.Memory:
     """Activate an inactive memory."""
     return await app.memories.activate(actor, memory_id)
 
 
 @router.put("/{memory_id}/pin")
-async def pin_memory(app: App, actor: QueryActor, memory_id: MemoryId) -> schemas.Memory:
+async def pin_memory(app: App, actor: RequestActor, memory_id: MemoryId) -> schemas.Memory:
     """Pin a memory: the token budget never evicts it."""
     return await app.memories.pin(actor, memory_id)
 
 
 @router.delete("/{memory_id}/pin")
-async def unpin_memory(app: App, actor: QueryActor, memory_id: MemoryId) -> schemas.Memory:
+async def unpin_memory(app: App, actor: RequestActor, memory_id: MemoryId) -> schemas.Memory:
     """Unpin a memory: the token budget may evict it again."""
     return await app.memories.unpin(actor, memory_id)

@@ -3,7 +3,7 @@
 import time
 from typing import Final
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CollectorRegistry, Gauge, Histogram, Info, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
@@ -11,6 +11,7 @@ from prometheus_client.process_collector import ProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remembrancer.api.dependencies import App, Caller
+from remembrancer.api.endpoints import Router
 from remembrancer.version import __version__
 
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -69,7 +70,7 @@ class MetricsMiddleware:
             self._requests.labels(route, method, str(status)).observe(seconds)
 
 
-router = APIRouter(tags=["system"])
+router = Router(tags=["system"])
 
 
 @router.get("/metrics", response_class=PlainTextResponse)

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
+from fastapi import Path, Response
 
 from remembrancer.api.dependencies import (
     MENTIONED,
@@ -12,10 +12,11 @@ from remembrancer.api.dependencies import (
     PathActor,
     set_status,
 )
+from remembrancer.api.endpoints import Router
 from remembrancer.paging import Page
 from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceResult
 
-router = APIRouter(prefix="/api/users/{user_id}", tags=["places"])
+router = Router(prefix="/api/users/{user_id}", tags=["places"])
 
 PlaceId = Annotated[str, Path(max_length=255, examples=["home"])]
 

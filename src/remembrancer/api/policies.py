@@ -4,10 +4,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import PlainTextResponse
 
 from remembrancer.api.dependencies import App, Caller
+from remembrancer.api.endpoints import Router
 from remembrancer.api.preferences import (
     CSV_OR_JSON,
     FILE_BODY,
@@ -26,8 +27,8 @@ from remembrancer.preferences.schemas import (
     ScopeStatistics,
 )
 
-router = APIRouter(prefix="/api/memory", tags=["policy"])
-guides = APIRouter(include_in_schema=False)
+router = Router(prefix="/api/memory", tags=["policy"])
+guides = Router(include_in_schema=False)
 
 
 @router.get("/policy")

@@ -4,22 +4,24 @@ import json
 from typing import Annotated, Any, Final
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field, ValidationError
 
 from remembrancer.api.dependencies import App, Caller, IdempotencyKey, Paging
+from remembrancer.api.endpoints import Router
 from remembrancer.errors import InvalidInput
 from remembrancer.moves.schemas import MoveRequest, MoveResult, MoveUndoResult
 from remembrancer.paging import Page
 from remembrancer.preferences import schemas
 from remembrancer.preferences.files import FileFormat, from_csv, to_csv
+from remembrancer.user_names import UserRef
 
 DEPRECATED_SINCE: Final = "@1795824000"
 """The day of the toggle's deprecation, 2026-11-28, in the format of RFC 9745."""
 GUIDE: Final = "/guides/migrating-preferences"
 
-router = APIRouter(prefix="/api/memory/users/{user_id}", tags=["preferences"])
+router = Router(prefix="/api/memory/users/{user_id}", tags=["preferences"])
 
 Format = Annotated[FileFormat, Query(alias="format")]
 CSV_OR_JSON: Final[dict[int | str, dict[str, Any]]] = {
@@ -79,28 +81,28 @@ async def file_of_body(request: Request) -> schemas.PreferenceFile:
 
 
 @router.get("/agents/settings")
-async def list_preferences(app: App, actor: Caller, user_id: UUID) -> list[schemas.Preference]:
+async def list_preferences(app: App, actor: Caller, user_id: UserRef) -> list[schemas.Preference]:
     """List all preferences of a user."""
     return (await app.preferences.list(actor, user_id)).items
 
 
 @router.put("/agents/settings")
 async def set_preferences(
-    app: App, actor: Caller, user_id: UUID, preferences: schemas.PreferencesUpdate
+    app: App, actor: Caller, user_id: UserRef, preferences: schemas.PreferencesUpdate
 ) -> schemas.PreferencesResult:
     """Set one preference for many agents, or for all existing agents."""
     return await app.preferences.set_many(actor, user_id, preferences)
 
 
 @router.delete("/agents/settings")
-async def reset_preferences(app: App, actor: Caller, user_id: UUID) -> ResetAllAnswer:
+async def reset_preferences(app: App, actor: Caller, user_id: UserRef) -> ResetAllAnswer:
     """Delete all preferences of a user."""
     return ResetAllAnswer(reset=await app.preferences.reset_all(actor, user_id))
 
 
 @router.get("/agents/settings/export", response_model=schemas.PreferenceFile, responses=CSV_OR_JSON)
 async def export_preferences(
-    app: App, actor: Caller, user_id: UUID, format_: Format = FileFormat.JSON
+    app: App, actor: Caller, user_id: UserRef, format_: Format = FileFormat.JSON
 ) -> Any:
     """Return a user's preferences as a file that can be imported."""
     return as_file(await app.preferences.export(actor, user_id), format_)
@@ -108,7 +110,7 @@ async def export_preferences(
 
 @router.post("/agents/settings/import", openapi_extra=FILE_BODY)
 async def import_preferences(
-    app: App, actor: Caller, user_id: UUID, request: Request
+    app: App, actor: Caller, user_id: UserRef, request: Request
 ) -> schemas.PreferencesResult:
     """Set the preferences in a file, all or none. Other preferences stay. Safe to repeat."""
     return await app.preferences.import_(actor, user_id, await file_of_body(request))
@@ -116,7 +118,7 @@ async def import_preferences(
 
 @router.get("/agents/scopes")
 async def list_scopes(
-    app: App, actor: Caller, user_id: UUID, page: Paging
+    app: App, actor: Caller, user_id: UserRef, page: Paging
 ) -> Page[schemas.AgentMemoryConfig]:
     """List the effective scope of a user with each agent, and its source."""
     return await app.preferences.scopes(actor, user_id, **page)
@@ -124,7 +126,7 @@ async def list_scopes(
 
 @router.get("/agents/{agent_id}/settings")
 async def get_preference(
-    app: App, actor: Caller, user_id: UUID, agent_id: UUID
+    app: App, actor: Caller, user_id: UserRef, agent_id: UUID
 ) -> schemas.Preference:
     """Return a user's preference for an agent. 404 without one: the agent's default applies."""
     return await app.preferences.get(actor, user_id, agent_id)
@@ -132,14 +134,16 @@ async def get_preference(
 
 @router.put("/agents/{agent_id}/settings")
 async def set_preference(
-    app: App, actor: Caller, user_id: UUID, agent_id: UUID, preference: schemas.PreferenceUpdate
+    app: App, actor: Caller, user_id: UserRef, agent_id: UUID, preference: schemas.PreferenceUpdate
 ) -> schemas.Preference:
     """Set a user's preference for an agent."""
     return await app.preferences.set(actor, user_id, agent_id, preference)
 
 
 @router.delete("/agents/{agent_id}/settings")
-async def reset_preference(app: App, actor: Caller, user_id: UUID, agent_id: UUID) -> ResetAnswer:
+async def reset_preference(
+    app: App, actor: Caller, user_id: UserRef, agent_id: UUID
+) -> ResetAnswer:
     """Delete a user's preference for an agent: the agent's default applies."""
     await app.preferences.reset(actor, user_id, agent_id)
     return ResetAnswer()
@@ -147,7 +151,7 @@ async def reset_preference(app: App, actor: Caller, user_id: UUID, agent_id: UUI
 
 @router.get("/agents/{agent_id}/scope")
 async def get_scope(
-    app: App, actor: Caller, user_id: UUID, agent_id: UUID
+    app: App, actor: Caller, user_id: UserRef, agent_id: UUID
 ) -> schemas.AgentMemoryConfig:
     """Return the effective scope of a user with an agent, and its source."""
     return await app.preferences.scope(actor, user_id, agent_id)
@@ -157,7 +161,7 @@ async def get_scope(
 async def move_memories(
     app: App,
     actor: Caller,
-    user_id: UUID,
+    user_id: UserRef,
     agent_id: UUID,
     request: MoveRequest,
     idempotency_key: IdempotencyKey = None,
@@ -167,13 +171,15 @@ async def move_memories(
 
 
 @router.post("/moves/{move_id}/undo")
-async def undo_move(app: App, actor: Caller, user_id: UUID, move_id: UUID) -> MoveUndoResult:
+async def undo_move(app: App, actor: Caller, user_id: UserRef, move_id: UUID) -> MoveUndoResult:
     """Undo a move or copy, by the `undo_id` of its response."""
     return await app.moves.undo(actor, user_id, move_id)
 
 
 @router.get("/settings", deprecated=True)
-async def get_toggle(app: App, actor: Caller, user_id: UUID, response: Response) -> schemas.Toggle:
+async def get_toggle(
+    app: App, actor: Caller, user_id: UserRef, response: Response
+) -> schemas.Toggle:
     """Return the toggle for all agents. Use preferences of single agents instead."""
     _set_deprecation(response, user_id)
     return await app.preferences.toggle(actor, user_id)
@@ -181,14 +187,14 @@ async def get_toggle(app: App, actor: Caller, user_id: UUID, response: Response)
 
 @router.put("/settings", deprecated=True)
 async def set_toggle(
-    app: App, actor: Caller, user_id: UUID, toggle: schemas.ToggleUpdate, response: Response
+    app: App, actor: Caller, user_id: UserRef, toggle: schemas.ToggleUpdate, response: Response
 ) -> schemas.Toggle:
     """Set the toggle for all agents. Use preferences of single agents instead."""
     _set_deprecation(response, user_id)
     return await app.preferences.set_toggle(actor, user_id, toggle)
 
 
-def _set_deprecation(response: Response, user_id: UUID) -> None:
+def _set_deprecation(response: Response, user_id: UserRef) -> None:
     successor = f"/api/memory/users/{user_id}/agents/settings"
     response.headers["Deprecation"] = DEPRECATED_SINCE
     response.headers["Link"] = (

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import FastAPI, Request
 from pydantic import BaseModel, Field
 from starlette.routing import Route
 
@@ -32,6 +32,7 @@ from remembrancer.api import (
     tools,
     users,
 )
+from remembrancer.api.endpoints import Router, document_acting
 from remembrancer.api.headers import SecurityHeaders
 from remembrancer.api.limits import BodyLimit, RateLimit
 from remembrancer.api.problems import Problem
@@ -61,7 +62,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
     }.items()
 }
 
-system = APIRouter(tags=["system"])
+system = Router(tags=["system"])
 
 
 class Health(BaseModel):
@@ -78,10 +79,17 @@ async def health(request: Request) -> Health:
     return Health(status="ok", version=version.__version__)
 
 
+class _Application(FastAPI):
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            document_acting(super().openapi())
+        return super().openapi()
+
+
 def create_app(memory: Remembrancer) -> FastAPI:
     """Return the application that serves ``memory`` over HTTP."""
     limits = memory.settings.limits
-    app = FastAPI(
+    app = _Application(
         title="Remembrancer",
         version=version.__version__,
         description=_DESCRIPTION,

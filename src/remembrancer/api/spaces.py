@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import Path, Query, Response
 
 from remembrancer.api.dependencies import (
     MENTIONED,
@@ -11,10 +11,11 @@ from remembrancer.api.dependencies import (
     IdempotencyKey,
     IfMatch,
     Paging,
-    QueryActor,
+    RequestActor,
     located,
     tagged,
 )
+from remembrancer.api.endpoints import Router
 from remembrancer.api.memories import MemoryId
 from remembrancer.facts.schemas import FactCreate, VisibilityUpdate
 from remembrancer.memories.schemas import (
@@ -30,8 +31,8 @@ from remembrancer.paging import Page
 from remembrancer.spaces import schemas
 from remembrancer.text import Label
 
-router = APIRouter(prefix="/api/spaces", tags=["spaces"])
-of_memory = APIRouter(prefix="/api/memory", tags=["spaces"])
+router = Router(prefix="/api/spaces", tags=["spaces"])
+of_memory = Router(prefix="/api/memory", tags=["spaces"])
 
 MemberId = Annotated[UUID, Path(description="The user id of a member.")]
 
@@ -39,7 +40,7 @@ MemberId = Annotated[UUID, Path(description="The user id of a member.")]
 @router.post("", status_code=201)
 async def create_space(
     app: App,
-    actor: QueryActor,
+    actor: RequestActor,
     space: schemas.SpaceCreate,
     response: Response,
     idempotency_key: IdempotencyKey = None,
@@ -51,40 +52,40 @@ async def create_space(
 
 
 @router.get("")
-async def list_spaces(app: App, actor: QueryActor, page: Paging) -> Page[schemas.Space]:
+async def list_spaces(app: App, actor: RequestActor, page: Paging) -> Page[schemas.Space]:
     """List the spaces of a user, the oldest first."""
     return await app.spaces.list(actor, **page)
 
 
 @router.get("/{space_id}")
-async def get_space(app: App, actor: QueryActor, space_id: UUID) -> schemas.Space:
+async def get_space(app: App, actor: RequestActor, space_id: UUID) -> schemas.Space:
     """Return a space, for its members."""
     return await app.spaces.get(actor, space_id)
 
 
 @router.patch("/{space_id}")
 async def update_space(
-    app: App, actor: QueryActor, space_id: UUID, changes: schemas.SpaceUpdate
+    app: App, actor: RequestActor, space_id: UUID, changes: schemas.SpaceUpdate
 ) -> schemas.Space:
     """Change the name or description of a space. For owners."""
     return await app.spaces.update(actor, space_id, changes)
 
 
 @router.delete("/{space_id}", status_code=204)
-async def delete_space(app: App, actor: QueryActor, space_id: UUID) -> None:
+async def delete_space(app: App, actor: RequestActor, space_id: UUID) -> None:
     """Delete an empty space; `restore` brings it back. For owners."""
     await app.spaces.delete(actor, space_id)
 
 
 @router.post("/{space_id}/restore")
-async def restore_space(app: App, actor: QueryActor, space_id: UUID) -> schemas.Space:
+async def restore_space(app: App, actor: RequestActor, space_id: UUID) -> schemas.Space:
     """Bring back a space that the user deleted, or left as its last member."""
     return await app.spaces.restore(actor, space_id)
 
 
 @router.get("/{space_id}/members")
 async def list_members(
-    app: App, actor: QueryActor, space_id: UUID, page: Paging
+    app: App, actor: RequestActor, space_id: UUID, page: Paging
 ) -> Page[schemas.Member]:
     """List the members of a space, the oldest users first."""
     return await app.spaces.members(actor, space_id, **page)
@@ -93,7 +94,7 @@ async def list_members(
 @router.post("/{space_id}/members", status_code=201)
 async def add_member(
     app: App,
-    actor: QueryActor,
+    actor: RequestActor,
     space_id: UUID,
     member: schemas.MemberAdd,
     idempotency_key: IdempotencyKey = None,
@@ -104,20 +105,20 @@ async def add_member(
 
 @router.patch("/{space_id}/members/{member_id}")
 async def update_member(
-    app: App, actor: QueryActor, space_id: UUID, member_id: MemberId, change: schemas.MemberUpdate
+    app: App, actor: RequestActor, space_id: UUID, member_id: MemberId, change: schemas.MemberUpdate
 ) -> schemas.Member:
     """Change the role of a member, or hand over ownership. For owners."""
     return await app.spaces.update_member(actor, space_id, member_id, change)
 
 
 @router.delete("/{space_id}/members/{member_id}", status_code=204)
-async def remove_member(app: App, actor: QueryActor, space_id: UUID, member_id: MemberId) -> None:
+async def remove_member(app: App, actor: RequestActor, space_id: UUID, member_id: MemberId) -> None:
     """Remove a member from a space. For owners."""
     await app.spaces.remove_member(actor, space_id, member_id)
 
 
 @router.post("/{space_id}/leave", status_code=204)
-async def leave_space(app: App, actor: QueryActor, space_id: UUID) -> None:
+async def leave_space(app: App, actor: RequestActor, space_id: UUID) -> None:
     """Leave a space: facts of others are hidden, the user's own facts stay."""
     await app.spaces.leave(actor, space_id)
 
@@ -125,7 +126,7 @@ async def leave_space(app: App, actor: QueryActor, space_id: UUID) -> None:
 @router.get("/{space_id}/memories")
 async def list_memories_of_space(
     app: App,
-    actor: QueryActor,
+    actor: RequestActor,
     space_id: UUID,
     page: Paging,
     kind: Annotated[list[Kind], Query(description="May be repeated.")] = [],
@@ -142,7 +143,7 @@ async def list_memories_of_space(
 @router.post("/{space_id}/memories", status_code=201, responses=MENTIONED)
 async def remember_in_space(
     app: App,
-    actor: QueryActor,
+    actor: RequestActor,
     space_id: UUID,
     fact: FactCreate,
     response: Response,
@@ -158,7 +159,7 @@ async def remember_in_space(
 @of_memory.patch("/{memory_id}/visibility")
 async def set_visibility(
     app: App,
-    actor: QueryActor,
+    actor: RequestActor,
     memory_id: MemoryId,
     change: VisibilityUpdate,
     response: Response,

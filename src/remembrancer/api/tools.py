@@ -3,10 +3,11 @@
 from enum import StrEnum
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from pydantic import Field
 
-from remembrancer.api.dependencies import ActorRequest, App, Caller, narrowed
+from remembrancer.api.dependencies import App, Caller, RequestActor, narrowed
+from remembrancer.api.endpoints import Router
 from remembrancer.tools.registry import (
     ToolAnswer,
     ToolContext,
@@ -15,7 +16,7 @@ from remembrancer.tools.registry import (
     plain_tool,
 )
 
-router = APIRouter(prefix="/api/tools", tags=["tools"])
+router = Router(prefix="/api/tools", tags=["tools"])
 
 
 class ToolFormat(StrEnum):
@@ -29,8 +30,8 @@ class ToolFormat(StrEnum):
     """For the messages API of Anthropic."""
 
 
-class ToolCall(ToolContext, ActorRequest):
-    """A call of a tool: user, agent, context, and the model's arguments."""
+class ToolCall(ToolContext):
+    """A call of a tool: context and the model's arguments."""
 
     arguments: dict[str, Any] | str = Field({}, description="A JSON object, or its text.")
 
@@ -51,10 +52,10 @@ async def list_tools(
 @router.post("/{name}")
 async def call_tool(
     app: App,
-    actor: Caller,
+    actor: RequestActor,
     name: Annotated[str, Path(examples=["add_to_memory"])],
     call: ToolCall,
 ) -> ToolAnswer:
     """Call a tool. A mistake that the model can correct is a 200 with `ok` false and `text`."""
     context = narrowed(call, ToolContext)
-    return await app.tools.call(call.actor(actor), name, call.arguments, context)
+    return await app.tools.call(actor, name, call.arguments, context)

@@ -1,16 +1,17 @@
 """Users: /api/users."""
 
 from typing import Annotated
-from uuid import UUID
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from remembrancer.api.dependencies import App, Caller, IfMatch, Paging, tagged
+from remembrancer.api.endpoints import Router
 from remembrancer.paging import Page
 from remembrancer.text import Key
+from remembrancer.user_names import UserRef
 from remembrancer.users.schemas import ResolveUser, User, UserUpdate
 
-router = APIRouter(prefix="/api/users", tags=["users"])
+router = Router(prefix="/api/users", tags=["users"])
 
 
 @router.post("/resolve")
@@ -40,7 +41,7 @@ async def find_user(
 
 
 @router.get("/{user_id}")
-async def get_user(app: App, actor: Caller, user_id: UUID, response: Response) -> User:
+async def get_user(app: App, actor: Caller, user_id: UserRef, response: Response) -> User:
     """Return a user."""
     return tagged(response, await app.users.get(actor, user_id))
 
@@ -49,7 +50,7 @@ async def get_user(app: App, actor: Caller, user_id: UUID, response: Response) -
 async def update_user(
     app: App,
     actor: Caller,
-    user_id: UUID,
+    user_id: UserRef,
     changes: UserUpdate,
     response: Response,
     if_match: IfMatch,

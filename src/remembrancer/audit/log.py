@@ -1,6 +1,7 @@
 """Read the audit log."""
 
 from typing import Any, Final
+from uuid import UUID
 
 from sqlalchemy import Select, func, or_, select
 
@@ -10,8 +11,10 @@ from remembrancer.audit.schemas import AuditFilter, AuditLine
 from remembrancer.db.engine import Database
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.tables import audit_log
+from remembrancer.errors import NotFound
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.paging import Page
+from remembrancer.user_names import UNRESOLVED, AnyUser
 
 # Indexes start with the time, for all lines and for the lines of an owner.
 _ORDER: Final = Keyset("audit", audit_log.c.at, audit_log.c.id, descending=True)
@@ -38,30 +41,41 @@ class AuditLog:
         another.
         """
         filters = filters or AuditFilter()
+        user_id = await self._user_id(actor, filters.user_id, "user_id")
+        actor_user_id = await self._user_id(actor, filters.actor_user_id, "actor_user_id")
         if actor.role is Role.ADMIN:
             async with self._database.system_for(actor) as (connection, actor):
-                query = _matching(filters)
+                query = _matching(filters, user_id, actor_user_id)
                 page = await _ORDER.page(connection, AuditLine, query, limit, cursor)
-                await note(connection, actor, "audit.read", [], owner_id=filters.user_id)
+                await note(connection, actor, "audit.read", [], owner_id=user_id)
         else:
-            actor = actor.acting_for(filters.user_id)
+            actor = actor.acting_for(user_id)
             actor.require_user()
-            # The filter may name a former id of a merged user; the lines have the current one.
-            filters = filters.model_copy(update={"user_id": None})
+            # The transaction has the current id, the filter may name a former one.
             async with self._database.transaction(actor) as (connection, actor):
-                query = _matching(filters).where(audit_log.c.owner_id == actor.user_id)
+                query = _matching(filters, actor.user_id, actor_user_id)
                 page = await _ORDER.page(connection, AuditLine, query, limit, cursor)
         return page
 
+    async def _user_id(self, actor: Actor, user: AnyUser | None, field: str) -> UUID | None:
+        if user is None:
+            return None
+        user_id = await self._database.user_id(user, field=field)
+        if user_id == UNRESOLVED and actor.role is not Role.USER:
+            raise NotFound("no such user", field=field)
+        return user_id
 
-def _matching(filters: AuditFilter) -> Select[Any]:
+
+def _matching(
+    filters: AuditFilter, user_id: UUID | None, actor_user_id: UUID | None
+) -> Select[Any]:
     column = audit_log.c
     # Null in answers for shared knowledge.
-    user_id = func.nullif(column.owner_id, SHARED_OWNER).label("user_id")
-    statement = select(audit_log, user_id)
+    owner = func.nullif(column.owner_id, SHARED_OWNER).label("user_id")
+    statement = select(audit_log, owner)
     equal = {
-        column.owner_id: filters.user_id,
-        column.actor_user_id: filters.actor_user_id,
+        column.owner_id: user_id,
+        column.actor_user_id: actor_user_id,
         column.outcome: filters.outcome,
         column.entry_point: filters.entry_point,
     }

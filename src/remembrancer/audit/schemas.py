@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from remembrancer.access import Role
 from remembrancer.text import Instant, Key
+from remembrancer.user_names import UserRef
 from remembrancer.validation import Input
 
 
@@ -30,8 +31,8 @@ class AuditLine(BaseModel):
 class AuditFilter(Input):
     """Filters for lines of the audit log."""
 
-    user_id: UUID | None = Field(None, description="Owner of the data.")
-    actor_user_id: UUID | None = None
+    user_id: UserRef | None = Field(None, description="Owner of the data.")
+    actor_user_id: UserRef | None = None
     action: Key | None = Field(None, description="An action or its first part: `memory`.")
     target_id: Key | None = Field(None, description="Lines that name this id.")
     outcome: Literal["done", "refused"] | None = None

@@ -23,6 +23,7 @@ from remembrancer.client.transport import AsyncHttp, Http, Retries, options
 from remembrancer.client.users import Users
 from remembrancer.memories.schemas import MemoryCreate, RememberResult
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
+from remembrancer.user_names import AnyUser
 from remembrancer.users.schemas import User
 from remembrancer.validation import validate
 
@@ -67,7 +68,7 @@ class _Nouns(Group[By]):
         /,
         content: str,
         *,
-        user: User | UUID | None = None,
+        user: User | AnyUser | None = None,
         agent: Agent | UUID | None = None,
         idempotency_key: str | None = None,
         **details: Any,
@@ -85,7 +86,7 @@ class _Nouns(Group[By]):
         /,
         query: str | None = None,
         *,
-        user: User | UUID | None = None,
+        user: User | AnyUser | None = None,
         agent: Agent | UUID | None = None,
         **details: Any,
     ) -> RecallAnswer:

@@ -30,6 +30,7 @@ from remembrancer.agents.schemas import Agent
 from remembrancer.client.calls import Call, json_of, part
 from remembrancer.errors import InvalidInput
 from remembrancer.paging import Page
+from remembrancer.user_names import AnyUser
 from remembrancer.users.schemas import User
 
 P = ParamSpec("P")
@@ -56,9 +57,9 @@ class Paging(TypedDict, total=False):
 
 
 class ForUser(TypedDict, total=False):
-    """The user a service acts for: an id or a user. A user's own key needs none."""
+    """The user a service acts for: an id, ``platform:id`` or a user. A user's key needs none."""
 
-    user: User | UUID | None
+    user: User | AnyUser | None
 
 
 class ForAgent(ForUser, total=False):

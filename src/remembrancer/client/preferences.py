@@ -7,53 +7,54 @@ from remembrancer.client.operations import By, Group, Once, Paging, listing, ope
 from remembrancer.moves.schemas import MoveRequest, MoveResult, MoveUndoResult
 from remembrancer.paging import Items, Page
 from remembrancer.preferences import schemas
+from remembrancer.user_names import AnyUser
 
 
 class Preferences(Group[By]):
     """Preferences of users for agents, and the scopes in effect."""
 
     @operation("GET /api/memory/users/{user_id}/agents/settings")
-    def list(self, user_id: UUID) -> Items[schemas.Preference]:
+    def list(self, user_id: AnyUser) -> Items[schemas.Preference]:
         """List all preferences of a user."""
 
     @operation("PUT /api/memory/users/{user_id}/agents/settings")
     def set_many(
-        self, user_id: UUID, preferences: schemas.PreferencesUpdate
+        self, user_id: AnyUser, preferences: schemas.PreferencesUpdate
     ) -> schemas.PreferencesResult:
         """Set the same preference for many agents, or for all existing agents."""
 
     @operation("DELETE /api/memory/users/{user_id}/agents/settings", inside="reset")
-    def reset_all(self, user_id: UUID) -> int:
+    def reset_all(self, user_id: AnyUser) -> int:
         """Delete all preferences of a user; return how many there were."""
 
     @operation("GET /api/memory/users/{user_id}/agents/settings/export")
-    def export(self, user_id: UUID) -> schemas.PreferenceFile:
+    def export(self, user_id: AnyUser) -> schemas.PreferenceFile:
         """Return a user's preferences as a file that can be imported."""
 
     @operation("POST /api/memory/users/{user_id}/agents/settings/import", safe=True)
-    def import_(self, user_id: UUID, file: schemas.PreferenceFile) -> schemas.PreferencesResult:
+    def import_(self, user_id: AnyUser, file: schemas.PreferenceFile) -> schemas.PreferencesResult:
         """Set the preferences of a file, all or none. Safe to repeat."""
 
     @listing("GET /api/memory/users/{user_id}/agents/scopes")
-    def scopes(self, user_id: UUID, **paging: Unpack[Paging]) -> Page[schemas.AgentMemoryConfig]:
+    def scopes(self, user_id: AnyUser, **paging: Unpack[Paging]) -> Page[schemas.AgentMemoryConfig]:
         """List the scope in effect for a user with each agent, and what decided it."""
 
     @operation("GET /api/memory/users/{user_id}/agents/{agent_id}/settings")
-    def get(self, user_id: UUID, agent_id: UUID) -> schemas.Preference:
+    def get(self, user_id: AnyUser, agent_id: UUID) -> schemas.Preference:
         """Return a user's preference for an agent; ``NotFound`` if none is set."""
 
     @operation("PUT /api/memory/users/{user_id}/agents/{agent_id}/settings")
     def set(
-        self, user_id: UUID, agent_id: UUID, preference: schemas.PreferenceUpdate
+        self, user_id: AnyUser, agent_id: UUID, preference: schemas.PreferenceUpdate
     ) -> schemas.Preference:
         """Set a user's preference for an agent."""
 
     @operation("DELETE /api/memory/users/{user_id}/agents/{agent_id}/settings")
-    def reset(self, user_id: UUID, agent_id: UUID) -> None:
+    def reset(self, user_id: AnyUser, agent_id: UUID) -> None:
         """Delete a user's preference for an agent, so that the agent's default counts."""
 
     @operation("GET /api/memory/users/{user_id}/agents/{agent_id}/scope")
-    def scope(self, user_id: UUID, agent_id: UUID) -> schemas.AgentMemoryConfig:
+    def scope(self, user_id: AnyUser, agent_id: UUID) -> schemas.AgentMemoryConfig:
         """Return the scope in effect for a user with an agent, and what decided it."""
 
     @operation("GET /api/memory/preferences/export")
@@ -65,11 +66,11 @@ class Preferences(Group[By]):
         """Set the preferences of a file of many users, all or none. For admins."""
 
     @operation("GET /api/memory/users/{user_id}/settings")
-    def toggle(self, user_id: UUID) -> schemas.Toggle:
+    def toggle(self, user_id: AnyUser) -> schemas.Toggle:
         """Return the deprecated toggle for all agents at once."""
 
     @operation("PUT /api/memory/users/{user_id}/settings")
-    def set_toggle(self, user_id: UUID, toggle: schemas.ToggleUpdate) -> schemas.Toggle:
+    def set_toggle(self, user_id: AnyUser, toggle: schemas.ToggleUpdate) -> schemas.Toggle:
         """Set the deprecated toggle for all agents at once."""
 
 
@@ -94,10 +95,10 @@ class Moves(Group[By]):
 
     @operation("POST /api/memory/users/{user_id}/agents/{agent_id}/memories/move")
     def move(
-        self, user_id: UUID, agent_id: UUID, request: MoveRequest, **key: Unpack[Once]
+        self, user_id: AnyUser, agent_id: UUID, request: MoveRequest, **key: Unpack[Once]
     ) -> MoveResult:
         """Move or copy an agent's memories of a user to the other scope, or only count them."""
 
     @operation("POST /api/memory/users/{user_id}/moves/{undo_id}/undo")
-    def undo(self, user_id: UUID, undo_id: UUID) -> MoveUndoResult:
+    def undo(self, user_id: AnyUser, undo_id: UUID) -> MoveUndoResult:
         """Undo a move or copy."""

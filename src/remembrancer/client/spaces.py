@@ -22,6 +22,7 @@ from remembrancer.facts.schemas import Fact, FactCreate
 from remembrancer.memories.schemas import Memory, MemoryFilter, MemoryPage, RememberResult
 from remembrancer.paging import Page
 from remembrancer.spaces import schemas
+from remembrancer.user_names import AnyUser
 
 
 class Spaces(Group[By]):
@@ -65,12 +66,16 @@ class Spaces(Group[By]):
 
     @operation("PATCH /api/spaces/{space_id}/members/{member_id}")
     def update_member(
-        self, space_id: UUID, member_id: UUID, changes: schemas.MemberUpdate, **ids: Unpack[ForUser]
+        self,
+        space_id: UUID,
+        member_id: AnyUser,
+        changes: schemas.MemberUpdate,
+        **ids: Unpack[ForUser],
     ) -> schemas.Member:
         """Change the role of a member. For owners."""
 
     @operation("DELETE /api/spaces/{space_id}/members/{member_id}")
-    def remove_member(self, space_id: UUID, member_id: UUID, **ids: Unpack[ForUser]) -> None:
+    def remove_member(self, space_id: UUID, member_id: AnyUser, **ids: Unpack[ForUser]) -> None:
         """Remove a member from a space. For owners."""
 
     @operation("POST /api/spaces/{space_id}/leave")

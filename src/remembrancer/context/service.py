@@ -94,11 +94,12 @@ class Contexts:
         self._renderer = renderer
         self._settings = settings
 
-    async def context(self, actor: Actor, query: ContextQuery) -> Context:
+    async def context(self, actor: Actor, query: ContextQuery, *, counts: bool = True) -> Context:
         """Return the context of the next answer to the actor's user.
 
         One database round trip; the first context of a conversation also writes the frozen
-        block. With ``as_of`` it has the versions known and valid then of memories active now.
+        block. Each recalled memory in it counts as accessed once more, unless ``counts`` is
+        false. With ``as_of`` it has the versions known and valid then of memories active now.
         Raises ``NotFound`` for a conversation the user takes no part in, and ``InvalidInput``
         for another agent than the conversation's.
         """
@@ -106,13 +107,16 @@ class Contexts:
         if query.conversation_id is not None:
             agent_id = await self._conversation_agent(sources, query.conversation_id)
             if agent_id != sources.actor.agent_id:
-                return await self.context(sources.actor.acting_for(None, agent_id), query)
+                return await self.context(
+                    sources.actor.acting_for(None, agent_id), query, counts=counts
+                )
             if not sources.frozen and not await self._freeze(sources, query.conversation_id):
                 # Another request was first: its block is the frozen one.
-                return await self.context(sources.actor, query)
+                return await self.context(sources.actor, query, counts=counts)
         stable = self._stable(sources)
         dynamic = self._dynamic(sources, {*stable.ids})
-        self._recall.count(dynamic.hits)
+        if counts:
+            self._recall.count(dynamic.hits)
         await self._backend.reads.note(
             sources.actor, ACTION, [*_owners(sources, stable), *dynamic.owners]
         )

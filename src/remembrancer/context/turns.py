@@ -6,6 +6,7 @@ from remembrancer.access import Actor
 from remembrancer.backend import Backend
 from remembrancer.context.schemas import Context, ContextQuery, Turn
 from remembrancer.context.service import Contexts
+from remembrancer.conversations import repository
 from remembrancer.conversations.append import AfterAppend
 from remembrancer.conversations.rules import WINDOW
 from remembrancer.conversations.schemas import AppendResult, MessageCreate, MessageRole
@@ -41,8 +42,11 @@ class ConversationTurns(Conversations):
     ) -> Turn:
         """Store a user's message; return the context and the last messages to answer from.
 
-        The context is the sender's. ``query`` has the budgets and the number of last messages to
-        return (``window``, 20 unless set); its conversation and message are those given here.
+        The context is the sender's, whichever way the sender is named. Raises ``InvalidInput``
+        if actor and message name different users; then nothing is stored.
+
+        ``query`` has the budgets and the number of last messages to return (``window``, 20 unless
+        set); its conversation and message are those given here.
         Raises what :meth:`append` and :meth:`context` do.
         """
         if message.role is not MessageRole.USER:
@@ -50,19 +54,12 @@ class ConversationTurns(Conversations):
                 "must be user: a turn begins with a user's message", field="message.role"
             )
         stored = await self._append_one(
-            actor, conversation_id, message, "message.", idempotency_key
+            actor, conversation_id, message, "message.", idempotency_key, is_turn=True
         )
         query = query or ContextQuery()
         window = query.window if "window" in query.model_fields_set else WINDOW
-        reader = actor.acting_for(message.user_id)
-        last = await self.messages(reader, conversation_id, last=max(window, 1))
-        messages = last.items
-        if reader.user_id is None:
-            # Named by platform id: the sender is known once the message is stored.
-            message_id = stored.messages[-1].id
-            reader = reader.acting_for(
-                next((row.user_id for row in messages if row.id == message_id), None)
-            )
+        reader = await self._sender(actor, conversation_id, stored.messages[-1].position)
+        messages = (await self.messages(reader, conversation_id, last=max(window, 1))).items
         context = await self.context(
             reader,
             query.model_copy(
@@ -83,13 +80,19 @@ class ConversationTurns(Conversations):
         *,
         idempotency_key: str | None = None,
     ) -> AppendResult:
-        """Store the agent's answer, and queue a summary if one is due. Raises as :meth:`append`."""
-        answer = MessageCreate(role=MessageRole.ASSISTANT, content=content)
+        """Store the agent's answer, and queue a summary if one is due. Raises as :meth:`append`.
+
+        The answer belongs to the actor's user, or else to the last sender.
+        """
+        actor = await self._backend.database.identify(actor)
+        answer = MessageCreate(role=MessageRole.ASSISTANT, content=content, user_id=actor.user_id)
         return await self._append_one(actor, conversation_id, answer, "", idempotency_key)
 
-    async def context(self, actor: Actor, query: ContextQuery | None = None) -> Context:
+    async def context(
+        self, actor: Actor, query: ContextQuery | None = None, *, counts: bool = True
+    ) -> Context:
         """Return the context of an agent's next answer. See :meth:`Contexts.context`."""
-        return await self._contexts.context(actor, query or ContextQuery())
+        return await self._contexts.context(actor, query or ContextQuery(), counts=counts)
 
     async def summarize(
         self, actor: Actor, conversation_id: UUID, *, progress: OnProgress | None = None
@@ -103,6 +106,14 @@ class ConversationTurns(Conversations):
         """Return a page of a conversation's summaries in order. Raises ``NotFound`` to others."""
         return await self._summaries.chunks(actor, conversation_id, limit=limit, cursor=cursor)
 
+    async def _sender(self, actor: Actor, conversation_id: UUID, position: int) -> Actor:
+        """Return the actor for the sender of a message: its user, or whoever sent it."""
+        if actor.user_id is not None:
+            return actor
+        async with self._backend.database.system() as connection:
+            sender = await repository.sender_of(connection, conversation_id, position)
+        return actor.acting_for(sender)
+
     async def _append_one(
         self,
         actor: Actor,
@@ -110,10 +121,16 @@ class ConversationTurns(Conversations):
         message: MessageCreate,
         within: str,
         idempotency_key: str | None,
+        *,
+        is_turn: bool = False,
     ) -> AppendResult:
         try:
-            return await self.append(
-                actor, conversation_id, [message], idempotency_key=idempotency_key
+            return await self._appender.append(
+                actor,
+                conversation_id,
+                [message],
+                idempotency_key=idempotency_key,
+                is_turn=is_turn,
             )
         except (InvalidInput, NotFound) as error:
             field = error.field and error.field.replace("messages.0.", within)

@@ -26,6 +26,7 @@ from remembrancer.errors import NotFound, UserMerged
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
 from remembrancer.search.index import SearchDocument, Source
+from remembrancer.user_names import UserName
 from remembrancer.users import repository as users
 
 ACTION = "message.append"
@@ -60,6 +61,7 @@ class Appender:
         messages: Sequence[MessageCreate],
         *,
         idempotency_key: str | None,
+        is_turn: bool = False,
     ) -> AppendResult:
         limits = self._backend.limits
         rules.check_lengths(messages, batch=limits.batch, characters=limits.message_characters)
@@ -69,7 +71,8 @@ class Appender:
             )
             for index, message in enumerate(messages)
         ]
-        messages = [result.model for result in screened]
+        actor = await self._backend.database.identify(actor)
+        messages = await self._with_ids([result.model for result in screened])
         actor, target = await self._target(actor, conversation_id, messages)
         named = senders.platform_senders(target, messages)
         if named:
@@ -85,10 +88,26 @@ class Appender:
             if answer.earlier is not None:
                 return AppendResult.model_validate(answer.earlier)
             drafts = await _hold_owners(connection, drafts, named)
+            rules.check_senders(
+                [draft.message for draft in drafts],
+                [draft.owner_id for draft in drafts],
+                target.linked,
+                reader=actor.user_id if is_turn else None,
+            )
             result = await self._store(connection, actor, target, drafts, documents)
             result.guard = [finding for screen in screened for finding in screen.findings]
             answer.new = result.model_dump(mode="json")
             return result
+
+    async def _with_ids(self, messages: Sequence[MessageCreate]) -> list[MessageCreate]:
+        """Return messages with ids for the names of their users."""
+        ids = await self._backend.database.user_ids(m.user_id for m in messages if m.user_id)
+        return [
+            message.model_copy(update={"user_id": ids[message.user_id]})
+            if isinstance(message.user_id, UserName)
+            else message
+            for message in messages
+        ]
 
     async def _target(
         self, actor: Actor, conversation_id: UUID, messages: Sequence[MessageCreate]
@@ -96,7 +115,7 @@ class Appender:
         query = repository.append_target(
             conversation_id,
             actor.user_id,
-            user_ids=[m.user_id for m in messages if m.user_id],
+            user_ids=[m.user_id for m in messages if isinstance(m.user_id, UUID)],
             platform_user_ids=[m.platform_user_id for m in messages if m.platform_user_id],
         )
         try:
@@ -179,7 +198,12 @@ def _drafts(
     by_platform_id = {key: sender.user_id for key, sender in named.items()}
     owners = rules.owners(
         messages,
-        [m.user_id or by_platform_id.get(m.platform_user_id or "") for m in messages],
+        [
+            m.user_id
+            if isinstance(m.user_id, UUID)
+            else by_platform_id.get(m.platform_user_id or "")
+            for m in messages
+        ],
         acting_for=actor.user_id,
         last_sender=target.last_sender,
     )

@@ -77,6 +77,16 @@ async def participants_of(connection: AsyncConnection, conversation_id: UUID) ->
     return frozenset((await connection.execute(query)).scalars())
 
 
+async def sender_of(
+    connection: AsyncConnection, conversation_id: UUID, position: int
+) -> UUID | None:
+    """Return the owner of a message; null if it is gone."""
+    query = select(messages.c.owner_id).where(
+        messages.c.conversation_id == conversation_id, messages.c.position == position
+    )
+    return (await connection.execute(query)).scalar()
+
+
 def append_target(
     conversation_id: UUID,
     user_id: UUID | None,

@@ -1,6 +1,6 @@
 """Owners and placements of messages. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from remembrancer.access import EffectiveScope, Placement, Scope, Visibility
@@ -40,11 +40,11 @@ def owners(
     ``senders`` are the users that messages name. Raises ``InvalidInput`` for a message without
     an owner.
     """
-    answered = last_sender
+    answered = None
     owners = []
     for index, (message, sender) in enumerate(zip(messages, senders, strict=True)):
         from_user = message.role is MessageRole.USER
-        owner = sender or (acting_for if from_user else answered or acting_for)
+        owner = sender or (acting_for if from_user else answered or acting_for or last_sender)
         if owner is None:
             raise InvalidInput(
                 "must be set, unless the message has a platform_user_id or the request a user",
@@ -54,6 +54,29 @@ def owners(
             answered = owner
         owners.append(owner)
     return owners
+
+
+def check_senders(
+    messages: Sequence[MessageCreate],
+    owner_ids: Sequence[UUID],
+    linked: Mapping[str, str],
+    *,
+    reader: UUID | None,
+) -> None:
+    """Raise ``InvalidInput`` where two different users are named as the sender.
+
+    ``linked`` are the users behind ids on the platform. The ``reader`` of a turn is its sender.
+    """
+    for index, (message, owner_id) in enumerate(zip(messages, owner_ids, strict=True)):
+        by_platform = linked.get(message.platform_user_id or "", str(owner_id))
+        if message.user_id is not None and by_platform != str(owner_id):
+            reason, field = "belongs to another user than user_id", "platform_user_id"
+        elif reader not in {None, owner_id}:
+            reason = "names another user than the request; leave one of them out"
+            field = "platform_user_id" if message.user_id is None else "user_id"
+        else:
+            continue
+        raise InvalidInput(reason, field=f"messages.{index}.{field}")
 
 
 def placement(

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from remembrancer.access import Visibility
 from remembrancer.guard.schemas import GuardFinding
 from remembrancer.text import Instant, Key, Label, Metadata, OptionalLabel, Text
+from remembrancer.user_names import UserRef
 from remembrancer.validation import Input
 
 
@@ -73,13 +74,13 @@ class MessageCreate(Input):
 
     The sender of a ``user`` message is ``user_id``, or the user with ``platform_user_id`` on the
     conversation's platform (a new user with ``sender_name`` if unknown), or the user of the
-    request. Any other message belongs to the user it answers: ``user_id``, else the last sender
-    before it.
+    request. Any other message belongs to the user it answers: ``user_id``, else the sender
+    before it in the request, else the user of the request, else the last sender.
     """
 
     role: MessageRole = MessageRole.USER
     content: Text = Field(examples=["I moved to Lisbon last week."])
-    user_id: UUID | None = None
+    user_id: UserRef | None = None
     platform_user_id: Key | None = None
     sender_name: Label | None = Field(None, examples=["Ada"])
     sent_at: Instant | None = Field(None, description="Time of the message; now unless given.")

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -15,9 +15,10 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from remembrancer import errors
-from remembrancer.access import Actor
+from remembrancer.access import Actor, as_user
 from remembrancer.db.rows import row_factory
 from remembrancer.db.sql import NumberedSql, numbered
+from remembrancer.user_names import UNRESOLVED, AnyUser, UserName
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +35,11 @@ _SESSION = {
 
 _BEGIN = NumberedSql("BEGIN", ())
 _ACT_AS = numbered("SELECT app_act_as(:user_id, :role) AS user_id")
+_BY_NAME = text(
+    "SELECT platform, platform_user_id, user_id FROM platform_links"
+    " JOIN unnest(CAST(:platforms AS text[]), CAST(:platform_user_ids AS text[]))"
+    " AS name (platform, platform_user_id) USING (platform, platform_user_id)"
+)
 _SET = "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS s (name, value)"
 
 
@@ -69,6 +75,7 @@ class Database:
     @asynccontextmanager
     async def transaction(self, actor: Actor) -> AsyncIterator[tuple[AsyncConnection, Actor]]:
         """Open a transaction; after a merge the yielded actor acts for the surviving user."""
+        actor = await self.identify(actor)
         async with self._begin(actor.user_id, actor.role) as (connection, user_id):
             yield connection, actor.now(user_id)
 
@@ -81,8 +88,45 @@ class Database:
     @asynccontextmanager
     async def system_for(self, actor: Actor) -> AsyncIterator[tuple[AsyncConnection, Actor]]:
         """Open a transaction for ``actor`` across all owners; the caller checks the access rule."""
+        actor = await self.identify(actor)
         async with self._begin(actor.user_id, "system") as (connection, user_id):
             yield connection, actor.now(user_id)
+
+    async def identify(self, actor: Actor) -> Actor:
+        """Return the actor with its user's id, if it has a name alone.
+
+        Raises ``NotFound`` for an unknown name, and for another user's where it is a user.
+        """
+        if actor.user_name is None:
+            return actor
+        return actor.identified(await self.user_id(actor.user_name))
+
+    async def user_id(self, user: AnyUser, *, field: str = "user_id") -> UUID:
+        """Return the id of a user by id or name; ``UNRESOLVED`` for an unknown name.
+
+        Nobody has that id, so whatever the caller does with it ends as with an unknown id.
+        """
+        user = as_user(user, field=field)
+        return (await self.user_ids([user]))[user]
+
+    async def user_ids(self, users: Iterable[UUID | UserName]) -> dict[UUID | UserName, UUID]:
+        """Return :meth:`user_id` of each user, in one query."""
+        users = set(users)
+        names = [user for user in users if isinstance(user, UserName)]
+        ids: dict[UUID | UserName, UUID] = {user: user for user in users if isinstance(user, UUID)}
+        if not names:
+            return ids
+        binds = {
+            "platforms": [name.platform for name in names],
+            "platform_user_ids": [name.platform_user_id for name in names],
+        }
+        async with self.system() as connection:
+            rows = await connection.execute(_BY_NAME, binds)
+            return (
+                ids
+                | dict.fromkeys(names, UNRESOLVED)
+                | {UserName(f"{row.platform}:{row.platform_user_id}"): row.user_id for row in rows}
+            )
 
     @asynccontextmanager
     async def _begin(
@@ -99,6 +143,8 @@ class Database:
         self, actor: Actor, *statements: Statement, system: bool = False
     ) -> list[Sequence[Any]]:
         """Return the rows of read-only statements; raise ``UserMerged`` for a merged user."""
+        if actor.user_name is not None:
+            raise errors.UserMerged((await self.identify(actor)).user_id)
         try:
             async with self._autocommit.connect() as connection:
                 driver = await _driver_of(connection)

@@ -13,6 +13,7 @@ from remembrancer.access import Actor
 from remembrancer.backend import Backend
 from remembrancer.db import tables
 from remembrancer.errors import NotFound
+from remembrancer.user_names import AnyUser
 
 Line = dict[str, Any]
 
@@ -87,11 +88,12 @@ class Export:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
 
-    async def lines(self, actor: Actor, user_id: UUID) -> AsyncIterator[Line]:
+    async def lines(self, actor: Actor, user_id: AnyUser) -> AsyncIterator[Line]:
         """Yield one JSON object after another, each with a ``type``; the user comes first.
 
         Raises ``NotFound`` before the first one for an unknown user, or somebody else.
         """
+        user_id = await self._backend.database.user_id(user_id)
         owner_id = await self._find(actor, user_id)
         actor = actor.acting_for(user_id).now(owner_id)
         await self._backend.reads.note(actor, ACTION, [(owner_id, str(owner_id))])

@@ -17,6 +17,7 @@ from remembrancer.ids import public_owner
 from remembrancer.memories import repository as memories
 from remembrancer.memories.rules import check_id
 from remembrancer.search.repository import Counts
+from remembrancer.user_names import AnyUser
 
 Deletion = Callable[[AsyncConnection, Actor], Awaitable[tuple[UUID, Counts]]]
 """Deletes rows; returns their owner, and the number of rows by table."""
@@ -39,7 +40,7 @@ class Erasure:
         self._clear_caches = clear_caches
 
     async def erase_user(
-        self, actor: Actor, user_id: UUID, *, dry_run: bool = True, memories_only: bool = False
+        self, actor: Actor, user_id: AnyUser, *, dry_run: bool = True, memories_only: bool = False
     ) -> Receipt:
         """Delete a user with their messages, memories, summaries, links and preferences.
 
@@ -62,6 +63,7 @@ class Erasure:
             )
 
         what: What = "memories" if memories_only else "user"
+        user_id = await self._backend.database.user_id(user_id)
         try:
             acting = actor.acting_for(user_id)
         except NotFound as error:

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
+from remembrancer.user_names import UserRef
 from remembrancer.users.schemas import PlatformLink, User
 from remembrancer.validation import Input
 
@@ -18,7 +19,7 @@ class PlatformLinkDetail(PlatformLink):
 class MergeRequest(Input):
     """The user to merge into the user in the path."""
 
-    user_id: UUID = Field(description="The user who is the same person.")
+    user_id: UserRef = Field(description="The user who is the same person.")
 
 
 class MergeCounts(BaseModel):

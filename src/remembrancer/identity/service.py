@@ -13,6 +13,7 @@ from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.identity import merge
 from remembrancer.identity.schemas import LinkResult, Merge, MergeCounts, PlatformLinkDetail
 from remembrancer.paging import Items
+from remembrancer.user_names import AnyUser
 from remembrancer.users import repository as users
 from remembrancer.users.schemas import PlatformLink
 from remembrancer.users.service import with_links
@@ -30,7 +31,7 @@ class Identity:
     def __init__(self, backend: Backend) -> None:
         self._database = backend.database
 
-    async def links(self, actor: Actor, user_id: UUID) -> Items[PlatformLinkDetail]:
+    async def links(self, actor: Actor, user_id: AnyUser) -> Items[PlatformLinkDetail]:
         """Return the platform links of a user."""
         async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             current_id = await users.hold_current(connection, actor.require_user())
@@ -39,13 +40,14 @@ class Identity:
         links = [PlatformLinkDetail.model_validate(row, from_attributes=True) for row in rows]
         return Items(items=links)
 
-    async def link(self, actor: Actor, user_id: UUID, link: PlatformLink) -> LinkResult:
+    async def link(self, actor: Actor, user_id: AnyUser, link: PlatformLink) -> LinkResult:
         """Link a platform id to a user.
 
         If another user has it, that user is merged into this one in the same transaction, and the
         result has the id to undo the merge.
         """
         actor.require(*STAFF)
+        user_id = await self._database.user_id(user_id)
         async with self._database.system_for(actor) as (connection, actor):
             row = await users.get(connection, user_id)
             try:
@@ -62,19 +64,20 @@ class Identity:
             user = await with_links(connection, row)
             return LinkResult(**user.model_dump(), merge=result)
 
-    async def unlink(self, actor: Actor, user_id: UUID, link: PlatformLink) -> None:
+    async def unlink(self, actor: Actor, user_id: AnyUser, link: PlatformLink) -> None:
         """Remove a platform link. The next message from this platform id creates a new user.
 
         All memories stay with the user.
         """
         actor.require(*STAFF)
+        user_id = await self._database.user_id(user_id)
         async with self._database.system_for(actor) as (connection, actor):
             current_id = await users.hold_current(connection, user_id)
             if not await users.remove_link(connection, current_id, **link.model_dump()):
                 raise NotFound("the user has no such link", field="platform_user_id")
             await audit.note(connection, actor, "user.unlink", [link.platform], owner_id=current_id)
 
-    async def merge(self, actor: Actor, user_id: UUID, other_id: UUID) -> Merge:
+    async def merge(self, actor: Actor, user_id: AnyUser, other_id: AnyUser) -> Merge:
         """Merge ``other_id`` into ``user_id``: both are one person.
 
         Moves memories with versions and mentions, conversations, spaces and links. Where both have
@@ -82,12 +85,16 @@ class Identity:
         survivor. Raises ``InvalidInput`` if both are the same user already.
         """
         actor.require(*STAFF)
+        user_id = await self._database.user_id(user_id)
+        other_id = await self._database.user_id(other_id)
         async with self._database.system_for(actor) as (connection, actor):
             return await _merge(connection, actor, user_id, other_id)
 
-    async def preview_merge(self, actor: Actor, user_id: UUID, other_id: UUID) -> MergeCounts:
+    async def preview_merge(self, actor: Actor, user_id: AnyUser, other_id: AnyUser) -> MergeCounts:
         """Count what :meth:`merge` would move: merge, and roll back."""
         actor.require(*STAFF)
+        user_id = await self._database.user_id(user_id)
+        other_id = await self._database.user_id(other_id)
         counts = None
         try:
             async with self._database.system_for(actor) as (connection, actor):
@@ -97,13 +104,14 @@ class Identity:
             assert counts is not None
             return counts
 
-    async def undo_merge(self, actor: Actor, user_id: UUID, undo_id: UUID) -> Merge:
+    async def undo_merge(self, actor: Actor, user_id: AnyUser, undo_id: UUID) -> Merge:
         """Separate two merged users; later data stays with ``user_id``.
 
         Raises ``NotFound`` for another user's merge, and ``Conflict`` for a merge that was undone
         before or that a later one must be undone for.
         """
         actor.require(*STAFF)
+        user_id = await self._database.user_id(user_id)
         async with self._database.system_for(actor) as (connection, actor):
             current_ids = await users.lock(connection, [user_id])
             if user_id not in current_ids:
@@ -115,9 +123,10 @@ class Identity:
             [result] = await _merges(connection, survivor, undo_id)
             return result
 
-    async def merges(self, actor: Actor, user_id: UUID) -> Items[Merge]:
+    async def merges(self, actor: Actor, user_id: AnyUser) -> Items[Merge]:
         """Return the merges into a user, the latest first."""
         actor.require(*STAFF)
+        user_id = await self._database.user_id(user_id)
         async with self._database.system_for(actor) as (connection, actor):
             current_id = await users.hold_current(connection, user_id)
             await _note_look(connection, actor, current_id)

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from remembrancer.access import Role
 from remembrancer.text import Instant, Label
+from remembrancer.user_names import UserRef
 from remembrancer.validation import Input
 
 
@@ -15,7 +16,7 @@ class KeyCreate(Input):
 
     name: Label = Field(examples=["discord bot"])
     role: Role
-    user_id: UUID | None = None
+    user_id: UserRef | None = None
     expires_at: Instant | None = None
 
     @model_validator(mode="after")

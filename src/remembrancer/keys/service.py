@@ -32,11 +32,17 @@ class Keys:
     async def create(self, actor: Actor, key: KeyCreate) -> NewKey:
         """Create a key. Only this answer has its secret. For admins."""
         actor.require(Role.ADMIN)
+        user_id = None if key.user_id is None else await self._database.user_id(key.user_id)
         secret = PREFIX + secrets.token_urlsafe(_BYTES)
         async with self._database.system() as connection:
-            if key.user_id is not None:
-                await users.hold_current(connection, key.user_id)
-            values = {"id": new_uuid(), "hash": hash_secret(secret), **key.model_dump()}
+            if user_id is not None:
+                await users.hold_current(connection, user_id)
+            values = {
+                **key.model_dump(),
+                "id": new_uuid(),
+                "hash": hash_secret(secret),
+                "user_id": user_id,
+            }
             created = await repository.add(connection, values)
             await _note(connection, actor, "key.create", created)
         return NewKey(**created.model_dump(), secret=secret)

@@ -2,7 +2,6 @@
 
 from functools import cached_property
 from typing import Any
-from uuid import UUID
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -10,7 +9,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
-from remembrancer.errors import Forbidden, InvalidInput, Unauthenticated
+from remembrancer.errors import Forbidden, Unauthenticated
+from remembrancer.validation import as_id, check_names
 
 _SOURCE = "remembrancer.mcp.source"
 
@@ -31,6 +31,9 @@ class McpEndpoint:
         if request.method != "POST":
             raise HTTPException(405, "use POST for MCP", {"Allow": "POST"})
         _check_origin(request, self._app.settings.server.public_url)
+        check_names(
+            (name for name, _ in request.query_params.multi_items()), {"user_id", "agent_id"}
+        )
         actor = await self._actor(request)
         body = await request.body()
         from remembrancer.mcp.sources import StoreSource  # noqa: PLC0415 - as below
@@ -65,8 +68,11 @@ class McpEndpoint:
             raise Unauthenticated("send an API key: Authorization: Bearer …")
         caller = await self._app.keys.authenticate(secret.strip(), entry_point="mcp")
         request.app.state.rate_limit.count(str(caller.key_id))
-        ids = [_id(request, name) for name in ("user_id", "agent_id")]
-        return caller.acting_for(*ids)
+        agent_id = request.query_params.get("agent_id")
+        return caller.acting_for(
+            request.query_params.get("user_id"),
+            None if agent_id is None else as_id(agent_id, field="agent_id"),
+        )
 
 
 class _BufferedReceive:
@@ -81,16 +87,6 @@ class _BufferedReceive:
             return await self._receive()
         body, self._body = self._body, None
         return {"type": "http.request", "body": body, "more_body": False}
-
-
-def _id(request: Request, name: str) -> UUID | None:
-    value = request.query_params.get(name)
-    if value is None:
-        return None
-    try:
-        return UUID(value)
-    except ValueError:
-        raise InvalidInput("must be a UUID", field=name) from None
 
 
 def _check_origin(request: Request, public_url: str | None) -> None:

@@ -18,7 +18,7 @@ _MESSAGE: Final = "Your first message; matching memories are added."
 _USER: Final = "The user to act for, a UUID. Without one, only shared knowledge is used."
 _AGENT: Final = "The agent to act through, a UUID."
 ID_ARGUMENTS: Final[dict[str, Any]] = {
-    "user_id": {"type": "string", "format": "uuid", "description": _USER},
+    "user_id": {"type": "string", "description": _USER},
     "agent_id": {"type": "string", "format": "uuid", "description": _AGENT},
 }
 """Extra arguments for a service that is not bound to a user."""

@@ -10,9 +10,11 @@ from remembrancer.context.schemas import Context, ContextQuery
 from remembrancer.document.schemas import MemoryDocument
 from remembrancer.errors import InvalidInput
 from remembrancer.keys.schemas import KeyHolder
-from remembrancer.mcp.sources import Principal, id_arguments
+from remembrancer.mcp.resources import Principal
+from remembrancer.mcp.sources import id_arguments
 from remembrancer.memories.schemas import MemoryHistory
 from remembrancer.tools.registry import ToolAnswer
+from remembrancer.user_names import UserName
 
 
 class RemoteSource:
@@ -55,5 +57,5 @@ class RemoteSource:
         user_id, agent_id = self._for(principal)
         return await self._client.conversations.context(query, user=user_id, agent=agent_id)
 
-    def _for(self, principal: Principal) -> tuple[UUID | None, UUID | None]:
+    def _for(self, principal: Principal) -> tuple[UUID | UserName | None, UUID | None]:
         return principal.user_id or self._user_id, principal.agent_id or self._agent_id

@@ -1,13 +1,16 @@
 """Resources: addresses and pages. Pure."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
 
+from remembrancer.access import as_user
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.memories.schemas import MemoryHistory
+from remembrancer.user_names import UserName
+from remembrancer.validation import as_id
 
 SCHEME: Final = "remembrancer"
 DOCUMENT: Final = f"{SCHEME}://document"
@@ -18,14 +21,21 @@ MAX_PAGE: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
+class Principal:
+    """The user and agent that a request names; null means those of the source."""
+
+    user_id: UUID | UserName | None = None
+    agent_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ResourceRequest:
     kind: str
     """``document``, ``context`` or ``memories``."""
     id: str = ""
     """The id of a memory, or of the conversation of a context."""
     page: int = 1
-    user_id: UUID | None = None
-    agent_id: UUID | None = None
+    principal: Principal = Principal()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +107,12 @@ def parse(uri: str, id_arguments: Collection[str]) -> ResourceRequest:
                 "is not a parameter of this resource", field=argument_name(name, "uri")
             )
     if parts.netloc == "context" and path:
-        _id({"conversation_id": [path]}, "conversation_id")
+        as_id(path, field="conversation_id")
     return ResourceRequest(
         parts.netloc,
         path,
         _page(query),
-        _id(query, "user_id"),
-        _id(query, "agent_id"),
+        principal({name: values[-1] for name, values in query.items()}),
     )
 
 
@@ -123,17 +132,13 @@ def _page(query: dict[str, list[str]]) -> int:
     return int(text[:9])
 
 
-def _id(query: dict[str, list[str]], name: str) -> UUID | None:
-    if name not in query:
-        return None
-    return as_id(query[name][-1], name)
-
-
-def as_id(value: Any, name: str) -> UUID:
-    try:
-        return UUID(value)
-    except (ValueError, AttributeError, TypeError):
-        raise InvalidInput("must be an id such as 0199f7a2-…, a UUID", field=name) from None
+def principal(ids: Mapping[str, Any]) -> Principal:
+    """Return the user and agent of a request; raise ``InvalidInput`` for what can be neither."""
+    user, agent = ids.get("user_id"), ids.get("agent_id")
+    return Principal(
+        None if user is None else as_user(user),
+        None if agent is None else as_id(agent, field="agent_id"),
+    )
 
 
 def argument_name(name: str, default: str) -> str:

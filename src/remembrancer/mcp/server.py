@@ -16,8 +16,8 @@ from remembrancer.context.schemas import ContextQuery
 from remembrancer.document.pages import page_of
 from remembrancer.errors import Forbidden, InvalidInput, NotFound, RemembrancerError, Unavailable
 from remembrancer.mcp import prompts, resources
-from remembrancer.mcp.resources import Resource, ResourceRequest
-from remembrancer.mcp.sources import Principal, Source
+from remembrancer.mcp.resources import Principal, Resource, ResourceRequest
+from remembrancer.mcp.sources import Source
 from remembrancer.validation import validate
 
 log = logging.getLogger(__name__)
@@ -148,7 +148,7 @@ async def _get_prompt(
 
 
 async def _read(source: Source, request: ResourceRequest) -> str:
-    principal = Principal(request.user_id, request.agent_id)
+    principal = request.principal
     if request.kind == "context":
         query = validate(ContextQuery, conversation_id=request.id or None)
         return (await source.context(principal, query)).stable.text
@@ -161,10 +161,7 @@ async def _read(source: Source, request: ResourceRequest) -> str:
 
 def _principal(arguments: dict[str, Any], id_arguments: Sequence[str]) -> Principal:
     """Take the ids of user and agent out of ``arguments``."""
-    ids = {name: arguments.pop(name, None) for name in id_arguments}
-    return Principal(
-        **{name: resources.as_id(value, name) for name, value in ids.items() if value is not None}
-    )
+    return resources.principal({name: arguments.pop(name, None) for name in id_arguments})
 
 
 def _tool(tool: Mapping[str, Any], id_arguments: Sequence[str]) -> protocol.Tool:

@@ -1,7 +1,6 @@
 """Sources of an MCP server's answers: the local store, or another server's REST API."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -9,16 +8,9 @@ from remembrancer.access import Actor, Role
 from remembrancer.app import Remembrancer
 from remembrancer.context.schemas import Context, ContextQuery
 from remembrancer.document.schemas import MemoryDocument
+from remembrancer.mcp.resources import Principal
 from remembrancer.memories.schemas import MemoryHistory
 from remembrancer.tools.registry import ToolAnswer, ToolContext, plain_tool
-
-
-@dataclass(frozen=True, slots=True)
-class Principal:
-    """The user and agent that a request names; null means those of the source."""
-
-    user_id: UUID | None = None
-    agent_id: UUID | None = None
 
 
 class Source(Protocol):

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 from uuid import UUID
 
 from sqlalchemy import TextClause, func, select, text, update
@@ -19,11 +19,11 @@ from remembrancer.db.engine import Statement, together
 from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.sql import among, json_rows, numbered, statement, statement_text
 from remembrancer.db.tables import conversations, memories, mentions, space_members
-from remembrancer.errors import Conflict, HiddenMemory
+from remembrancer.errors import Conflict, HiddenMemory, NotFound
 from remembrancer.ids import MemoryKey, short_id
 from remembrancer.memories import rules
-from remembrancer.memories.rows import MemoryRow
-from remembrancer.memories.schemas import Review, Status
+from remembrancer.memories.rows import CitationRow, MemoryRow
+from remembrancer.memories.schemas import MemoryCreate, Review, Status
 from remembrancer.search import repository as search
 from remembrancer.users import repository as users
 
@@ -35,6 +35,19 @@ _sql = partial(statement, _PACKAGE, "memories")
 _LOCK_OWNER_FIRST = numbered(statement_text(_PACKAGE, "memories", "lock_owner"))
 _RELATED = numbered(statement_text(_PACKAGE, "memories", "related"))
 _TAKEN_IDS = numbered(statement_text(_PACKAGE, "pipeline", "taken_ids"))
+_SOURCES = statement(_PACKAGE, "memories", "sources")
+
+
+class MemorySource(Protocol):
+    """What says where a memory came from."""
+
+    @property
+    def conversation_id(self) -> UUID | None:
+        """The conversation it came up in."""
+
+    @property
+    def message_id(self) -> UUID | None:
+        """The message that says it."""
 
 
 # Locks and checks ------------------------------------------------------------------------
@@ -89,6 +102,50 @@ async def check_membership(
             "its author has left the space; make the memory private first",
             field="visibility",
         )
+
+
+async def check_sources(
+    connection: AsyncConnection, actor: Actor, sources: Sequence[MemorySource], within: str = ""
+) -> None:
+    """Check the conversations and messages that memories cite.
+
+    Raises ``NotFound`` for one of somebody else, and for a message that is not in the
+    conversation; without one, for a message where the user takes no part. ``within`` is the
+    field of a source, with its index as ``{}``.
+    """
+    ids = {(source.conversation_id, source.message_id) for source in sources} - {(None, None)}
+    if not ids:
+        return
+    binds = {
+        "user_id": actor.user_id,
+        "conversation_ids": [conversation_id for conversation_id, _ in ids],
+        "message_ids": [message_id for _, message_id in ids],
+    }
+    rows = await all_rows(connection, CitationRow, _SOURCES, binds)
+    row_of = {(row.conversation_id, row.message_id): row for row in rows}
+    for index, source in enumerate(sources):
+        row = row_of.get((source.conversation_id, source.message_id))
+        field = within.format(index)
+        if row is None:
+            continue
+        if row.conversation_id is not None and not row.has_conversation:
+            raise NotFound("no such conversation", field=f"{field}conversation_id")
+        # Messages are people's: nobody is there for an agent that acts for none.
+        if actor.user_id is not None and row.message_id is not None and not row.has_message:
+            raise NotFound("no such message", field=f"{field}message_id")
+
+
+async def check_revised(
+    connection: AsyncConnection, actor: Actor, statements: Sequence[MemoryCreate]
+) -> None:
+    """Raise ``NotFound`` unless the memories that statements revise are the user's."""
+    revised = {s.revises: index for index, s in enumerate(statements) if s.revises is not None}
+    if not revised:
+        return
+    known = await by_ids(connection, actor.require_user(), revised)
+    for memory_id, index in revised.items():
+        if memory_id not in known:
+            raise NotFound("no such memory", field=f"memories.{index}.revises")
 
 
 async def check_not_paused(

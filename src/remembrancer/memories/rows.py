@@ -76,3 +76,13 @@ class MentionRow(SourceRow):
     wording: str | None
     agent_id: UUID | None
     mentioned_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CitationRow:
+    """A conversation and a message that a memory cites, and whether the actor has them."""
+
+    conversation_id: UUID | None
+    message_id: UUID | None
+    has_conversation: bool
+    has_message: bool

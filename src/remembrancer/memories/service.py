@@ -170,6 +170,8 @@ class Memories:
                 once(connection, actor, "memories.remember", idempotency_key, request) as answer,
             ):
                 if answer.earlier is None:
+                    await repository.check_sources(connection, actor, statements, "memories.{}.")
+                    await repository.check_revised(connection, actor, statements)
                     results = await self._pipeline.write(
                         connection,
                         actor,
@@ -273,6 +275,7 @@ class Memories:
             screening.check_update(row, changes)
             rules.check_place_change(row, changes)
             rules.check_record_change(row, changes)
+            await repository.check_sources(connection, actor, [changes])
             await repository.check_membership(connection, row.owner_id, [row.id])
             changed = await _unless_same(
                 new_version(

@@ -29,6 +29,7 @@ from remembrancer.moves.rules import (
 )
 from remembrancer.moves.schemas import MoveRequest, MoveResult, MoveUndoResult
 from remembrancer.preferences.scopes import scopes
+from remembrancer.user_names import AnyUser
 
 MOVE: Final = "memory.move"
 
@@ -46,7 +47,7 @@ class Moves:
     async def move(
         self,
         actor: Actor,
-        user_id: UUID,
+        user_id: AnyUser,
         agent_id: UUID,
         request: MoveRequest,
         *,
@@ -85,7 +86,7 @@ class Moves:
             answer.new = result.model_dump(mode="json")
             return result
 
-    async def undo(self, actor: Actor, user_id: UUID, undo_id: UUID) -> MoveUndoResult:
+    async def undo(self, actor: Actor, user_id: AnyUser, undo_id: UUID) -> MoveUndoResult:
         """Undo a move or copy. Memories that changed since stay where they are.
 
         Raises ``NotFound`` for another user's move, and ``Conflict`` if it was undone before.

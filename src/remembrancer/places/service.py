@@ -99,6 +99,7 @@ class Places:
         ):
             row = await _lock(connection, actor, place_id)
             if row is not None and answer.earlier is None:
+                await memories.check_sources(connection, actor, [mention])
                 await memories.check_not_paused(connection, [mention.conversation_id])
                 mention_source = (mention.conversation_id, mention.message_id, datetime.now(UTC))
                 values = mention_row(

@@ -26,6 +26,7 @@ from remembrancer.preferences.schemas import (
     ToggleUpdate,
 )
 from remembrancer.preferences.scopes import in_effect
+from remembrancer.user_names import AnyUser
 from remembrancer.users import repository as users
 from remembrancer.users.rows import UserRow
 
@@ -40,7 +41,7 @@ class Preferences:
     def __init__(self, backend: Backend) -> None:
         self._database = backend.database
 
-    async def get(self, actor: Actor, user_id: UUID, agent_id: UUID) -> Preference:
+    async def get(self, actor: Actor, user_id: AnyUser, agent_id: UUID) -> Preference:
         """Return a user's preference for an agent; ``NotFound`` if none is set."""
         async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             user = await find_user(connection, actor)
@@ -52,7 +53,7 @@ class Preferences:
         return preference
 
     async def set(
-        self, actor: Actor, user_id: UUID, agent_id: UUID, preference: PreferenceUpdate
+        self, actor: Actor, user_id: AnyUser, agent_id: UUID, preference: PreferenceUpdate
     ) -> Preference:
         """Set a user's preference for an agent."""
         async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
@@ -64,7 +65,7 @@ class Preferences:
             assert stored is not None
             return stored
 
-    async def reset(self, actor: Actor, user_id: UUID, agent_id: UUID) -> None:
+    async def reset(self, actor: Actor, user_id: AnyUser, agent_id: UUID) -> None:
         """Delete a preference: the agent's default counts again. Raises ``NotFound``."""
         async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             holder = await hold_user(connection, actor)
@@ -75,7 +76,7 @@ class Preferences:
                 connection, actor, "preference.reset", [str(agent_id)], owner_id=holder
             )
 
-    async def list(self, actor: Actor, user_id: UUID) -> Items[Preference]:
+    async def list(self, actor: Actor, user_id: AnyUser) -> Items[Preference]:
         """Return all preferences of a user in the order of the agents' creation."""
         async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             user = await find_user(connection, actor)
@@ -83,7 +84,7 @@ class Preferences:
             await _note_look(connection, actor, user, [row.agent_id for row in rows])
             return Items(items=rows)
 
-    async def reset_all(self, actor: Actor, user_id: UUID) -> int:
+    async def reset_all(self, actor: Actor, user_id: AnyUser) -> int:
         """Delete all preferences of a user; return their number."""
         async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             holder = await hold_user(connection, actor)
@@ -98,7 +99,7 @@ class Preferences:
             return len(agent_ids)
 
     async def set_many(
-        self, actor: Actor, user_id: UUID, preferences: PreferencesUpdate
+        self, actor: Actor, user_id: AnyUser, preferences: PreferencesUpdate
     ) -> PreferencesResult:
         """Set the same preference of a user for many agents, or for all current ones."""
         async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
@@ -111,7 +112,7 @@ class Preferences:
             allow = preferences.allow_agent_specific_memory
             return await _set(connection, actor, [(holder, agent, allow) for agent in current])
 
-    async def scope(self, actor: Actor, user_id: UUID, agent_id: UUID) -> AgentMemoryConfig:
+    async def scope(self, actor: Actor, user_id: AnyUser, agent_id: UUID) -> AgentMemoryConfig:
         """Return the scope in effect for a user with an agent, and its source."""
         async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             user = await find_user(connection, actor)
@@ -122,7 +123,7 @@ class Preferences:
         return _config(user, agent, facts, preference)
 
     async def scopes(
-        self, actor: Actor, user_id: UUID, *, limit: int = 50, cursor: str | None = None
+        self, actor: Actor, user_id: AnyUser, *, limit: int = 50, cursor: str | None = None
     ) -> Page[AgentMemoryConfig]:
         """Return the scope of a user with each agent, in the order of the agents' creation."""
         async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
@@ -142,19 +143,22 @@ class Preferences:
         ]
         return Page(items=configs, next_cursor=page.next_cursor)
 
-    async def export(self, actor: Actor, user_id: UUID) -> PreferenceFile:
+    async def export(self, actor: Actor, user_id: AnyUser) -> PreferenceFile:
         """Return a user's preferences as a file to import."""
         preferences = await self.list(actor, user_id)
         return PreferenceFile(
             preferences=[PreferenceEntry.model_validate(p) for p in preferences.items]
         )
 
-    async def import_(self, actor: Actor, user_id: UUID, file: PreferenceFile) -> PreferencesResult:
+    async def import_(
+        self, actor: Actor, user_id: AnyUser, file: PreferenceFile
+    ) -> PreferencesResult:
         """Set the preferences of a file, all or none; others stay. Safe to repeat.
 
         Raises ``InvalidInput`` for a row of another user, of an unknown agent, or of an agent
         that an earlier row has.
         """
+        user_id = await self._database.user_id(user_id)
         async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             holder = await hold_user(connection, actor)
             former_ids = {user_id, *actor.merged_ids}
@@ -179,14 +183,14 @@ class Preferences:
             settings = rules.settings_of_users(file.preferences, current_ids)
             return await _import(connection, actor, settings)
 
-    async def toggle(self, actor: Actor, user_id: UUID) -> Toggle:
+    async def toggle(self, actor: Actor, user_id: AnyUser) -> Toggle:
         """Return a user's deprecated toggle for all agents at once."""
         async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             user = await find_user(connection, actor)
             await _note_look(connection, actor, user, [])
             return _toggle(user)
 
-    async def set_toggle(self, actor: Actor, user_id: UUID, toggle: ToggleUpdate) -> Toggle:
+    async def set_toggle(self, actor: Actor, user_id: AnyUser, toggle: ToggleUpdate) -> Toggle:
         """Set a user's deprecated toggle. Preferences for single agents have precedence."""
         async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             holder = await hold_user(connection, actor)

@@ -84,19 +84,26 @@ class Recall:
         self._fusion = Fusion()
 
     async def recall(
-        self, actor: Actor, query: RecallQuery, *, among: Collection[str] = ()
+        self,
+        actor: Actor,
+        query: RecallQuery,
+        *,
+        among: Collection[str] = (),
+        counts: bool = True,
     ) -> RecallAnswer:
         """Return the best matches that the actor's agent may know about the user.
 
         One database round trip after the query is embedded. The same query over the same data
         returns the same hits in the same order. ``among`` limits hybrid mode to some of the user's
-        own memories, by id.
+        own memories, by id. Each memory in the answer counts as accessed once more, unless
+        ``counts`` is false.
 
         Raises ``NotFound`` for an unknown user or agent, ``InvalidInput`` for a query that is too
         long, and ``EmbeddingUnavailable`` if the database has the vectors of another model.
         """
         result = await self.find(actor, query, among=among)
-        self.count(result.hits)
+        if counts:
+            self.count(result.hits)
         await self._reads.note(
             result.actor, "recall", ((hit.user_id, hit.id) for hit in result.hits)
         )
@@ -119,6 +126,7 @@ class Recall:
         Notes no reads and no accesses: the caller does so for the hits that it passes on. Without
         ``query`` only the statements run. Hybrid mode leaves out ``recent`` messages.
         """
+        actor = await self._database.identify(actor)
         try:
             if query is None:
                 asker, _, answers = await self._run(actor, None, statements)

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from remembrancer.access import SpaceRole
 from remembrancer.text import Label, Prose
+from remembrancer.user_names import UserRef
 from remembrancer.validation import Input, Update
 
 
@@ -15,7 +16,7 @@ class SpaceCreate(Input):
 
     name: Label
     description: Prose = ""
-    member_ids: list[UUID] = Field([], max_length=1000)
+    member_ids: list[UserRef] = Field([], max_length=1000)
 
 
 class SpaceUpdate(Update):
@@ -40,7 +41,7 @@ class Space(BaseModel):
 class MemberAdd(Input):
     """A new member of a space."""
 
-    user_id: UUID
+    user_id: UserRef
     role: SpaceRole = SpaceRole.MEMBER
 
 

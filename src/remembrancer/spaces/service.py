@@ -28,6 +28,7 @@ from remembrancer.spaces.schemas import (
     SpaceCreate,
     SpaceUpdate,
 )
+from remembrancer.user_names import AnyUser
 from remembrancer.users import repository as users
 
 
@@ -46,6 +47,7 @@ class Spaces:
         self, actor: Actor, space: SpaceCreate, *, idempotency_key: str | None = None
     ) -> Space:
         """Create a space with its members. Raises ``NotFound`` for an unknown member."""
+        member_ids = (await self._database.user_ids(space.member_ids)).values()
         async with (
             self._database.system_for(actor) as (connection, actor),
             once(connection, actor, "spaces.create", idempotency_key, space) as answer,
@@ -57,9 +59,7 @@ class Spaces:
                 return earlier.space()
             user_id = actor.require_user()
             await hold_all(connection, {user_id}, field="user_id")
-            current_ids = await hold_all(
-                connection, {user_id, *space.member_ids}, field="member_ids"
-            )
+            current_ids = await hold_all(connection, {user_id, *member_ids}, field="member_ids")
             owner = current_ids[user_id]
             values = {"name": space.name, "description": space.description, "created_by": owner}
             row = await repository.add(connection, {"id": new_uuid(), **values})
@@ -152,7 +152,7 @@ class Spaces:
 
         Raises ``NotFound`` for an unknown user, and ``Conflict`` for a member.
         """
-        action, user_id = "space.members.add", member.user_id
+        action, user_id = "space.members.add", await self._database.user_id(member.user_id)
         async with (
             self._enter(actor, space_id, action, manages=True, people=[user_id]) as space,
             once(
@@ -170,13 +170,14 @@ class Spaces:
             return await get_member(space, current_id)
 
     async def update_member(
-        self, actor: Actor, space_id: UUID, member_id: UUID, changes: MemberUpdate
+        self, actor: Actor, space_id: UUID, member_id: AnyUser, changes: MemberUpdate
     ) -> Member:
         """Change a member's role, or hand over the own role. For owners.
 
         Raises ``Conflict`` if the space would have no owner.
         """
         action = "space.members.change"
+        member_id = await self._database.user_id(member_id, field="member_id")
         async with self._enter(actor, space_id, action, manages=True, people=[member_id]) as space:
             current_id = await find_member_id(space, member_id)
             roles: dict[UUID, SpaceRole] = {current_id: changes.role}
@@ -187,8 +188,10 @@ class Spaces:
             await space.note(action, current_id)
             return await get_member(space, current_id)
 
-    async def remove_member(self, actor: Actor, space_id: UUID, member_id: UUID) -> None:
+    async def remove_member(self, actor: Actor, space_id: UUID, member_id: AnyUser) -> None:
         """Remove a member. For owners; a member can remove themselves: see :meth:`leave`."""
+        member_id = await self._database.user_id(member_id, field="member_id")
+        actor = await self._database.identify(actor)
         if member_id in {actor.user_id, *actor.merged_ids}:
             await self.leave(actor, space_id)
             return
@@ -203,6 +206,7 @@ class Spaces:
         shared. Raises ``Conflict`` for the last owner while there are other members. Without
         members, the space is deleted.
         """
+        actor = await self._database.identify(actor)
         user_id = actor.require_user()
         async with self._enter(actor, space_id, "space.leave", people=[user_id]) as space:
             await self._end_membership(space, space.user_id)

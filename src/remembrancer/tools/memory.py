@@ -7,9 +7,10 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from remembrancer.access import Actor
+from remembrancer.db.engine import Database
 from remembrancer.document.pages import page_of
 from remembrancer.document.service import Documents
-from remembrancer.errors import NotFound, SimilarMemoryExists
+from remembrancer.errors import InvalidInput, NotFound, SimilarMemoryExists
 from remembrancer.guard.schemas import GuardFinding
 from remembrancer.memories import schemas
 from remembrancer.memories.service import Memories
@@ -37,6 +38,7 @@ from remembrancer.tools.registry import (
     Tool,
     ToolContext,
 )
+from remembrancer.user_names import UNRESOLVED
 from remembrancer.validation import validate
 
 Result = dict[str, Any]
@@ -52,9 +54,10 @@ def memory_tools(
     places: Places,
     documents: Documents,
     settings: ToolSettings,
+    database: Database,
 ) -> Registry:
     """Return a registry with the memory tools; all are system tools."""
-    tools = _MemoryTools(memories, recalls, settings)
+    tools = _MemoryTools(memories, recalls, settings, database)
     user_memory = _UserMemory(memories, places, documents, settings)
     forget = Effects(destructive=True, idempotent=True)
     recall = Effects(read_only=True, destructive=False, idempotent=True)
@@ -89,7 +92,10 @@ def _guidance(name: str) -> str:
 
 
 class _MemoryTools:
-    def __init__(self, memories: Memories, recalls: Recall, settings: ToolSettings) -> None:
+    def __init__(
+        self, memories: Memories, recalls: Recall, settings: ToolSettings, database: Database
+    ) -> None:
+        self._database = database
         self._memories = memories
         self._recalls = recalls
         self._settings = settings
@@ -112,7 +118,7 @@ class _MemoryTools:
 
     async def save(self, actor: Actor, arguments: MemorySave, context: ToolContext) -> Result:
         actor.require_user()
-        _check_user(actor, arguments.user_id)
+        await _check_user(self._database, actor, arguments.user_id)
         if arguments.shared and not self._settings.shared:
             reason = "tools may not store shared memories; leave shared out"
             raise ToolRefusal("forbidden", reason, field="shared")
@@ -161,7 +167,7 @@ class _MemoryTools:
         return {"forgotten": True, "memory_id": memory.id, "content": memory.content}
 
     async def recall(self, actor: Actor, arguments: MemoryRecall, _context: ToolContext) -> Result:
-        _check_user(actor, arguments.user_id)
+        await _check_user(self._database, actor, arguments.user_id)
         mode = arguments.mode or (Mode.HYBRID if arguments.query else Mode.RECENT)
         query = validate(
             RecallQuery,
@@ -279,10 +285,16 @@ async def _changeable(
     return memory
 
 
-def _check_user(actor: Actor, user_id: str | None) -> None:
+async def _check_user(database: Database, actor: Actor, user: str | None) -> None:
     """Refuse another user than the current one: a prompt injection could name one."""
-    own = {str(id_) for id_ in (actor.user_id, *actor.merged_ids) if id_ is not None}
-    if user_id is not None and user_id.strip().lower() not in own:
+    if user is None:
+        return
+    try:
+        user_id = await database.user_id(user.strip())
+    except InvalidInput:
+        user_id = UNRESOLVED
+    actor = await database.identify(actor)
+    if user_id not in {actor.user_id, *actor.merged_ids}:
         reason = "must be the current user; leave it out"
         raise ToolRefusal("invalid-input", reason, field="user_id")
 

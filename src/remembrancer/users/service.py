@@ -13,6 +13,7 @@ from remembrancer.errors import Conflict, NotFound, PreconditionFailed
 from remembrancer.ids import new_uuid
 from remembrancer.paging import LARGEST_PAGE, Page
 from remembrancer.text import check_range
+from remembrancer.user_names import AnyUser
 from remembrancer.users import repository
 from remembrancer.users.rows import UserRow
 from remembrancer.users.schemas import (
@@ -53,7 +54,7 @@ class Users:
             )
             return await with_links(connection, changed or row)
 
-    async def get(self, actor: Actor, user_id: UUID) -> User:
+    async def get(self, actor: Actor, user_id: AnyUser) -> User:
         """Return a user. Users see only themselves: others raise ``NotFound``."""
         async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             row = await repository.get(connection, actor.require_user())
@@ -108,7 +109,7 @@ class Users:
         return UserOverviewPage(items=users, total=total)
 
     async def update(
-        self, actor: Actor, user_id: UUID, changes: UserUpdate, *, if_version: int | None = None
+        self, actor: Actor, user_id: AnyUser, changes: UserUpdate, *, if_version: int | None = None
     ) -> User:
         """Change a user's name or time zone.
 

@@ -63,9 +63,12 @@ async def _answer(request: PageRequest) -> Answer:
         as_of["as_of"] = _local_time(query["as_of"], request.user.time_zone)
     agent_id = as_agent_id(query.get("agent"), "agent")
     actor = request.actor.acting_for(request.user.id, agent_id)
-    recall = await request.app.memories.recall(actor, validate(RecallQuery, **values, **as_of))
+    recall_query = validate(RecallQuery, **values, **as_of)
     context_query = validate(ContextQuery, message=values.get("query"), **as_of)
-    return Answer(recall, await request.app.conversations.context(actor, context_query))
+    # A look at the playground is no use of the memories in it.
+    recall = await request.app.memories.recall(actor, recall_query, counts=False)
+    context = await request.app.conversations.context(actor, context_query, counts=False)
+    return Answer(recall, context)
 
 
 def _local_time(value: str, zone: str) -> datetime:

@@ -93,3 +93,27 @@ UPDATE memory_versions AS v
    SET valid_to = r.valid_to
   FROM restarted AS r
  WHERE v.owner_id = :owner_id AND v.memory_id = r.id AND v.version = r.version;
+
+-- Sources that memories cite: whether the actor takes part in the conversation, and whether the
+-- message is in it, or without a conversation, in any that the actor takes part in. Messages have
+-- an index by owner: their owners are participants.
+-- name: sources
+SELECT s.conversation_id, s.message_id,
+       c.participants IS NOT NULL AS has_conversation,
+       CASE WHEN s.conversation_id IS NOT NULL THEN
+           EXISTS (SELECT FROM messages AS m
+                    WHERE m.id = s.message_id AND m.owner_id = ANY (c.participants)
+                      AND m.conversation_id = s.conversation_id)
+       WHEN EXISTS (SELECT FROM messages AS m
+                     WHERE m.id = s.message_id AND m.owner_id = CAST(:user_id AS uuid)) THEN
+           true
+       ELSE
+           EXISTS (SELECT FROM participants AS p
+                    CROSS JOIN LATERAL app_conversation(p.conversation_id) AS o
+                     JOIN messages AS m ON m.owner_id = ANY (o.participants)
+                      AND m.id = s.message_id AND m.conversation_id = p.conversation_id
+                    WHERE p.user_id = CAST(:user_id AS uuid))
+       END AS has_message
+  FROM unnest(CAST(:conversation_ids AS uuid[]), CAST(:message_ids AS uuid[]))
+       AS s (conversation_id, message_id)
+ CROSS JOIN LATERAL app_conversation(s.conversation_id) AS c;

@@ -1,0 +1,124 @@
+"""Routes that take every request at its word.
+
+An unknown query parameter is refused, and so is one that is given twice. The user and the agent
+to act for may be in the query or in the body.
+"""
+
+import json
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeGuard, get_origin
+
+from fastapi import APIRouter, Request, Response
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+
+from remembrancer.errors import InvalidInput
+from remembrancer.validation import check_names
+
+ACTING: Final = ("user_id", "agent_id")
+
+
+class Endpoint(APIRoute):
+    """A route whose parameters are all known, with the acting ids in query or body."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler behind the checks."""
+        handle = super().get_route_handler()
+        known = dict(_query_parameters(self.dependant))
+        lists = {name for name, is_list in known.items() if is_list}
+        acting = [name for name in ACTING if name in known and name not in self._body_fields()]
+        has_body = self.body_field is not None or "requestBody" in (self.openapi_extra or {})
+
+        async def checked(request: Request) -> Response:
+            names = [name for name, _ in request.query_params.multi_items()]
+            check_names(names, known, lists=lists)
+            return await handle(_EndpointRequest(request, acting, has_body=has_body))
+
+        return checked
+
+    def _body_fields(self) -> set[str]:
+        model = self.body_field.field_info.annotation if self.body_field else None
+        return set(model.model_fields) if _is_model(model) else set()
+
+
+class Router(APIRouter):
+    """A router of such routes."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(route_class=Endpoint, **options)
+
+
+class _EndpointRequest(Request):
+    """A request whose acting ids are taken out of its body."""
+
+    def __init__(self, request: Request, acting: Sequence[str], *, has_body: bool) -> None:
+        super().__init__(request.scope, request.receive)
+        self.has_body = has_body
+        self.ids: dict[str, Any] = {}
+        self._acting = acting
+
+    async def json(self) -> Any:
+        """Return the body without the acting ids."""
+        body = await super().json()
+        if isinstance(body, dict):
+            self.ids |= {name: body.pop(name) for name in self._acting if name in body}
+        return body
+
+
+async def body_ids(request: Request) -> Mapping[str, Any]:
+    """Return the acting ids of the body.
+
+    Raises ``InvalidInput`` for anything else in the body of a request that takes none.
+    """
+    if not isinstance(request, _EndpointRequest):
+        return {}
+    if not request.has_body and request.method not in {"GET", "HEAD"} and await request.body():
+        try:
+            rest = await request.json()
+        except (ValueError, RecursionError):
+            raise InvalidInput("is not valid JSON", field="body") from None
+        if not isinstance(rest, dict):
+            raise InvalidInput("must be an object", field="body")
+        check_names(rest, ())
+    return request.ids
+
+
+def _query_parameters(dependant: Dependant) -> Iterator[tuple[str, bool]]:
+    """Yield the name of each query parameter, and whether it may be repeated."""
+    for field in dependant.query_params:
+        annotation = field.field_info.annotation
+        if _is_model(annotation):
+            for name, info in annotation.model_fields.items():
+                yield info.alias or name, get_origin(info.annotation) is list
+        else:
+            yield field.alias, get_origin(annotation) is list
+    for dependency in dependant.dependencies:
+        yield from _query_parameters(dependency)
+
+
+def _is_model(annotation: Any) -> TypeGuard[type[BaseModel]]:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def document_acting(document: dict[str, Any]) -> None:
+    """Add the acting ids to the bodies of an OpenAPI document."""
+    schemas = document["components"]["schemas"]
+    for operation in (o for path in document["paths"].values() for o in path.values()):
+        query = {p["name"]: p for p in operation.get("parameters", ()) if p["in"] == "query"}
+        content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+        name = content["schema"].get("$ref", "").rpartition("/")[2] if content else ""
+        added = {
+            id_: {**query[id_]["schema"], "description": query[id_].get("description", "")}
+            for id_ in ACTING
+            if id_ in query and name and id_ not in schemas[name]["properties"]
+        }
+        if added:
+            # The same model may be the body of a route that takes none of them.
+            title = name + "For" + "And".join(id_.split("_")[0].title() for id_ in added)
+            properties = {**schemas[name]["properties"], **added}
+            schemas[title] = {**schemas[name], "title": title, "properties": properties}
+            content["schema"] = {"$ref": f"#/components/schemas/{title}"}
+    used = json.dumps(document)
+    for name in [name for name in schemas if f'schemas/{name}"' not in used]:
+        del schemas[name]
