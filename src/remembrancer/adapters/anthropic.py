@@ -14,7 +14,7 @@ from remembrancer.memories.schemas import Category, Kind
 from remembrancer.records.schemas import Address, Changes, Record, RecordWrite
 
 try:
-    from anthropic.lib import tools
+    import anthropic.lib.tools as tools  # noqa: PLR0402  a missing module must fail here
 except ImportError as error:
     raise missing("anthropic") from error
 

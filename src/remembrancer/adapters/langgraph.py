@@ -11,7 +11,7 @@ from remembrancer.errors import InvalidInput
 from remembrancer.records.schemas import Address, Changes, Record, RecordWrite
 
 try:
-    from langgraph.store import base
+    import langgraph.store.base as base  # noqa: PLR0402  a missing module must fail here
 except ImportError as error:
     raise missing("langgraph") from error
 
