@@ -254,6 +254,22 @@ async def test_what_is_indexed_is_up_to_the_writer(
     assert (await memory.recall("Who sails a sloop?", user=ada)).hits[0].content.endswith("sloop.")
 
 
+async def test_an_item_that_is_not_indexed_stays_out_of_recall(
+    memory: Remembrancer, ada: User, store: RemembrancerStore
+) -> None:
+    """Case 51: nothing that is done to its memory brings it into recall."""
+    await store.aput(("d",), "hidden", {"text": "Ada sails a sloop."}, index=False)
+    [[memory_id]] = rows("SELECT id FROM memories")
+    actor = as_actor(ada)
+    await memory.memories.forget(actor, memory_id)
+    await memory.memories.restore(actor, memory_id)
+    await memory.memories.deactivate(actor, memory_id)
+    await memory.memories.activate(actor, memory_id)
+    await memory.memories.update(actor, memory_id, MemoryUpdate(importance=1.0))
+    assert not (await memory.recall("Who sails a sloop?", user=ada)).hits
+    assert await store.aget(("d",), "hidden") is not None
+
+
 async def test_an_item_expires(memory: Remembrancer, ada: User) -> None:
     """After its time it is gone for every operation; a refreshing read begins the time anew."""
     store = RemembrancerStore(
