@@ -255,7 +255,8 @@ async def test_a_memory_of_somebody_else_that_rests_on_an_erased_message_goes(
 ) -> None:
     """Whose it is does not matter: his and what all share, from her one message, are gone."""
     talk = (await door.open(user=ada))["id"]
-    said = (await door.say(talk, [{"content": "Bob was born in May."}], user=ada))["messages"]
+    hers = {"content": "Bob was born in May.", "user_id": str(ada.id)}
+    said = (await door.say(talk, [hers, {"content": "Yes.", "user_id": str(bob.id)}]))["messages"]
     cite = {"message_id": said[0]["id"], "conversation_id": talk}
     await door.remember("Bob was born in May.", user=bob, **cite)
     await door.remember("May is a month.", shared=True, **cite)
@@ -263,7 +264,7 @@ async def test_a_memory_of_somebody_else_that_rests_on_an_erased_message_goes(
     await door.erase_message(talk, said[0]["id"], user=ada, dry_run=False)
     left = [one["content"] for one in (await door.listed(user=bob))["memories"]]
     assert left == ["Bob keeps wasps."]
-    assert await door.contents("born in May", user=bob) == ["Bob keeps wasps."]
+    assert await door.contents("born in May", user=bob, sources=["memory"]) == ["Bob keeps wasps."]
 
 
 async def test_what_rests_on_the_words_of_one_who_is_erased_goes_with_them(

@@ -38,6 +38,9 @@ class _ExplainDatabase:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    async def identify(self, actor: Actor) -> Actor:
+        return actor
+
     async def one_round_trip(self, actor: Actor, *statements: Statement) -> Any:
         *earlier, last = statements
         sql = replace(last.sql, text=_EXPLAIN + last.sql.text)
