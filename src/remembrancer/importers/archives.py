@@ -143,4 +143,4 @@ def _decoded(content: bytes, where: str) -> str:
 
 
 def _too_large(where: str) -> Exception:
-    return invalid(where, f"is over {MAX_BYTES >> 20:,} MBor compressed too much; split it")
+    return invalid(where, f"is over {MAX_BYTES >> 20:,} MB or compressed too much; split it")

@@ -152,7 +152,9 @@ def _channels(bundle: Bundle) -> list[Member]:
 def _package(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
     account = find_account(bundle)
     if account is None:
-        raise invalid(bundle.name, "says nowhere account it is: it holds no user.json")
+        raise invalid(
+            bundle.name, "does not name its account: it has no user.json; request a new export"
+        )
     for member in _channels(bundle):
         channel = record(_Channel, member.json(), member.where)
         rows = _rows(bundle, member.path.parent)
