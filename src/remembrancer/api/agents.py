@@ -1,20 +1,15 @@
-"""Agents: /api/agents."""
+"""Agents, and users with what an agent may use of them: /api/agents."""
 
+from typing import Annotated
 from uuid import UUID
 
-from fastapi import Response
+from fastapi import Query, Response
 
 from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
-from remembrancer.api.dependencies import (
-    App,
-    Caller,
-    IdempotencyKey,
-    IfMatch,
-    Paging,
-    tagged,
-)
+from remembrancer.api.dependencies import App, Caller, IdempotencyKey, IfMatch, Paging, tagged
 from remembrancer.api.endpoints import Router
 from remembrancer.paging import Page
+from remembrancer.users.schemas import UserOverviewPage
 
 router = Router(prefix="/api/agents", tags=["agents"])
 
@@ -37,6 +32,20 @@ async def create_agent(
 async def list_agents(app: App, actor: Caller, page: Paging) -> Page[Agent]:
     """List agents, the oldest first."""
     return await app.agents.list(actor, **page)
+
+
+@router.get("/users")
+async def list_user_overviews(
+    app: App,
+    actor: Caller,
+    agent_id: Annotated[
+        UUID | None, Query(description="Count only memories that this agent may use.")
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    offset: Annotated[int, Query(ge=0, le=1_000_000_000)] = 0,
+) -> UserOverviewPage:
+    """List users with their platform links and numbers of memories. For services and admins."""
+    return await app.users.overview(actor, agent_id, limit=limit, offset=offset)
 
 
 @router.get("/{agent_id}")

@@ -1,14 +1,16 @@
-"""Memories and recall: /api/memory, and the same by agent and by user."""
+"""Memories, recall, review and documents: /api/memory, and the same by agent and by user."""
 
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import Depends, Path, Query, Response
+from pydantic import Field
 
 from remembrancer.access import Scope
 from remembrancer.api.dependencies import (
     MENTIONED,
     App,
+    Caller,
     IdempotencyKey,
     IfMatch,
     Paging,
@@ -18,22 +20,32 @@ from remembrancer.api.dependencies import (
     tagged,
 )
 from remembrancer.api.endpoints import Router
+from remembrancer.document.schemas import DocumentImport, DocumentImportResult, MemoryDocument
 from remembrancer.errors import InvalidInput
 from remembrancer.memories import schemas
 from remembrancer.paging import Items
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery, Sort, SourceType
+from remembrancer.review.schemas import MOST_DECISIONS, ReviewDecision, ReviewResult
 from remembrancer.text import Key, Label, Statement
+from remembrancer.user_names import UserRef
 from remembrancer.validation import Input
 
 router = Router(prefix="/api/memory", tags=["memory"])
 by_agent = Router(prefix="/api/agents/memories", tags=["memory"])
 by_user = Router(prefix="/api/users/{user_id}", tags=["memory"])
+documents = Router(prefix="/api/users/{user_id}", tags=["memory document"])
 
 
 class BulkRequest(Input):
     """Statements to remember."""
 
     memories: list[schemas.MemoryCreate]
+
+
+class ReviewRequest(Input):
+    """Decisions about pending memories."""
+
+    decisions: list[ReviewDecision] = Field(max_length=MOST_DECISIONS)
 
 
 def memory_filter(
@@ -161,6 +173,18 @@ async def search_memories(
         raise InvalidInput(error.reason, field=field) from error
 
 
+@router.get("/review")
+async def list_pending(app: App, actor: RequestActor, page: Paging) -> schemas.MemoryPage:
+    """List a user's pending memories, the newest first, each with its source message."""
+    return await app.review.list(actor, **page)
+
+
+@router.post("/review")
+async def review(app: App, actor: RequestActor, request: ReviewRequest) -> Items[ReviewResult]:
+    """Confirm, edit, reject or share pending memories; return the result of each, in order."""
+    return await app.review.decide(actor, request.decisions)
+
+
 @router.get("/{memory_id}")
 async def get_memory(
     app: App, actor: RequestActor, memory_id: MemoryId, response: Response
@@ -219,3 +243,28 @@ async def pin_memory(app: App, actor: RequestActor, memory_id: MemoryId) -> sche
 async def unpin_memory(app: App, actor: RequestActor, memory_id: MemoryId) -> schemas.Memory:
     """Unpin a memory: the token budget may evict it again."""
     return await app.memories.unpin(actor, memory_id)
+
+
+@documents.get("/memory-document")
+async def read_document(app: App, actor: PathActor) -> MemoryDocument:
+    """Return a user's memory as one document; with `agent_id`, what that agent reads."""
+    return await app.documents.get(actor)
+
+
+@documents.post("/memory-document")
+async def import_document(
+    app: App, actor: PathActor, document: DocumentImport
+) -> DocumentImportResult:
+    """Add the facts and places that the user does not have. Safe to repeat."""
+    return await app.documents.import_(actor, document)
+
+
+@documents.get("/memory-budget")
+async def preview_budget(
+    app: App,
+    actor: Caller,
+    user_id: UserRef,
+    adding: Annotated[int, Query(ge=0, le=1_000_000, description="Tokens of a planned write.")] = 0,
+) -> schemas.BudgetPreview:
+    """Return the used part of a user's token budget, and what `adding` would evict."""
+    return await app.memories.budget(actor.acting_for(user_id), adding=adding)

@@ -1,16 +1,19 @@
-"""Preferences, scopes and moves of a user: /api/memory/users/{user_id}/…"""
+"""Preferences, scopes and moves of users, and the admin's policy: /api/memory."""
 
 import json
+from importlib.resources import files
+from pathlib import Path
 from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field, ValidationError
+from starlette.responses import PlainTextResponse
 
 from remembrancer.api.dependencies import App, Caller, IdempotencyKey, Paging
 from remembrancer.api.endpoints import Router
-from remembrancer.errors import InvalidInput
+from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.moves.schemas import MoveRequest, MoveResult, MoveUndoResult
 from remembrancer.paging import Page
 from remembrancer.preferences import schemas
@@ -22,6 +25,8 @@ DEPRECATED_SINCE: Final = "@1795824000"
 GUIDE: Final = "/guides/migrating-preferences"
 
 router = Router(prefix="/api/memory/users/{user_id}", tags=["preferences"])
+policy = Router(prefix="/api/memory", tags=["policy"])
+guides = Router(include_in_schema=False)
 
 Format = Annotated[FileFormat, Query(alias="format")]
 CSV_OR_JSON: Final[dict[int | str, dict[str, Any]]] = {
@@ -201,3 +206,46 @@ def _set_deprecation(response: Response, user_id: UserRef) -> None:
         f'<{GUIDE}>; rel="deprecation"; type="text/markdown", '
         f'<{successor}>; rel="successor-version"'
     )
+
+
+@policy.get("/policy")
+async def get_policy(app: App, actor: Caller) -> schemas.Policy:
+    """Return the policy, which overrides all preferences."""
+    return await app.policies.get(actor)
+
+
+@policy.put("/policy")
+async def set_policy(app: App, actor: Caller, update: schemas.PolicyUpdate) -> schemas.Policy:
+    """Set the policy. Stored memories keep their scope."""
+    return await app.policies.set(actor, update)
+
+
+@policy.get("/statistics")
+async def statistics(app: App, actor: Caller) -> schemas.ScopeStatistics:
+    """Count agents, users, pairs and memories by scope."""
+    return await app.policies.statistics(actor)
+
+
+@policy.get("/preferences/export", response_model=schemas.PreferenceFile, responses=CSV_OR_JSON)
+async def export_all_preferences(app: App, actor: Caller, format_: Format = FileFormat.JSON) -> Any:
+    """Return the preferences of all users as a file that can be imported."""
+    return as_file(await app.preferences.export_all(actor), format_)
+
+
+@policy.post("/preferences/import", openapi_extra=FILE_BODY)
+async def import_all_preferences(
+    app: App, actor: Caller, request: Request
+) -> schemas.PreferencesResult:
+    """Set the preferences in a file, all or none. Other preferences stay. For admins."""
+    return await app.preferences.import_all(actor, await file_of_body(request))
+
+
+@guides.get(GUIDE)
+async def guide() -> PlainTextResponse:
+    """Return the migration guide linked in headers of deprecated endpoints."""
+    installed = files("remembrancer.api") / "migrating-preferences.md"
+    checked_out = Path(__file__).parents[3] / "docs" / "migrating-preferences.md"
+    for page in (installed, checked_out):
+        if page.is_file():
+            return PlainTextResponse(page.read_text(encoding="utf-8"), media_type="text/markdown")
+    raise NotFound("the guide is not part of this installation")

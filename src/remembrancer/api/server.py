@@ -1,39 +1,33 @@
 """The ASGI application."""
 
-from typing import Any
+from typing import Any, Final
 
 from fastapi import FastAPI, Request
 from pydantic import BaseModel, Field
+from starlette.datastructures import MutableHeaders
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remembrancer import version, web
 from remembrancer.api import (
-    agent_users,
+    admin,
     agents,
     associations,
-    audit,
     contexts,
     conversations,
-    document,
     erasure,
     facts,
-    identity,
-    jobs,
-    keys,
     memories,
     metrics,
     places,
-    policies,
     preferences,
     problems,
-    review,
     spaces,
     summaries,
     tools,
     users,
 )
 from remembrancer.api.endpoints import Router, document_acting
-from remembrancer.api.headers import SecurityHeaders
 from remembrancer.api.limits import BodyLimit, RateLimit
 from remembrancer.api.problems import Problem
 from remembrancer.app import Remembrancer
@@ -62,6 +56,13 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
     }.items()
 }
 
+_SECURITY_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'",
+}
+
 system = Router(tags=["system"])
 
 
@@ -77,6 +78,25 @@ async def health(request: Request) -> Health:
     """Check the server and its database. Needs no key."""
     await request.app.state.memory.database.ping()
     return Health(status="ok", version=version.__version__)
+
+
+class SecurityHeaders:
+    """Adds default security headers (no-store, nosniff, CSP) that a response does not set."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request; add the headers to its response."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _SECURITY_HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
 
 
 class _Application(FastAPI):
@@ -106,32 +126,29 @@ def create_app(memory: Remembrancer) -> FastAPI:
         system,
         metrics.router,
         users.router,
-        identity.router,
         erasure.router,
-        audit.router,
+        admin.audit,
         preferences.router,
-        policies.router,
-        policies.guides,
+        preferences.policy,
+        preferences.guides,
         memories.by_agent,
         memories.by_user,
-        review.router,
         memories.router,
         places.router,
-        document.router,
+        memories.documents,
         tools.router,
         associations.router,
         spaces.router,
         spaces.of_memory,
         facts.router,
-        agent_users.router,
         agents.router,
         conversations.router,
         contexts.router,
         contexts.of_conversation,
         contexts.of_agent,
         summaries.router,
-        jobs.router,
-        keys.router,
+        admin.jobs,
+        admin.keys,
         web.router,
     ):
         app.include_router(part)

@@ -1,0 +1,79 @@
+"""The audit log, background jobs and API keys: /api/audit, /api/jobs, /api/keys."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Query
+
+from remembrancer.api.dependencies import App, Caller, Paging, narrowed
+from remembrancer.api.endpoints import Router
+from remembrancer.audit.schemas import AuditFilter, AuditLine
+from remembrancer.jobs.schemas import JobPage, JobStatus
+from remembrancer.keys.schemas import Key, KeyCreate, KeyHolder, NewKey
+from remembrancer.paging import Items, Page
+
+audit = Router(prefix="/api/audit", tags=["audit"])
+jobs = Router(prefix="/api/jobs", tags=["jobs"])
+keys = Router(prefix="/api/keys", tags=["keys"])
+
+
+class AuditQuery(AuditFilter):
+    """Filters of the audit log, and the page."""
+
+    limit: Annotated[int, Query(ge=1, le=200)] = 50
+    cursor: Annotated[str | None, Query(max_length=1000)] = None
+
+
+@audit.get("")
+async def read_audit_log(
+    app: App, actor: Caller, query: Annotated[AuditQuery, Query()]
+) -> Page[AuditLine]:
+    """List who read or changed which ids: all for admins, a user's own for others.
+
+    A service names the user it acts for as `user_id`. Reading by an admin is logged too.
+    """
+    filters = narrowed(query, AuditFilter)
+    return await app.audit.list(actor, filters, limit=query.limit, cursor=query.cursor)
+
+
+@jobs.get("")
+async def list_jobs(
+    app: App,
+    actor: Caller,
+    page: Paging,
+    status: Annotated[JobStatus | None, Query(description="Only jobs with this status.")] = None,
+) -> JobPage:
+    """List background jobs, the newest first, with the number of jobs by status."""
+    page_of_jobs = await app.jobs.list(actor, status=status, **page)
+    counts = await app.jobs.counts(actor)
+    return JobPage(items=page_of_jobs.items, next_cursor=page_of_jobs.next_cursor, counts=counts)
+
+
+@jobs.post("/{job_id}/retry", status_code=204)
+async def retry_job(app: App, actor: Caller, job_id: int) -> None:
+    """Queue a failed job again, or run a job that waits for its next attempt now."""
+    await app.jobs.retry(actor, job_id)
+
+
+@keys.post("", status_code=201)
+async def create_key(app: App, actor: Caller, key: KeyCreate) -> NewKey:
+    """Create a key. Only this response has its secret."""
+    return await app.keys.create(actor, key)
+
+
+@keys.get("")
+async def list_keys(app: App, actor: Caller) -> Items[Key]:
+    """List all keys, without their secrets."""
+    return await app.keys.list(actor)
+
+
+@keys.get("/own")
+async def get_own_key(actor: Caller) -> KeyHolder:
+    """Return the role and user of the key of this request. For all roles."""
+    return KeyHolder(role=actor.role, user_id=actor.user_id)
+
+
+@keys.delete("/{key_id}")
+async def revoke_key(app: App, actor: Caller, key_id: UUID) -> Key:
+    """Revoke a key. It stops working at once."""
+    return await app.keys.revoke(actor, key_id)
