@@ -47,6 +47,16 @@ async def test_an_item_is_kept_changed_and_deleted(store: RemembrancerStore) -> 
     await store.adelete(("prefs", "food"), "diet")
 
 
+async def test_case_28_items_that_differ_in_a_sign_are_two(store: RemembrancerStore) -> None:
+    """So are versions of one item."""
+    for key, sign in (("1", "+"), ("2", "-"), ("1", "-")):
+        await store.aput(("facts",), key, {"text": f"Ada's blood type is O{sign}"})
+        item = await store.aget(("facts",), key)
+        assert item is not None
+        assert item.value == {"text": f"Ada's blood type is O{sign}"}
+    assert len(await store.asearch(("facts",))) == 2
+
+
 async def test_an_item_is_a_memory_with_versions(
     memory: Remembrancer, ada: User, store: RemembrancerStore
 ) -> None:

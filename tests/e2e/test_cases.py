@@ -622,6 +622,39 @@ async def test_case_28_what_a_sign_or_short_word_keeps_apart_is_two_memories(
     assert (await door.listed(user=ada))["total"] == 2 * len(DIFFERENT)
 
 
+async def test_case_28_a_move_a_merge_a_review_and_a_document_keep_both(
+    door: Door, ada: User, bob: User, agent: Agent
+) -> None:
+    """Nothing that compares statements takes the one for the other."""
+    plus, minus = both = ["Ada's blood type is O+", "Ada's blood type is O-"]
+
+    async def of_ada() -> list[str]:
+        return sorted(one["content"] for one in (await door.listed(user=ada))["memories"])
+
+    async def erase(content: str) -> None:
+        [memory] = [m for m in (await door.listed(user=ada))["memories"] if m["content"] == content]
+        await door.erase_memory(memory["id"], user=ada, dry_run=False)
+
+    await door.remember(plus, user=ada)
+    await door.prefer(ada, agent, True)
+    await door.remember(minus, user=ada, agent=agent)
+    assert (await door.move(ada, agent, to="global", dry_run=False))["merged"] == 0
+    assert await of_ada() == both
+    await erase(minus)
+    await door.remember(minus, user=ada, pending=True)
+    [waiting] = (await door.waiting(user=ada))["memories"]
+    [done] = await door.review([(waiting["id"], "confirm")], user=ada)
+    assert (done["outcome"], await of_ada()) == ("confirmed", both)
+    await erase(plus)
+    sent = {"facts": [{"id": "1", "content": plus, "added_at": "2024-01-01T00:00:00Z"}]}
+    assert (await door.import_document(ada, sent))["facts_added"] == 1
+    assert await of_ada() == both
+    await erase(plus)
+    await door.remember(plus, user=bob)
+    await door.merge(ada, bob)
+    assert await of_ada() == both
+
+
 async def test_case_28_a_change_to_the_other_sign_is_a_change(door: Door, ada: User) -> None:
     """An update that alters only a sign is a new version, not the memory itself."""
     memory = (await door.remember("Ada's blood type is O+", user=ada))["memory"]

@@ -386,6 +386,43 @@ async def test_a_fact_that_is_known_is_mentioned_once_more(
     assert found["mention_count"] == 2
 
 
+BLOOD = [("Ada's blood type is O+", "Ada's blood type is O-"), ("Tea: \u2705", "Tea: \u274c")]
+
+
+@pytest.mark.parametrize(("first", "second"), BLOOD)
+async def test_case_28_a_fact_with_another_sign_is_not_what_its_message_gave_before(
+    door: Door, model: Scripted, ada: User, first: str, second: str
+) -> None:
+    """Whether the first is still held or forgotten; the first one itself is given once."""
+    for forget in (False, True):
+        opened = await door.open(user=ada)
+        stored = await door.say(opened["id"], [{"content": "Well"}, *filler()], user=ada)
+        source = stored["messages"][0]["id"]
+        before = await door.remember(first, user=ada, message_id=source)
+        if forget:
+            await door.forget(before["memory"]["id"], user=ada)
+        model.said = [answer("", fact(first, "Ada", 1), fact(second, "Ada", 1))]
+        assert (await door.summarize(opened["id"], user=ada))["facts"] == 1
+        assert await contents(door, ada) == ([second] if forget else [first, second])
+        for one in (await door.listed(user=ada))["memories"]:
+            await door.forget(one["id"], user=ada)
+
+
+async def test_case_28_what_may_be_forgotten_in_other_words_waits(
+    door: Door, model: Scripted, ada: User
+) -> None:
+    """It is neither lost nor in an answer: its owner decides."""
+    opened = await door.open(user=ada)
+    stored = await door.say(opened["id"], [{"content": "Well"}, *filler()], user=ada)
+    source = stored["messages"][0]["id"]
+    before = await door.remember("Ada's seat is on the left.", user=ada, message_id=source)
+    await door.forget(before["memory"]["id"], user=ada)
+    model.said = [answer("", fact("Ada's seat is on the right.", "Ada", 1))]
+    await door.summarize(opened["id"], user=ada)
+    assert await contents(door, ada) == []
+    assert await contents(door, ada, statuses=["pending"]) == ["Ada's seat is on the right."]
+
+
 @pytest.mark.parametrize(
     ("zone", "day"), [("UTC", "7 May 2023"), ("Pacific/Pago_Pago", "6 May 2023")]
 )

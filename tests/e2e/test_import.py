@@ -370,6 +370,17 @@ async def test_a_dry_run_counts_and_writes_nothing(memory: Remembrancer, tmp_pat
 # Memories -------------------------------------------------------------------------------
 
 
+async def test_case_28_imported_memories_that_differ_in_a_sign_are_two(
+    memory: Remembrancer, ada: User, tmp_path: Path
+) -> None:
+    """Beside each other, and beside what is there already."""
+    await memory.remember("Ada's blood type is O+", user=ada)
+    said = ("Ada's blood type is O+", "Ada's blood type is O-", "Milk: \u2705", "Milk: \u274c")
+    results = [{"id": str(n), "memory": text} for n, text in enumerate(said)]
+    result = await import_file(memory, saved(tmp_path / "m.json", {"results": results}), ada)
+    assert (result.memories_added, result.memories_skipped) == (3, 1)
+
+
 async def test_memories_of_mem0(memory: Remembrancer, tmp_path: Path) -> None:
     """They belong to the platform's user, keep their times, and come once."""
     file = saved(tmp_path / "m.json", exports.mem0())

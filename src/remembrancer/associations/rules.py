@@ -75,7 +75,7 @@ def suggestions(pairs: Iterable[SimilarRow], near_duplicate: float) -> dict[str,
         relation = suggest_relation(
             similarity=pair.similarity,
             near_duplicate=near_duplicate,
-            same_words=_telling_words(pair.content) == _telling_words(pair.target_content),
+            same_words=telling_words(pair.content) == telling_words(pair.target_content),
             same_subject=bool(pair.same_subject),
             later=pair.later,
         )
@@ -92,7 +92,7 @@ def suggestions(pairs: Iterable[SimilarRow], near_duplicate: float) -> dict[str,
     return result
 
 
-def _telling_words(statement: str) -> list[str]:
+def telling_words(statement: str) -> list[str]:
     """Return the words and symbols whose change contradicts a statement."""
     text = normalised(statement).replace("\u2019", "'")
     for short, long in _SHORT_FORMS.items():

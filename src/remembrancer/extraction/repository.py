@@ -15,14 +15,14 @@ from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows
 from remembrancer.db.sql import among, statement, statement_text
 from remembrancer.db.tables import chunks, users
-from remembrancer.extraction.schemas import UnsummarisedConversation
+from remembrancer.extraction.schemas import GivenVersion, UnsummarisedConversation
 from remembrancer.extraction.triggers import BYTES_A_TOKEN
 from remembrancer.jobs.queue import SUMMARISE, enqueue_sql, running_sql
 from remembrancer.paging import Page
 
 PACKAGE: Final = "remembrancer.extraction"
 SIMILAR: Final = 0.75
-"""Cosine similarity from which a fact counts as one that its owner has forgotten."""
+"""Cosine similarity from which a fact may be one that its owner has forgotten."""
 
 REPLACING: Final = 0.55
 """Cosine similarity to a memory from which a fact can replace it.
@@ -117,23 +117,19 @@ async def nearest_memories(
     return await all_rows(connection, NearMemory, _facts("nearest"), binds)
 
 
-async def settled(
+async def given(
     connection: AsyncConnection,
     messages: Sequence[UUID],
     *,
     owners: Sequence[UUID],
-    hashes: Sequence[bytes],
     vectors: Sequence[str],
-) -> set[int]:
-    """Return the indexes of facts that these messages gave before."""
-    binds = {
-        "messages": messages,
-        "owners": owners,
-        "hashes": hashes,
-        "vectors": vectors,
-        "similarity": SIMILAR,
-    }
-    return set((await connection.execute(_facts("settled"), binds)).scalars())
+) -> dict[int, list[GivenVersion]]:
+    """Return what these messages gave the owner of each fact before, by the fact's index."""
+    binds = {"messages": messages, "owners": owners, "vectors": vectors, "similarity": SIMILAR}
+    by_fact: dict[int, list[GivenVersion]] = {}
+    for row in await all_rows(connection, GivenVersion, _facts("given"), binds):
+        by_fact.setdefault(row.number, []).append(row)
+    return by_fact
 
 
 async def replacing(

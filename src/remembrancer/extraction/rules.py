@@ -8,11 +8,13 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
+from remembrancer.associations.rules import telling_words
 from remembrancer.conversations.schemas import MessageRole
 from remembrancer.extraction import dates
 from remembrancer.extraction.prompts.extract import EVERYONE, ModelFact, PromptLine
-from remembrancer.extraction.schemas import ExtractedFact
+from remembrancer.extraction.schemas import ExtractedFact, GivenVersion
 from remembrancer.extraction.transcript import Line, Transcript
+from remembrancer.memories.sameness import says_the_same
 from remembrancer.memories.schemas import Kind, MemoryCreate
 from remembrancer.sanitizer import visible_line
 
@@ -115,8 +117,35 @@ def _extracted(
         owner_id,
         memory,
         fact.updates if owned else None,
-        hearsay=not own_words and not _is_about_everyone(fact),
+        pending=not own_words and not _is_about_everyone(fact),
     )
+
+
+def is_given(memory: MemoryCreate, before: GivenVersion) -> bool:
+    """Say whether a fact is what its messages gave before: one statement, not from another day.
+
+    Of what the owner has forgotten, a filler word more is no difference.
+    """
+    if (
+        None not in {memory.valid_from, before.valid_from}
+        and memory.valid_from != before.valid_from
+    ):
+        return False
+    return says_the_same(memory.content, before.content) or (
+        before.forgotten and telling_words(memory.content) == telling_words(before.content)
+    )
+
+
+def may_be_forgotten(memory: MemoryCreate, before: GivenVersion) -> bool:
+    """Say whether a fact may be one its owner has forgotten, in other words.
+
+    A sign, a number or an emoji that differs makes it another one.
+    """
+    return before.forgotten and _signs(memory.content) == _signs(before.content)
+
+
+def _signs(statement: str) -> set[str]:
+    return {word for word in telling_words(statement) if not word.replace("'", "").isalpha()}
 
 
 def _interval(

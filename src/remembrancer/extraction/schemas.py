@@ -64,5 +64,17 @@ class ExtractedFact:
     memory: MemoryCreate
     updates: str | None = None
     """Id of the owner's memory that it changes."""
-    hearsay: bool = False
-    """Only somebody else said it, so it stays pending until its owner confirms it."""
+    pending: bool = False
+    """It waits for its owner: only somebody else said it, or they may have forgotten it."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenVersion:
+    """A version of a memory that the messages of a fact gave before."""
+
+    number: int
+    """Index of the fact."""
+    content: str
+    valid_from: datetime | None
+    forgotten: bool
+    """The owner has forgotten the memory, and the fact is similar to it."""

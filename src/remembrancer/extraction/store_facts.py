@@ -10,7 +10,7 @@ from remembrancer import audit
 from remembrancer.access import Actor, Role, Visibility
 from remembrancer.agents import repository as agents
 from remembrancer.conversations.rows import ConversationRow
-from remembrancer.extraction import repository
+from remembrancer.extraction import repository, rules
 from remembrancer.extraction.schemas import ExtractedFact
 from remembrancer.extraction.summariser import IndexedFact
 from remembrancer.extraction.transcript import Transcript
@@ -31,8 +31,8 @@ SOURCE = "extraction"
 class ExtractedFactWriter:
     """Stores facts as memories of the people they are about.
 
-    With ``confirm``, and for hearsay, the memory is pending until its owner confirms it. A fact
-    that its owner has forgotten or rejected is not extracted again from the same messages.
+    With ``confirm``, or if the fact says so, the memory is pending until its owner confirms it. A
+    fact that its owner has forgotten or rejected is not extracted again from the same messages.
     """
 
     search: SearchIndex
@@ -57,14 +57,7 @@ class ExtractedFactWriter:
         # All owners before any memory, in the order of every writer.
         for owner_id in owners:
             await memories.lock_owner(connection, owner_id)
-        settled = await repository.settled(
-            connection,
-            [line.message_id for line in transcript.lines],
-            owners=[indexed.fact.owner_id for indexed in facts],
-            hashes=[indexed.document.content_hash for indexed in facts],
-            vectors=[str(indexed.document.vector.tolist()) for indexed in facts],
-        )
-        facts = [indexed for number, indexed in enumerate(facts) if number not in settled]
+        facts = await _not_given(connection, transcript, facts)
         facts = await _with_near_updates(connection, facts)
         count = 0
         for owner_id in owners:
@@ -82,7 +75,7 @@ class ExtractedFactWriter:
     ) -> int:
         count, new = 0, []
         for indexed in facts:
-            pending = self.confirm or indexed.fact.hearsay
+            pending = self.confirm or indexed.fact.pending
             if not pending and await self._update(connection, actor, indexed):
                 count += 1
             else:
@@ -125,6 +118,29 @@ class ExtractedFactWriter:
         await audit.note(connection, actor, "memory.update", [memory.id], owner_id=memory.owner_id)
         await self.budget.enforce(connection, actor, memory.owner_id, [memory.id])
         return True
+
+
+async def _not_given(
+    connection: AsyncConnection, transcript: Transcript, facts: Sequence[IndexedFact]
+) -> Sequence[IndexedFact]:
+    """Return the facts that their messages did not give before.
+
+    One that may be what its owner has forgotten is pending: no answer brings it back unasked.
+    """
+    given = await repository.given(
+        connection,
+        [line.message_id for line in transcript.lines],
+        owners=[indexed.fact.owner_id for indexed in facts],
+        vectors=[str(indexed.document.vector.tolist()) for indexed in facts],
+    )
+    new = []
+    for number, indexed in enumerate(facts):
+        fact, before = indexed.fact, given.get(number, [])
+        if any(rules.is_given(fact.memory, version) for version in before):
+            continue
+        pending = any(rules.may_be_forgotten(fact.memory, version) for version in before)
+        new.append(replace(indexed, fact=replace(fact, pending=fact.pending or pending)))
+    return new
 
 
 async def _with_near_updates(

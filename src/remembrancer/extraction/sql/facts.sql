@@ -31,15 +31,15 @@ ranked AS (
 )
 SELECT owner_id, id, content FROM ranked WHERE rank <= :count ORDER BY owner_id, rank;
 
--- Facts, by their index, that these messages have given before: a memory has the same words, or
--- its owner has forgotten a similar one.
+-- Versions of memories that these messages have given before, for each fact of their owner, and
+-- whether the owner has forgotten that memory while it is similar to the fact.
 --
--- Binds: messages, similarity, and an owner, hash and vector for each fact.
--- name: settled
+-- Binds: messages, similarity, and an owner and vector for each fact.
+-- name: given
 WITH facts AS MATERIALIZED (
-    SELECT owner_id, hash, CAST(vector AS halfvec) AS vector, number
-      FROM unnest(CAST(:owners AS uuid[]), CAST(:hashes AS bytea[]), CAST(:vectors AS text[]))
-           WITH ORDINALITY AS f (owner_id, hash, vector, number)
+    SELECT owner_id, CAST(vector AS halfvec) AS vector, number
+      FROM unnest(CAST(:owners AS uuid[]), CAST(:vectors AS text[]))
+           WITH ORDINALITY AS f (owner_id, vector, number)
 ),
 given AS MATERIALIZED (
     SELECT owner_id, memory_id FROM mentions
@@ -50,13 +50,15 @@ given AS MATERIALIZED (
      WHERE owner_id = ANY (CAST(:owners AS uuid[]))
        AND message_id = ANY (CAST(:messages AS uuid[]))
 )
-SELECT DISTINCT f.number - 1 AS number
+SELECT f.number - 1 AS number, v.content, v.valid_from,
+       m.status = 'forgotten'
+       AND coalesce(1 - (i.embedding <=> f.vector) >= :similarity, false) AS forgotten
   FROM facts AS f
   JOIN given AS g ON g.owner_id = f.owner_id
   JOIN memories AS m ON m.owner_id = g.owner_id AND m.id = g.memory_id
-  JOIN recall_items AS i ON i.owner_id = m.owner_id AND i.memory_id = m.id
- WHERE i.content_hash = f.hash
-    OR (m.status = 'forgotten' AND 1 - (i.embedding <=> f.vector) >= :similarity);
+  JOIN memory_versions AS v ON v.owner_id = m.owner_id AND v.memory_id = m.id
+  LEFT JOIN recall_items AS i ON i.owner_id = v.owner_id AND i.memory_id = v.memory_id
+                             AND i.memory_version = v.version;
 
 -- Facts, by their index, that are near the memory they replace.
 --
