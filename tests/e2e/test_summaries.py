@@ -15,6 +15,7 @@ from remembrancer import Agent, ConversationCreate, Remembrancer, SpaceCreate, U
 from remembrancer.cli import main
 from remembrancer.db.engine import driver_url
 from remembrancer.db.migrate import migrate
+from remembrancer.extraction.remake import remake_chunks
 from remembrancer.extraction.service import Summaries
 from remembrancer.extraction.summariser import Summary
 from remembrancer.extraction.transcript import Transcript
@@ -262,6 +263,49 @@ async def test_a_message_erased_while_it_is_summarised_is_in_no_summary(
     assert "4711" not in chunk["content"]
     assert chunk["content"].startswith("Ada: word 1\n")
     assert (chunk["range_start"], chunk["range_end"]) == (1, 5)
+
+
+async def test_summaries_over_changed_messages_are_made_anew(
+    memory: Remembrancer, ada: User, bob: User, door: Door
+) -> None:
+    """At once they are in no recall and no list; a job makes each reader's copy anew."""
+    said = [{"content": "The code is 4711", "user_id": str(bob.id)}, *words(60)]
+    conversation = await talk(door, said, user=ada)
+    await door.summarize(conversation, user=ada)
+    before = await ranges(door, conversation, user=ada)
+    rows("UPDATE messages SET content = 'The code is secret' WHERE position = 1")
+    async with memory.database.system() as connection:
+        assert await remake_chunks(connection, {UUID(conversation): [1]}) == 2
+    asked = {"user": ada, "sources": ["chunk"]}
+    assert await ranges(door, conversation, user=ada) == before[1:]
+    assert not any("4711" in words for words in await door.contents("code 4711", **asked))
+    assert rows("SELECT count(*) FROM chunks WHERE content LIKE '%4711%'") == [(0,)]
+    await memory.worker.run(once=True)
+    assert await ranges(door, conversation, user=ada) == before
+    for user in (ada, bob):
+        asked = {"user": user, "sources": ["chunk"]}
+        assert (await door.contents("code", **asked))[0].startswith("Bob: The code is secret\n")
+    assert rows("SELECT count(*) FROM chunks WHERE stale") == [(0,)]
+
+
+async def test_messages_that_change_while_a_summary_is_made_anew_are_not_in_it(
+    memory: Remembrancer, ada: User, door: Door
+) -> None:
+    """The summary of the old words is thrown away; another job is queued already."""
+    conversation = UUID(await talk(door, words(40), user=ada))
+    await door.summarize(conversation, user=ada)
+
+    class Slow(Counting):
+        async def summarise(self, transcript: Transcript) -> Summary:
+            rows("UPDATE messages SET content = 'new words' WHERE position = 2")
+            return await super().summarise(transcript)
+
+    for summariser, chunks in ((Slow("old"), 0), (Counting("new"), 1)):
+        async with memory.database.system() as connection:
+            await remake_chunks(connection, {conversation: [2]})
+        done = await summaries_by(memory, summariser).summarize(as_actor(ada), conversation)
+        assert (done.chunks, len(summariser.asked)) == (chunks, 1)
+    assert rows("SELECT content, stale FROM chunks") == [("new", False)]
 
 
 # Jobs and commands ------------------------------------------------------------------------

@@ -56,6 +56,7 @@ class ChunkRow:
     space_id: UUID | None
     visibility: str
     content: str
+    stale: bool
     created_at: datetime
 
 

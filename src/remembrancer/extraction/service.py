@@ -11,9 +11,10 @@ from remembrancer.access import Actor, Role
 from remembrancer.backend import Backend
 from remembrancer.conversations import repository as conversations
 from remembrancer.conversations.access import reading
-from remembrancer.conversations.rows import ConversationRow
 from remembrancer.errors import AnswerCutShort, LanguageModelUnavailable
-from remembrancer.extraction import repository, triggers
+from remembrancer.extraction import ranges, repository, triggers
+from remembrancer.extraction.ranges import MessageRange
+from remembrancer.extraction.remake import ChunkRemake
 from remembrancer.extraction.retries import SmallerBatches
 from remembrancer.extraction.schemas import (
     Chunk,
@@ -24,14 +25,11 @@ from remembrancer.extraction.schemas import (
 from remembrancer.extraction.store_chunks import store_chunks
 from remembrancer.extraction.store_facts import ExtractedFactWriter
 from remembrancer.extraction.summariser import Summariser, Summary, Verbatim
-from remembrancer.extraction.transcript import Transcript, transcript_of
 from remembrancer.jobs.failures import JobFailed, reason_of
 from remembrancer.paging import LARGEST_PAGE, Page
 from remembrancer.search.index import SearchDocument
 from remembrancer.settings import SummarySettings
-from remembrancer.spaces import repository as spaces
 from remembrancer.text import check_range
-from remembrancer.users import repository as users
 
 ACTION = "conversations.summarise"
 OnProgress = Callable[[int], None]
@@ -57,14 +55,6 @@ class SummaryCounts:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class MessageRange:
-    """The messages of the next summary, as a transcript and by id."""
-
-    transcript: Transcript
-    message_ids: Sequence[UUID]
-
-
 class Summaries:
     """Summaries of conversations: a chunk for each range of messages.
 
@@ -85,6 +75,7 @@ class Summaries:
         self._settings = settings
         self._fact_writer = fact_writer
         self._batches = SmallerBatches()
+        self._remake = ChunkRemake(backend, summariser)
 
     async def summarize(
         self, actor: Actor, conversation_id: UUID, *, progress: OnProgress | None = None
@@ -96,11 +87,11 @@ class Summaries:
         """
         async with reading(self._backend, actor, conversation_id, ACTION):
             pass
-        counts = SummaryCounts()
+        counts = SummaryCounts(chunks=await self._remake.run(conversation_id))
         while await self._pass(conversation_id, counts, progress):
             pass
         async with self._backend.database.system_for(actor) as (connection, actor):
-            if counts.messages:
+            if counts.chunks or counts.messages:
                 await audit.note(connection, actor, ACTION, [str(conversation_id)])
             conversation = await conversations.find(connection, conversation_id)
             assert conversation is not None
@@ -142,16 +133,17 @@ class Summaries:
             await repository.enqueue_if_due(connection, conversation_id, **self._limits)
 
     async def sweep(self) -> int:
-        """Queue every due conversation that is not queued; return their number."""
+        """Queue every conversation with work that is not queued; return their number."""
         if not self._settings.automatic:
             return 0
         async with self._backend.database.system() as connection:
             return await repository.sweep(connection, **self._limits)
 
     async def job(self, conversation_id: str) -> Mapping[str, int]:
-        """Summarise a conversation until it is no longer due; return counts."""
+        """Remake stale chunks, and summarise until it is no longer due; return counts."""
         counts, subject = SummaryCounts(), UUID(conversation_id)
         try:
+            counts.chunks = await self._remake.run(subject)
             while await self._is_due(subject) and await self._pass(subject, counts, None):
                 pass
         except Exception as error:
@@ -222,10 +214,7 @@ class Summaries:
         batch = messages[:size]
         # Erased messages leave gaps in the positions. A range includes the gap at its end.
         end = row.summarised_to + count if size == len(messages) else batch[-1].position
-        return MessageRange(
-            transcript_of(conversation_id, row.summarised_to + 1, end, batch),
-            [message.id for message in batch],
-        )
+        return ranges.range_of(conversation_id, row.summarised_to + 1, end, batch)
 
     async def _store(
         self,
@@ -237,11 +226,13 @@ class Summaries:
         """Store a summary and its facts; return False if the range was summarised meanwhile."""
         transcript, facts = messages.transcript, 0
         async with self._backend.database.system() as connection:
-            locked = await _lock(connection, transcript.conversation_id)
+            locked = await ranges.lock(connection, transcript.conversation_id)
             if locked is None:
                 return False
             conversation, participants = locked
-            if not await _is_current(connection, conversation, messages):
+            if conversation.summarised_to != transcript.start - 1:
+                return False
+            if not await ranges.is_current(connection, messages):
                 return False
             if summary.readers not in {None, participants}:
                 return False
@@ -265,35 +256,3 @@ class Summaries:
         counts.facts += facts
         counts.guarded += summary.guarded
         return True
-
-
-async def _lock(
-    connection: AsyncConnection, conversation_id: UUID
-) -> tuple[ConversationRow, frozenset[UUID]] | None:
-    """Lock a conversation and its participants, in the order of every writer: decision 10.
-
-    Returns None if it is gone, or somebody joined meanwhile.
-    """
-    held = await conversations.participants_of(connection, conversation_id)
-    held |= set((await users.hold(connection, held)).values())
-    conversation = await conversations.find(connection, conversation_id)
-    if conversation is not None and conversation.space_id is not None:
-        await spaces.members_among(connection, conversation.space_id, held)
-    conversation = await conversations.find(connection, conversation_id, lock=True)
-    if conversation is None:
-        return None
-    participants = await conversations.participants_of(connection, conversation_id)
-    return (conversation, participants) if participants <= held else None
-
-
-async def _is_current(
-    connection: AsyncConnection, conversation: ConversationRow, messages: MessageRange
-) -> bool:
-    """Return whether a range is still unsummarised and has the same messages."""
-    start, end = messages.transcript.start, messages.transcript.end
-    if conversation.summarised_to != start - 1:
-        return False
-    rows = await conversations.messages_after(
-        connection, conversation.id, start - 1, end - start + 1
-    )
-    return [row.id for row in rows] == list(messages.message_ids)

@@ -1,12 +1,12 @@
 """Store the summary of a range: one searchable copy for each reader."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.access import Visibility
+from remembrancer.access import Placement, Visibility
 from remembrancer.conversations.placements import placements
 from remembrancer.conversations.rows import ConversationRow
 from remembrancer.extraction import repository, triggers
@@ -46,15 +46,23 @@ async def store_chunks(
             for chunk_id, placement in copies
         ],
     )
+    await index_chunks(connection, search, transcript, copies, document)
+
+
+async def index_chunks(
+    connection: AsyncConnection,
+    search: SearchIndex,
+    transcript: Transcript,
+    copies: Sequence[tuple[UUID, Placement]],
+    document: SearchDocument,
+) -> None:
+    """Make the copies of a summary searchable, given by id and placement."""
     at = max(line.sent_at for line in transcript.lines)
+    where = transcript.conversation_id
     await search.store(
         connection,
         [
-            (
-                placement,
-                Source("chunk", at=at, source_id=chunk_id, conversation_id=conversation.id),
-                document,
-            )
-            for chunk_id, placement in copies
+            (placement, Source("chunk", at=at, source_id=id_, conversation_id=where), document)
+            for id_, placement in copies
         ],
     )

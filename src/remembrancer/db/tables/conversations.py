@@ -72,11 +72,14 @@ chunks = table(
     required(Integer, "range_start", "range_end"),
     base.placement(),
     required(Text, "content"),
+    # Set while a job makes the summary anew. Its content is empty meanwhile.
+    required(Boolean, "stale", default="false"),
     base.instants("created_at"),
     base.part_of("participants", owner_id="user_id", conversation_id="conversation_id"),
     CheckConstraint("range_start <= range_end", name="range"),
     base.one_of("visibility", "private", "shared"),
     UniqueIndex("uq_chunks_range", *_range, unique=True),
+    base.index("ix_chunks_stale", "conversation_id", where="stale"),
 )
 
 # The memories, with versions, that a conversation received at its start. Without an agent,

@@ -28,7 +28,8 @@ SELECT /*[enqueue c.id*/ c.id /*]*/
 WITH due AS MATERIALIZED (
     SELECT c.id
       FROM conversations AS c
-     WHERE c.id IN (/*[due*/ SELECT id FROM conversations /*]*/)
+     WHERE (c.id IN (/*[due*/ SELECT id FROM conversations /*]*/)
+            OR c.id IN (SELECT conversation_id FROM chunks WHERE stale))
        AND NOT /*[running c.id*/ false /*]*/
        FOR UPDATE OF c SKIP LOCKED
 )
@@ -46,10 +47,10 @@ SELECT id AS conversation_id, message_count - :window_size - summarised_to AS me
  WHERE message_count - :window_size > summarised_to
  ORDER BY id;
 
--- Chunks in order. Of the copies for several readers one is shown, the user's own if there is one.
+-- Chunks in order, without those to be made anew. Of the copies for several readers one is shown, the user's own if there is one.
 -- name: page
 SELECT DISTINCT ON (range_start, range_end) *
   FROM chunks
- WHERE conversation_id = :conversation_id AND range_start > :after
+ WHERE conversation_id = :conversation_id AND range_start > :after AND content <> ''
  ORDER BY range_start, range_end, owner_id IS DISTINCT FROM CAST(:user_id AS uuid), id
  LIMIT :count;

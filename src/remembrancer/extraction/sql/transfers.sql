@@ -21,9 +21,9 @@ WITH moved AS (
     RETURNING *
 )
 INSERT INTO chunks (owner_id, id, conversation_id, range_start, range_end, agent_id, space_id,
-                    visibility, content, created_at)
+                    visibility, content, stale, created_at)
 SELECT :taker, id, conversation_id, range_start, range_end, agent_id, space_id,
-       visibility, content, created_at
+       visibility, content, stale, created_at
   FROM moved
 RETURNING id;
 
@@ -42,9 +42,9 @@ copied AS (
 ),
 added AS (
     INSERT INTO chunks (owner_id, id, conversation_id, range_start, range_end, agent_id,
-                        space_id, visibility, content, created_at)
+                        space_id, visibility, content, stale, created_at)
     SELECT :taker, former_id, conversation_id, range_start, range_end, agent_id,
-           space_id, visibility, content, created_at
+           space_id, visibility, content, stale, created_at
       FROM copied
 )
 SELECT id, former_id FROM copied;
