@@ -299,6 +299,92 @@ async def test_facts_of_an_agent_are_that_agents_alone(
     assert found["agent_id"] == str(agent.id)
 
 
+# Spaces -----------------------------------------------------------------------------------
+
+
+async def space_of(door: Door, user: User, name: str, **fields: Any) -> str:
+    return str((await door.create_space(user=user, name=name, **fields))["id"])
+
+
+async def test_case_32_in_a_space_the_model_knows_of_whom_the_talk_is(
+    door: Door, model: Scripted, ada: User, agent: Agent
+) -> None:
+    """It is told the space, the title and what is known there; the facts land there."""
+    joe = await space_of(door, ada, "Grandpa Joe", description="Ada's\ngrandfather, 1921-2003")
+    rose = await space_of(door, ada, "Grandma Rose")
+    await door.remember_in(joe, "Joe had a workshop.", user=ada)
+    await door.remember_in(rose, "Rose had a shop.", user=ada)
+    await door.remember("Ada has a workshop and a shop.", user=ada)
+    model.said = [
+        answer(
+            "Ada spoke of Joe.",
+            fact("Joe was a carpenter.", "Ada", 1),
+            fact("Grandpa Joe never lost his temper.", "grandpa joe", 1, subject="He"),
+            fact("Rose loved Joe.", "Ada", 1, subject="Grandma Rose"),
+            fact("Ada works in a shop.", "Ada", 2),
+        )
+    ]
+    said = [
+        {"content": "He was a carpenter with a workshop, and never lost his temper"},
+        {"content": "I work in a shop"},
+    ]
+    talked = await talk(door, said, user=ada, agent=agent, space_id=joe, title="His work")
+    assert (await door.summarize(talked, user=ada))["facts"] == 4
+    [asked] = model.asked
+    assert asked.startswith(
+        "The talk is about: Grandpa Joe\nDescription: Ada's grandfather, 1921-2003\n"
+        "Title of the conversation: His work\n"
+    )
+    assert "Joe had a workshop." in asked
+    assert "Rose" not in asked
+    assert "a workshop and a shop" not in asked
+    found = {one["content"]: one for one in (await door.listed_in(joe, user=ada))["memories"]}
+    assert {content: one["subject"] for content, one in found.items()} == {
+        "Joe had a workshop.": None,
+        "Joe was a carpenter.": "Grandpa Joe",
+        "Grandpa Joe never lost his temper.": "Grandpa Joe",
+        "Rose loved Joe.": "Grandma Rose",
+        "Ada works in a shop.": None,
+    }
+    assert {(one["user_id"], one["visibility"]) for one in found.values()} == {
+        (str(ada.id), "private")
+    }
+
+
+async def test_case_32_outside_of_spaces_the_model_knows_nothing_of_them(
+    door: Door, model: Scripted, ada: User
+) -> None:
+    """Neither their names nor what is known there."""
+    joe = await space_of(door, ada, "Grandpa Joe")
+    await door.remember_in(joe, "Joe was a carpenter.", user=ada)
+    await door.remember("Ada is a carpenter.", user=ada)
+    conversation = await talk(door, [{"content": "I work as a carpenter"}], user=ada, title="Joe")
+    await door.summarize(conversation, user=ada)
+    [asked] = model.asked
+    assert "Ada is a carpenter." in asked
+    assert "Joe" not in asked
+
+
+async def test_case_32_what_members_read_is_made_of_what_they_may_read(
+    door: Door, model: Scripted, ada: User, bob: User
+) -> None:
+    """In a shared conversation the model is shown no private fact from elsewhere in the space."""
+    joe = await space_of(door, ada, "Grandpa Joe", member_ids=[str(bob.id)])
+    await door.remember_in(joe, "Joe drank.", user=ada)
+    await door.remember_in(joe, "Joe danced.", user=ada, visibility="shared")
+    conversation = await talk(
+        door,
+        [{"content": "He drank and danced"}],
+        user=ada,
+        space_id=joe,
+        visibility="shared",
+    )
+    await door.summarize(conversation, user=ada)
+    [asked] = model.asked
+    assert "Joe danced." in asked
+    assert "Joe drank." not in asked
+
+
 # Changes ----------------------------------------------------------------------------------
 
 

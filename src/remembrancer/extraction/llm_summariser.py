@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
+from remembrancer.access import Visibility
 from remembrancer.backend import Backend
 from remembrancer.conversations import repository as conversations
 from remembrancer.extraction import repository, rules
 from remembrancer.extraction.prompts.extract import (
     KnownFact,
+    Topic,
     answer_about,
     instructions,
     request,
@@ -21,17 +23,23 @@ from remembrancer.extraction.transcript import Transcript
 from remembrancer.memories import screening
 from remembrancer.sanitizer import visible_line
 from remembrancer.settings import ExtractionSettings
+from remembrancer.spaces import repository as spaces
 
 if TYPE_CHECKING:
     from remembrancer.llm.language_model import LanguageModel
 
 
+LONGEST_DESCRIPTION: Final = 500
+"""Characters of a space's description that the model is told."""
+
+
 class LLMSummariser:
     """Asks a language model once for a summary and for facts.
 
-    The prompt has memories near the transcript, so that a change becomes an update. In a group
-    they come from this conversation only: all participants read the summary, so nothing that one
-    of them said elsewhere may get into it.
+    The prompt has memories near the transcript and in its placement, so that a change becomes an
+    update. In a group they come from this conversation only: all participants read the summary,
+    so nothing that one of them said elsewhere may get into it. The members of a space read the
+    summary of a shared conversation, so it may have what is shared there too.
     """
 
     def __init__(
@@ -45,7 +53,12 @@ class LLMSummariser:
         participants, background, known = await self._background(transcript)
         answer = await self._model.ask(
             instructions(),
-            request(transcript, known, rules.prompt_lines(transcript, background.zones)),
+            request(
+                transcript,
+                known,
+                rules.prompt_lines(transcript, background.zones),
+                background.topic,
+            ),
             answer_about(transcript.people),
         )
         facts = answer.facts if self._settings.facts else []
@@ -62,20 +75,31 @@ class LLMSummariser:
             conversation = await conversations.find(connection, conversation_id)
             participants = await conversations.participants_of(connection, conversation_id)
             zones = await repository.zones(connection, names)
+            if conversation is None:
+                return participants, Background(zones, {}), []
+            space_id, is_group = conversation.space_id, len(participants) > 1
+            space = await spaces.find(connection, space_id) if space_id is not None else None
+            is_shared = conversation.visibility == Visibility.SHARED
             memories = await repository.nearest_memories(
                 connection,
                 [line.message_id for line in transcript.lines],
                 sorted(names),
-                conversation_id=conversation_id if len(participants) > 1 else None,
+                conversation_id=conversation_id if is_group or is_shared else None,
+                shared=is_shared and not is_group,
                 limit=self._settings.known,
             )
-        platform = conversation.platform if conversation is not None else None
+        topic = space and Topic(
+            visible_line(space.name),
+            visible_line(space.description)[:LONGEST_DESCRIPTION],
+            visible_line(conversation.title),
+        )
         known = [
             KnownFact(memory.id, names[memory.owner_id], visible_line(memory.content))
             for memory in memories
         ]
         owners = {memory.id: memory.owner_id for memory in memories}
-        return participants, Background(zones, owners, platform), known
+        background = Background(zones, owners, conversation.platform, topic)
+        return participants, background, known
 
     def _screen(
         self, facts: Sequence[ExtractedFact]

@@ -106,13 +106,18 @@ async def nearest_memories(
     owners: Sequence[UUID],
     *,
     conversation_id: UUID | None,
+    shared: bool,
     limit: int,
 ) -> list[NearMemory]:
-    """Return each owner's memories nearest to their messages, up to ``limit`` for each."""
+    """Return each owner's memories nearest to their messages, up to ``limit`` for each.
+
+    With a ``conversation_id``, those from there, and with ``shared`` those shared in its space.
+    """
     binds = {
         "messages": messages,
         "owners": owners,
         "conversation_id": conversation_id,
+        "shared": shared,
         "count": limit,
     }
     return await all_rows(connection, NearMemory, _facts("nearest"), binds)

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from remembrancer.associations.rules import telling_words
 from remembrancer.conversations.schemas import MessageRole
 from remembrancer.extraction import dates
-from remembrancer.extraction.prompts.extract import EVERYONE, ModelFact, PromptLine
+from remembrancer.extraction.prompts.extract import EVERYONE, ModelFact, PromptLine, Topic
 from remembrancer.extraction.schemas import ExtractedFact, GivenVersion
 from remembrancer.extraction.transcript import Line, Transcript
 from remembrancer.memories.sameness import says_the_same
@@ -19,6 +19,13 @@ from remembrancer.memories.schemas import Kind, MemoryCreate
 from remembrancer.sanitizer import visible_line
 
 _UTC: Final = "UTC"
+_PRONOUNS: Final = frozenset(
+    """
+    he she it they him her them his hers theirs er sie es ihn ihr ihm él ella ello ellos ellas
+    il elle lui ils elles lei loro ele ela eles elas hij zij ze hem haar он она они
+    他 她 它 他们 她们 彼 彼女
+    """.split()  # noqa: SIM905
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,7 @@ class Background:
     owners: Mapping[str, UUID]
     """Owners of the memories in the prompt, by memory id."""
     platform: str | None = None
+    topic: Topic | None = None
 
 
 def prompt_lines(transcript: Transcript, zones: Mapping[UUID, str]) -> list[PromptLine]:
@@ -52,13 +60,14 @@ def extracted_facts(
     """Return the facts of an answer that may be stored, each for the person it is about.
 
     A fact must cite a user's line; an assistant's is not enough. A fact about everyone is stored
-    for each speaker, one about a name that is not in the transcript for nobody.
+    for each speaker, one about the subject of a space for whoever said it, and one about another
+    name that is not in the transcript for nobody.
     """
     return [
         extracted
         for fact in answer
         if (source := _source(fact, transcript))
-        for owner_id in _owners(fact, transcript)
+        for owner_id in _owners(fact, source, transcript, background.topic)
         if (extracted := _extracted(fact, owner_id, source, transcript, background))
     ]
 
@@ -75,11 +84,23 @@ def _cited(fact: ModelFact, transcript: Transcript) -> list[Line]:
     return [lines[number - 1] for number in sorted(set(fact.lines)) if 1 <= number <= len(lines)]
 
 
-def _owners(fact: ModelFact, transcript: Transcript) -> list[UUID]:
+def _owners(
+    fact: ModelFact, source: Line, transcript: Transcript, topic: Topic | None
+) -> list[UUID]:
     name = visible_line(fact.about)
     if name in transcript.people:
         return [transcript.people[name]]
+    if topic is not None and name.casefold() == topic.name.casefold():
+        return [source.owner_id]
     return sorted(set(transcript.people.values())) if _is_about_everyone(fact) else []
+
+
+def _subject(fact: ModelFact, source: Line, topic: Topic | None) -> str | None:
+    """Return the subject of a fact: in a space its name, unless the fact says otherwise."""
+    subject = visible_line(fact.subject or "") or None
+    if topic is None or (subject and subject.casefold() not in _PRONOUNS):
+        return subject
+    return None if fact.content.startswith(f"{source.name} ") else topic.name
 
 
 def _is_about_everyone(fact: ModelFact) -> bool:
@@ -97,7 +118,7 @@ def _extracted(
             content=dated.text,
             kind=fact.kind,
             category=fact.category,
-            subject=visible_line(fact.subject or "") or None,
+            subject=_subject(fact, source, background.topic),
             valid_from=valid_from,
             valid_to=valid_to,
             platform=background.platform,

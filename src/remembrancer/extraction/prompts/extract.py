@@ -96,6 +96,16 @@ class KnownFact:
 
 
 @dataclass(frozen=True, slots=True)
+class Topic:
+    """The subject of a conversation: its space. Each text is on one line."""
+
+    name: str
+    description: str
+    title: str
+    """Title of the conversation."""
+
+
+@dataclass(frozen=True, slots=True)
 class PromptLine:
     number: int
     day: str
@@ -108,7 +118,12 @@ def instructions() -> str:
     return _PROMPTS.get_template("extract.instructions.jinja").render()
 
 
-def request(transcript: Transcript, known: Sequence[KnownFact], lines: Iterable[PromptLine]) -> str:
+def request(
+    transcript: Transcript,
+    known: Sequence[KnownFact],
+    lines: Iterable[PromptLine],
+    topic: Topic | None,
+) -> str:
     return _PROMPTS.get_template("extract.request.jinja").render(
-        people=list(transcript.people), known=known, lines=list(lines)
+        people=list(transcript.people), known=known, lines=list(lines), topic=topic
     )

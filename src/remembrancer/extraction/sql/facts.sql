@@ -3,7 +3,8 @@
 -- The memories nearest to messages, of their owners and in the messages' namespaces. The vectors
 -- are those of the search items.
 --
--- Binds: owners, messages, conversation_id (null: memories from any conversation), count.
+-- Binds: owners, messages, conversation_id (null: memories from any conversation), shared (memories
+-- shared in the space too), count.
 -- name: nearest
 WITH said AS MATERIALIZED (
     SELECT owner_id, agent_id, space_id, embedding
@@ -28,6 +29,7 @@ ranked AS (
       FROM near AS n
       JOIN memories AS m ON m.owner_id = n.owner_id AND m.id = n.memory_id
      WHERE CAST(:conversation_id AS uuid) IS NULL OR m.conversation_id = :conversation_id
+        OR (:shared AND m.visibility = 'shared')
 )
 SELECT owner_id, id, content FROM ranked WHERE rank <= :count ORDER BY owner_id, rank;
 
