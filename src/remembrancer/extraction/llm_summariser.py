@@ -88,10 +88,14 @@ class LLMSummariser:
                 shared=is_shared and not is_group,
                 limit=self._settings.known,
             )
-        topic = space and Topic(
-            visible_line(space.name),
-            visible_line(space.description)[:LONGEST_DESCRIPTION],
-            visible_line(conversation.title),
+        topic = (
+            None
+            if space is None
+            else Topic(
+                visible_line(space.name),
+                visible_line(space.description)[:LONGEST_DESCRIPTION],
+                visible_line(conversation.title),
+            )
         )
         known = [
             KnownFact(memory.id, names[memory.owner_id], visible_line(memory.content))
