@@ -147,6 +147,8 @@ class World:
             "/admin/agents",
             "/admin/agents/new",
             f"/admin/agents/{self.agents['Pantry'].id}",
+            "/admin/shared",
+            "/admin/shared?status=forgotten",
             "/admin/keys",
             "/admin/audit",
             "/admin/audit?action=nothing",

@@ -129,6 +129,11 @@ class Actor:
             raise NotFound("no such user", field="user_id")
         return self.now(user_id)
 
+    def without_user(self) -> "Actor":
+        """Return this actor acting for nobody. Raises ``Forbidden`` for a user."""
+        self.require(*STAFF)
+        return replace(self, user_id=None, user_name=None)
+
     def now(self, user_id: UUID | None) -> "Actor":
         """Return this actor for the user that their user was merged into."""
         if user_id == self.user_id:
@@ -233,10 +238,11 @@ def can_see(viewer: Viewer, item: Placement) -> bool:
 def may_change(actor: Actor, owner_id: UUID) -> bool:
     """Return whether ``actor`` may edit, share or delete memories of ``owner_id``.
 
-    Their own, and shared knowledge unless the role is ``user``.
+    Users their own. Shared knowledge is for admins and services that act for no user: a request
+    for one person does not change what everybody is told.
     """
     if owner_id == SHARED_OWNER:
-        return actor.role is not Role.USER
+        return actor.role is not Role.USER and actor.user_id is None
     return owner_id == actor.user_id
 
 

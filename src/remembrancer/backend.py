@@ -11,7 +11,7 @@ from remembrancer import audit
 from remembrancer.access import Actor
 from remembrancer.audit.reads import Reads
 from remembrancer.db.engine import Database
-from remembrancer.errors import HiddenMemory, NotFound, RemembrancerError
+from remembrancer.errors import HiddenMemory, RemembrancerError
 from remembrancer.guard.guard import Guard
 from remembrancer.search.index import SearchIndex
 from remembrancer.settings import LimitSettings
@@ -39,10 +39,9 @@ class Backend:
     async def transaction(
         self, actor: Actor, action: str
     ) -> AsyncIterator[tuple[AsyncConnection, Actor]]:
-        """Open a transaction for ``action``. Refuse hidden memories with ``NotFound``."""
+        """Open a transaction for ``action``. Log and refuse hidden memories."""
         try:
             async with self.database.transaction(actor) as (connection, actor):
                 yield connection, actor
         except HiddenMemory as hidden:
-            error = NotFound("no such memory", field=hidden.field)
-            await self.refuse(actor, action, [hidden.memory_id], error)
+            await self.refuse(actor, action, [hidden.memory_id], hidden.error)

@@ -141,12 +141,20 @@ class EmbeddingModelMismatch(ConfigurationError):
 
 
 class HiddenMemory(Exception):
-    """The actor may not see or change the memory: log it, and answer that there is none."""
+    """The actor may not see or change the memory: log it, and answer that there is none.
 
-    def __init__(self, memory_id: str, *, field: str = "memory_id") -> None:
-        super().__init__("the actor may not see the memory")
+    Shared knowledge is ``visible`` to everybody: the answer says who may change it.
+    """
+
+    def __init__(self, memory_id: str, *, field: str = "memory_id", visible: bool = False) -> None:
+        super().__init__("the actor may not see or change the memory")
         self.memory_id = memory_id
-        self.field = field
+        self.error: RemembrancerError = NotFound("no such memory", field=field)
+        if visible:
+            self.error = Forbidden(
+                "this memory is shared knowledge; only an admin or service key may change it, "
+                "in a request that names no user"
+            )
 
 
 class UserMerged(Exception):

@@ -49,6 +49,9 @@ class ReviewRequest(Input):
 
 
 def memory_filter(
+    shared: Annotated[
+        bool | None, Query(description="Shared knowledge alone, or none of it.")
+    ] = None,
     kind: Annotated[list[schemas.Kind], Query(description="May be repeated.")] = [],
     category: Annotated[list[schemas.Category], Query(description="May be repeated.")] = [],
     status: Annotated[list[schemas.Status], Query(description="May be repeated.")] = [
@@ -68,6 +71,7 @@ def memory_filter(
 ) -> schemas.MemoryFilter:
     """Return the filter in the query."""
     return schemas.MemoryFilter(
+        shared=shared,
         kinds=kind,
         categories=category,
         statuses=status,

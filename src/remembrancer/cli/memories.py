@@ -1,21 +1,81 @@
-"""``memories``: the token budget, and permanent deletion."""
+"""``memories``: list, forget and restore them; the token budget; permanent deletion."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 import typer
 from rich.console import Group
 from rich.text import Text
 
+from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for
 from remembrancer.cli.command import command
 from remembrancer.cli.erasure import erasure
-from remembrancer.cli.options import UserArgument
-from remembrancer.cli.output import clipped, day, table
+from remembrancer.cli.options import UserArgument, UserOption
+from remembrancer.cli.output import clipped, day, plain, table
 from remembrancer.erasure.schemas import Receipt
-from remembrancer.memories.schemas import BudgetPreview, EvictionCandidate
+from remembrancer.errors import InvalidInput
+from remembrancer.memories.schemas import (
+    BudgetPreview,
+    EvictionCandidate,
+    Memory,
+    MemoryFilter,
+    Status,
+)
+from remembrancer.paging import all_items
 
-group = typer.Typer(help="A user's memories.", no_args_is_help=True)
+group = typer.Typer(help="Memories of a user, and shared knowledge.", no_args_is_help=True)
+
+MemoryId = Annotated[str, typer.Argument(help="Id of a memory.")]
+Shared = Annotated[bool, typer.Option("--shared", help="Shared knowledge, told to every user.")]
+
+
+async def _actor(app: Remembrancer, user: str | None, shared: bool) -> Actor:
+    if (user is None) != shared:
+        raise InvalidInput("name the user with --user, or use --shared", field="user")
+    return await actor_for(app, user)
+
+
+def _table(memories: Sequence[Memory]) -> object:
+    rows = [[m.id, day(m.created_at), m.category, m.subject or "", m.content] for m in memories]
+    return table("Id", "Created", "Category", "Subject", "Content", rows=rows)
+
+
+def _changed(memory: Memory) -> Text:
+    what = "Forgotten" if memory.status is Status.FORGOTTEN else "Restored"
+    return Text.assemble(
+        what, " for every user: " if memory.shared else ": ", plain(memory.content)
+    )
+
+
+@command(group, "list", render=_table)
+async def list_(
+    app: Remembrancer,
+    user: UserOption = None,
+    shared: Shared = False,
+    status: Annotated[Status, typer.Option(help="Their status.")] = Status.ACTIVE,
+) -> list[Memory]:
+    """List a user's memories, or shared knowledge with --shared, the newest first."""
+    filters = MemoryFilter(shared=shared, statuses=[status])
+    return await all_items(partial(app.memories.list, await _actor(app, user, shared), filters))
+
+
+@command(group, render=_changed)
+async def forget(
+    app: Remembrancer, memory_id: MemoryId, user: UserOption = None, shared: Shared = False
+) -> Memory:
+    """Forget a memory of a user, or shared knowledge with --shared."""
+    return await app.memories.forget(await _actor(app, user, shared), memory_id)
+
+
+@command(group, render=_changed)
+async def restore(
+    app: Remembrancer, memory_id: MemoryId, user: UserOption = None, shared: Shared = False
+) -> Memory:
+    """Restore a forgotten, inactive or evicted memory."""
+    return await app.memories.restore(await _actor(app, user, shared), memory_id)
 
 
 def _preview(preview: BudgetPreview) -> Group:

@@ -12,7 +12,7 @@ from remembrancer.backend import Backend
 from remembrancer.erasure import deletions, locks
 from remembrancer.erasure.locks import MessageKey
 from remembrancer.erasure.schemas import Receipt, What
-from remembrancer.errors import NotFound
+from remembrancer.errors import HiddenMemory, NotFound
 from remembrancer.ids import public_owner
 from remembrancer.memories import repository as memories
 from remembrancer.memories.rules import check_id
@@ -73,17 +73,17 @@ class Erasure:
     async def erase_memory(self, actor: Actor, memory_id: str, *, dry_run: bool = True) -> Receipt:
         """Delete a memory with its versions, mentions, associations and vectors.
 
-        For its owner; shared knowledge for staff.
+        For its owner; shared knowledge for admins and services that act for no user. Raises
+        ``NotFound``, and ``Forbidden`` for shared knowledge.
         """
         check_id(memory_id)
 
         async def delete(connection: AsyncConnection, actor: Actor) -> tuple[UUID, Counts]:
-            row = await memories.find(connection, actor, memory_id)
-            if row is not None and may_change(actor, row.owner_id):
-                await locks.lock_owner(connection, row.owner_id)
-                row = await memories.find(connection, actor, memory_id, lock=True)
-            if row is None or not may_change(actor, row.owner_id):
-                raise NotFound("no such memory", field="memory_id")
+            row = await memories.get(connection, actor, memory_id, memories.ANY_STATUS)
+            memories.check_changeable(actor, row)
+            await locks.lock_owner(connection, row.owner_id)
+            row = await memories.get(connection, actor, memory_id, memories.ANY_STATUS, lock=True)
+            memories.check_changeable(actor, row)
             key = (row.owner_id, row.id)
             return row.owner_id, await deletions.erase_memories(connection, [key])
 
@@ -129,6 +129,8 @@ class Erasure:
                 await audit.note(connection, actor, action, [target_id], owner_id=owner_id)
         except _RollbackError:
             pass
+        except HiddenMemory as hidden:
+            await self._backend.refuse(actor, action, [target_id], hidden.error)
         except NotFound as error:
             await self._backend.refuse(actor, action, [target_id], error)
         else:

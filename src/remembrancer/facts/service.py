@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
-from remembrancer.access import Actor, Visibility, may_change
+from remembrancer.access import Actor, Visibility
 from remembrancer.associations import repository as associations
 from remembrancer.backend import Backend
 from remembrancer.errors import Conflict, HiddenMemory, InvalidInput, NotFound
@@ -78,8 +78,7 @@ class Facts:
         check_id(memory_id)
         async with self._backend.transaction(actor, SHARE) as (connection, actor):
             row = await memories.get(connection, actor, memory_id)
-            if not may_change(actor, row.owner_id):
-                raise HiddenMemory(memory_id)
+            memories.check_changeable(actor, row)
         columns = {name: getattr(row, name) for name in _SHARED_COLUMNS}
         fact = validate(FactCreate, **columns, visibility=Visibility.SHARED, allow_similar=True)
         return await self.add(actor, space_id, fact, source=source)

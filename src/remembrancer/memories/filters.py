@@ -6,9 +6,10 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Select, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.access import Actor, Scope
+from remembrancer.access import Actor, Scope, may_change
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.tables import memories
+from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories import repository, views
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.rules import subject_key
@@ -55,9 +56,13 @@ def _matching(actor: Actor, query: MemoryFilter, statement: Select[Any]) -> Sele
         *(column.in_(values) for column, values in choices if values),
         *(column == value for column, value in equal if value is not None),
     ]
+    is_shared = _COLUMN.owner_id == SHARED_OWNER
+    if query.shared is not None:
+        conditions.append(is_shared if query.shared else ~is_shared)
     if set(query.statuses) != {Status.ACTIVE}:
-        # Only the owner sees memories that are not active.
-        conditions.append(or_(_COLUMN.owner_id == actor.user_id, _COLUMN.status == Status.ACTIVE))
+        # Only those who may change memories see the ones that are not active.
+        own = is_shared if may_change(actor, SHARED_OWNER) else _COLUMN.owner_id == actor.user_id
+        conditions.append(or_(own, _COLUMN.status == Status.ACTIVE))
     if query.scope is not None:
         of_agent = _COLUMN.agent_id.is_not(None)
         conditions.append(of_agent if query.scope is Scope.AGENT else ~of_agent)

@@ -20,7 +20,7 @@ from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.sql import among, json_rows, numbered, statement, statement_text
 from remembrancer.db.tables import conversations, memories, mentions, space_members
 from remembrancer.errors import Conflict, HiddenMemory, NotFound
-from remembrancer.ids import MemoryKey, short_id
+from remembrancer.ids import SHARED_OWNER, MemoryKey, short_id
 from remembrancer.memories import rules
 from remembrancer.memories.rows import CitationRow, MemoryRow
 from remembrancer.memories.schemas import MemoryCreate, Review, Status
@@ -65,6 +65,13 @@ async def lock(connection: AsyncConnection, owner_id: UUID, ids: Collection[str]
     await connection.execute(query.order_by(column.id).with_for_update())
 
 
+def check_changeable(actor: Actor, memory: MemoryRow) -> None:
+    """Raise ``HiddenMemory`` unless the actor, who sees the memory, may change it."""
+    if not may_change(actor, memory.owner_id):
+        is_told = memory.owner_id == SHARED_OWNER and memory.status == Status.ACTIVE
+        raise HiddenMemory(memory.id, visible=is_told)
+
+
 async def lock_changeable(
     connection: AsyncConnection,
     actor: Actor,
@@ -73,8 +80,7 @@ async def lock_changeable(
 ) -> MemoryRow:
     """Lock a memory; raise ``HiddenMemory`` unless the actor may change it."""
     row = await get(connection, actor, memory_id, ANY_STATUS)
-    if not may_change(actor, row.owner_id):
-        raise HiddenMemory(memory_id)
+    check_changeable(actor, row)
     # The user, the owner, the row: the order of every writer.
     if actor.user_id is not None:
         await users.hold(connection, [actor.user_id])

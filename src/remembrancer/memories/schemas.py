@@ -225,6 +225,9 @@ class Memory(BaseModel):
 
     id: str = Field(examples=["a1B2c3D4"])
     user_id: UUID | None = Field(description="Its owner; null for shared knowledge.")
+    shared: bool = Field(
+        False, description="True for shared knowledge: whatever changes it, changes it for all."
+    )
     agent_id: UUID | None = Field(description="The one agent that uses it; null for every agent.")
     space_id: UUID | None
     visibility: Visibility
@@ -345,6 +348,9 @@ class SourcedMemory(BaseModel):
 class MemoryFilter(Input):
     """Filters of a list of memories."""
 
+    shared: bool | None = Field(
+        None, description="True: shared knowledge alone. False: none of it."
+    )
     kinds: list[Kind] = []
     categories: list[Category] = []
     subject: Label | None = None

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.errors import NotFound
-from remembrancer.ids import MemoryKey, public_owner
+from remembrancer.ids import SHARED_OWNER, MemoryKey, public_owner
 from remembrancer.memories import repository, rules, screening
 from remembrancer.memories.drafts import WriteResult
 from remembrancer.memories.rows import MemoryRow
@@ -24,6 +24,7 @@ def fields(row: MemoryRow) -> dict[str, Any]:
     return {
         **asdict(row),
         "user_id": public_owner(row.owner_id),
+        "shared": row.owner_id == SHARED_OWNER,
         "quoted": screening.is_quoted(row),
         "notes": rules.notes_in(row.subject or "", row.content) if is_place else None,
     }

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from remembrancer.access import Actor
+from remembrancer.access import Actor, Role
 from remembrancer.db.engine import Database
 from remembrancer.document.pages import page_of
 from remembrancer.document.service import Documents
@@ -149,7 +149,9 @@ class _MemoryTools:
         return _store_result(result)
 
     async def update(self, actor: Actor, arguments: UpdateMemory, context: ToolContext) -> Result:
-        before = await _changeable(self._memories, actor, arguments.memory_id, self._settings)
+        before, actor = await _changeable(
+            self._memories, actor, arguments.memory_id, self._settings
+        )
         changes = validate(schemas.MemoryUpdate, content=arguments.content, **context.source)
         after = await self._memories.update(actor, arguments.memory_id, changes, source=SOURCE)
         return {
@@ -162,9 +164,14 @@ class _MemoryTools:
         }
 
     async def forget(self, actor: Actor, arguments: ForgetMemory, _context: ToolContext) -> Result:
-        await _changeable(self._memories, actor, arguments.memory_id, self._settings)
+        _, actor = await _changeable(self._memories, actor, arguments.memory_id, self._settings)
         memory = await self._memories.forget(actor, arguments.memory_id)
-        return {"forgotten": True, "memory_id": memory.id, "content": memory.content}
+        return {
+            "forgotten": True,
+            "memory_id": memory.id,
+            "content": memory.content,
+            **_shared_remark(memory),
+        }
 
     async def recall(self, actor: Actor, arguments: MemoryRecall, _context: ToolContext) -> Result:
         await _check_user(self._database, actor, arguments.user_id)
@@ -224,11 +231,16 @@ class _UserMemory:
     ) -> Result:
         fact_id = arguments.fact_id or ""
         try:
-            await _changeable(self._memories, actor, fact_id, self._settings)
+            _, actor = await _changeable(self._memories, actor, fact_id, self._settings)
             fact = await self._memories.deactivate(actor, fact_id)
         except NotFound as error:
             raise NotFound(error.reason, field="fact_id") from error
-        return {"deactivated": True, "fact_id": fact.id, "content": fact.content}
+        return {
+            "deactivated": True,
+            "fact_id": fact.id,
+            "content": fact.content,
+            **_shared_remark(fact),
+        }
 
     async def _add_poi(
         self, actor: Actor, arguments: ManageUserMemory, context: ToolContext
@@ -276,13 +288,18 @@ class _UserMemory:
 
 async def _changeable(
     memories: Memories, actor: Actor, memory_id: str, settings: ToolSettings
-) -> schemas.Memory:
-    """Return a memory; refuse shared knowledge, unless the settings allow tools to change it."""
+) -> tuple[schemas.Memory, Actor]:
+    """Return a memory, and the actor who may change it.
+
+    Refuse shared knowledge, unless the settings allow an agent to change it for all users.
+    """
     memory = await memories.get(actor, memory_id)
-    if memory.user_id is None and not settings.shared:
-        reason = "this memory is shared with every user; tools may not change it"
+    if not memory.shared:
+        return memory, actor
+    if not settings.shared or actor.role is Role.USER:
+        reason = "this memory is shared knowledge, told to every user; tools may not change it"
         raise ToolRefusal("forbidden", reason, memory_id=memory.id)
-    return memory
+    return memory, actor.without_user()
 
 
 async def _check_user(database: Database, actor: Actor, user: str | None) -> None:
@@ -319,7 +336,7 @@ def _store_result(result: schemas.RememberResult) -> Result:
 
 
 def _remarks(memory: schemas.Memory, guard: Sequence[GuardFinding]) -> Result:
-    remarks: Result = {}
+    remarks = _shared_remark(memory)
     if guard:
         remarks["redacted"] = [finding.category for finding in guard]
     if memory.quoted:
@@ -329,6 +346,10 @@ def _remarks(memory: schemas.Memory, guard: Sequence[GuardFinding]) -> Result:
     if memory.status is schemas.Status.EVICTED:
         remarks["evicted"] = "pinned memories fill the budget; ask the user to unpin some"
     return remarks
+
+
+def _shared_remark(memory: schemas.Memory) -> Result:
+    return {"shared": "this is shared knowledge, told to every user"} if memory.shared else {}
 
 
 def _recall_item(hit: Hit) -> Result:

@@ -11,7 +11,11 @@ class _Result(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class _Remarks(_Result):
+class _Shared(_Result):
+    shared: str | None = Field(None, description="It is shared knowledge: it changed for all.")
+
+
+class _Remarks(_Shared):
     redacted: list[str] | None = Field(None, description="Categories of the removed content.")
     quoted: str | None = Field(None, description="It reads like an instruction; it is a quotation.")
     waits: str | None = Field(None, description="It is pending until the user confirms it.")
@@ -34,7 +38,7 @@ class UpdateResult(_Remarks):
     version: int
 
 
-class ForgetResult(_Result):
+class ForgetResult(_Shared):
     forgotten: Literal[True]
     memory_id: str
     content: str

@@ -17,6 +17,7 @@ from remembrancer.web import (
     preferences,
     profile,
     review,
+    shared,
     spaces,
     users,
 )
@@ -24,6 +25,6 @@ from remembrancer.web import (
 router = APIRouter(include_in_schema=False)
 for part in (
     assets, login, profile, memories, memory, review, places, document, spaces, preferences,
-    conversations, graph, playground, agents, users, admin,
+    conversations, graph, playground, agents, users, shared, admin,
 ):  # fmt: skip
     router.include_router(part.router)
