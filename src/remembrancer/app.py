@@ -12,7 +12,6 @@ from uuid import UUID
 from pydantic import SecretStr
 
 from remembrancer.access import Actor, Role, as_user
-from remembrancer.agents.service import Agents
 from remembrancer.associations.service import Associations
 from remembrancer.associations.writer import AssociationWriter
 from remembrancer.audit.log import AuditLog
@@ -22,7 +21,6 @@ from remembrancer.context.bulletin import Bulletins
 from remembrancer.context.renderer import Renderer
 from remembrancer.context.service import Contexts
 from remembrancer.context.template_files import Templates
-from remembrancer.context.turns import ConversationTurns
 from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.db.engine import Database, driver_url
 from remembrancer.db.migrate import migrate
@@ -57,7 +55,6 @@ from remembrancer.nouns import (
 )
 from remembrancer.places.service import Places
 from remembrancer.preferences.policy import Policies
-from remembrancer.preferences.repository import add_for_agent
 from remembrancer.preferences.service import Preferences
 from remembrancer.recall.access_counts import AccessCounts
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
@@ -67,11 +64,9 @@ from remembrancer.review.service import Reviews
 from remembrancer.search.index import SearchIndex
 from remembrancer.search.model import claim_store
 from remembrancer.settings import Settings
-from remembrancer.spaces.service import Spaces
 from remembrancer.tools.memory import memory_tools
 from remembrancer.user_names import AnyUser
 from remembrancer.users.schemas import User
-from remembrancer.users.service import Users
 from remembrancer.validation import as_id, validate
 
 if TYPE_CHECKING:
@@ -116,13 +111,7 @@ class Remembrancer:
                 search, pipeline, budget, confirm=settings.extraction.review == "confirm"
             ),
         )
-        conversations = ConversationTurns(
-            backend,
-            self.summaries.after_append,
-            Contexts(backend, recall, renderer, settings.context),
-            self.summaries,
-        )
-        bulletins = Bulletins(backend, renderer, settings.context)
+        contexts = Contexts(backend, recall, renderer, settings.context)
 
         self.facts = Facts(backend, memories)
         self.memories = MemoryOperations(memories, recall, self.facts, erasure)
@@ -131,13 +120,13 @@ class Remembrancer:
         self.places = Places(backend, memories)
         self.documents = Documents(backend, pipeline, associations)
         self.records = Records(backend, pipeline, budget, recall)
-        self.conversations = ConversationOperations(conversations, erasure)
-        self.users = UserOperations(Users(backend), Identity(backend), Export(backend), erasure)
-        self.agents = AgentOperations(Agents(backend, on_create=add_for_agent), bulletins)
+        self.conversations = ConversationOperations(backend, contexts, self.summaries, erasure)
+        self.users = UserOperations(backend, Identity(backend), Export(backend), erasure)
+        self.agents = AgentOperations(backend, Bulletins(backend, renderer, settings.context))
         self.preferences = Preferences(backend)
         self.policies = Policies(backend)
         self.moves = Moves(backend, budget)
-        self.spaces = SpaceOperations(Spaces(backend), self.facts)
+        self.spaces = SpaceOperations(backend, self.facts)
         self.tools = memory_tools(
             memories, recall, self.places, self.documents, settings.tools, database
         )

@@ -1,32 +1,32 @@
 """The nouns of the library whose operations live in several packages (decision 26).
 
-Each attribute is a method of a service: its documentation is there.
+Each has the methods of one service, and those of others as attributes.
 """
 
 from remembrancer.agents.service import Agents
+from remembrancer.backend import Backend
 from remembrancer.context.bulletin import Bulletins
+from remembrancer.context.service import Contexts
 from remembrancer.context.turns import ConversationTurns
 from remembrancer.erasure.export import Export
 from remembrancer.erasure.service import Erasure
+from remembrancer.extraction.service import Summaries
 from remembrancer.facts.service import Facts
 from remembrancer.identity.service import Identity
 from remembrancer.memories.service import Memories
+from remembrancer.preferences.repository import add_for_agent
 from remembrancer.recall.service import Recall
 from remembrancer.spaces.service import Spaces
 from remembrancer.users.service import Users
 
 
-class UserOperations:
+class UserOperations(Users):
     """Users: their platform links, merges, export and erasure."""
 
-    def __init__(self, users: Users, identity: Identity, export: Export, erasure: Erasure) -> None:
-        self.resolve = users.resolve
-        self.get = users.get
-        self.find = users.find
-        self.find_by_name = users.find_by_name
-        self.list = users.list
-        self.overview = users.overview
-        self.update = users.update
+    def __init__(
+        self, backend: Backend, identity: Identity, export: Export, erasure: Erasure
+    ) -> None:
+        super().__init__(backend)
         self.links = identity.links
         self.link = identity.link
         self.unlink = identity.unlink
@@ -60,53 +60,28 @@ class MemoryOperations:
         self.budget = memories.budget
 
 
-class ConversationOperations:
+class ConversationOperations(ConversationTurns):
     """Conversations: messages, turns, contexts and summaries."""
 
-    def __init__(self, conversations: ConversationTurns, erasure: Erasure) -> None:
-        self.open = conversations.open
-        self.get = conversations.get
-        self.on_platform = conversations.on_platform
-        self.list = conversations.list
-        self.messages = conversations.messages
-        self.position = conversations.position
-        self.append = conversations.append
-        self.pause = conversations.pause
-        self.resume = conversations.resume
-        self.context = conversations.context
-        self.begin_turn = conversations.begin_turn
-        self.finish_turn = conversations.finish_turn
-        self.summarize = conversations.summarize
-        self.chunks = conversations.chunks
+    def __init__(
+        self, backend: Backend, contexts: Contexts, summaries: Summaries, erasure: Erasure
+    ) -> None:
+        super().__init__(backend, summaries.after_append, contexts, summaries)
         self.erase_message = erasure.erase_message
         self.erase_messages = erasure.erase_messages
 
 
-class AgentOperations:
+class AgentOperations(Agents):
     """Agents, and the bulletin of each."""
 
-    def __init__(self, agents: Agents, bulletins: Bulletins) -> None:
-        self.create = agents.create
-        self.get = agents.get
-        self.list = agents.list
-        self.update = agents.update
-        self.delete = agents.delete
+    def __init__(self, backend: Backend, bulletins: Bulletins) -> None:
+        super().__init__(backend, on_create=add_for_agent)
         self.bulletin = bulletins.bulletin
 
 
-class SpaceOperations:
+class SpaceOperations(Spaces):
     """Spaces: their members and memories."""
 
-    def __init__(self, spaces: Spaces, facts: Facts) -> None:
-        self.create = spaces.create
-        self.get = spaces.get
-        self.list = spaces.list
-        self.update = spaces.update
-        self.delete = spaces.delete
-        self.restore = spaces.restore
-        self.members = spaces.members
-        self.add_member = spaces.add_member
-        self.update_member = spaces.update_member
-        self.remove_member = spaces.remove_member
-        self.leave = spaces.leave
+    def __init__(self, backend: Backend, facts: Facts) -> None:
+        super().__init__(backend)
         self.memories = facts.memories

@@ -46,7 +46,10 @@ class MemoryFiles:
         at = names(path)
         record = await self._find(at)
         if record is not None:
-            return text_edits.numbered(path, _text_of(record), _range(command))
+            ends = getattr(command, "view_range", None)
+            if ends is not None:
+                ends = [_number(end, "`view_range` must be two numbers") for end in ends]
+            return text_edits.numbered(path, _text_of(record), ends)
         sizes = await self._records.sizes(self._actor, _address(at))
         if not sizes and at:
             raise FileRefused(f"The path {path} does not exist. Please provide a valid path.")
@@ -161,43 +164,37 @@ class MemoryFiles:
             raise FileRefused(f"Nothing was saved: the {where} {error.reason}") from error
 
 
-Command = Callable[..., Coroutine[Any, Any, str]]
-AsyncMethod = Callable[..., Coroutine[Any, Any, tools.BetaFunctionToolResultType]]
-SyncMethod = Callable[..., tools.BetaFunctionToolResultType]
+def _method(command: Callable[..., Coroutine[Any, Any, str]]) -> Callable[..., Any]:
+    @wraps(command)
+    def method(self: Any, *arguments: Any) -> Any:
+        return self.answer(_answer(command(self.files, *arguments)))
+
+    return method
 
 
-def _async_method(command: Command) -> AsyncMethod:
-    async def method(
-        self: "RemembrancerMemoryTool", *arguments: Any
-    ) -> tools.BetaFunctionToolResultType:
-        return await _answer(command(self._files, *arguments))
-
-    return wraps(command)(method)
-
-
-def _sync_method(command: Command) -> SyncMethod:
-    def method(
-        self: "RemembrancerSyncMemoryTool", *arguments: Any
-    ) -> tools.BetaFunctionToolResultType:
-        return self._bridge.wait(_answer(command(self._files, *arguments)))
-
-    return wraps(command)(method)
+_METHODS: Final = [
+    _method(command)
+    for command in (
+        MemoryFiles.view,
+        MemoryFiles.create,
+        MemoryFiles.str_replace,
+        MemoryFiles.insert,
+        MemoryFiles.delete,
+        MemoryFiles.rename,
+        MemoryFiles.clear,
+    )
+]
 
 
 class RemembrancerMemoryTool(tools.BetaAsyncAbstractMemoryTool):
     """The memory tool for ``AsyncAnthropic().beta.messages.tool_runner(tools=[...])``."""
 
+    view, create, str_replace, insert, delete, rename, clear_all_memory = _METHODS
+
     def __init__(self, memory: Remembrancer, actor: Actor, **settings: Any) -> None:
         super().__init__(**settings)
-        self._files = MemoryFiles(memory, actor)
-
-    view = _async_method(MemoryFiles.view)
-    create = _async_method(MemoryFiles.create)
-    str_replace = _async_method(MemoryFiles.str_replace)
-    insert = _async_method(MemoryFiles.insert)
-    delete = _async_method(MemoryFiles.delete)
-    rename = _async_method(MemoryFiles.rename)
-    clear_all_memory = _async_method(MemoryFiles.clear)
+        self.files = MemoryFiles(memory, actor)
+        self.answer: Callable[..., Any] = lambda answer: answer
 
 
 class RemembrancerSyncMemoryTool(tools.BetaAbstractMemoryTool):
@@ -206,18 +203,12 @@ class RemembrancerSyncMemoryTool(tools.BetaAbstractMemoryTool):
     Construct it on that event loop.
     """
 
+    view, create, str_replace, insert, delete, rename, clear_all_memory = _METHODS
+
     def __init__(self, memory: Remembrancer, actor: Actor, **settings: Any) -> None:
         super().__init__(**settings)
-        self._files = MemoryFiles(memory, actor)
-        self._bridge = Bridge()
-
-    view = _sync_method(MemoryFiles.view)
-    create = _sync_method(MemoryFiles.create)
-    str_replace = _sync_method(MemoryFiles.str_replace)
-    insert = _sync_method(MemoryFiles.insert)
-    delete = _sync_method(MemoryFiles.delete)
-    rename = _sync_method(MemoryFiles.rename)
-    clear_all_memory = _sync_method(MemoryFiles.clear)
+        self.files = MemoryFiles(memory, actor)
+        self.answer: Callable[..., Any] = Bridge().wait
 
 
 async def _answer(work: Coroutine[Any, Any, str]) -> str:
@@ -250,12 +241,3 @@ def _number(value: Any, reason: str = "`insert_line` must be given, as a number"
     if isinstance(value, bool) or not isinstance(value, int):
         raise FileRefused(reason)
     return value
-
-
-def _range(command: Any) -> list[int] | None:
-    value = getattr(command, "view_range", None)
-    return (
-        None
-        if value is None
-        else [_number(number, "`view_range` must be two numbers") for number in value]
-    )

@@ -4,11 +4,9 @@ A request that is safe to repeat is retried when the server does not answer or i
 requests with an idempotency key. The client adds a key wherever the endpoint accepts one.
 """
 
-from collections.abc import Mapping
-from typing import Any, Self
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
 from uuid import UUID
-
-import httpx2
 
 from remembrancer.agents.schemas import Agent
 from remembrancer.client.admin import Audit, Jobs, Keys
@@ -25,24 +23,29 @@ from remembrancer.memories.schemas import MemoryCreate, RememberResult
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
 from remembrancer.user_names import AnyUser
 from remembrancer.users.schemas import User
-from remembrancer.validation import validate
+from remembrancer.validation import Model, validate
 
 __all__ = ["AsyncClient", "Client", "Retries"]
 
-TIMEOUT = 30.0
-"""Seconds to wait for a response."""
 
-
-def _remember(arguments: Mapping[str, Any]) -> Any:
-    return json_of(validate(MemoryCreate, content=arguments["content"], **arguments["details"]))
-
-
-def _recall(arguments: Mapping[str, Any]) -> Any:
-    return json_of(validate(RecallQuery, query=arguments["query"], **arguments["details"]))
+def _with_details(model: type[Model], name: str) -> Callable[[Mapping[str, Any]], Any]:
+    return lambda given: json_of(validate(model, **{name: given[name]}, **given["details"]))
 
 
 class _Nouns(Group[By]):
-    def __init__(self, sender: By) -> None:
+    _sender: ClassVar[Callable[..., Any]]
+
+    def __init__(
+        self,
+        url: str = "http://127.0.0.1:8420",
+        key: str | None = None,
+        *,
+        timeout: float = 30.0,
+        retries: Retries | None = None,
+        **settings: Any,
+    ) -> None:
+        retries = retries or Retries()
+        sender: By = self._sender(retries, **options(url, key, timeout), **settings)
         super().__init__(sender)
         self.memories = Memories(sender)
         self.review = Review(sender)
@@ -62,7 +65,7 @@ class _Nouns(Group[By]):
         self.jobs = Jobs(sender)
         self.audit = Audit(sender)
 
-    @operation("POST /api/memory/", ids="body", body=_remember)
+    @operation("POST /api/memory/", ids="body", body=_with_details(MemoryCreate, "content"))
     def remember(
         self,
         /,
@@ -80,7 +83,9 @@ class _Nouns(Group[By]):
         exists, and ``InvalidInput`` for an invalid field.
         """
 
-    @operation("POST /api/memory/recall", ids="body", body=_recall, safe=True)
+    @operation(
+        "POST /api/memory/recall", ids="body", body=_with_details(RecallQuery, "query"), safe=True
+    )
     def recall(
         self,
         /,
@@ -108,22 +113,11 @@ class AsyncClient(_Nouns[AsyncSender]):
     response. Further ``settings`` go to the HTTP client: proxies, certificates, transports.
     """
 
-    def __init__(
-        self,
-        url: str = "http://127.0.0.1:8420",
-        key: str | None = None,
-        *,
-        timeout: float = TIMEOUT,
-        retries: Retries | None = None,
-        **settings: Any,
-    ) -> None:
-        http = httpx2.AsyncClient(**options(url, key, timeout), **settings)
-        self._http = AsyncHttp(http, retries or Retries())
-        super().__init__(self._http)
+    _sender = AsyncHttp
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._http.client.aclose()
+        await self.sender.client.aclose()
 
     async def __aenter__(self) -> Self:
         """Return this client."""
@@ -137,22 +131,11 @@ class AsyncClient(_Nouns[AsyncSender]):
 class Client(_Nouns[Sender]):
     """A blocking client; otherwise like :class:`AsyncClient`."""
 
-    def __init__(
-        self,
-        url: str = "http://127.0.0.1:8420",
-        key: str | None = None,
-        *,
-        timeout: float = TIMEOUT,
-        retries: Retries | None = None,
-        **settings: Any,
-    ) -> None:
-        http = httpx2.Client(**options(url, key, timeout), **settings)
-        self._http = Http(http, retries or Retries())
-        super().__init__(self._http)
+    _sender = Http
 
     def close(self) -> None:
         """Close all connections."""
-        self._http.client.close()
+        self.sender.client.close()
 
     def __enter__(self) -> Self:
         """Return this client."""

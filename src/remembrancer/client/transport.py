@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, closing
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, ClassVar, Final, TypeVar
 
 import anyio
@@ -31,7 +32,9 @@ class Retries:
     first_wait: float = 0.2
     """Seconds before the first retry without Retry-After; doubled for each further retry."""
 
-    def wait(self, call: Call[Any], attempt: int, response: httpx2.Response | None) -> float | None:
+    def wait(
+        self, call: Call[Any], attempt: int, answer: httpx2.Response | httpx2.HTTPError
+    ) -> float | None:
         """Return the seconds to wait before a retry; None for no retry.
 
         A change is retried only if it is safe to repeat, or if the server was busy, did nothing
@@ -40,11 +43,11 @@ class Retries:
         if attempt >= self.most:
             return None
         backed_off = self.first_wait * 2**attempt * random.uniform(0.5, 1.0)  # noqa: S311
-        if response is None:
+        if isinstance(answer, httpx2.HTTPError):
             return backed_off if call.repeatable else None
-        if response.status_code not in {429, 503}:
+        if answer.status_code not in {429, 503}:
             return None
-        retry_after = response.headers.get("retry-after", "")
+        retry_after = answer.headers.get("retry-after", "")
         if retry_after.isdigit():
             return float(retry_after) if float(retry_after) <= LONGEST_WAIT else None
         return backed_off if call.repeatable else None
@@ -75,12 +78,13 @@ class _Http:
     def _unreached(self, error: httpx2.HTTPError) -> Unavailable:
         return Unavailable(f"the server at {self._url} does not answer ({type(error).__name__})")
 
-    @staticmethod
-    def _read(call: Call[T], response: httpx2.Response) -> T:
-        if not response.is_success:
-            raise _refused(response)
+    def _read(self, call: Call[T], answer: httpx2.Response | httpx2.HTTPError) -> T:
+        if isinstance(answer, httpx2.HTTPError):
+            raise self._unreached(answer)
+        if not answer.is_success:
+            raise _refused(answer)
         try:
-            return call.read(response.content)
+            return call.read(answer.content)
         except (ValueError, KeyError, TypeError):
             # Not chained: it would quote content of memories.
             message = "the response cannot be read; client and server need the same version"
@@ -92,27 +96,23 @@ class AsyncHttp(_Http):
 
     is_async = True
 
-    def __init__(self, client: httpx2.AsyncClient, retries: Retries) -> None:
-        super().__init__(str(client.base_url), retries)
-        self.client = client
+    def __init__(self, retries: Retries, **settings: Any) -> None:
+        self.client = httpx2.AsyncClient(**settings)
+        super().__init__(str(self.client.base_url), retries)
 
     async def send(self, call: Call[T]) -> T:
         """Send a request and return its result."""
         request = self._request(self.client, call)
-        for attempt in range(self._retries.most + 1):
-            response, failed = None, None
+        for attempt in count():
+            answer: httpx2.Response | httpx2.HTTPError
             try:
-                response = await self.client.send(request)
+                answer = await self.client.send(request)
             except httpx2.HTTPError as error:
-                failed = self._unreached(error)
-            wait = self._retries.wait(call, attempt, response)
-            if wait is None:
+                answer = error
+            if (wait := self._retries.wait(call, attempt, answer)) is None:
                 break
             await anyio.sleep(wait)
-        if response is None:
-            assert failed is not None
-            raise failed
-        return self._read(call, response)
+        return self._read(call, answer)
 
     async def lines(self, call: Call[T]) -> AsyncIterator[T]:
         """Yield the value of each line of a response."""
@@ -134,27 +134,23 @@ class Http(_Http):
 
     is_async = False
 
-    def __init__(self, client: httpx2.Client, retries: Retries) -> None:
-        super().__init__(str(client.base_url), retries)
-        self.client = client
+    def __init__(self, retries: Retries, **settings: Any) -> None:
+        self.client = httpx2.Client(**settings)
+        super().__init__(str(self.client.base_url), retries)
 
     def send(self, call: Call[T]) -> T:
         """Send a request and return its result."""
         request = self._request(self.client, call)
-        for attempt in range(self._retries.most + 1):
-            response, failed = None, None
+        for attempt in count():
+            answer: httpx2.Response | httpx2.HTTPError
             try:
-                response = self.client.send(request)
+                answer = self.client.send(request)
             except httpx2.HTTPError as error:
-                failed = self._unreached(error)
-            wait = self._retries.wait(call, attempt, response)
-            if wait is None:
+                answer = error
+            if (wait := self._retries.wait(call, attempt, answer)) is None:
                 break
             time.sleep(wait)
-        if response is None:
-            assert failed is not None
-            raise failed
-        return self._read(call, response)
+        return self._read(call, answer)
 
     def lines(self, call: Call[T]) -> Iterator[T]:
         """Yield the value of each line of a response."""

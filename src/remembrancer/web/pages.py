@@ -14,7 +14,6 @@ from remembrancer import version
 from remembrancer.access import Actor, Role
 from remembrancer.users.schemas import User
 from remembrancer.web import assets, charts, diff, labels
-from remembrancer.web.navigation import tabs
 from remembrancer.web.sessions import NOT_SIGNED_IN, Notice, Session, is_local
 
 POLICY: Final = (
@@ -25,6 +24,11 @@ _CONTROL: Final = [*range(9), 11, *range(14, 32), *range(127, 160), *range(0xFDD
 _NONCHARACTERS: Final = [plane * 0x10000 + last for plane in range(17) for last in (0xFFFE, 0xFFFF)]
 _REPLACEMENTS: Final = dict.fromkeys([*_CONTROL, *_NONCHARACTERS], "\ufffd")
 _FORBIDDEN: Final = re.compile("[" + "".join(map(chr, _REPLACEMENTS)).replace("\\", "") + "]")
+_TABS: Final = (
+    *("Memories", "Review", "Places", "Spaces", "Agents"),
+    *("Conversations", "Graph", "Playground", "Profile"),
+)
+"""Tabs of the pages about a user; the path is the name in lower case. Each page has one here."""
 NOT_PAGES: Final = ("/api", "/openapi.json", "/health", "/guides", "/static")
 
 
@@ -101,7 +105,7 @@ def render(
             "person": person,
             "base": f"/people/{person.id}" if person is not None else "",
             "zone": person.time_zone if person is not None else "UTC",
-            "tabs": tabs(person.id) if person is not None else [],
+            "tabs": _TABS if person is not None else (),
             "notices": notices,
             "partial": is_partial(request),
             "now": datetime.now(UTC),
