@@ -1,10 +1,11 @@
 """A language model that says what a test wants it to: OpenAI's API on loopback, by a script."""
 
 import json
+import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -26,6 +27,12 @@ class Reply:
     delay: float = 0.0
     raw: bytes | None = None
     """Sent instead of a completion."""
+    calls: Sequence[tuple[str, Json | str]] = ()
+    """Tools that the model calls, each with its arguments."""
+    breaks: bool = False
+    """The connection ends in the middle of the stream."""
+    hangs: bool = False
+    """The stream comes to its middle, and no further."""
 
 
 Script = Callable[[Json], Reply]
@@ -59,6 +66,8 @@ class Scripted:
         self.said: Sequence[Reply] | Script = []
         self.reached = threading.Event()
         """Set with the first request."""
+        self.left_alone = threading.Event()
+        """Set when the reader of a stream that hangs has gone."""
         self._stopped = threading.Event()
         endpoint = self
 
@@ -71,6 +80,12 @@ class Scripted:
                 endpoint.reached.set()
                 reply = endpoint._next(body)
                 if reply.delay and endpoint._stopped.wait(reply.delay):
+                    return
+                if body.get("stream") and reply.status == 200 and reply.raw is None:
+                    _stream(self, reply, body)
+                    if reply.hangs:
+                        _wait_for_end(self.connection)
+                        endpoint.left_alone.set()
                     return
                 sent = reply.raw if reply.raw is not None else _completion(reply, body)
                 try:
@@ -140,17 +155,82 @@ async def minded(
     await minds.language_model.close()
 
 
+def _stream(handler: BaseHTTPRequestHandler, reply: Reply, body: Json) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Type", "text/event-stream")
+    handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
+    events = _events(reply, body)
+    handler.close_connection = reply.breaks or reply.hangs
+    if handler.close_connection:
+        events = events[: len(events) // 2]
+    for event in events:
+        handler.wfile.write(b"%x\r\n%b\r\n" % (len(event), event))
+    if not handler.close_connection:
+        handler.wfile.write(b"0\r\n\r\n")
+
+
+def _wait_for_end(connection: socket.socket) -> None:
+    """Return once the other side has closed the connection."""
+    connection.settimeout(30)
+    with suppress(ConnectionError):
+        connection.recv(1)
+
+
+def _calls(reply: Reply) -> list[Json]:
+    return [
+        {
+            "index": at,
+            "id": f"call-{at}-{name}",
+            "type": "function",
+            "function": {
+                "name": name,
+                "arguments": given if isinstance(given, str) else json.dumps(given),
+            },
+        }
+        for at, (name, given) in enumerate(reply.calls)
+    ]
+
+
+def _pieces(text: str) -> list[str]:
+    return [text[at : at + 7] for at in range(0, len(text), 7)]
+
+
+def _events(reply: Reply, body: Json) -> list[bytes]:
+    """A completion as events: the text in pieces, then each call, its arguments in pieces."""
+    deltas: list[Json] = [{"role": "assistant", "content": ""}]
+    deltas += [{"content": piece} for piece in _pieces(reply.text)]
+    for call in _calls(reply):
+        function = call["function"]
+        deltas.append({"tool_calls": [call | {"function": function | {"arguments": ""}}]})
+        deltas += [
+            {"tool_calls": [{"index": call["index"], "function": {"arguments": piece}}]}
+            for piece in _pieces(function["arguments"])
+        ]
+    choices: list[list[Json]] = [
+        [{"index": 0, "delta": delta, "finish_reason": None}] for delta in deltas
+    ]
+    finish = "tool_calls" if reply.calls else reply.finish
+    choices.append([{"index": 0, "delta": {}, "finish_reason": finish}])
+    chunk = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": int(time.time())}
+    events = [json.dumps({**chunk, "model": body["model"], "choices": one}) for one in choices]
+    return [f"data: {event}\n\n".encode() for event in [*events, "[DONE]"]]
+
+
 def _completion(reply: Reply, body: Json) -> bytes:
     if reply.status != 200:
         return json.dumps({"error": {"message": reply.text, "type": "scripted"}}).encode()
-    message = {"role": "assistant", "content": reply.text}
+    message: Json = {"role": "assistant", "content": reply.text}
+    if reply.calls:
+        message["tool_calls"] = _calls(reply)
+    finish = "tool_calls" if reply.calls else reply.finish
     return json.dumps(
         {
             "id": "chatcmpl-1",
             "object": "chat.completion",
             "created": int(time.time()),
             "model": body["model"],
-            "choices": [{"index": 0, "message": message, "finish_reason": reply.finish}],
+            "choices": [{"index": 0, "message": message, "finish_reason": finish}],
             "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
         }
     ).encode()

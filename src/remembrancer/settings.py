@@ -139,7 +139,7 @@ class SummarySettings(BaseModel):
 
 
 class LanguageModelSettings(BaseModel):
-    """Language model for summaries and facts; empty disables both."""
+    """Language model for summaries, facts and ``remembrancer chat``; empty disables them."""
 
     model: str = ""
     """Provider and model, such as ``openai:gpt-5-mini`` or ``ollama:qwen3``."""

@@ -2,17 +2,13 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import pytest
 from entry_points import Door
 from helpers import audit_lines, rows
-from scripted import Reply, Scripted, minded
 
-from remembrancer import Agent, Remembrancer, User, as_actor
-from remembrancer.chat.console import Console
+from remembrancer import Agent, Remembrancer, User
 from remembrancer.chat.dispatch import ChatCommands
 from remembrancer.testing import FakePlatform
 
@@ -260,33 +256,6 @@ async def test_a_secret_is_refused_by_command_too(chat: FakePlatform) -> None:
     assert "card number" in answer
     assert "4111" not in answer
     assert rows("SELECT count(*) FROM memories") == [(0,)]
-
-
-async def test_the_console_answers_commands_and_gives_the_rest_to_a_model(
-    memory: Remembrancer, door: Door, ada: User, agent: Agent, tmp_path: Path
-) -> None:
-    """With memory in the prompt, the same beginning each time; commands never reach the model."""
-    await door.remember("Ada prefers tea.", user=ada, agent=agent)
-    where = await door.open(user=ada, agent_id=str(agent.id))
-    model = Scripted()
-    model.said = [Reply("Of course.")]
-    actor = as_actor(ada, agent)
-    try:
-        async with minded(memory, model.base_url) as minds:
-            console = Console(minds, actor, UUID(where["id"]), directory=tmp_path)
-            assert await console.answer("A hot drink, please.") == "Of course."
-            assert "Ada prefers tea." in await console.answer("/memory")
-            assert await console.answer("Thanks.") == "Of course."
-    finally:
-        model.close()
-    first, second = (request["messages"] for request in model.requests)
-    assert first[0] == second[0]
-    assert "Ada prefers tea." in first[0]["content"]
-    assert [one["role"] for one in second] == ["system", "user", "assistant", "user"]
-    assert "Written to" in await console.answer("/memory export")
-    assert (tmp_path / "memory.jsonl").read_text()
-    silent = Console(memory, actor, UUID(where["id"]))
-    assert "Ada prefers tea." in await silent.answer("And now?")
 
 
 async def test_case_25_what_was_just_added_is_there_at_once(

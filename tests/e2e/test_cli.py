@@ -8,12 +8,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from scripted import Reply, Scripted
 
 from remembrancer.cli import main
 from remembrancer.db.embedded import EmbeddedPostgres
@@ -470,3 +472,97 @@ def test_the_audit_log_is_read_by_filters_and_pages(cli: Cli) -> None:
     assert [line["id"] for line in since] == [lines[1]["id"]]
     assert cli(*mine, "--entry-point", "rest", "--json").json == []
     assert "since" in refused(cli(*mine, "--since", "yesterday"))
+
+
+@pytest.fixture
+def scripted(monkeypatch: pytest.MonkeyPatch, model: Scripted) -> Scripted:
+    """The scripted model, as the environment of commands names it."""
+    monkeypatch.setenv("REMEMBRANCER_LLM__MODEL", "openai:scripted")
+    monkeypatch.setenv("REMEMBRANCER_LLM__BASE_URL", model.base_url)
+    return model
+
+
+@contextmanager
+def typed(path: Path, *lines: str) -> Iterator[None]:
+    """These lines are the standard input."""
+    path.write_text("".join(f"{line}\n" for line in lines))
+    with path.open() as source, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", source)
+        yield
+
+
+def test_a_chat_with_an_agent(
+    cli: Cli,
+    server: tuple[Path, str],
+    scripted: Scripted,
+    tmp_path: Path,
+) -> None:
+    """Model and temperature reach the provider, its tools work, and the chat goes on later."""
+    cli("users", "resolve", "web", "ute", "--name", "Ute")
+    cli("agents", "create", "Secretary")
+    cli("agents", "create", "Butler")
+    call = ("chat", "--user", "web:ute", "--agent", "Secretary", "--temperature", "0.25")
+    fact = {"content": "Ute plays the oboe", "category": "person", "confirmed": True}
+    scripted.said = [
+        Reply("Noted.", calls=[("add_to_memory", fact)]),
+        Reply("I shall remember."),
+        Reply("The oboe."),
+    ]
+    with typed(tmp_path / "first", "Remember that I play the oboe", "", "/memory"):
+        first = cli(*call)
+    assert first.code == 0, first.err
+    noted, tool, shall, *commands = first.out.splitlines()
+    assert (noted, shall) == ("Noted.", "I shall remember.")
+    assert tool.startswith("[add_to_memory {")
+    assert "Ute plays the oboe" in "".join(commands)
+    body = scripted.requests[0]
+    assert (body["model"], body["temperature"]) == ("scripted", 0.25)
+    with psycopg.connect(server[1]) as connection:
+        found = connection.execute("SELECT id FROM conversations WHERE platform = 'console'")
+        [(where,)] = found.fetchall()
+    on = ("--conversation", where, "--model", "tiny", "--no-tools")
+    with typed(tmp_path / "second", "What do I play?"):
+        second = cli("chat", "--user", "Ute", *on)
+    assert (second.code, second.out) == (0, "The oboe.\n"), second.err
+    body = scripted.requests[-1]
+    assert (body["model"], "tools" in body, len(body["messages"])) == ("tiny", False, 4)
+    wrong = cli("chat", "--user", "Ute", "--agent", "Butler", "--conversation", where)
+    assert "not the agent of this conversation" in refused(wrong)
+    for options, words in (
+        (("--temperature", "3"), "--temperature"),
+        (("--model", "nobody:x"), "cannot be used"),
+        (("--conversation", "00000000-0000-7000-8000-000000000000"), "no such conversation"),
+    ):
+        assert words in refused(cli("chat", "--user", "Ute", *options))
+
+
+def test_ctrl_c_stops_an_answer_and_then_the_chat(
+    cli: Cli, server: tuple[Path, str], scripted: Scripted
+) -> None:
+    """In an answer the chat goes on, without a word; between answers it ends at once."""
+    cli("users", "resolve", "web", "vic", "--name", "Vic")
+    scripted.said = [Reply("Once upon a time there was a bear.", hangs=True), Reply("Goodbye.")]
+    running = subprocess.Popen(
+        [*COMMAND, "--data-dir", server[0], "chat", "--user", "Vic"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert running.stdin
+    assert running.stdout
+    running.stdin.write(b"Tell me a story\n")
+    running.stdin.flush()
+    assert running.stdout.read(5) == b"Once "
+    running.send_signal(signal.SIGINT)
+    assert scripted.left_alone.wait(30)
+    running.stdin.write(b"Goodbye then\n")
+    running.stdin.flush()
+    while b"Goodbye." not in running.stdout.readline():
+        assert running.poll() is None
+    while running.poll() is None:
+        # The first may still meet the answer, while it is stored.
+        running.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            running.wait(1)
+    _, errors = running.communicate()
+    assert (running.returncode, errors) == (130, b"")

@@ -1,53 +1,107 @@
-"""A conversation in a terminal: commands are answered, other messages go to a model."""
+"""A conversation in a terminal: commands are answered, other messages go to the agent."""
 
+import re
+from collections.abc import Callable
 from pathlib import Path
-from uuid import UUID
+from typing import Final, Literal
 
 from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
+from remembrancer.chat.agent_loop import AgentLoop
 from remembrancer.chat.handler import CommandHandler, Location
 from remembrancer.chat.replies import File, Span, split_messages
 from remembrancer.context.schemas import Turn
-from remembrancer.conversations.schemas import MessageCreate, MessageRole
-from remembrancer.llm import ChatTurn
+from remembrancer.conversations.schemas import Conversation, MessageCreate
+from remembrancer.errors import RemembrancerError
+from remembrancer.llm.messages import ToolCall
+from remembrancer.validation import validate
+
+MOST_SHOWN: Final = 120
+"""Characters of a call's arguments."""
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+Look = Literal["plain", "dim", "error"]
+Write = Callable[[str, Look], None]
+"""Writes text as it is, without a line break after it."""
 
 
 class Console:
-    """One conversation of a user with an agent."""
+    """One conversation of a user with an agent. Without an agent loop it shows the context."""
 
     def __init__(
         self,
         app: Remembrancer,
         actor: Actor,
-        conversation_id: UUID,
+        conversation: Conversation,
+        loop: AgentLoop | None,
         *,
+        write: Write,
         directory: Path = Path(),
     ) -> None:
         self._app = app
-        self._location = Location(actor, conversation_id)
+        self._actor = actor
+        self._conversation = conversation
+        self._loop = loop
+        self._write = write
         self._directory = directory
         self._commands = CommandHandler(app)
+        self._at_line_start = True
 
-    async def answer(self, text: str) -> str:
-        """Return the answer to ``text``; without a model, the context that it would receive."""
-        reply = await self._commands.answer(self._location, text)
+    async def answer(self, text: str) -> None:
+        """Write the answer to ``text``, or the reason why there is none, as whole lines."""
+        try:
+            await self._answer(text)
+        except FileExistsError as error:
+            self._line(f"{error.filename} exists already; move it and try again.", "error")
+        except RemembrancerError as error:
+            reason = str(error)
+            self._line(f"{reason[0].upper()}{reason[1:]}.", "error")
+        finally:
+            self._end_line()
+
+    def text(self, piece: str) -> None:
+        """Write a piece of text."""
+        safe = _CONTROL.sub(" ", piece)
+        self._write(safe, "plain")
+        self._at_line_start = safe.endswith("\n")
+
+    def tool(self, call: ToolCall, failure: str | None) -> None:
+        """Write a call of a tool as one line."""
+        arguments = " ".join(call.arguments.split())
+        if len(arguments) > MOST_SHOWN:
+            arguments = f"{arguments[:MOST_SHOWN]}…"
+        self.note(f"[{call.name} {arguments}]{f' failed: {failure}' if failure else ''}")
+
+    def note(self, sentence: str) -> None:
+        """Write a line that is not the agent's."""
+        self._line(sentence, "dim")
+
+    def _line(self, sentence: str, look: Look) -> None:
+        self._end_line()
+        self._write(f"{_CONTROL.sub(' ', sentence)}\n", look)
+
+    def _end_line(self) -> None:
+        if not self._at_line_start:
+            self._write("\n", "plain")
+        self._at_line_start = True
+
+    async def _answer(self, text: str) -> None:
+        reply = await self._commands.answer(Location(self._actor, self._conversation.id), text)
         if reply is not None:
-            lines = split_messages(reply, _plain, 1_000_000)
+            for message in split_messages(reply, _plain, 1_000_000):
+                self.text(message)
             if reply.file is not None:
-                lines.append(self._save(reply.file))
-            return "\n".join(lines)
-        actor, conversation_id = self._location.actor, self._location.conversation_id
-        assert conversation_id is not None
-        # The agent is the conversation's.
-        turn = await self._app.conversations.begin_turn(
-            actor, conversation_id, MessageCreate(content=text)
-        )
-        model = self._app.language_model
-        if model is None:
-            return f"{turn.context.stable.text}\n{turn.context.dynamic.text}".rstrip()
-        answer = await model.reply(*prompt(turn))
-        await self._app.conversations.finish_turn(actor, conversation_id, answer)
-        return answer
+                self._end_line()
+                self.text(self._save(reply.file))
+        elif self._loop is not None:
+            await self._loop.answer(self._actor, text, self)
+        else:
+            # The agent is the conversation's.
+            turn = await self._app.conversations.begin_turn(
+                self._actor, self._conversation.id, validate(MessageCreate, content=text)
+            )
+            self.text(_context(turn))
 
     def _save(self, file: File) -> str:
         path = self._directory / file.name
@@ -58,18 +112,8 @@ class Console:
         return f"Written to {path}"
 
 
-def prompt(turn: Turn) -> tuple[str, list[ChatTurn], str]:
-    """Return the instructions, the earlier messages and the question for a model.
-
-    The stable block comes first, so that providers can cache it; the dynamic block comes with the
-    message it was made for.
-    """
-    *earlier, question = turn.messages
-    roles = {MessageRole.USER, MessageRole.ASSISTANT}
-    history = [
-        (message.role.value, message.content) for message in earlier if message.role in roles
-    ]
-    return turn.context.stable.text, history, f"{turn.context.dynamic.text}\n{question.content}"
+def _context(turn: Turn) -> str:
+    return f"{turn.context.stable.text}\n{turn.context.dynamic.text}".rstrip()
 
 
 def _plain(span: Span) -> str:

@@ -1,50 +1,165 @@
 """``chat``: talk to an agent in the terminal."""
 
 import asyncio
+import os
+import signal
 import sys
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from io import FileIO
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
 
 import typer
 
+from remembrancer.access import Actor
+from remembrancer.agents.schemas import Agent
 from remembrancer.app import Remembrancer
-from remembrancer.chat.console import Console
+from remembrancer.chat.agent_loop import AgentLoop, AgentOptions
+from remembrancer.chat.console import Console, Look
 from remembrancer.cli.actors import actor_for
 from remembrancer.cli.options import AgentOption, RequiredUser
-from remembrancer.cli.runtime import with_store
-from remembrancer.conversations.schemas import ConversationCreate
-from remembrancer.errors import RemembrancerError
+from remembrancer.cli.runtime import SERVICE, with_store
+from remembrancer.conversations.schemas import Conversation, ConversationCreate
+from remembrancer.errors import InvalidInput
+from remembrancer.llm import create_language_model
+
+if TYPE_CHECKING:
+    from remembrancer.llm.language_model import LanguageModel
 
 
 def chat(
     context: typer.Context,
     user: RequiredUser,
     agent: AgentOption = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="Provider and model, such as ollama:qwen3. Default: the agent's."),
+    ] = None,
+    temperature: Annotated[
+        float | None, typer.Option(min=0, max=2, help="Default: the agent's.")
+    ] = None,
+    conversation: Annotated[
+        UUID | None, typer.Option(help="Id of a conversation to go on with. Default: a new one.")
+    ] = None,
+    no_tools: Annotated[
+        bool, typer.Option("--no-tools", help="The agent gets no memory tools.")
+    ] = False,
 ) -> None:
     """Talk to an agent with memory, and manage that memory with /memory.
 
-    Ends with Ctrl-D. Without a language model it shows the context that an agent would get.
+    Ctrl-C stops an answer, Ctrl-D ends the chat. Without a language model it shows the context
+    that an agent would get.
     """
 
     async def work(app: Remembrancer) -> None:
         actor = await actor_for(app, user, agent)
-        conversation = await app.conversations.open(
-            actor, ConversationCreate(agent_id=actor.agent_id, platform="console")
-        )
-        console = Console(app, actor, conversation.id)
-        while line := await asyncio.to_thread(_line):
-            if not line.strip():
-                continue
-            try:
-                typer.echo(await console.answer(line.strip()))
-            except FileExistsError as error:
-                typer.echo(f"{error.filename} exists already; move it and try again", err=True)
-            except RemembrancerError as error:
-                typer.echo(f"{error.field or 'That'} {error.reason}", err=True)
+        place = await _open(app, actor, conversation)
+        actor = actor.acting_for(None, place.agent_id)
+        persona = await app.agents.get(SERVICE, place.agent_id) if place.agent_id else None
+        async with _language_model(app, model or _model_of(persona)) as language_model:
+            loop = None
+            if language_model is not None:
+                options = AgentOptions(
+                    system_prompt=persona.system_prompt if persona else "",
+                    temperature=persona.temperature if persona else None,
+                    tools=not no_tools,
+                )
+                if temperature is not None:
+                    options = replace(options, temperature=temperature)
+                loop = AgentLoop(app, language_model, place, options)
+            console = Console(app, actor, place, loop, write=_write)
+            if sys.stdin.isatty():
+                who = persona.name if persona else "No agent"
+                which = language_model.name if language_model else "no language model"
+                console.note(f"{who}, {which}. /memory help lists the commands.")
+                console.note(f"To go on later: --conversation {place.id}")
+            await _talk(console)
 
     with_store(context, work)
 
 
-def _line() -> str:
-    if sys.stdin.isatty():
-        sys.stdout.write("> ")
-        sys.stdout.flush()
-    return sys.stdin.readline()
+async def _open(app: Remembrancer, actor: Actor, conversation: UUID | None) -> Conversation:
+    if conversation is None:
+        new = ConversationCreate(agent_id=actor.agent_id, platform="console")
+        return await app.conversations.open(actor, new)
+    place = await app.conversations.get(actor, conversation)
+    if actor.agent_id not in {None, place.agent_id}:
+        raise InvalidInput("is not the agent of this conversation; leave it out", field="agent")
+    return place
+
+
+def _model_of(agent: Agent | None) -> str | None:
+    if agent is None or not agent.model:
+        return None
+    return f"{agent.provider}:{agent.model}" if agent.provider else agent.model
+
+
+@asynccontextmanager
+async def _language_model(
+    app: Remembrancer, name: str | None
+) -> AsyncIterator["LanguageModel | None"]:
+    if name is None:
+        yield app.language_model
+        return
+    model = create_language_model(app.settings.llm, name)
+    assert model is not None
+    try:
+        yield model
+    finally:
+        await model.close()
+
+
+async def _talk(console: Console) -> None:
+    """Answer lines until the input ends. Ctrl-C stops an answer; between answers, it ends all."""
+    loop = asyncio.get_running_loop()
+    lines = _Lines(loop)
+    while line := await lines.next():
+        if line.strip():
+            answer = loop.create_task(console.answer(line.strip()))
+            before = signal.signal(
+                signal.SIGINT, lambda *_, stop=answer.cancel: loop.call_soon_threadsafe(stop)
+            )
+            try:
+                await asyncio.wait([answer])
+            finally:
+                signal.signal(signal.SIGINT, before)
+            if not answer.cancelled():
+                answer.result()
+
+
+class _Lines:
+    """Lines of the standard input, each read once it is wanted.
+
+    A thread of its own reads, and without a buffer: an exit waits for no such thread.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._wanted = threading.Semaphore(0)
+        self._lines: asyncio.Queue[str] = asyncio.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    async def next(self) -> str:
+        """Return the next line, empty at the end of the input."""
+        if sys.stdin.isatty():
+            _write("> ", "plain")
+        self._wanted.release()
+        return await self._lines.get()
+
+    def _read(self) -> None:
+        with FileIO(os.dup(sys.stdin.fileno())) as source:
+            while self._wanted.acquire():
+                line = source.readline().decode(errors="replace")
+                with suppress(RuntimeError):  # the loop is closed
+                    self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
+                if not line:
+                    return
+
+
+def _write(text: str, look: Look) -> None:
+    colour = "red" if look == "error" else None
+    typer.secho(text, nl=False, err=look == "error", dim=look == "dim" or None, fg=colour)
+    sys.stdout.flush()

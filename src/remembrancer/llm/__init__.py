@@ -1,4 +1,4 @@
-"""Language models of any provider: one question, one answer."""
+"""Language models of any provider: answers of a given shape, and chats with tools."""
 
 from typing import TYPE_CHECKING
 
@@ -7,15 +7,23 @@ from remembrancer.settings import LanguageModelSettings
 if TYPE_CHECKING:
     from remembrancer.llm.language_model import LanguageModel
 
-ChatTurn = tuple[str, str]
-"""A turn of a conversation: ``user`` or ``assistant``, and the text."""
 
-
-def create_language_model(settings: LanguageModelSettings) -> "LanguageModel | None":
+def create_language_model(
+    settings: LanguageModelSettings, name: str | None = None
+) -> "LanguageModel | None":
     """Return the configured model, or null without one; send nothing to it yet.
 
+    With ``name``, return that model instead: ``provider:model``, or a model of the configured
+    provider. The address and the key in the settings are for their own provider alone.
     Raises ``ConfigurationError`` for a provider that is unknown, not installed or without a key.
     """
+    provider = settings.model.partition(":")[0]
+    if name and ":" not in name and provider:
+        name = f"{provider}:{name}"
+    if name:
+        others = bool(provider) and name.partition(":")[0] != provider
+        unset = {"base_url": None, "api_key": None} if others else {}
+        settings = settings.model_copy(update={"model": name, **unset})
     if not settings.model:
         return None
     # The import takes a second.

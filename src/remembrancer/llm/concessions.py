@@ -17,10 +17,16 @@ class Concession(StrEnum):
     LIMIT_NAME = "other name of the token limit"
     LIMIT = "no token limit"
     SYSTEM = "no system role"
+    TOOLS = "no tools"
+    STREAM = "the answer at once"
 
 
 Concessions = frozenset[Concession]
 
+OF_ANSWER: Final[Concessions] = frozenset(Concession) - {Concession.TOOLS, Concession.STREAM}
+"""Concessions of a request for an answer with a schema."""
+OF_CHAT: Final[Concessions] = frozenset(Concession) - {Concession.SCHEMA}
+"""Concessions of a request in a chat."""
 SECONDS: Final = 3600.0
 """How long a concession lasts before the whole request is tried again."""
 
@@ -53,6 +59,8 @@ _HINTS: Final = (
             re.IGNORECASE,
         ),
     ),
+    (Concession.TOOLS, re.compile(r"\btools?\b|tool_|function.?call|\bfunctions\b", re.IGNORECASE)),
+    (Concession.STREAM, re.compile(r"\bstream(?:ing|_options)?\b", re.IGNORECASE)),
 )
 
 
@@ -61,16 +69,23 @@ def is_too_long(status: int, text: str) -> bool:
     return status == 413 or (status in _MAY_BE_TOO_LONG and _TOO_LONG.search(text) is not None)
 
 
-def next_requests(status: int, text: str, current: Concessions) -> Sequence[Concessions]:
+def next_requests(
+    status: int, text: str, current: Concessions, possible: Concessions
+) -> Sequence[Concessions]:
     """Return the concessions to try after a refusal of a request with the current ones.
 
     A parameter that the provider names is changed: conceded, or restored if its concession is
-    what is refused. Without such a name it may be the schema.
+    what is refused. Without such a name it may be the schema, or in a chat the tools; a server
+    that fails (HTTP 500) is not taken for one that refuses tools.
     """
     if status not in _MAY_CONCERN_REQUEST:
         return []
     named = [concession for concession, words in _HINTS if words.search(text)]
+    named = [concession for concession in named if concession in possible]
     following = [current ^ {concession} for concession in named]
     if Concession.LIMIT_NAME in named:
         following.append(current | {Concession.LIMIT})
-    return following or [current | {Concession.SCHEMA}]
+    unnamed = Concession.SCHEMA if Concession.SCHEMA in possible else Concession.TOOLS
+    if unnamed is Concession.TOOLS and status == 500:
+        return following
+    return following or [current | {unnamed}]

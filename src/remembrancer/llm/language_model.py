@@ -1,4 +1,4 @@
-"""Ask a language model one question and get an answer with a schema.
+"""A language model: answers with a schema, and replies in a chat.
 
 Errors name only their kind. The text of a provider's error is dropped, because it may quote users.
 """
@@ -10,6 +10,7 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, TypeVar
 
+import httpx2
 from pydantic import BaseModel, ValidationError
 from pydantic_ai import Agent, NativeOutput, PromptedOutput, TextOutput, exceptions, messages
 from pydantic_ai.capabilities import Hooks
@@ -18,21 +19,28 @@ from pydantic_ai.output import OutputSpec
 from pydantic_ai.settings import ModelSettings
 
 from remembrancer.errors import AnswerCutShort, LanguageModelUnavailable, UnusableAnswer
-from remembrancer.llm import ChatTurn, concessions
+from remembrancer.llm import concessions
+from remembrancer.llm.chat import OnText, request, to_history, to_reply
 from remembrancer.llm.concessions import Concession, Concessions
 from remembrancer.llm.json_output import json_object
+from remembrancer.llm.messages import ChatMessage, ModelReply, ToolSchema
 
 Answer = TypeVar("Answer", bound=BaseModel)
 Result = TypeVar("Result")
 
 _TOO_LONG = "the question or the answer is too long for the language model; shorten it"
+_ADVICE = {
+    401: "check its API key",
+    403: "check its API key",
+    404: "check its name and its address",
+}
 _ANSWER_AS = "Answer with one JSON object of this schema, without other text:"
 
 
 class LanguageModel:
-    """A language model that answers in JSON.
+    """A language model that answers in JSON or takes part in a chat.
 
-    The schema of the answer is sent in the provider's own way. What a provider refuses is left
+    The schema of an answer is sent in the provider's own way. What a provider refuses is left
     out of the request: see ``concessions``. A concession that helps is remembered for an hour.
     """
 
@@ -41,13 +49,13 @@ class LanguageModel:
     ) -> None:
         self.name = name
         self._model = model
-        self._settings = ModelSettings(
-            max_tokens=max_tokens, timeout=timeout, temperature=0.0, max_retries=retries
-        )
+        self._settings = ModelSettings(max_tokens=max_tokens, timeout=timeout, max_retries=retries)
         self._retries = retries
-        self._needed: Concessions = frozenset()
-        if not model.profile.get("supports_json_schema_output", False):
-            self._needed = frozenset({Concession.SCHEMA})
+        takes = {
+            Concession.SCHEMA: model.profile.get("supports_json_schema_output", False),
+            Concession.TOOLS: model.profile.get("supports_tools", True),
+        }
+        self._needed = frozenset(each for each, taken in takes.items() if not taken)
         self._conceded = self._needed
         self._conceded_at = 0.0
 
@@ -60,35 +68,64 @@ class LanguageModel:
         ``UnusableAnswer`` if no answer fits, else ``LanguageModelUnavailable``.
         """
         return await self._concede(
-            lambda conceded: self._ask(conceded, instructions, question, answer)
+            lambda conceded: self._ask(conceded, instructions, question, answer),
+            concessions.OF_ANSWER,
         )
 
-    async def reply(self, instructions: str, history: Sequence[ChatTurn], question: str) -> str:
-        """Return the model's answer to a question that follows ``history``.
+    async def chat(
+        self,
+        instructions: str,
+        history: Sequence[ChatMessage],
+        *,
+        tools: Sequence[ToolSchema] = (),
+        temperature: float | None = None,
+        on_text: OnText,
+    ) -> ModelReply:
+        """Return the next reply in a chat that is not empty; ``on_text`` gets its text in pieces.
 
-        Raises the same errors as :meth:`ask`.
+        Without a temperature it is the provider's. A reply that breaks off after its first piece
+        is not requested again. Raises the same errors as :meth:`ask`.
         """
-        turns = [_message(turn) for turn in history]
+        begun = False
 
-        async def attempt(conceded: Concessions) -> str:
-            system = Concession.SYSTEM not in conceded
-            agent: Agent[None, str] = Agent(
-                _adapted(self._model, conceded),
-                instructions=instructions if system else None,
-                deps_type=type(None),
-                model_settings=self._settings_for(conceded, temperature=0.7),
-            )
-            prompt = question if system else f"{instructions}\n\n{question}"
-            return (await agent.run(prompt, deps=None, message_history=turns)).output
+        def forward(text: str) -> None:
+            nonlocal begun
+            # Models begin with line breaks, above all after their reasoning.
+            if text := text if begun else text.lstrip():
+                begun = True
+                on_text(text)
 
-        return await self._concede(attempt)
+        async def attempt(conceded: Concessions) -> ModelReply:
+            stream = Concession.STREAM not in conceded
+            without_tools = bool(tools) and Concession.TOOLS in conceded
+            try:
+                response = await request(
+                    _adapted(self._model, conceded),
+                    to_history(instructions, history, system=Concession.SYSTEM not in conceded),
+                    self._settings_for(conceded, temperature=temperature),
+                    [] if without_tools else tools,
+                    stream=stream,
+                    on_text=forward,
+                )
+                return to_reply(response, without_tools=without_tools)
+            except (exceptions.AgentRunError, httpx2.HTTPError) as error:
+                if begun or not isinstance(error, exceptions.AgentRunError):
+                    raise _translated(error) from None
+                if stream and type(error) is exceptions.UnexpectedModelBehavior:
+                    # The provider took the request, but streamed nothing.
+                    raise exceptions.ModelHTTPError(200, self.name, "stream") from None
+                raise
+
+        return await self._concede(attempt, concessions.OF_CHAT)
 
     async def close(self) -> None:
         """Close the connections to the provider."""
         async with self._model:
             pass  # the exit closes them
 
-    async def _concede(self, attempt: Callable[[Concessions], Awaitable[Result]]) -> Result:
+    async def _concede(
+        self, attempt: Callable[[Concessions], Awaitable[Result]], possible: Concessions
+    ) -> Result:
         """Return the result of the first attempt that the provider does not refuse."""
         if time.monotonic() - self._conceded_at > concessions.SECONDS:
             self._conceded = self._needed
@@ -107,7 +144,7 @@ class LanguageModel:
                 if overflow or concessions.is_too_long(status, text):
                     raise AnswerCutShort(_TOO_LONG, provider_status=status) from None
                 first = first or error
-                options = concessions.next_requests(status, text, conceded)
+                options = concessions.next_requests(status, text, conceded, possible)
                 following = [option for option in (*options, *following) if option not in tried]
             except exceptions.AgentRunError as error:
                 raise _translated(error) from None
@@ -118,10 +155,10 @@ class LanguageModel:
         assert first is not None
         raise _translated(first) from None
 
-    def _settings_for(self, conceded: Concessions, *, temperature: float) -> ModelSettings:
-        settings = ModelSettings(**{**self._settings, "temperature": temperature})
-        if Concession.TEMPERATURE in conceded:
-            del settings["temperature"]
+    def _settings_for(self, conceded: Concessions, *, temperature: float | None) -> ModelSettings:
+        settings = ModelSettings(**self._settings)
+        if temperature is not None and Concession.TEMPERATURE not in conceded:
+            settings["temperature"] = temperature
         if Concession.LIMIT in conceded:
             del settings["max_tokens"]
         return settings
@@ -153,26 +190,28 @@ class LanguageModel:
 
 def _translated(error: Exception) -> LanguageModelUnavailable:
     """Return the error for callers: only its kind."""
+    status = error.status_code if isinstance(error, exceptions.ModelHTTPError) else None
     if isinstance(error, exceptions.OutputTokenLimitExceeded):
         return AnswerCutShort(_TOO_LONG)
-    if isinstance(error, exceptions.UnexpectedModelBehavior | IndexError):
+    if isinstance(error, exceptions.UnexpectedModelBehavior | IndexError) or status == 200:
         return UnusableAnswer(
             "the language model gave no usable answer; try again or use another model"
         )
-    if isinstance(error, exceptions.ModelHTTPError):
+    if status is not None:
+        advice = _ADVICE.get(status, "try again later")
         return LanguageModelUnavailable(
-            f"the language model did not answer (HTTP {error.status_code}); try again later",
-            provider_status=error.status_code,
+            f"the language model did not answer (HTTP {status}); {advice}", provider_status=status
+        )
+    if isinstance(error, exceptions.ModelTimeoutError | httpx2.TimeoutException):
+        return LanguageModelUnavailable(
+            "the language model did not answer in time; try again later"
+        )
+    if isinstance(error, exceptions.ModelConnectionError | httpx2.HTTPError):
+        return LanguageModelUnavailable(
+            "the language model cannot be reached, or broke off; check that it runs at its address"
         )
     kind = type(error).__name__.lstrip("_")
     return LanguageModelUnavailable(f"the language model did not answer ({kind}); try again later")
-
-
-def _message(turn: ChatTurn) -> messages.ModelMessage:
-    role, content = turn
-    if role == "assistant":
-        return messages.ModelResponse(parts=[messages.TextPart(content)])
-    return messages.ModelRequest(parts=[messages.UserPromptPart(content)])
 
 
 def _adapted(model: Model, conceded: Concessions) -> Model:
