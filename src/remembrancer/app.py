@@ -38,8 +38,7 @@ from remembrancer.idempotency import delete_old_keys
 from remembrancer.identity.service import Identity
 from remembrancer.jobs.queue import SUMMARISE
 from remembrancer.jobs.service import Jobs
-from remembrancer.keys.service import Keys
-from remembrancer.keys.sign_ins import SignIns
+from remembrancer.keys.service import Keys, SignIns
 from remembrancer.llm import create_language_model
 from remembrancer.memories.budget import Budget
 from remembrancer.memories.pipeline import WritePipeline

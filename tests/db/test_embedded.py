@@ -21,7 +21,6 @@ from remembrancer.db.embedded import (
     binaries,
     cluster,
     process,
-    shared_server,
 )
 from remembrancer.db.embedded.cluster import read_postmaster
 from remembrancer.db.embedded.lock import DirectoryLock
@@ -244,7 +243,7 @@ def test_a_server_that_cannot_be_shared_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the holder of the directory runs no server, we are told who it is and what to do."""
-    monkeypatch.setattr(shared_server, "PATIENCE", 0.2)
+    monkeypatch.setattr("remembrancer.db.embedded.lock.PATIENCE", 0.2)
     lock = DirectoryLock(tmp_path)
     with pytest.raises(DatabaseSetupError, match=f"in use by process {os.getpid()}.*its URL"):
         make(tmp_path).start()
@@ -255,7 +254,7 @@ def test_an_address_that_is_not_ours_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A socket directory that this package did not make is never connected to."""
-    monkeypatch.setattr(shared_server, "PATIENCE", 0.0)
+    monkeypatch.setattr("remembrancer.db.embedded.lock.PATIENCE", 0.0)
     lock = DirectoryLock(tmp_path)
     lock.leave(str(tmp_path))
     with pytest.raises(DatabaseSetupError, match="in use"):

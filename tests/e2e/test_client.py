@@ -40,8 +40,7 @@ from remembrancer import (
 )
 from remembrancer.api import create_app
 from remembrancer.client import AsyncClient, Client, Retries
-from remembrancer.client.calls import Call, part
-from remembrancer.client.errors import refusal
+from remembrancer.client.calls import Call, part, refusal
 from remembrancer.client.operations import Group
 from remembrancer.errors import Conflict, DatabaseUnavailable, TooManyRequests, VersionConflict
 

@@ -21,8 +21,8 @@ from remembrancer import Remembrancer, User
 from remembrancer.cli import main
 from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.errors import ConfigurationError, DatabaseUnavailable
-from remembrancer.mcp.lazy_source import open_lazily
 from remembrancer.mcp.sources import Principal
+from remembrancer.mcp.stdio import open_lazily
 
 QUIET = os.environ | {"REMEMBRANCER_LOG_LEVEL": "warning", "NO_COLOR": "1", "COLUMNS": "200"}
 PROGRAM = [sys.executable, "-m", "remembrancer"]

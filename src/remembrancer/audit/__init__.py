@@ -1,5 +1,66 @@
 """The audit log: reads, changes and refusals, with ids and outcomes, never content."""
 
-from remembrancer.audit.notes import Outcome, note, note_each, note_look
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+from uuid import UUID
 
-__all__ = ["Outcome", "note", "note_each", "note_look"]
+from sqlalchemy import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from remembrancer.access import Actor, Role
+from remembrancer.db.tables import audit_log
+from remembrancer.ids import SHARED_OWNER, new_uuid
+
+Outcome = Literal["done", "refused"]
+
+
+async def note(
+    connection: AsyncConnection,
+    actor: Actor,
+    action: str,
+    target_ids: Sequence[str],
+    *,
+    owner_id: UUID | None = None,
+    outcome: Outcome = "done",
+) -> None:
+    """Add one line: ``actor`` did ``action`` to ``target_ids`` of ``owner_id``."""
+    values = line(actor, action, target_ids, owner_id, outcome)
+    await connection.execute(insert(audit_log).values(values))
+
+
+async def note_each(
+    connection: AsyncConnection, actor: Actor, action: str, by_owner: Mapping[UUID, Sequence[str]]
+) -> None:
+    """Add a line for each owner: ``actor`` did ``action`` to these ids of theirs."""
+    lines = [line(actor, action, ids, owner_id, "done") for owner_id, ids in by_owner.items()]
+    if lines:
+        await connection.execute(insert(audit_log), lines)
+
+
+async def note_look(
+    connection: AsyncConnection, actor: Actor, action: str, by_owner: Mapping[UUID, Sequence[str]]
+) -> None:
+    """For an admin, add a line for each owner.
+
+    For settings, which agents read all the time. ``Reads`` notes reads of messages and memories.
+    """
+    if actor.role is Role.ADMIN:
+        await note_each(connection, actor, action, by_owner)
+
+
+def line(
+    actor: Actor, action: str, target_ids: Sequence[str], owner_id: UUID | None, outcome: Outcome
+) -> dict[str, Any]:
+    """Return the columns of a line."""
+    return {
+        "owner_id": owner_id or actor.user_id or SHARED_OWNER,
+        "id": new_uuid(),
+        "actor_role": actor.role,
+        "actor_user_id": actor.user_id,
+        "actor_agent_id": actor.agent_id,
+        "actor_key_id": actor.key_id,
+        "entry_point": actor.entry_point,
+        "action": action,
+        "target_ids": list(target_ids),
+        "outcome": outcome,
+    }

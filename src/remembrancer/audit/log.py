@@ -6,7 +6,7 @@ from uuid import UUID
 from sqlalchemy import Select, func, or_, select
 
 from remembrancer.access import Actor, Role
-from remembrancer.audit.notes import note
+from remembrancer.audit import note
 from remembrancer.audit.schemas import AuditFilter, AuditLine
 from remembrancer.db.engine import Database
 from remembrancer.db.keyset import Keyset

@@ -9,7 +9,7 @@ from sqlalchemy import delete, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor, Role
-from remembrancer.audit.notes import line
+from remembrancer.audit import line
 from remembrancer.db.engine import Database
 from remembrancer.db.tables import audit_log
 from remembrancer.errors import Unavailable

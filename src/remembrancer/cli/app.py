@@ -18,20 +18,17 @@ from remembrancer.cli import (
     doctor,
     documents,
     import_,
-    jobs,
     keys,
+    maintenance,
     mcp,
     memories,
-    preferences,
     recall,
-    reembed,
     remember,
     review,
     serve,
     spaces,
     tools,
     users,
-    worker,
 )
 from remembrancer.settings import Settings
 
@@ -84,12 +81,12 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "chat": chat.chat,
     "audit": audit.audit,
     "doctor": doctor.doctor,
-    "reembed": reembed.reembed,
+    "reembed": maintenance.reembed,
     "backup": backup.backup,
     "restore": backup.restore,
-    "worker": worker.worker,
-    "jobs": jobs.jobs,
-    "migrate-preferences": preferences.migrate_preferences,
+    "worker": maintenance.worker,
+    "jobs": maintenance.jobs,
+    "migrate-preferences": maintenance.migrate_preferences,
 }
 for name, command in _COMMANDS.items():
     app.command(name)(command)

@@ -47,17 +47,14 @@ def doctor(context: typer.Context) -> None:
     findings += [*check_data_directory(settings), *store]
     screen = console()
     for finding in findings:
-        screen.print(_line(finding), soft_wrap=True)
+        mark = ("✓ ", "green") if finding.good else ("✗ ", "bold red")
+        subject = (f"{finding.subject:<22}", "bold")
+        screen.print(Text.assemble(mark, subject, plain(finding.result)), soft_wrap=True)
     problems = [finding for finding in findings if not finding.good]
     if problems:
         screen.print(Text(f"{len(problems)} of {len(findings)} checks found a problem.", "red"))
         raise typer.Exit(1)
     screen.print(Text("All checks passed.", style="green"))
-
-
-def _line(finding: Finding) -> Text:
-    mark = ("✓ ", "green") if finding.good else ("✗ ", "bold red")
-    return Text.assemble(mark, (f"{finding.subject:<22}", "bold"), plain(finding.result))
 
 
 def check_data_directory(settings: Settings) -> list[Finding]:

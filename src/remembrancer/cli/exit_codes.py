@@ -33,7 +33,8 @@ def as_exit_code() -> Iterator[None]:
         sys.exit(1)
     except Exception as error:
         line = explain(error)
-        _print(f"error: {line or _unexpected(error)}")
+        text = plain(f"error: {line or _unexpected(error)}")
+        error_console().print(text, style="red", soft_wrap=True)
         sys.exit(REFUSED if line else BUG)
 
 
@@ -79,7 +80,3 @@ def _unexpected(error: Exception) -> str:
         sys.stderr.write("".join(traceback.format_list(frames)))
     position = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}"
     return f"unexpected {type(error).__name__} at {position}; this is a bug, please report it"
-
-
-def _print(line: str) -> None:
-    error_console().print(plain(line), style="red", soft_wrap=True)

@@ -49,13 +49,13 @@ def _start(directory: str) -> subprocess.Popen[str]:
 
 def _environment() -> dict[str, str]:
     # Settings of the real server must not apply: its database, its paid models.
-    inherited = {name: value for name, value in os.environ.items() if not _is_ours(name)}
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.upper().startswith("REMEMBRANCER_")
+    }
     own = {"REMEMBRANCER_LOG_LEVEL": "error", "REMEMBRANCER_DATABASE__SHARED_BUFFERS": "32MB"}
     return inherited | own | {"PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
-
-
-def _is_ours(name: str) -> bool:
-    return name.upper().startswith("REMEMBRANCER_")
 
 
 def _address(process: subprocess.Popen[str]) -> str:

@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Final, TypeVar
 import anyio
 import httpx2
 
-from remembrancer.client.calls import Call
-from remembrancer.client.errors import refusal
+from remembrancer.client.calls import Call, refusal
 from remembrancer.errors import InvalidInput, Unavailable
 from remembrancer.validation import server_address
 from remembrancer.version import __version__

@@ -1,7 +1,7 @@
 """Find passwords and keys stated in words: "my password is ...", "api key: ..."."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from remembrancer.guard.files import lines_of
@@ -71,8 +71,6 @@ _CLAUSE_ENDS: Final = re.compile(r"\s*(?:$|[.,;!?)\n\"])")
 _NUMBERS_ONLY: Final = re.compile(r"[\d/.:,%$€£-]+")
 _QUOTES: Final = "\"'`\u201c\u201d"
 _TRAILING: Final = ".,;:!?)]}>\"'"
-
-Test = Callable[[str, str], bool]
 
 
 def find(text: str) -> Iterator[Span]:

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer.associations import repository as associations
 from remembrancer.db.rows import all_rows
 from remembrancer.db.tables import memories
-from remembrancer.identity.rows import ComparedRow
+from remembrancer.identity.rules import ComparedRow
 from remembrancer.memories import transfers
 from remembrancer.memories.schemas import Status
 from remembrancer.search import repository as search

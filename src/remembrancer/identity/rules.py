@@ -1,12 +1,25 @@
 """Find the memories that two users have in common. Pure."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
-from remembrancer.identity.rows import ComparedRow
 from remembrancer.memories.dedup import repeats
 
 Namespace = tuple[UUID | None, UUID | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRow:
+    """The columns by which two memories are compared."""
+
+    id: str
+    content_hash: bytes
+    agent_id: UUID | None
+    space_id: UUID | None
+    place_id: str | None
+    address: str | None
+    status: str
 
 
 def duplicates(moving: Sequence[ComparedRow], staying: Sequence[ComparedRow]) -> dict[str, str]:

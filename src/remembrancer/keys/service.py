@@ -1,4 +1,4 @@
-"""Create, check and revoke API keys."""
+"""Create, check and revoke API keys, and write sign-ins by them to the audit log."""
 
 import hashlib
 import secrets
@@ -21,6 +21,7 @@ from remembrancer.users import repository as users
 
 PREFIX: Final = "rmb_"
 _BYTES: Final = 32
+_SIGN_IN: Final = "session.start"
 
 
 class Keys:
@@ -93,6 +94,43 @@ class Keys:
             key_id=row.id,
             merged_ids=frozenset(row.merged_ids),
         )
+
+
+class SignIns:
+    """Writes sign-ins and sign-outs to the audit log. A line has the key's id, never a secret."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._database = backend.database
+
+    async def start(self, actor: Actor) -> None:
+        """Note a sign-in."""
+        await self._note(actor, _SIGN_IN)
+
+    async def end(self, actor: Actor) -> None:
+        """Note a sign-out."""
+        await self._note(actor, "session.end")
+
+    async def refuse(self, secret: str | None, *, entry_point: str) -> None:
+        """Note a failed sign-in; for an unknown key with the role ``user`` and no user."""
+        key = None
+        if secret is not None:
+            async with self._database.system() as connection:
+                key = await repository.find_by_hash(connection, hash_secret(secret))
+        actor = Actor(
+            key.role if key else Role.USER,
+            user_id=key.user_id if key else None,
+            entry_point=entry_point,
+            key_id=key.id if key else None,
+        )
+        await self._note(actor, _SIGN_IN, outcome="refused")
+
+    async def _note(self, actor: Actor, action: str, *, outcome: audit.Outcome = "done") -> None:
+        target_ids = [str(actor.key_id)] if actor.key_id else []
+        owner_id = actor.user_id or SHARED_OWNER
+        async with self._database.system() as connection:
+            await audit.note(
+                connection, actor, action, target_ids, owner_id=owner_id, outcome=outcome
+            )
 
 
 async def _note(connection: AsyncConnection, actor: Actor, action: str, key: Key) -> None:

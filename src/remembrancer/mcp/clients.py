@@ -75,9 +75,7 @@ def server_entry(
     }
 
 
-def merge(
-    client: ClientName, config: Any, server: Mapping[str, Any], *, name: str = NAME
-) -> dict[str, Any]:
+def merge(client: ClientName, config: Any, server: Mapping[str, Any]) -> dict[str, Any]:
     """Add or replace the server; raise ``InvalidInput`` for a file that no client wrote."""
     section = SHAPES[client].section
     if not isinstance(config, dict):
@@ -85,7 +83,7 @@ def merge(
     servers = config.get(section, {})
     if not isinstance(servers, dict):
         raise InvalidInput(f"has {section} that is not an object", field="file")
-    result = {**config, section: {**servers, name: dict(server)}}
+    result = {**config, section: {**servers, NAME: dict(server)}}
     if "${input:" in str(server):
         inputs = config.get("inputs", [])
         if not isinstance(inputs, list):

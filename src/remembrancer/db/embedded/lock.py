@@ -1,16 +1,23 @@
-"""A lock for one process per data directory."""
+"""A lock for one process per data directory; other processes share its server."""
 
 import os
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
+import psycopg
+
+from remembrancer.db.embedded.endpoint import Endpoint, is_ours
 from remembrancer.errors import DatabaseSetupError
 
 if sys.platform == "win32":
     import msvcrt
 else:
     import fcntl
+
+PATIENCE = 10.0
+"""Seconds to wait for a starting or stopping server."""
 
 
 class DirectoryTaken(DatabaseSetupError):
@@ -30,7 +37,9 @@ class DirectoryLock:
     """An exclusive lock that ends with the process, also after a crash."""
 
     def __init__(self, directory: Path) -> None:
-        self._fd = _open(directory / "lock")
+        # Never through a link: another user may write to the directory that root works in.
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        self._fd = os.open(directory / "lock", flags, 0o600)
         try:
             _lock(self._fd)
         except OSError:
@@ -54,17 +63,37 @@ class DirectoryLock:
         os.close(self._fd)
 
 
+def lock_or_share(directory: Path, database: str) -> DirectoryLock | str:
+    """Lock the directory, or return the URL of the server of the process that has the lock."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return DirectoryLock(directory)
+        except DirectoryTaken as taken:
+            # Another socket directory could belong to anybody.
+            if is_ours(taken.line) and Path(taken.line).is_dir():
+                url = Endpoint(taken.line, 5432).url(database)
+                if _answers(url):
+                    return url
+            if time.monotonic() > until:
+                raise
+        time.sleep(0.05)
+
+
+def _answers(url: str) -> bool:
+    try:
+        with psycopg.connect(url, connect_timeout=5):
+            return True
+    except psycopg.Error:
+        return False
+
+
 def _read(fd: int) -> tuple[str, str]:
     with suppress(OSError):  # Windows also locks the bytes for readers
         os.lseek(fd, 0, os.SEEK_SET)
         lines = os.read(fd, 4096).decode(errors="replace").splitlines()
         return (*lines, "", "")[0], (*lines, "", "")[1]
     return "", ""
-
-
-def _open(path: Path) -> int:
-    # never through a link: another user may write to the directory that root works in
-    return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
 
 
 def _lock(fd: int) -> None:

@@ -14,9 +14,8 @@ from remembrancer.db.embedded import cluster
 from remembrancer.db.embedded.account import Account, server_account, user_name
 from remembrancer.db.embedded.binaries import binaries_for
 from remembrancer.db.embedded.endpoint import Endpoint, clear_left_behind, open_endpoint
-from remembrancer.db.embedded.lock import DirectoryLock
+from remembrancer.db.embedded.lock import DirectoryLock, lock_or_share
 from remembrancer.db.embedded.process import ServerLog, ServerProcess
-from remembrancer.db.embedded.shared_server import lock_or_share
 from remembrancer.errors import DatabaseSetupError
 
 logger = logging.getLogger(__name__)

@@ -1,0 +1,128 @@
+"""``worker``, ``jobs``, ``reembed`` and ``migrate-preferences``: upkeep of a store."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.console import Group
+from rich.table import Table
+
+from remembrancer.app import Remembrancer
+from remembrancer.cli.command import Output, store_command
+from remembrancer.cli.http_server import StopSignals
+from remembrancer.cli.output import console, day, plain, progress, table
+from remembrancer.cli.runtime import ADMIN, log_to_stderr, run, settings_of, with_store
+from remembrancer.jobs.schemas import Job, JobStatus
+from remembrancer.preferences.migration import ToggleMigration
+from remembrancer.preferences.schemas import MigrationCounts
+from remembrancer.search.reembed import Reembedding
+from remembrancer.settings import Settings
+
+
+def worker(
+    context: typer.Context,
+    once: Annotated[bool, typer.Option("--once", help="Stop when no job is due.")] = False,
+) -> None:
+    """Run background jobs until Ctrl-C. Several workers share the jobs."""
+    settings = settings_of(context)
+    log_to_stderr(settings.log_level)
+    run(_work_until_stopped(settings, once=once))
+
+
+async def _work_until_stopped(settings: Settings, *, once: bool) -> None:
+    StopSignals().install()
+    try:
+        async with Remembrancer.open(settings=settings) as app:
+            if not once:
+                console().print("The worker is ready. Ctrl-C stops it.")
+            await app.worker.run(once=once)
+    except asyncio.CancelledError:
+        return  # stopped by a signal; unfinished jobs are back in the queue
+
+
+@store_command()
+async def jobs(
+    app: Remembrancer,
+    status: Annotated[JobStatus | None, typer.Option(help="Only jobs with this status.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="The most jobs.")] = 20,
+) -> Output:
+    """List background jobs, newest first, with the number in each status."""
+    items = (await app.jobs.list(ADMIN, status=status, limit=limit)).items
+    counts = await app.jobs.counts(ADMIN)
+    numbers = ", ".join(f"{number:,} {name}" for name, number in counts if number)
+    return Output(
+        items, Group(plain(numbers or "No jobs."), *([_job_table(items)] if items else []))
+    )
+
+
+def _job_table(items: Sequence[Job]) -> Table:
+    rows = [
+        [
+            str(job.id),
+            job.task,
+            " ".join(job.arguments.values()),
+            job.status.value,
+            str(job.tries),
+            job.reason or ", ".join(f"{number:,} {name}" for name, number in job.counts.items()),
+            day(job.next_try_at or job.ended_at or job.started_at or job.queued_at),
+        ]
+        for job in items
+    ]
+    return table("Id", "Task", "Of", "Status", "Tries", "Outcome", "Last or next", rows=rows)
+
+
+def reembed(context: typer.Context) -> None:
+    """Embed all texts again with the configured model. No LLM is called.
+
+    A server may keep running with the old model meanwhile; restart it with the new model
+    afterwards. After an interruption, run the command again to continue.
+    """
+    screen = console()
+    count = with_store(context, _reembed, check_model=False)
+    if count is None:
+        screen.print("Nothing to do: all vectors are of the configured model.")
+    else:
+        screen.print(f"{count:,} texts are embedded with the configured model. Restart the server.")
+
+
+async def _reembed(app: Remembrancer) -> int | None:
+    reembedding = Reembedding(app.database, app.embedder)
+    if not await reembedding.needed():
+        return None
+    state = await reembedding.begin()
+    with progress() as bar:
+        task = bar.add_task("Items", total=state.items, completed=state.done)
+        await reembedding.gather(lambda count: bar.advance(task, count))
+        bar.update(task, description="Replacing the vectors")
+        return await reembedding.finish()
+
+
+@store_command(check_model=False)
+async def migrate_preferences(
+    app: Remembrancer,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Migrate. Without it, only count.")
+    ] = False,
+) -> Output:
+    """Replace the deprecated toggle for all agents by preferences per agent.
+
+    Every user with the toggle off gets a preference for each agent without one. Safe to repeat
+    and to interrupt.
+    """
+    migration = ToggleMigration(app.database)
+    counts = await migration.plan(ADMIN)
+    if apply:
+        with progress() as bar:
+            task = bar.add_task("Users", total=counts.users)
+            counts = await migration.apply(ADMIN, lambda count: bar.advance(task, count))
+    return Output(counts, _summary(counts, applied=apply))
+
+
+def _summary(counts: MigrationCounts, *, applied: bool) -> str:
+    users = f"{counts.users:,} users have the toggle off."
+    if applied:
+        return f"{users}\n{counts.preferences:,} preferences were created."
+    if counts.preferences:
+        return f"{users}\n{counts.preferences:,} preferences are missing. To create them: --apply"
+    return f"{users}\nNothing to do: their preferences say the same for every agent."
