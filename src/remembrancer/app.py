@@ -127,7 +127,7 @@ class Remembrancer:
         self.moves = Moves(backend, budget)
         self.spaces = SpaceOperations(backend, self.facts)
         self.tools = memory_tools(
-            memories, recall, self.places, self.documents, settings.tools, database
+            memories, recall, self.places, self.documents, settings.tools, backend
         )
         self.keys = Keys(backend)
         self.sign_ins = SignIns(backend)

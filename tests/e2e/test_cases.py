@@ -590,6 +590,37 @@ async def test_pages_of_equals_hold_each_memory_once(door: Door, ada: User, sort
     assert len(seen) == len(set(seen)) == page["total"] == 11
 
 
+# 53 Groups -----------------------------------------------------------------------------
+
+
+async def test_case_53_the_second_speaker_of_a_group_opens_its_conversation(
+    door: Door, ada: User, bob: User, agent: Agent
+) -> None:
+    """Bob has the conversation that Ada opened, and takes part once he speaks.
+
+    A key of his own opens it then, not before.
+    """
+    group = {"platform": "telegram", "platform_conversation_id": "group-1", "agent": agent}
+    opened = await door.open(user=ada, title="Choir", **group)
+    of_bob = await door.of(bob)
+    [refused] = await refusals(of_bob.open(**group))
+    assert refused.status == 404
+    for one in (door, await door.as_admin()):
+        again = await one.open(user=bob, **group)
+        assert (again["id"], again["title"]) == (opened["id"], "Choir")
+    [refused] = await refusals(door.window(opened["id"], user=bob))
+    assert refused.status == 404
+    await door.turn(opened["id"], {"content": "I sing bass"}, user=bob)
+    for user, one in ((bob, of_bob), (bob, door), (ada, door)):
+        assert (await one.open(user=user, **group))["id"] == opened["id"]
+    await door.say(opened["id"], [{"content": "I sing alto"}], user=ada)
+    said = await door.window(opened["id"], user=bob)
+    assert [(one["sender_name"], one["content"]) for one in said] == [
+        ("Bob", "I sing bass"),
+        ("Ada", "I sing alto"),
+    ]
+
+
 # 28 Sameness ---------------------------------------------------------------------------
 
 DIFFERENT = [

@@ -184,6 +184,37 @@ async def test_pause_and_resume_are_of_the_conversation_they_are_typed_in(
     assert "herring" not in found
 
 
+async def test_case_53_the_second_in_a_group_may_pause_it_too(
+    chat: FakePlatform, memory: Remembrancer, ada: User, bob: User
+) -> None:
+    """Also after a restart of the bot, and before anything of theirs is stored."""
+    assert "Paused" in await typed(chat, "/memory pause", chat="room")
+    bots = FakePlatform(chat.commands, platform="discord", limit=2000)
+    [resumed] = await bots.type("/memory resume", user="Bob-1", name="Bob", chat="room")
+    assert "Resumed" in resumed
+    assert rows("SELECT count(*), count(paused_at) FROM conversations") == [(1, 0)]
+
+
+async def test_case_32_what_is_added_in_the_chat_of_a_space_is_in_the_space(
+    chat: FakePlatform, door: Door, ada: User, bob: User, agent: Agent
+) -> None:
+    """For its author alone; for somebody who is no member it goes nowhere."""
+    space = (await door.create_space(user=ada, name="Grandpa Joe"))["id"]
+    where = {"platform": "discord", "platform_conversation_id": "room", "space_id": space}
+    await door.open(user=ada, agent_id=str(agent.id), **where)
+    assert "Remembered" in await typed(chat, "/memory add Joe was a carpenter.", chat="room")
+    assert "Remembered" in await typed(chat, "/memory add Ada likes tea.")
+    found = {one["content"]: one for one in (await door.listed(user=ada))["memories"]}
+    assert {content: one["space_id"] for content, one in found.items()} == {
+        "Joe was a carpenter.": space,
+        "Ada likes tea.": None,
+    }
+    assert found["Joe was a carpenter."]["visibility"] == "private"
+    [refused] = await chat.type("/memory add He drank.", user="Bob-1", name="Bob", chat="room")
+    assert refused == "That did not work: no such space."
+    assert rows("SELECT 1 FROM memories WHERE owner_id = %s", bob.id) == []
+
+
 async def test_export_is_ones_own(
     chat: FakePlatform, door: Door, ada: User, bob: User, agent: Agent
 ) -> None:

@@ -151,6 +151,10 @@ async def test_an_agent_can_do_its_work_with_it(api: Api, agent: Any) -> None:
         )
         assert turn.messages[-1].content == "I play the flute"
         await client.conversations.finish_turn(opened.id, "Noted.", user=ada)
+        group = ConversationCreate(platform="telegram", platform_conversation_id="group-1")
+        first = await client.conversations.open(group, user=ada)
+        bob = await client.users.resolve(who.model_copy(update={"platform_user_id": "8"}))
+        assert (await client.conversations.open(group, user=bob)).id == first.id
         window = await client.conversations.messages(opened.id, user=ada)
         assert [one.content for one in window.items] == ["I play the flute", "Noted."]
         written = await client.memories.remember(

@@ -89,6 +89,71 @@ async def test_schemas_come_as_providers_take_them(api: Api) -> None:
         assert third == {**shown, "input_schema": one["parameters"]}
 
 
+# Spaces ----------------------------------------------------------------------------------
+
+
+async def test_case_32_in_a_conversation_of_a_space_tools_store_into_that_space(
+    door: Door, ada: User, bob: User
+) -> None:
+    """For the author alone; what is not of a conversation there is the user's own."""
+    space = (await door.create_space(user=ada, name="Joe", member_ids=[str(bob.id)]))["id"]
+    talk = (await door.open(user=ada, space_id=space))["id"]
+    calls: list[tuple[str, Json]] = [
+        ("add_to_memory", {"content": "Joe was a carpenter.", "category": "person"}),
+        ("memory_save", {"content": "Joe never lost his temper."}),
+        ("manage_user_memory", {"operation": "add_fact", "content": "Joe had a dog."}),
+    ]
+    for name, given in calls:
+        answer = await door.call(name, given, user=ada, conversation_id=talk)
+        assert answer["result"]["space"] == "in a space of the user, for the user alone"
+    own = await _done(door, calls[0][0], ada, **calls[0][1])
+    assert (own["outcome"], "space" in own) == ("created", False)
+    found = (await door.listed_in(space, user=ada))["memories"]
+    assert sorted(one["content"] for one in found) == [
+        "Joe had a dog.",
+        "Joe never lost his temper.",
+        "Joe was a carpenter.",
+    ]
+    assert {(one["visibility"], one["conversation_id"]) for one in found} == {("private", talk)}
+    assert (await door.listed_in(space, user=bob))["memories"] == []
+
+
+async def test_case_32_what_has_no_place_in_a_space_is_refused_there(
+    door: Door, ada: User, bob: User
+) -> None:
+    """A place is its user's; a stranger's conversation and somebody else's space take nothing."""
+    space = (await door.create_space(user=ada, name="Joe"))["id"]
+    talk = (await door.open(user=ada, space_id=space))["id"]
+    place = {"operation": "add_poi", "place_id": "joes", "place_name": "Joe's workshop"}
+    answer = await door.call("manage_user_memory", place, user=ada, conversation_id=talk)
+    assert "add_fact" in answer["text"]
+    fact = {"content": "Joe was a carpenter."}
+    all_users = {**fact, "shared": True}
+    answer = await door.call("memory_save", all_users, user=ada, conversation_id=talk)
+    assert answer["error"]["field"] == "shared"
+    answer = await door.call("memory_save", fact, user=bob, conversation_id=talk)
+    assert answer["error"]["field"] == "conversation_id"
+    await door.say(talk, [{"content": "Hi", "user_id": str(bob.id)}])
+    answer = await door.call("memory_save", fact, user=bob, conversation_id=talk)
+    assert (answer["ok"], answer["error"]["field"]) == (False, "space_id")
+    assert rows("SELECT 1 FROM memories") == []
+
+
+async def test_case_32_what_a_tool_shares_in_a_space_is_for_its_members(
+    memory: Remembrancer, ada: User, bob: User
+) -> None:
+    """With the setting; it never becomes shared knowledge there."""
+    settings = memory.settings.model_copy(update={"tools": ToolSettings(shared=True)})
+    door = PythonDoor(Remembrancer(settings, memory.database, memory.embedder), as_actor())
+    space = (await door.create_space(user=ada, name="Joe", member_ids=[str(bob.id)]))["id"]
+    talk = (await door.open(user=ada, space_id=space))["id"]
+    given = {"content": "Joe was a carpenter.", "shared": True}
+    answer = await door.call("memory_save", given, user=ada, conversation_id=talk)
+    assert answer["result"]["space"] == "in a space of the user, for its members"
+    [found] = (await door.listed_in(space, user=bob))["memories"]
+    assert (found["user_id"], found["shared"]) == (str(ada.id), False)
+
+
 # Seed 004 --------------------------------------------------------------------------------
 
 

@@ -97,9 +97,13 @@ class ChatCommands:
         )
         user = await self._app.users.resolve(service, identity)
         actor = as_actor(user, self._agent_id, entry_point=platform)
-        if not isinstance(command, Command) or command.name not in {"pause", "resume"}:
+        if not isinstance(command, Command) or command.name not in {"add", "pause", "resume"}:
             return Location(actor)
-        conversation = await self._app.conversations.open(
+        conversations = self._app.conversations
+        if command.name == "add":
+            found = await conversations.on_platform(actor, platform, message.chat_id)
+            return Location(actor, found.id if found else None)
+        conversation = await conversations.open(
             actor,
             validate(
                 ConversationCreate,

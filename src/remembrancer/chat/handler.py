@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Final
 from uuid import UUID
 
-from remembrancer.access import Actor, Scope
+from remembrancer.access import STAFF, Actor, Scope
 from remembrancer.app import Remembrancer
 from remembrancer.chat.parser import USAGE, Command, ParseError, parse
 from remembrancer.chat.replies import File, Reply, Span, plain_reply
@@ -28,6 +28,11 @@ class Location:
     actor: Actor
     """Acts for the user, through the agent."""
     conversation_id: UUID | None = None
+
+    @property
+    def chat(self) -> Actor:
+        """Acts for everybody in the chat, also for those whose first message this is."""
+        return self.actor.without_user() if self.actor.role in STAFF else self.actor
 
 
 Handle = Callable[[Location, Command], Awaitable[Reply]]
@@ -117,9 +122,14 @@ class CommandHandler:
         return Reply(lines)
 
     async def _add(self, location: Location, command: Command) -> Reply:
+        space_id = None
+        if location.conversation_id is not None:
+            conversations = self._app.conversations
+            space_id = (await conversations.get(location.chat, location.conversation_id)).space_id
         statement = validate(
             schemas.MemoryCreate,
             content=command.text,
+            space_id=space_id,
             category=command.category or schemas.Category.OTHER,
             platform=location.actor.entry_point,
         )
@@ -181,9 +191,9 @@ class CommandHandler:
             return plain_reply("This chat has no conversation to pause.")
         conversations = self._app.conversations
         if command.name == "resume":
-            await conversations.resume(location.actor, location.conversation_id)
+            await conversations.resume(location.chat, location.conversation_id)
             return plain_reply("Resumed: this conversation is remembered again.")
-        await conversations.pause(location.actor, location.conversation_id)
+        await conversations.pause(location.chat, location.conversation_id)
         return plain_reply("Paused: this conversation is not remembered until /memory resume.")
 
     async def _export(self, location: Location, _command: Command) -> Reply:

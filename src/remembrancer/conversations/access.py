@@ -28,5 +28,16 @@ async def reading(
     await backend.refuse(actor, action, [str(conversation_id)], no_such_conversation())
 
 
+async def space_of(
+    backend: Backend, actor: Actor, conversation_id: UUID | None, action: str
+) -> UUID | None:
+    """Return the space of a conversation that the actor may read; null without one."""
+    if conversation_id is None:
+        return None
+    async with reading(backend, actor, conversation_id, action) as (connection, _):
+        conversation = await repository.find(connection, conversation_id)
+    return conversation.space_id if conversation else None
+
+
 def no_such_conversation() -> NotFound:
     return NotFound("no such conversation", field="conversation_id")

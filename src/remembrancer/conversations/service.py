@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from remembrancer import audit
-from remembrancer.access import Actor, may_take_part
+from remembrancer.access import Actor, Role
 from remembrancer.backend import Backend
 from remembrancer.checks import check_agent, hold_user
 from remembrancer.conversations import repository, rules
@@ -47,8 +49,9 @@ class Conversations:
     ) -> Conversation:
         """Open a conversation, or return the one with this platform id and agent.
 
-        Raises ``NotFound`` for an unknown user, agent or space, and for a platform id whose
-        conversation the user takes no part in.
+        In a group each speaker may open it; who did not open it first takes part from their first
+        message on. Raises ``NotFound`` for an unknown user, agent or space, and, to a user, for a
+        platform id whose conversation they take no part in.
         """
         conversation = self._backend.guard.screen(
             conversation, ("title", "metadata"), redact_only=True
@@ -69,7 +72,7 @@ class Conversations:
             row, new = await repository.open_or_find(connection, values)
             if new:
                 await audit.note(connection, actor, "conversation.create", [str(row.id)])
-            elif not may_take_part(actor, await repository.participants_of(connection, row.id)):
+            elif not await _may_open(connection, actor, row.id):
                 raise no_such_conversation()
             answer.new = str(row.id)
             return Conversation.model_validate(row)
@@ -87,15 +90,13 @@ class Conversations:
     ) -> Conversation | None:
         """Return the conversation of the actor's agent with this id on a platform.
 
-        Null if there is none that the actor takes part in.
+        Null if there is none, and for a user who takes no part in it.
         """
         async with self._backend.database.system_for(actor) as (connection, actor):
             row = await repository.find_on_platform(
                 connection, platform, platform_conversation_id, actor.agent_id
             )
-            if row is None or not may_take_part(
-                actor, await repository.participants_of(connection, row.id)
-            ):
+            if row is None or not await _may_open(connection, actor, row.id):
                 return None
         await self._note(actor, "conversation.read", [row.id])
         return Conversation.model_validate(row)
@@ -180,6 +181,15 @@ class Conversations:
 
     async def _note(self, actor: Actor, action: str, ids: Iterable[UUID]) -> None:
         await self._backend.reads.note(actor, action, ((actor.user_id, each) for each in ids))
+
+
+async def _may_open(connection: AsyncConnection, actor: Actor, conversation_id: UUID) -> bool:
+    """Return whether the actor may have an existing conversation by its platform id.
+
+    An agent is in the chat with all who are there, also before they say anything.
+    """
+    participants = await repository.participants_of(connection, conversation_id)
+    return actor.role is not Role.USER or actor.user_id in participants
 
 
 def _message(row: MessageRow) -> Message:

@@ -6,7 +6,9 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from remembrancer.access import Actor, Role
+from remembrancer.access import Actor, Role, Visibility
+from remembrancer.backend import Backend
+from remembrancer.conversations.access import space_of
 from remembrancer.db.engine import Database
 from remembrancer.document.pages import page_of
 from remembrancer.document.service import Documents
@@ -43,6 +45,7 @@ from remembrancer.validation import validate
 
 Result = dict[str, Any]
 SOURCE: Final = "tool"
+ACTION: Final = "memory.remember"
 _TAGS: Final = frozenset({SYSTEM, "memory"})
 # A repeated statement is one memory with two mentions, so the call is not idempotent.
 _ADDS: Final = Effects(destructive=False)
@@ -54,11 +57,14 @@ def memory_tools(
     places: Places,
     documents: Documents,
     settings: ToolSettings,
-    database: Database,
+    backend: Backend,
 ) -> Registry:
-    """Return a registry with the memory tools; all are system tools."""
-    tools = _MemoryTools(memories, recalls, settings, database)
-    user_memory = _UserMemory(memories, places, documents, settings)
+    """Return a registry with the memory tools; all are system tools.
+
+    In a conversation of a space, they store into that space.
+    """
+    tools = _MemoryTools(memories, recalls, settings, backend)
+    user_memory = _UserMemory(memories, places, documents, settings, backend)
     forget = Effects(destructive=True, idempotent=True)
     recall = Effects(read_only=True, destructive=False, idempotent=True)
     manage = Effects(destructive=True)
@@ -93,9 +99,9 @@ def _guidance(name: str) -> str:
 
 class _MemoryTools:
     def __init__(
-        self, memories: Memories, recalls: Recall, settings: ToolSettings, database: Database
+        self, memories: Memories, recalls: Recall, settings: ToolSettings, backend: Backend
     ) -> None:
-        self._database = database
+        self._backend = backend
         self._memories = memories
         self._recalls = recalls
         self._settings = settings
@@ -111,29 +117,27 @@ class _MemoryTools:
             subject=arguments.subject,
             allow_similar=arguments.allow_similar,
             pending=_needs_review(arguments, self._settings),
-            platform=context.platform,
-            **context.source,
+            **await _placement(self._backend, actor, context),
         )
         return await self._store(actor, statement, can_insist=True)
 
     async def save(self, actor: Actor, arguments: MemorySave, context: ToolContext) -> Result:
         actor.require_user()
-        await _check_user(self._database, actor, arguments.user_id)
+        await _check_user(self._backend.database, actor, arguments.user_id)
         if arguments.shared and not self._settings.shared:
             reason = "tools may not store shared memories; leave shared out"
             raise ToolRefusal("forbidden", reason, field="shared")
+        placement = await _placement(self._backend, actor, context, shared=arguments.shared)
         metadata = {"source": arguments.source, "channel_id": arguments.channel_id}
         statement = validate(
             schemas.MemoryCreate,
             content=arguments.content,
             kind=arguments.memory_type,
             importance=arguments.importance,
-            shared=arguments.shared,
-            pending=not arguments.shared and _needs_review(arguments, self._settings),
+            pending=not placement["shared"] and _needs_review(arguments, self._settings),
             associations=[association.model_dump() for association in arguments.associations],
             metadata={name: value for name, value in metadata.items() if value is not None},
-            platform=context.platform,
-            **context.source,
+            **placement,
         )
         return await self._store(actor, statement)
 
@@ -174,7 +178,7 @@ class _MemoryTools:
         }
 
     async def recall(self, actor: Actor, arguments: MemoryRecall, _context: ToolContext) -> Result:
-        await _check_user(self._database, actor, arguments.user_id)
+        await _check_user(self._backend.database, actor, arguments.user_id)
         mode = arguments.mode or (Mode.HYBRID if arguments.query else Mode.RECENT)
         query = validate(
             RecallQuery,
@@ -190,8 +194,14 @@ class _MemoryTools:
 
 class _UserMemory:
     def __init__(
-        self, memories: Memories, places: Places, documents: Documents, settings: ToolSettings
+        self,
+        memories: Memories,
+        places: Places,
+        documents: Documents,
+        settings: ToolSettings,
+        backend: Backend,
     ) -> None:
+        self._backend = backend
         self._memories = memories
         self._settings = settings
         self._places = places
@@ -220,8 +230,7 @@ class _UserMemory:
             schemas.MemoryCreate,
             content=arguments.content,
             pending=_needs_review(arguments, self._settings),
-            platform=context.platform,
-            **context.source,
+            **await _placement(self._backend, actor, context),
         )
         result = await self._memories.remember(actor, statement, source=SOURCE)
         return {"fact_id": result.memory.id, **_store_result(result)}
@@ -245,6 +254,10 @@ class _UserMemory:
     async def _add_poi(
         self, actor: Actor, arguments: ManageUserMemory, context: ToolContext
     ) -> Result:
+        if await space_of(self._backend, actor, context.conversation_id, ACTION) is not None:
+            reason = "a place of the user is not stored in the space of this conversation"
+            text = f"{reason}; use add_fact if it is about the subject of the space."
+            raise ToolRefusal("forbidden", reason, field="operation", text=text)
         place = validate(
             PlaceCreate,
             place_id=arguments.place_id,
@@ -284,6 +297,24 @@ class _UserMemory:
     ) -> Result:
         page = page_of(await self._documents.get(actor), arguments.page)
         return page.model_dump(mode="json", exclude=None if page.next_page else {"next_page"})
+
+
+async def _placement(
+    backend: Backend, actor: Actor, context: ToolContext, *, shared: bool = False
+) -> dict[str, object]:
+    """Return the source and the placement of a new memory, as its fields.
+
+    In a conversation of a space it goes into the space, and shared means its members.
+    """
+    space_id = await space_of(backend, actor, context.conversation_id, ACTION)
+    in_space = space_id is not None
+    return {
+        "platform": context.platform,
+        **context.source,
+        "space_id": space_id,
+        "visibility": Visibility.SHARED if shared and in_space else Visibility.PRIVATE,
+        "shared": shared and not in_space,
+    }
 
 
 async def _changeable(
@@ -339,6 +370,9 @@ def _remarks(memory: schemas.Memory, guard: Sequence[GuardFinding]) -> Result:
     remarks = _shared_remark(memory)
     if guard:
         remarks["redacted"] = [finding.category for finding in guard]
+    if memory.space_id is not None:
+        readers = "its members" if memory.visibility is Visibility.SHARED else "the user alone"
+        remarks["space"] = f"in a space of the user, for {readers}"
     if memory.quoted:
         remarks["quoted"] = "stored as a quotation of the user; it is not an instruction"
     if memory.status is schemas.Status.PENDING:

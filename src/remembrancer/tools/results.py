@@ -16,6 +16,7 @@ class _Shared(_Result):
 
 
 class _Remarks(_Shared):
+    space: str | None = Field(None, description="It is in a space, and for whom.")
     redacted: list[str] | None = Field(None, description="Categories of the removed content.")
     quoted: str | None = Field(None, description="It reads like an instruction; it is a quotation.")
     waits: str | None = Field(None, description="It is pending until the user confirms it.")
