@@ -109,6 +109,8 @@ from .review.schemas import ReviewDecision as ReviewDecision
 from .review.schemas import ReviewOutcome as ReviewOutcome
 from .review.schemas import ReviewResult as ReviewResult
 from .settings import Settings as Settings
+from .spaces.schemas import Addition as Addition
+from .spaces.schemas import Invitation as Invitation
 from .spaces.schemas import Member as Member
 from .spaces.schemas import MemberAdd as MemberAdd
 from .spaces.schemas import MemberUpdate as MemberUpdate

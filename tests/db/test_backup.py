@@ -331,9 +331,12 @@ def test_an_older_backup_is_migrated(
     """A backup of the schema before comes back with the columns of today."""
     migrations = tmp_path / "migrations"
     shutil.copytree(str(migrate.MIGRATIONS), migrations)
-    (migrations / "versions" / "0002_mood.py").write_text(
+    newest = migrate.newest()
+    following = f"{int(newest) + 1:04}"
+    (migrations / "versions" / f"{following}_mood.py").write_text(
         "from alembic import op\n"
-        "revision, down_revision, branch_labels, depends_on = '0002', '0001', None, None\n"
+        f"revision, down_revision = '{following}', '{newest}'\n"
+        "branch_labels, depends_on = None, None\n"
         "def upgrade():\n"
         "    op.execute(\"ALTER TABLE agents ADD COLUMN mood text NOT NULL DEFAULT 'calm'\")\n"
     )

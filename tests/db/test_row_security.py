@@ -239,6 +239,8 @@ _NEW_ROWS = {
     "idempotency_keys": "(owner_id, action, key, fingerprint) VALUES (:owner, 'a', 'k', '\\x00')",
     "participants": "(user_id, conversation_id) VALUES (:owner, gen_random_uuid())",
     "space_members": "(user_id, space_id) VALUES (:owner, gen_random_uuid())",
+    "space_refusals": "(user_id, space_id, declined) VALUES (:owner, gen_random_uuid(), false)",
+    "space_invitations": "(space_id, invitee, invited_by) VALUES (gen_random_uuid(), 'x', :owner)",
     "memory_preferences": "(user_id, agent_id, id, allow_agent_specific_memory)"
     " SELECT :owner, id, gen_random_uuid(), true FROM agents",
     "platform_links": "(platform, platform_user_id, user_id) VALUES ('x', 'y', :owner)",

@@ -143,6 +143,7 @@ def test_no_vector_index_is_shared_between_owners(migrated_url: str) -> None:
 OWNER = {
     "users": "id",
     "space_members": "user_id",
+    "space_refusals": "user_id",
     "participants": "user_id",
     "memory_preferences": "user_id",
     **dict.fromkeys(
@@ -170,6 +171,7 @@ OWNER = {
 NOBODYS = {
     "agents": "made by admins for everybody",
     "spaces": "of all its members",
+    "space_invitations": "of a space; nobody may have the name of the invited user",
     "conversations": "of all its participants",
     "memory_policy": "the admin's word for everybody",
     "embedding_model": "of the whole store",

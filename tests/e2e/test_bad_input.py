@@ -182,6 +182,7 @@ class Rest:
             "/api/spaces": {"name": "Gran"},
             "/api/spaces/{space_id}": {"name": "Granny"},
             "/api/spaces/{space_id}/members": {"user_id": self.ids["other_user_id"]},
+            "/api/spaces/{space_id}/invitations": {"user_id": self.ids["invitee"]},
             "/api/spaces/{space_id}/members/{member_id}": {"role": "member"},
             "/api/spaces/{space_id}/memories": {"content": "A fact"},
             "/api/memory/{memory_id}/visibility": {"visibility": "private"},
@@ -256,6 +257,7 @@ async def rest(api: Api, ada: User, agent: Agent) -> Rest:
         "space_id": str(space.id),
         "legacy_id": str(space.id),
         "member_id": str(eve.id),
+        "invitee": "discord:nobody",
         "fact_id": fact.memory.id,
         "user_id": str(ada.id),
         "agent_id": str(agent.id),
@@ -292,7 +294,7 @@ async def test_the_right_request_is_taken_everywhere(rest: Rest) -> None:
     for operation in rest.operations:
         body = {"body": rest.good_body(operation)} if operation.body else {}
         if operation.method == "DELETE" or operation.path.endswith(
-            ("/restore", "/merges", "/leave")
+            ("/restore", "/merges", "/leave", "/accept", "/decline")
         ):
             continue
         response = await rest.send(operation, **body)

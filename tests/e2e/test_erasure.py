@@ -55,6 +55,7 @@ async def _lived_in(memory: Remembrancer, user: User, agent: Agent, word: str) -
     other = await memory.remember(f"The {word} was green.", user=user, space_id=space.id)
     await memory.memories.update(me, first.memory.id, MemoryUpdate(content=f"The {word} is red."))
     await memory.remember(f"The {word} is red.", user=user, agent=agent, idempotency_key="k")
+    rows("INSERT INTO space_refusals VALUES (%s, %s, false)", user.id, uuid4())
     await memory.associations.add(me, first.memory.id, _edge(other.memory.id))
     talk = await memory.conversations.open(me, ConversationCreate(agent_id=agent.id))
     await memory.conversations.append(
@@ -168,6 +169,7 @@ async def test_memories_only_leaves_the_user(
         "platform_links",
         "memory_preferences",
         "space_members",
+        "space_refusals",
     }
     assert (await door.listed(user=ada))["total"] == 0
     await door.remember("A new beginning.", user=ada)

@@ -30,6 +30,7 @@ from remembrancer.memories.schemas import (
 from remembrancer.paging import Page
 from remembrancer.spaces import schemas
 from remembrancer.text import Label
+from remembrancer.user_names import UserRef
 
 router = Router(prefix="/api/spaces", tags=["spaces"])
 of_memory = Router(prefix="/api/memory", tags=["spaces"])
@@ -45,7 +46,7 @@ async def create_space(
     response: Response,
     idempotency_key: IdempotencyKey = None,
 ) -> schemas.Space:
-    """Create a space; the user is its owner."""
+    """Create a space; the user is its owner. A key of a user invites its members."""
     created = await app.spaces.create(actor, space, idempotency_key=idempotency_key)
     response.headers["Location"] = f"/api/spaces/{created.id}"
     return created
@@ -55,6 +56,12 @@ async def create_space(
 async def list_spaces(app: App, actor: RequestActor, page: Paging) -> Page[schemas.Space]:
     """List the spaces of a user, the oldest first."""
     return await app.spaces.list(actor, **page)
+
+
+@router.get("/invitations")
+async def list_invitations(app: App, actor: RequestActor, page: Paging) -> Page[schemas.Invitation]:
+    """List the open invitations of a user, the oldest first."""
+    return await app.spaces.invitations(actor, **page)
 
 
 @router.get("/{space_id}")
@@ -98,8 +105,8 @@ async def add_member(
     space_id: UUID,
     member: schemas.MemberAdd,
     idempotency_key: IdempotencyKey = None,
-) -> schemas.Member:
-    """Add a member to a space. For owners."""
+) -> schemas.Addition:
+    """Add a member to a space; a key of a user invites them. For owners."""
     return await app.spaces.add_member(actor, space_id, member, idempotency_key=idempotency_key)
 
 
@@ -121,6 +128,49 @@ async def remove_member(app: App, actor: RequestActor, space_id: UUID, member_id
 async def leave_space(app: App, actor: RequestActor, space_id: UUID) -> None:
     """Leave a space: facts of others are hidden, the user's own facts stay."""
     await app.spaces.leave(actor, space_id)
+
+
+@router.post("/{space_id}/invitations", status_code=201)
+async def invite(
+    app: App,
+    actor: RequestActor,
+    space_id: UUID,
+    member: schemas.MemberAdd,
+    idempotency_key: IdempotencyKey = None,
+) -> schemas.Invitation:
+    """Invite a user into a space, who is a member once they accept. For owners."""
+    return await app.spaces.invite(actor, space_id, member, idempotency_key=idempotency_key)
+
+
+@router.get("/{space_id}/invitations")
+async def list_sent_invitations(
+    app: App, actor: RequestActor, space_id: UUID, page: Paging
+) -> Page[schemas.Invitation]:
+    """List the open invitations into a space, the oldest first. For owners."""
+    return await app.spaces.sent_invitations(actor, space_id, **page)
+
+
+@router.delete("/{space_id}/invitations/{invitee}", status_code=204)
+async def withdraw_invitation(
+    app: App,
+    actor: RequestActor,
+    space_id: UUID,
+    invitee: Annotated[UserRef, Path(description="The user, as the invitation names them.")],
+) -> None:
+    """Withdraw an invitation. For owners."""
+    await app.spaces.withdraw(actor, space_id, invitee)
+
+
+@router.post("/{space_id}/accept")
+async def accept_invitation(app: App, actor: RequestActor, space_id: UUID) -> schemas.Space:
+    """Accept an invitation: the user is a member from now on."""
+    return await app.spaces.accept(actor, space_id)
+
+
+@router.post("/{space_id}/decline", status_code=204)
+async def decline_invitation(app: App, actor: RequestActor, space_id: UUID) -> None:
+    """Decline an invitation; no further one into this space is shown to the user."""
+    await app.spaces.decline(actor, space_id)
 
 
 @router.get("/{space_id}/memories")

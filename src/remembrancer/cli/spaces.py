@@ -1,4 +1,4 @@
-"""``spaces``: create spaces, manage members, share memories."""
+"""``spaces``: create spaces, manage members and invitations, share memories."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -15,13 +15,14 @@ from remembrancer.cli.options import RequiredUser, UserArgument
 from remembrancer.cli.output import console, day, table
 from remembrancer.memories.schemas import Memory
 from remembrancer.paging import all_items
-from remembrancer.spaces.schemas import Member, MemberAdd, Space, SpaceCreate
+from remembrancer.spaces.schemas import Addition, Invitation, MemberAdd, Space, SpaceCreate
 
 group = typer.Typer(help="Spaces, in which users share memories.", no_args_is_help=True)
 
 SpaceArgument = Annotated[
     str, typer.Argument(help="Id, or a name that is unique among the user's spaces.")
 ]
+SpaceId = Annotated[UUID, typer.Argument(help="Id of the space, as `spaces invitations` shows it.")]
 MemoryId = Annotated[str, typer.Argument(help="Id of a memory that the user wrote in a space.")]
 
 
@@ -33,9 +34,18 @@ def _table(spaces: Sequence[Space]) -> object:
     return table("Id", "Name", "Role", "Members", "Created", rows=rows)
 
 
-def _member_table(member: Member) -> object:
-    row = [str(member.user_id), member.display_name, member.role, day(member.joined_at)]
+def _member_table(member: Addition) -> object:
+    joined = day(member.joined_at) if member.joined_at else ""
+    row = [str(member.user_id), member.display_name or "", member.role, joined]
     return table("Id", "Name", "Role", "Joined", rows=[row])
+
+
+def _invitation_table(invitations: Sequence[Invitation]) -> object:
+    rows = [
+        [str(i.space_id), i.name, i.inviter, str(i.invitee), i.role, day(i.created_at)]
+        for i in invitations
+    ]
+    return table("Space", "Name", "Invited by", "Invited", "Role", "Since", rows=rows)
 
 
 def _visibility(memory: Memory) -> str:
@@ -69,8 +79,11 @@ async def add_member(
     member: UserArgument,
     user: RequiredUser,
     role: Annotated[SpaceRole, typer.Option(help="The member's role.")] = SpaceRole.MEMBER,
-) -> Member:
-    """Add a member to a space. The user must be an owner."""
+) -> Addition:
+    """Add a member to a space. The user must be an owner.
+
+    A user who left or declined is not added: invite them.
+    """
     actor = await actor_for(app, user)
     addition = MemberAdd(user_id=await find_user(app, member), role=role)
     return await app.spaces.add_member(actor, await _find(app, actor, space), addition)
@@ -85,6 +98,70 @@ async def remove_member(
     space_id = await _find(app, actor, space)
     await app.spaces.remove_member(actor, space_id, await find_user(app, member))
     console().print("Removed.")
+
+
+@command(group, render=lambda invitation: _invitation_table([invitation]))
+async def invite(
+    app: Remembrancer,
+    space: SpaceArgument,
+    member: UserArgument,
+    user: RequiredUser,
+    role: Annotated[SpaceRole, typer.Option(help="The member's role.")] = SpaceRole.MEMBER,
+) -> Invitation:
+    """Invite a user into a space, who is a member once they accept. The user must be an owner."""
+    actor = await actor_for(app, user)
+    addition = MemberAdd(user_id=await find_user(app, member), role=role)
+    return await app.spaces.invite(actor, await _find(app, actor, space), addition)
+
+
+@command(group, render=_invitation_table)
+async def sent_invitations(
+    app: Remembrancer, space: SpaceArgument, user: RequiredUser
+) -> list[Invitation]:
+    """List the open invitations into a space. The user must be an owner."""
+    actor = await actor_for(app, user)
+    space_id = await _find(app, actor, space)
+    return await all_items(partial(app.spaces.sent_invitations, actor, space_id))
+
+
+@command(group)
+async def withdraw(
+    app: Remembrancer,
+    space: SpaceArgument,
+    invitee: Annotated[str, typer.Argument(help="As `spaces sent-invitations` shows them.")],
+    user: RequiredUser,
+) -> None:
+    """Withdraw an invitation. The user must be an owner."""
+    actor = await actor_for(app, user)
+    await app.spaces.withdraw(actor, await _find(app, actor, space), invitee)
+    console().print("Withdrawn.")
+
+
+@command(group, render=_invitation_table)
+async def invitations(app: Remembrancer, user: RequiredUser) -> list[Invitation]:
+    """List the open invitations of a user."""
+    return await all_items(partial(app.spaces.invitations, await actor_for(app, user)))
+
+
+@command(group, render=lambda space: _table([space]))
+async def accept(app: Remembrancer, space_id: SpaceId, user: RequiredUser) -> Space:
+    """Accept an invitation of a user: they are a member from now on."""
+    return await app.spaces.accept(await actor_for(app, user), space_id)
+
+
+@command(group)
+async def decline(app: Remembrancer, space_id: SpaceId, user: RequiredUser) -> None:
+    """Decline an invitation of a user, who is shown no further one into this space."""
+    await app.spaces.decline(await actor_for(app, user), space_id)
+    console().print("Declined.")
+
+
+@command(group)
+async def leave(app: Remembrancer, space: SpaceArgument, user: RequiredUser) -> None:
+    """Leave a space. Nobody adds the user again without their yes."""
+    actor = await actor_for(app, user)
+    await app.spaces.leave(actor, await _find(app, actor, space))
+    console().print("Left.")
 
 
 @command(group, render=_visibility)

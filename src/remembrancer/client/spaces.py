@@ -30,7 +30,7 @@ class Spaces(Group[By]):
 
     @operation("POST /api/spaces")
     def create(self, space: schemas.SpaceCreate, **ids: Unpack[ForUserOnce]) -> schemas.Space:
-        """Create a space; the user is its owner."""
+        """Create a space; the user is its owner. A key of a user invites its members."""
 
     @listing("GET /api/spaces")
     def list(self, **ids: Unpack[ForUserPage]) -> Page[schemas.Space]:
@@ -61,8 +61,8 @@ class Spaces(Group[By]):
     @operation("POST /api/spaces/{space_id}/members")
     def add_member(
         self, space_id: UUID, member: schemas.MemberAdd, **ids: Unpack[ForUserOnce]
-    ) -> schemas.Member:
-        """Add a member to a space. For owners."""
+    ) -> schemas.Addition:
+        """Add a member to a space; a key of a user invites them. For owners."""
 
     @operation("PATCH /api/spaces/{space_id}/members/{member_id}")
     def update_member(
@@ -81,6 +81,34 @@ class Spaces(Group[By]):
     @operation("POST /api/spaces/{space_id}/leave")
     def leave(self, space_id: UUID, **ids: Unpack[ForUser]) -> None:
         """Leave a space: facts of others are hidden, one's own stay."""
+
+    @operation("POST /api/spaces/{space_id}/invitations")
+    def invite(
+        self, space_id: UUID, member: schemas.MemberAdd, **ids: Unpack[ForUserOnce]
+    ) -> schemas.Invitation:
+        """Invite a user into a space, who is a member once they accept. For owners."""
+
+    @listing("GET /api/spaces/{space_id}/invitations")
+    def sent_invitations(
+        self, space_id: UUID, **ids: Unpack[ForUserPage]
+    ) -> Page[schemas.Invitation]:
+        """List the open invitations into a space, the oldest first. For owners."""
+
+    @operation("DELETE /api/spaces/{space_id}/invitations/{invitee}")
+    def withdraw(self, space_id: UUID, invitee: AnyUser, **ids: Unpack[ForUser]) -> None:
+        """Withdraw an invitation, named as it was sent. For owners."""
+
+    @listing("GET /api/spaces/invitations")
+    def invitations(self, **ids: Unpack[ForUserPage]) -> Page[schemas.Invitation]:
+        """List the open invitations of a user, the oldest first."""
+
+    @operation("POST /api/spaces/{space_id}/accept")
+    def accept(self, space_id: UUID, **ids: Unpack[ForUser]) -> schemas.Space:
+        """Accept an invitation: the user is a member from now on."""
+
+    @operation("POST /api/spaces/{space_id}/decline")
+    def decline(self, space_id: UUID, **ids: Unpack[ForUser]) -> None:
+        """Decline an invitation; no further one into this space is shown to the user."""
 
     @listing("GET /api/spaces/{space_id}/memories")
     def memories(

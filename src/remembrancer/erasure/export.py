@@ -58,6 +58,7 @@ SECTIONS: Final = (
     Section("preference", tables.memory_preferences, "user_id"),
     Section("space", tables.spaces, "", through=tables.space_members),
     Section("membership", tables.space_members, "user_id"),
+    Section("space_refusal", tables.space_refusals, "user_id"),
     Section("memory", tables.memories, inner=frozenset({"content_hash", "subject_key", "in_use"})),
     Section("memory_version", tables.memory_versions),
     Section("mention", tables.mentions),

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit
 from remembrancer.access import Actor, SpaceRole
 from remembrancer.errors import Conflict, NotFound
-from remembrancer.spaces import repository, rules
+from remembrancer.spaces import invitations, repository, rules
 from remembrancer.spaces.rows import SpaceRow
 from remembrancer.spaces.schemas import Member, Space
 from remembrancer.users import repository as users
@@ -25,9 +25,12 @@ class SpaceAccess:
     row: SpaceRow
     roles: Mapping[UUID, SpaceRole]
 
-    def space(self, row: SpaceRow | None = None) -> Space:
-        role = self.roles[self.user_id]
-        values = {"role": role, "member_count": len(self.roles)}
+    async def space(self, row: SpaceRow | None = None) -> Space:
+        values = {
+            "role": self.roles[self.user_id],
+            "member_count": len(self.roles),
+            "invitation_count": await invitations.count(self.connection, self.row.id),
+        }
         return Space.model_validate(asdict(row or self.row) | values)
 
     async def note(self, action: str, *user_ids: UUID) -> None:

@@ -1,4 +1,4 @@
-"""The only writer of spaces and their members."""
+"""The only writer of spaces and their members, with invitations.py."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,9 +13,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer.access import SpaceRole
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows, first_row, one_row
-from remembrancer.db.sql import statement
-from remembrancer.db.tables import conversations, memories, space_members, spaces, users
+from remembrancer.db.sql import json_rows, statement
+from remembrancer.db.tables import (
+    conversations,
+    memories,
+    space_invitations,
+    space_members,
+    spaces,
+    users,
+)
 from remembrancer.paging import Page
+from remembrancer.spaces import invitations
 from remembrancer.spaces.rows import MembershipRow, SpaceRow
 from remembrancer.spaces.schemas import Member, Space
 
@@ -77,9 +85,15 @@ async def page(
     connection: AsyncConnection, user_id: UUID, limit: int, cursor: str | None
 ) -> Page[Space]:
     others = space_members.alias("others")
-    counted = select(func.count()).select_from(others).where(others.c.space_id == spaces.c.id)
+    members = select(func.count()).select_from(others).where(others.c.space_id == spaces.c.id)
+    invitations = select(func.count()).where(space_invitations.c.space_id == spaces.c.id)
     query = (
-        select(spaces, space_members.c.role, counted.scalar_subquery().label("member_count"))
+        select(
+            spaces,
+            space_members.c.role,
+            members.scalar_subquery().label("member_count"),
+            invitations.scalar_subquery().label("invitation_count"),
+        )
         .join(space_members, space_members.c.space_id == spaces.c.id)
         .where(space_members.c.user_id == user_id)
     )
@@ -166,11 +180,17 @@ def _members(space_id: UUID) -> Select[Any]:
 
 
 async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> dict[str, Any]:
-    """Move memberships and the authorship of spaces; return a record for ``transfer_back``."""
+    """Move memberships, refusals and the authorship of spaces.
+
+    Invitations need no move: they reach all ids and platform links of a user. Returns a record for
+    ``transfer_back``.
+    """
     both = {"giver": giver, "taker": taker}
     memberships = await all_rows(connection, dict, _sql("transfer"), both)
+    refusals = await all_rows(connection, dict, _sql("transfer_refusals"), both)
     created = (await connection.execute(_sql("transfer_created"), both)).scalars()
-    return {"spaces": memberships, "made": [str(space_id) for space_id in created]}
+    made = [str(space_id) for space_id in created]
+    return {"spaces": memberships, "made": made, "refusals": refusals}
 
 
 async def transfer_back(
@@ -181,7 +201,9 @@ async def transfer_back(
     had = {"taker": taker, "space_ids": space_ids, "had": [row["had"] for row in memberships]}
     again = {"giver": giver, "space_ids": space_ids, "roles": [row["role"] for row in memberships]}
     created = {"giver": giver, "taker": taker, "made": record["made"]}
+    refusals = {"giver": giver, "taker": taker, "refusals": json_rows(record.get("refusals", []))}
     await connection.execute(_sql("transfer_created_back"), created)
+    await connection.execute(_sql("transfer_refusals_back"), refusals)
     await connection.execute(_sql("add_members_again"), again)
     await connection.execute(_sql("set_earlier_roles"), had)
     await connection.execute(_sql("remove_new_members"), had)
@@ -190,14 +212,16 @@ async def transfer_back(
 async def erase(
     connection: AsyncConnection, user_id: UUID, space_ids: Sequence[UUID]
 ) -> Counter[str]:
-    """Delete a user's memberships; return the rows deleted.
+    """Delete a user's memberships, invitations and refusals; return the rows deleted.
 
     In ``space_ids``, the longest member becomes the owner of a space without one, and spaces
     without members and memories are deleted.
     """
+    counts = await invitations.erase(connection, user_id)
     memberships = delete(space_members).where(space_members.c.user_id == user_id)
-    members_deleted = (await connection.execute(memberships)).rowcount
+    counts["space_members"] = (await connection.execute(memberships)).rowcount
     ids = {"ids": list(space_ids)}
     await connection.execute(_sql("promote_heirs"), ids)
-    spaces_deleted = (await connection.execute(_sql("erase_empty"), ids)).rowcount
-    return Counter(space_members=members_deleted, spaces=spaces_deleted)
+    counts["space_invitations"] += await invitations.erase_of_nobody(connection, space_ids)
+    counts["spaces"] = (await connection.execute(_sql("erase_empty"), ids)).rowcount
+    return counts

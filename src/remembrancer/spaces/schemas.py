@@ -16,7 +16,9 @@ class SpaceCreate(Input):
 
     name: Label
     description: Prose = ""
-    member_ids: list[UserRef] = Field([], max_length=1000)
+    member_ids: list[UserRef] = Field(
+        [], max_length=1000, description="Added by a service or an admin, invited by a user."
+    )
 
 
 class SpaceUpdate(Update):
@@ -34,12 +36,13 @@ class Space(BaseModel):
     description: str
     role: SpaceRole = Field(description="The user's role in the space.")
     member_count: int
+    invitation_count: int = Field(description="Invitations that are open.")
     created_at: datetime
     updated_at: datetime
 
 
 class MemberAdd(Input):
-    """A new member of a space."""
+    """A user to invite into a space, or to add as a member."""
 
     user_id: UserRef
     role: SpaceRole = SpaceRole.MEMBER
@@ -67,3 +70,26 @@ class Member(BaseModel):
     display_name: str
     role: SpaceRole
     joined_at: datetime
+
+
+class Addition(BaseModel):
+    """The result of adding a user: a member or, where a user adds, an invitation."""
+
+    user_id: UserRef = Field(description="The member's id; of an invitation, the name it has.")
+    role: SpaceRole
+    invited: bool = Field(description="Whether they must accept an invitation first.")
+    display_name: str | None = Field(None, description="Null for an invitation.")
+    joined_at: datetime | None = Field(None, description="Null for an invitation.")
+
+
+class Invitation(BaseModel):
+    """An invitation into a space: all that the invited user sees of it before they accept."""
+
+    space_id: UUID
+    name: str = Field(description="The name of the space.")
+    description: str
+    invitee: str = Field(description="The invited user, by the id or platform:id that was sent.")
+    role: SpaceRole
+    invited_by: UUID
+    inviter: str = Field(description="The display name of the owner who invites.")
+    created_at: datetime

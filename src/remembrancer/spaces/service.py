@@ -1,17 +1,19 @@
-"""Create, change, delete and restore spaces, and manage their members."""
+"""Create, change, delete and restore spaces; manage their members and invitations."""
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from uuid import UUID
 
 from remembrancer import audit
-from remembrancer.access import Actor, SpaceRole, may_manage
+from remembrancer.access import Actor, Role, SpaceRole, as_user, may_manage
 from remembrancer.backend import Backend
+from remembrancer.checks import hold_user
 from remembrancer.errors import Conflict, Forbidden, NotFound, RemembrancerError
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
 from remembrancer.paging import Page
-from remembrancer.spaces import deletion, repository
+from remembrancer.spaces import deletion, invitations, repository
 from remembrancer.spaces.access import (
     SpaceAccess,
     check_owned,
@@ -21,6 +23,8 @@ from remembrancer.spaces.access import (
     hold_all,
 )
 from remembrancer.spaces.schemas import (
+    Addition,
+    Invitation,
     Member,
     MemberAdd,
     MemberUpdate,
@@ -46,8 +50,12 @@ class Spaces:
     async def create(
         self, actor: Actor, space: SpaceCreate, *, idempotency_key: str | None = None
     ) -> Space:
-        """Create a space with its members. Raises ``NotFound`` for an unknown member."""
-        member_ids = (await self._database.user_ids(space.member_ids)).values()
+        """Create a space with its members; where a user creates it, they are invited.
+
+        Raises ``NotFound`` for an unknown member, but not to a user.
+        """
+        adds = actor.role is not Role.USER
+        member_ids = (await self._database.user_ids(space.member_ids)).values() if adds else ()
         async with (
             self._database.system_for(actor) as (connection, actor),
             once(connection, actor, "spaces.create", idempotency_key, space) as answer,
@@ -56,7 +64,7 @@ class Spaces:
                 earlier = await enter(connection, actor, UUID(answer.earlier))
                 if earlier is None:
                     raise NotFound("the space does not exist any more", field="space_id")
-                return earlier.space()
+                return await earlier.space()
             user_id = actor.require_user()
             await hold_all(connection, {user_id}, field="user_id")
             current_ids = await hold_all(connection, {user_id, *member_ids}, field="member_ids")
@@ -66,16 +74,20 @@ class Spaces:
             members = dict.fromkeys(current_ids.values(), SpaceRole.MEMBER)
             roles = members | {owner: SpaceRole.OWNER}
             await repository.join(connection, row.id, roles)
+            if not adds:
+                invitees = set(space.member_ids) - {owner, *actor.merged_ids}
+                member = SpaceRole.MEMBER
+                await invitations.invite(connection, row.id, invitees, owner, member)
             access = SpaceAccess(connection, actor, owner, row, roles)
             await access.note("space.create", *sorted(roles.keys() - {owner}))
             answer.new = str(row.id)
-            return access.space()
+            return await access.space()
 
     async def get(self, actor: Actor, space_id: UUID) -> Space:
         """Return a space. For its members."""
         async with self._enter(actor, space_id, "space.read") as space:
             await space.note_look("space.read")
-            return space.space()
+            return await space.space()
 
     async def list(
         self, actor: Actor, *, limit: int = 50, cursor: str | None = None
@@ -93,10 +105,10 @@ class Spaces:
         values = changes.model_dump(exclude_unset=True)
         async with self._enter(actor, space_id, "space.update", manages=True) as space:
             if not values:
-                return space.space()
+                return await space.space()
             row = await repository.change(space.connection, space_id, values)
             await space.note("space.update")
-            return space.space(row)
+            return await space.space(row)
 
     async def delete(self, actor: Actor, space_id: UUID) -> None:
         """Delete a space. For its owners; the same owner can ``restore`` it.
@@ -126,7 +138,7 @@ class Spaces:
                 space = await enter(connection, actor, space_id)
                 assert space is not None
                 await space.note("space.restore", *sorted(space.roles.keys() - {space.user_id}))
-                return space.space()
+                return await space.space()
         except NotFound as error:
             await self._backend.refuse(actor, "space.restore", [str(space_id)], error)
 
@@ -147,11 +159,15 @@ class Spaces:
         member: MemberAdd,
         *,
         idempotency_key: str | None = None,
-    ) -> Member:
-        """Add a member, who then sees all shared facts. For owners.
+    ) -> Addition:
+        """Add a member, who then sees all shared facts; where a user adds, invite them. For owners.
 
-        Raises ``NotFound`` for an unknown user, and ``Conflict`` for a member.
+        Raises ``Conflict`` for a member; to a service and an admin, ``NotFound`` for an unknown
+        user, and ``Conflict`` for one who left the space or declined an invitation.
         """
+        if actor.role is Role.USER:
+            invitation = await self.invite(actor, space_id, member, idempotency_key=idempotency_key)
+            return Addition(user_id=member.user_id, role=invitation.role, invited=True)
         action, user_id = "space.members.add", await self._database.user_id(member.user_id)
         async with (
             self._enter(actor, space_id, action, manages=True, people=[user_id]) as space,
@@ -164,10 +180,102 @@ class Spaces:
             if answer.earlier is None and current_id in space.roles:
                 raise Conflict("is a member already", field="user_id")
             if answer.earlier is None:
+                if await invitations.has_refused(space.connection, space_id, current_id):
+                    raise Conflict(
+                        "has left the space or declined to join it; invite them instead",
+                        field="user_id",
+                    )
+                await invitations.end(space.connection, space_id, current_id)
                 await repository.join(space.connection, space_id, {current_id: member.role})
                 await space.note(action, current_id)
                 answer.new = str(current_id)
-            return await get_member(space, current_id)
+            added = await get_member(space, current_id)
+            return Addition(**added.model_dump(), invited=False)
+
+    async def invite(
+        self,
+        actor: Actor,
+        space_id: UUID,
+        member: MemberAdd,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Invitation:
+        """Invite a user, who is a member once they accept. For owners.
+
+        An unknown user is invited as a known one is, and so is one who declined; the latter is not
+        shown the invitation. A repeat changes the role. Raises ``Conflict`` for a member.
+        """
+        action = "space.invite"
+        async with (
+            self._enter(actor, space_id, action, manages=True) as space,
+            once(
+                space.connection, space.actor, action, idempotency_key, (space_id, member)
+            ) as answer,
+        ):
+            if answer.earlier is None:
+                if member.user_id in space.roles:
+                    raise Conflict("is a member already", field="user_id")
+                await invitations.invite(
+                    space.connection, space_id, [member.user_id], space.user_id, member.role
+                )
+                await space.note(action)
+                answer.new = str(space_id)
+            invitation = await invitations.find(space.connection, space_id, member.user_id)
+            if invitation is None:
+                raise NotFound("the invitation is not open any more", field="user_id")
+            return invitation
+
+    async def sent_invitations(
+        self, actor: Actor, space_id: UUID, *, limit: int = 50, cursor: str | None = None
+    ) -> Page[Invitation]:
+        """Return the open invitations into a space, the oldest first. For owners.
+
+        One that was declined looks like an open one.
+        """
+        async with self._enter(actor, space_id, "space.invitations.read", manages=True) as space:
+            await space.note_look("space.invitations.read")
+            return await invitations.of_space(space.connection, space_id, limit, cursor)
+
+    async def withdraw(self, actor: Actor, space_id: UUID, invitee: AnyUser) -> None:
+        """Withdraw an invitation, named as it was sent. For owners. Raises ``NotFound``."""
+        action, name = "space.withdraw", as_user(invitee, field="invitee")
+        async with self._enter(actor, space_id, action, manages=True) as space:
+            if not await invitations.withdraw(space.connection, space_id, name):
+                raise NotFound("no such invitation", field="invitee")
+            await space.note(action)
+
+    async def invitations(
+        self, actor: Actor, *, limit: int = 50, cursor: str | None = None
+    ) -> Page[Invitation]:
+        """Return the user's open invitations, the oldest first."""
+        async with self._database.system_for(actor) as (connection, actor):
+            user_id = actor.require_user()
+            page = await invitations.of_user(connection, user_id, limit, cursor)
+            by_owner = {user_id: [str(invitation.space_id) for invitation in page.items]}
+            await audit.note_look(connection, actor, "space.invitations.read", by_owner)
+        return page
+
+    async def accept(self, actor: Actor, space_id: UUID) -> Space:
+        """Accept an invitation: the user is a member from now on.
+
+        A declined invitation can be accepted while it is not withdrawn. Raises ``NotFound``.
+        """
+        async with self._enter_invited(actor, space_id, "space.join") as (space, role):
+            await invitations.end(space.connection, space_id, space.user_id)
+            await invitations.take_back(space.connection, space_id, space.user_id)
+            await repository.join(space.connection, space_id, {space.user_id: role})
+            joined = replace(space, roles={**space.roles, space.user_id: role})
+            await joined.note("space.join")
+            return await joined.space()
+
+    async def decline(self, actor: Actor, space_id: UUID) -> None:
+        """Decline an invitation. The user is shown no further invitation into this space.
+
+        Nobody is told. Raises ``NotFound``.
+        """
+        async with self._enter_invited(actor, space_id, "space.decline") as (space, _):
+            await invitations.refuse(space.connection, space_id, space.user_id, declined=True)
+            await space.note("space.decline")
 
     async def update_member(
         self, actor: Actor, space_id: UUID, member_id: AnyUser, changes: MemberUpdate
@@ -200,7 +308,7 @@ class Spaces:
             await self._end_membership(space, await find_member_id(space, member_id))
 
     async def leave(self, actor: Actor, space_id: UUID) -> None:
-        """End the user's own membership.
+        """End the user's own membership. Nobody adds them again without their yes.
 
         The user no longer sees the facts that others shared; the user's own shared facts stay
         shared. Raises ``Conflict`` for the last owner while there are other members. Without
@@ -214,11 +322,14 @@ class Spaces:
     @staticmethod
     async def _end_membership(space: SpaceAccess, user_id: UUID) -> None:
         check_owned(space, {user_id: None})
+        own = user_id == space.user_id
         if space.roles.keys() == {user_id}:
             await deletion.delete_space(space.connection, space.row, user_id)
         else:
             await repository.leave(space.connection, space.row.id, user_id)
-        own = user_id == space.user_id
+            await invitations.end(space.connection, space.row.id, user_id)
+            if own:
+                await invitations.refuse(space.connection, space.row.id, user_id, declined=False)
         await space.note("space.leave" if own else "space.members.remove", user_id)
 
     @asynccontextmanager
@@ -248,4 +359,20 @@ class Spaces:
         error: RemembrancerError = NotFound("no such space", field="space_id")
         if space is not None:
             error = Forbidden("only owners of the space may do this")
+        await self._backend.refuse(actor, action, [str(space_id)], error)
+
+    @asynccontextmanager
+    async def _enter_invited(
+        self, actor: Actor, space_id: UUID, action: str
+    ) -> AsyncIterator[tuple[SpaceAccess, SpaceRole]]:
+        """Open a transaction in a space, locked, into which the actor's user is invited."""
+        async with self._database.system_for(actor) as (connection, actor):
+            user_id = await hold_user(connection, actor)
+            row = await repository.find(connection, space_id, lock=True)
+            roles = await repository.roles(connection, space_id)
+            role = await invitations.role_of(connection, space_id, user_id)
+            if row is not None and role is not None and user_id not in roles:
+                yield SpaceAccess(connection, actor, user_id, row, roles), role
+                return
+        error = NotFound("no such invitation", field="space_id")
         await self._backend.refuse(actor, action, [str(space_id)], error)

@@ -77,6 +77,38 @@ class PythonSpaces(PythonCalls):
         which = parsed(UUID, space_id)
         await self._tried(lambda: self.memory.spaces.leave(self._for(user), which))
 
+    async def invite(
+        self, space_id: Any, invitee: Any, *, user: Any = None, key: Any = None, **fields: Any
+    ) -> Json:
+        which = parsed(UUID, space_id)
+        wanted = parsed(MemberAdd, {"user_id": id_of(invitee), **fields})
+        return await self._tried(
+            lambda: self.memory.spaces.invite(self._for(user), which, wanted, idempotency_key=key)
+        )
+
+    async def sent_invitations(self, space_id: Any, *, user: Any = None, **page: Any) -> Json:
+        which = parsed(UUID, space_id)
+        return await self._tried(
+            lambda: self.memory.spaces.sent_invitations(self._for(user), which, **page)
+        )
+
+    async def withdraw(self, space_id: Any, invitee: Any, *, user: Any = None) -> None:
+        which = parsed(UUID, space_id)
+        await self._tried(
+            lambda: self.memory.spaces.withdraw(self._for(user), which, id_of(invitee))
+        )
+
+    async def invitations(self, *, user: Any = None, **page: Any) -> Json:
+        return await self._tried(lambda: self.memory.spaces.invitations(self._for(user), **page))
+
+    async def accept(self, space_id: Any, *, user: Any = None) -> Json:
+        which = parsed(UUID, space_id)
+        return await self._tried(lambda: self.memory.spaces.accept(self._for(user), which))
+
+    async def decline(self, space_id: Any, *, user: Any = None) -> None:
+        which = parsed(UUID, space_id)
+        await self._tried(lambda: self.memory.spaces.decline(self._for(user), which))
+
     async def remember_in(
         self, space_id: Any, content: Any, *, user: Any = None, key: Any = None, **fields: Any
     ) -> Json:

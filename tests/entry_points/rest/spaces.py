@@ -56,6 +56,34 @@ class RestSpaces(RestCalls):
     async def leave(self, space_id: Any, *, user: Any = None) -> None:
         await self._send("POST", f"/api/spaces/{space_id}/leave", **whom(user))
 
+    async def invite(
+        self, space_id: Any, invitee: Any, *, user: Any = None, key: Any = None, **fields: Any
+    ) -> Json:
+        return await self._send(
+            "POST",
+            f"/api/spaces/{space_id}/invitations",
+            {"user_id": id_of(invitee), **fields},
+            headers={"Idempotency-Key": key},
+            **whom(user),
+        )
+
+    async def sent_invitations(self, space_id: Any, *, user: Any = None, **page: Any) -> Json:
+        path = f"/api/spaces/{space_id}/invitations"
+        return await self._send("GET", path, **whom(user), **page)
+
+    async def withdraw(self, space_id: Any, invitee: Any, *, user: Any = None) -> None:
+        path = f"/api/spaces/{space_id}/invitations/{id_of(invitee)}"
+        await self._send("DELETE", path, **whom(user))
+
+    async def invitations(self, *, user: Any = None, **page: Any) -> Json:
+        return await self._send("GET", "/api/spaces/invitations", **whom(user), **page)
+
+    async def accept(self, space_id: Any, *, user: Any = None) -> Json:
+        return await self._send("POST", f"/api/spaces/{space_id}/accept", **whom(user))
+
+    async def decline(self, space_id: Any, *, user: Any = None) -> None:
+        await self._send("POST", f"/api/spaces/{space_id}/decline", **whom(user))
+
     async def remember_in(
         self, space_id: Any, content: Any, *, user: Any = None, key: Any = None, **fields: Any
     ) -> Json:

@@ -13,7 +13,14 @@ from remembrancer.db.tables.conversations import (
 from remembrancer.db.tables.memories import associations, memories, memory_versions, mentions
 from remembrancer.db.tables.operations import api_keys, audit_log, idempotency_keys, undo_records
 from remembrancer.db.tables.recall import embedding_model, postings, recall_items, reembeddings
-from remembrancer.db.tables.users import platform_links, space_members, spaces, users
+from remembrancer.db.tables.users import (
+    platform_links,
+    space_invitations,
+    space_members,
+    space_refusals,
+    spaces,
+    users,
+)
 
 __all__ = [
     "agents",
@@ -38,7 +45,9 @@ __all__ = [
     "postings",
     "recall_items",
     "reembeddings",
+    "space_invitations",
     "space_members",
+    "space_refusals",
     "spaces",
     "undo_records",
     "users",

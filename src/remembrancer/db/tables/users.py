@@ -16,6 +16,7 @@ users = table(
     optional(Uuid, "merged_into"),
     required(Integer, "version", default="1"),
     base.instants("created_at", "updated_at"),
+    base.index("ix_users_merged_into", "merged_into", where="merged_into IS NOT NULL"),
 )
 
 # Read before an owner is known.
@@ -44,4 +45,26 @@ space_members = table(
     base.instants("joined_at"),
     base.one_of("role", "owner", "member"),
     base.index(None, "space_id"),
+)
+
+# Invitations name a user as the owner of the space did, by id or platform:id: nobody may have it.
+space_invitations = table(
+    "space_invitations",
+    base.keys(Uuid, "space_id"),
+    base.keys(Text, "invitee"),
+    required(Uuid, "invited_by"),
+    required(Text, "role", default="member"),
+    base.instants("created_at"),
+    base.one_of("role", "owner", "member"),
+    base.part_of("spaces", space_id="id"),
+    base.index(None, "invitee"),
+)
+
+# They stay when a space is deleted, because it may be restored.
+space_refusals = table(
+    "space_refusals",
+    base.owner("user_id"),
+    base.keys(Uuid, "space_id"),
+    required(Boolean, "declined"),
+    base.instants("created_at"),
 )

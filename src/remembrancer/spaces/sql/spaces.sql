@@ -1,4 +1,4 @@
--- Spaces and their members.
+-- Spaces, their members, and who refused them.
 
 -- name: add_members_back
 -- Members return with their current ids; unknown users do not.
@@ -27,6 +27,35 @@ taken AS (
 SELECT CAST(g.space_id AS text) AS space_id, g.role, h.role AS had
   FROM given AS g
   LEFT JOIN had AS h USING (space_id);
+
+-- name: transfer_refusals
+WITH given AS (
+    DELETE FROM space_refusals WHERE user_id = :giver RETURNING *
+),
+had AS (
+    SELECT space_id FROM space_refusals WHERE user_id = :taker
+),
+taken AS (
+    INSERT INTO space_refusals (user_id, space_id, declined, created_at)
+    SELECT :taker, space_id, declined, created_at FROM given
+    ON CONFLICT DO NOTHING
+)
+SELECT CAST(g.space_id AS text) AS space_id, g.declined, h.space_id IS NOT NULL AS had
+  FROM given AS g
+  LEFT JOIN had AS h USING (space_id);
+
+-- name: transfer_refusals_back
+WITH moved AS (
+    SELECT * FROM jsonb_to_recordset(CAST(:refusals AS jsonb))
+        AS r (space_id uuid, declined boolean, had boolean)
+),
+removed AS (
+    DELETE FROM space_refusals AS r USING moved AS m
+     WHERE r.user_id = :taker AND r.space_id = m.space_id AND NOT m.had
+)
+INSERT INTO space_refusals (user_id, space_id, declined)
+SELECT :giver, space_id, declined FROM moved
+ON CONFLICT DO NOTHING;
 
 -- name: transfer_created
 UPDATE spaces SET created_by = :taker WHERE created_by = :giver RETURNING id;
