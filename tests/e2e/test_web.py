@@ -266,7 +266,7 @@ async def test_no_form_reaches_another_persons_data(
         "confirmation": "erase everything", "platform": "x", "platform_user_id": "1",
         "display_name": "Eve", "other": str(world.ada.id), "name": "Eve's", "role": "member",
         "user_id": str(world.ada.id), "decision": "confirm", "memory_id": world.bobs,
-        "place_name": "Mine", "document": "{}",
+        "place_name": "Mine", "document": "{}", "invitee": "discord:nobody",
     }  # fmt: skip
     for path in changes(app):
         if not path.startswith("/people"):
@@ -287,7 +287,6 @@ async def test_no_form_reaches_another_persons_data(
         ("memories", {"content": "Mine", "space_id": str(boat.id)}),
         ("memories", {"content": "Mine", "agent_id": str(uuid4())}),
         ("places", {"place_name": "Mine", "agent_id": str(uuid4())}),
-        (f"spaces/{world.space}/members", {"user_id": str(uuid4())}),
         (f"spaces/{world.space}/members/{uuid4()}", {"role": "owner"}),
         (f"spaces/{world.space}/members/{uuid4()}/remove", {}),
     ):

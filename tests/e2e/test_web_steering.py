@@ -5,6 +5,7 @@ import re
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 import html_pages
@@ -172,9 +173,15 @@ async def test_people_make_a_space_and_share_in_it(
     assert 'id="wrong-name"' in await ada_there.post(one, 422, name=" ")
     await ada_there.get(one)
     bobs = {"user_id": str(world.bob.id)}
-    assert "Bob is a member now" in await ada_there.post(f"{one}/members", role="member", **bobs)
-    assert "member already" in await ada_there.post(f"{one}/members", 409, **bobs)
-    await ada_there.post(f"{one}/members", 422, user_id="Bob")
+    page = await ada_there.post(f"{one}/invitations", role="member", **bobs)
+    assert "The invitation is sent." in page
+    await bob_there.get(his, 404)
+    assert "Plot 7 is saved." in await ada_there.post(one, name="Plot 7")
+    assert "Ada invites you" in await bob_there.get(f"/people/{world.bob.id}/spaces")
+    assert "You are a member of Plot 7 now." in await bob_there.post(f"{his}/accept")
+    await ada_there.get(one)
+    assert "member already" in await ada_there.post(f"{one}/invitations", 409, **bobs)
+    await ada_there.post(f"{one}/invitations", 422, user_id="Bob")
     assert "Plot 7" in await bob_there.get(his)
     await bob_there.post(his, 403, name="Mine")
     await ada_there.get(f"{base(world)}/memories/{world.tea}")
@@ -196,6 +203,42 @@ async def test_people_make_a_space_and_share_in_it(
     assert "he space holds memories" in await ada_there.post(f"{one}/delete", 409)
 
 
+async def test_case_34_on_the_pages_nobody_is_in_a_space_before_they_accept(
+    world: World, ada_there: Browser, bob_there: Browser, admin_there: Browser
+) -> None:
+    """Ada sees the name and who invites, and nothing else; declined, the owner sees no change."""
+    his = f"/people/{world.bob.id}/spaces"
+    await bob_there.post(his, name="Debts", description="Who owes what.")
+    [(space,)] = rows("SELECT id FROM spaces WHERE name = 'Debts'")
+    one, hers = f"{his}/{space}", f"{base(world)}/spaces"
+    shared = {"content": "Ada borrowed forty pounds.", "space_id": str(space), "shared": "on"}
+    await bob_there.post(f"/people/{world.bob.id}/memories", kind="fact", **shared)
+    await bob_there.get(one)
+    for invitee in (str(world.ada.id), str(uuid4())):
+        page = await bob_there.post(f"{one}/members", user_id=invitee)
+        assert "The invitation is sent." in page
+        assert "Ada" not in page.replace("Ada borrowed", "")
+    page = await ada_there.get(hers)
+    assert "Bob invites you" in page
+    assert "Who owes what." in page
+    for path in ("memories", "playground?query=borrowed", "document"):
+        assert "forty pounds" not in await ada_there.get(f"{base(world)}/{path}")
+    await ada_there.get(f"{hers}/{space}", 404)
+    await ada_there.get(hers)
+    assert "Nobody is told." in await ada_there.post(f"{hers}/{space}/decline")
+    assert "Bob invites you" not in await ada_there.get(hers)
+    assert str(world.ada.id) in await bob_there.get(one)
+    page = await bob_there.post(f"{one}/invitations/withdraw", invitee=str(world.ada.id))
+    assert "withdrawn" in page
+    assert str(world.ada.id) not in page
+    assert "Add at once" not in page
+    await admin_there.get(one)
+    page = await admin_there.post(f"{one}/members", 409, user_id=str(world.ada.id))
+    assert "declined to join it" in page
+    await ada_there.get(hers)
+    await ada_there.post(f"{hers}/{space}/accept", 404)
+
+
 async def test_owners_say_who_is_in_a_space(
     world: World, ada_there: Browser, bob_there: Browser
 ) -> None:
@@ -215,7 +258,9 @@ async def test_owners_say_who_is_in_a_space(
     assert f'name="user_id" value="{world.ada.id}"' in page
     await ada_there.get(one, 404)
     page = await bob_there.post(f"{his}/members", user_id=str(world.ada.id), role="owner")
-    assert "Ada is a member now" in page
+    assert "The invitation is sent." in page, "to undo a removal is to invite"
+    await ada_there.get(f"{base(world)}/spaces")
+    await ada_there.post(f"{one}/accept")
     assert "You left the space." in await bob_there.post(f"{his}/leave")
     await bob_there.get(his, 404)
     await ada_there.get(f"{base(world)}/memories")

@@ -1,4 +1,4 @@
-"""Pages about a user's spaces: the list, members, and the memories in a space."""
+"""Pages about a user's spaces: the list, invitations, members, and the memories in a space."""
 
 from typing import Final
 from uuid import UUID
@@ -24,6 +24,7 @@ router = APIRouter(prefix="/people/{user_id}/spaces")
 
 MAX_FACTS: Final = 30
 """Memories on the page of a space."""
+_INVITED: Final = "The invitation is sent. Whoever has this id is a member once they accept."
 _LEFT: Final = "You left the space. Your memories in it are still yours."
 
 
@@ -34,7 +35,14 @@ async def _render_list(
     error: RemembrancerError | None = None,
 ) -> Response:
     page = await request.app.spaces.list(request.user_actor, limit=50, cursor=cursor)
-    return request.render("spaces/list.html", error=error, page=page, form=form or Form())
+    invitations = await request.app.spaces.invitations(request.user_actor, limit=50)
+    return request.render(
+        "spaces/list.html",
+        error=error,
+        page=page,
+        invitations=invitations.items,
+        form=form or Form(),
+    )
 
 
 @router.get("")
@@ -48,7 +56,7 @@ async def create(request: UserRequest, form: CheckedForm) -> Response:
     space = await request.app.spaces.create(
         request.user_actor, validate(SpaceCreate, **form.values("name", "description"))
     )
-    text = f"{space.name} is created. Add members to share memories with them."
+    text = f"{space.name} is created. Invite others to share memories with them."
     return request.to(f"spaces/{space.id}", text)
 
 
@@ -67,12 +75,15 @@ async def _render(
 ) -> Response:
     app, actor = request.app, request.user_actor
     space = await app.spaces.get(actor, space_id)
+    manages = may_manage(space.role)
+    sent = await app.spaces.sent_invitations(actor, space_id, limit=200) if manages else None
     return await render_named(
         request,
         "spaces/one.html",
         error=error,
         space=space,
-        manages=may_manage(space.role),
+        manages=manages,
+        invitations=sent.items if sent else [],
         roles=list(SpaceRole),
         members=await app.spaces.members(actor, space_id, limit=100, cursor=cursor),
         facts=await app.spaces.memories(actor, space_id, limit=MAX_FACTS),
@@ -131,9 +142,36 @@ async def leave(request: UserRequest, space_id: UUID) -> Response:
 @shows_errors(_render_error)
 async def add_member(request: UserRequest, space_id: UUID, form: CheckedForm) -> Response:
     addition = validate(MemberAdd, **form.values("user_id", "role"))
-    member = await request.app.spaces.add_member(request.user_actor, space_id, addition)
-    text = f"{member.display_name} is a member now and sees what is shared."
-    return request.to(f"spaces/{space_id}", text)
+    added = await request.app.spaces.add_member(request.user_actor, space_id, addition)
+    text = f"{added.display_name} is a member now and sees what is shared."
+    return request.to(f"spaces/{space_id}", _INVITED if added.invited else text)
+
+
+@router.post("/{space_id}/invitations")
+@shows_errors(_render_error)
+async def invite(request: UserRequest, space_id: UUID, form: CheckedForm) -> Response:
+    addition = validate(MemberAdd, **form.values("user_id", "role"))
+    await request.app.spaces.invite(request.user_actor, space_id, addition)
+    return request.to(f"spaces/{space_id}", _INVITED)
+
+
+@router.post("/{space_id}/invitations/withdraw")
+async def withdraw(request: UserRequest, space_id: UUID, form: CheckedForm) -> Response:
+    invitee = form.get("invitee") or ""
+    await request.app.spaces.withdraw(request.user_actor, space_id, invitee)
+    return request.to(f"spaces/{space_id}", "The invitation is withdrawn.")
+
+
+@router.post("/{space_id}/accept", dependencies=[FORM_CHECK])
+async def accept(request: UserRequest, space_id: UUID) -> Response:
+    space = await request.app.spaces.accept(request.user_actor, space_id)
+    return request.to(f"spaces/{space_id}", f"You are a member of {space.name} now.")
+
+
+@router.post("/{space_id}/decline", dependencies=[FORM_CHECK])
+async def decline(request: UserRequest, space_id: UUID) -> Response:
+    await request.app.spaces.decline(request.user_actor, space_id)
+    return request.to("spaces", "The invitation is declined. Nobody is told.")
 
 
 @router.post("/{space_id}/members/{member_id}")
