@@ -7,7 +7,7 @@ they left the space, or declined an invitation.
 
 from collections import Counter
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from sqlalchemy import (
@@ -44,13 +44,30 @@ _COLUMN: Final = space_invitations.c
 _REFUSAL: Final = space_refusals.c
 _ORDER: Final = Keyset("invitations", _COLUMN.created_at, _COLUMN.space_id, _COLUMN.invitee)
 
+_inviter, _survivor = users.alias(), users.alias()
+_INVITATIONS: Final = (
+    select(
+        _COLUMN.space_id,
+        spaces.c.name,
+        spaces.c.description,
+        _COLUMN.invitee,
+        _COLUMN.role,
+        _survivor.c.id.label("invited_by"),
+        _survivor.c.display_name.label("inviter"),
+        _COLUMN.created_at,
+    )
+    .join(spaces, spaces.c.id == _COLUMN.space_id)
+    .join(_inviter, _inviter.c.id == _COLUMN.invited_by)
+    .join(_survivor, _survivor.c.id == func.coalesce(_inviter.c.merged_into, _inviter.c.id))
+)
+
 
 def _ids_of(user_id: UUID) -> Select[tuple[UUID]]:
     """Return the current and former ids of a user."""
     return select(users.c.id).where(or_(users.c.id == user_id, users.c.merged_into == user_id))
 
 
-def _names_of(user_id: UUID) -> CompoundSelect[Any]:
+def _names_of(user_id: UUID) -> CompoundSelect[tuple[str]]:
     """Return the names by which an invitation reaches a user."""
     ids = _ids_of(user_id).subquery()
     link = platform_links.c
@@ -59,25 +76,6 @@ def _names_of(user_id: UUID) -> CompoundSelect[Any]:
         link.user_id == user_id, func.strpos(link.platform, ":") == 0
     )
     return union_all(select(cast(ids.c.id, Text)), linked)
-
-
-def _invitations() -> Select[Any]:
-    inviter, survivor = users.alias(), users.alias()
-    return (
-        select(
-            _COLUMN.space_id,
-            spaces.c.name,
-            spaces.c.description,
-            _COLUMN.invitee,
-            _COLUMN.role,
-            survivor.c.id.label("invited_by"),
-            survivor.c.display_name.label("inviter"),
-            _COLUMN.created_at,
-        )
-        .join(spaces, spaces.c.id == _COLUMN.space_id)
-        .join(inviter, inviter.c.id == _COLUMN.invited_by)
-        .join(survivor, survivor.c.id == func.coalesce(inviter.c.merged_into, inviter.c.id))
-    )
 
 
 async def invite(
@@ -103,14 +101,14 @@ async def invite(
 async def find(
     connection: AsyncConnection, space_id: UUID, invitee: UUID | UserName
 ) -> Invitation | None:
-    query = _invitations().where(_COLUMN.space_id == space_id, _COLUMN.invitee == str(invitee))
+    query = _INVITATIONS.where(_COLUMN.space_id == space_id, _COLUMN.invitee == str(invitee))
     return await first_row(connection, Invitation, query)
 
 
 async def of_space(
     connection: AsyncConnection, space_id: UUID, limit: int, cursor: str | None
 ) -> Page[Invitation]:
-    query = _invitations().where(_COLUMN.space_id == space_id)
+    query = _INVITATIONS.where(_COLUMN.space_id == space_id)
     return await _ORDER.page(connection, Invitation, query, limit, cursor)
 
 
@@ -124,7 +122,7 @@ async def of_user(
     has_declined = exists().where(
         _REFUSAL.user_id == user_id, _REFUSAL.space_id == _COLUMN.space_id, _REFUSAL.declined
     )
-    query = _invitations().where(_COLUMN.invitee.in_(_names_of(user_id)), ~is_member, ~has_declined)
+    query = _INVITATIONS.where(_COLUMN.invitee.in_(_names_of(user_id)), ~is_member, ~has_declined)
     return await _ORDER.page(connection, Invitation, query, limit, cursor)
 
 
