@@ -66,6 +66,7 @@ from .memories.schemas import AssociationCreate as AssociationCreate
 from .memories.schemas import BudgetPreview as BudgetPreview
 from .memories.schemas import Category as Category
 from .memories.schemas import EvictionCandidate as EvictionCandidate
+from .memories.schemas import ForgetResult as ForgetResult
 from .memories.schemas import Kind as Kind
 from .memories.schemas import Memory as Memory
 from .memories.schemas import MemoryCreate as MemoryCreate

@@ -29,6 +29,7 @@ from remembrancer.embeddings import CachedQueries, Embedder, create_embedder
 from remembrancer.erasure.export import Export
 from remembrancer.erasure.service import Erasure
 from remembrancer.extraction.llm_summariser import LLMSummariser
+from remembrancer.extraction.remake import remake_chunks
 from remembrancer.extraction.service import Summaries
 from remembrancer.extraction.store_facts import ExtractedFactWriter
 from remembrancer.extraction.summariser import Summariser, Verbatim
@@ -100,7 +101,7 @@ class Remembrancer:
         forget_queries = embedder.forget if isinstance(embedder, CachedQueries) else None
         erasure = Erasure(backend, clear_caches=forget_queries)
         associations = AssociationWriter(settings.recall.near_duplicate)
-        memories = Memories(backend, pipeline, budget, associations)
+        memories = Memories(backend, pipeline, budget, associations, remake_chunks)
         recall = Recall(backend, embedder, self.access_counts)
         self.summaries = Summaries(
             backend,

@@ -37,11 +37,15 @@ class Backend:
 
     @asynccontextmanager
     async def transaction(
-        self, actor: Actor, action: str
+        self, actor: Actor, action: str, *, system: bool = False
     ) -> AsyncIterator[tuple[AsyncConnection, Actor]]:
-        """Open a transaction for ``action``. Log and refuse hidden memories."""
+        """Open a transaction for ``action``. Log and refuse hidden memories.
+
+        With ``system`` it is one across all owners: the caller checks the access rule.
+        """
+        begin = self.database.system_for if system else self.database.transaction
         try:
-            async with self.database.transaction(actor) as (connection, actor):
+            async with begin(actor) as (connection, actor):
                 yield connection, actor
         except HiddenMemory as hidden:
             await self.refuse(actor, action, [hidden.memory_id], hidden.error)

@@ -236,6 +236,8 @@ _NEW_ROWS = {
     "recall_items": "(owner_id, source_type, at, content_hash, length, embedding)"
     " VALUES (:owner, 'memory', now(), '\\x00', 1, '[1]')",
     "postings": "(owner_id, term, item_id, frequency) VALUES (:owner, 'forged', 1, 1)",
+    "withheld_messages": "(owner_id, memory_id, message_id)"
+    " VALUES (:owner, :memory, gen_random_uuid())",
     "idempotency_keys": "(owner_id, action, key, fingerprint) VALUES (:owner, 'a', 'k', '\\x00')",
     "participants": "(user_id, conversation_id) VALUES (:owner, gen_random_uuid())",
     "space_members": "(user_id, space_id) VALUES (:owner, gen_random_uuid())",

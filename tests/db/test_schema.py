@@ -162,6 +162,7 @@ OWNER = {
             "audit_log",
             "idempotency_keys",
             "undo_records",
+            "withheld_messages",
         ),
         "owner_id",
     ),

@@ -268,12 +268,13 @@ async def test_scenario_5_the_user_sees_what_the_agent_remembers(door: Door, ada
 async def test_scenario_6_what_is_forgotten_is_gone_and_can_be_restored(
     door: Door, ada: User
 ) -> None:
-    """The answer says what it was; the user's list and the model's recall have it no more."""
+    """The answer does not repeat it; the user's list and the model's recall have it no more."""
     stored = await _done(
         door, "add_to_memory", ada, content="User prefers Thursday", category="preference"
     )
     gone = await _done(door, "forget_memory", ada, memory_id=stored["memory_id"])
-    assert gone["content"] == "User prefers Thursday"
+    assert (gone["forgotten"], gone["messages"]) == (True, 0)
+    assert "Thursday" not in str(gone)
     assert (await _done(door, "memory_recall", ada, query="Thursday"))["found"] == []
     again = await _not_done(door, "forget_memory", ada, memory_id=stored["memory_id"])
     assert again["error"]["field"] == "memory_id"

@@ -60,7 +60,8 @@ class RemembrancerSession:
         """Return the items, oldest first; the latest ``limit`` if given."""
         limit = limit if limit is not None else self._limit()
         messages = await self._messages(limit)
-        items = [item for message in messages if (item := _item(message)) is not None]
+        told = (_item(message) for message in messages if not message.withheld)
+        items = [item for item in told if item is not None]
         return items if limit is None else items[max(0, len(items) - limit) :]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:

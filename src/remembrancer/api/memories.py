@@ -214,14 +214,17 @@ async def update_memory(
 @router.delete("/{memory_id}")
 async def forget_memory(
     app: App, actor: RequestActor, memory_id: MemoryId, if_match: IfMatch
-) -> schemas.Memory:
-    """Forget a memory; `restore` brings it back."""
+) -> schemas.ForgetResult:
+    """Forget a memory, with the owner's messages that say it; `restore` brings all of it back.
+
+    The messages leave recall and prompts, and stay in their conversations. `note` says how many.
+    """
     return await app.memories.forget(actor, memory_id, if_version=if_match)
 
 
 @router.post("/{memory_id}/restore")
 async def restore_memory(app: App, actor: RequestActor, memory_id: MemoryId) -> schemas.Memory:
-    """Restore a forgotten, inactive or evicted memory."""
+    """Restore a forgotten, inactive or evicted memory, with its messages."""
     return await app.memories.restore(actor, memory_id)
 
 

@@ -48,6 +48,7 @@ class CommandHandler:
             "add": self._add,
             "edit": self._edit,
             "delete": self._delete,
+            "restore": self._restore,
             "delete all": self._delete_all,
             "scope": self._scope,
             "places": self._places,
@@ -146,7 +147,15 @@ class CommandHandler:
 
     async def _delete(self, location: Location, command: Command) -> Reply:
         memory = await self._app.memories.forget(location.actor, command.id)
-        return plain_reply(f"Deleted: '{memory.content}'")
+        return plain_reply(
+            f"Deleted: '{memory.content}'",
+            memory.note,
+            f"To restore: /memory restore {memory.id}. The pages and the API erase it.",
+        )
+
+    async def _restore(self, location: Location, command: Command) -> Reply:
+        memory = await self._app.memories.restore(location.actor, command.id)
+        return Reply([[Span("Restored: "), *_line(memory.id, memory.content)]])
 
     async def _delete_all(self, location: Location, command: Command) -> Reply:
         user_id = location.actor.require_user()

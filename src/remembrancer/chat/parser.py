@@ -36,6 +36,7 @@ USAGE: Final[Mapping[str, tuple[str, str, str]]] = {
     "edit": ("edit <id> <text>", "change a memory; its history keeps the old text",
              "edit a1b2c3d4 Alec was my boss"),
     "delete": ("delete <id>", "forget a memory", "delete a1b2c3d4"),
+    "restore": ("restore <id>", "bring a forgotten memory back", "restore a1b2c3d4"),
     "delete all": ("delete all [code]", "erase all memories permanently, once confirmed",
                    "delete all"),
     "scope": ("scope [agent|global|reset]", "show or set what this agent shares with your others",
@@ -156,5 +157,6 @@ _PARSERS: Final = {
     "add": _add,
     "edit": _edit,
     "delete": _delete,
+    "restore": _memory_id,
     "scope": _scope,
 }

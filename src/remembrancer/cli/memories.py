@@ -20,6 +20,7 @@ from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import (
     BudgetPreview,
     EvictionCandidate,
+    ForgetResult,
     Memory,
     MemoryFilter,
     Status,
@@ -45,8 +46,9 @@ def _table(memories: Sequence[Memory]) -> object:
 
 def _changed(memory: Memory) -> Text:
     what = "Forgotten" if memory.status is Status.FORGOTTEN else "Restored"
+    note = f"\n{memory.note}" if isinstance(memory, ForgetResult) else ""
     return Text.assemble(
-        what, " for every user: " if memory.shared else ": ", plain(memory.content)
+        what, " for every user: " if memory.shared else ": ", plain(memory.content), note
     )
 
 
@@ -65,8 +67,8 @@ async def list_(
 @command(group, render=_changed)
 async def forget(
     app: Remembrancer, memory_id: MemoryId, user: UserOption = None, shared: Shared = False
-) -> Memory:
-    """Forget a memory of a user, or shared knowledge with --shared."""
+) -> ForgetResult:
+    """Forget a memory and the messages that say it, or shared knowledge with --shared."""
     return await app.memories.forget(await _actor(app, user, shared), memory_id)
 
 
@@ -74,7 +76,7 @@ async def forget(
 async def restore(
     app: Remembrancer, memory_id: MemoryId, user: UserOption = None, shared: Shared = False
 ) -> Memory:
-    """Restore a forgotten, inactive or evicted memory."""
+    """Restore a forgotten, inactive or evicted memory, with its messages."""
     return await app.memories.restore(await _actor(app, user, shared), memory_id)
 
 
@@ -111,5 +113,5 @@ async def budget(
 
 @erasure(group)
 async def erase(app: Remembrancer, user: UserArgument, memory_id: str, *, dry_run: bool) -> Receipt:
-    """Delete a memory permanently, with its versions, mentions and associations."""
+    """Delete a memory permanently, with messages that were forgotten with it."""
     return await app.memories.erase(await actor_for(app, user), memory_id, dry_run=dry_run)

@@ -70,12 +70,12 @@ class Memories(Group[By]):
         """Make a new version of a memory; the old one stays in its history."""
 
     @operation("DELETE /api/memory/{memory_id}")
-    def forget(self, memory_id: str, **ids: Unpack[ForAgentIfVersion]) -> schemas.Memory:
-        """Forget a memory; :meth:`restore` brings it back."""
+    def forget(self, memory_id: str, **ids: Unpack[ForAgentIfVersion]) -> schemas.ForgetResult:
+        """Forget a memory and the messages that say it; :meth:`restore` brings all back."""
 
     @operation("POST /api/memory/{memory_id}/restore")
     def restore(self, memory_id: str, **ids: Unpack[ForAgent]) -> schemas.Memory:
-        """Bring back a forgotten memory."""
+        """Bring back a forgotten memory and its messages."""
 
     @operation("POST /api/memory/{memory_id}/activate", safe=True)
     def activate(self, memory_id: str, **ids: Unpack[ForAgent]) -> schemas.Memory:
@@ -101,7 +101,7 @@ class Memories(Group[By]):
 
     @operation("POST /api/memory/{memory_id}/erase")
     def erase(self, memory_id: str, *, dry_run: bool = True, **ids: Unpack[ForAgent]) -> Receipt:
-        """Delete a memory for good; with ``dry_run``, only count."""
+        """Delete a memory and its withheld messages for good; with ``dry_run``, only count."""
 
     @operation("GET /api/users/{user}/memory-budget")
     def budget(self, *, adding: int = 0, **ids: Unpack[ForAgent]) -> schemas.BudgetPreview:

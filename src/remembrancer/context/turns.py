@@ -46,7 +46,8 @@ class ConversationTurns(Conversations):
         if actor and message name different users; then nothing is stored.
 
         ``query`` has the budgets and the number of last messages to return (``window``, 20 unless
-        set); its conversation and message are those given here.
+        set); its conversation and message are those given here. Messages that left recall with a
+        forgotten memory are not returned.
         Raises what :meth:`append` and :meth:`context` do.
         """
         if message.role is not MessageRole.USER:
@@ -70,7 +71,8 @@ class ConversationTurns(Conversations):
                 }
             ),
         )
-        return Turn(stored=stored, context=context, messages=messages)
+        shown = [message for message in messages if not message.withheld]
+        return Turn(stored=stored, context=context, messages=shown)
 
     async def finish_turn(
         self,

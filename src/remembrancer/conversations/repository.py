@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import func, select, update
+from sqlalchemy import exists, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -19,12 +19,17 @@ from remembrancer.db.engine import Statement
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.sql import json_rows, numbered, statement, statement_text
-from remembrancer.db.tables import conversations, messages, participants
+from remembrancer.db.tables import conversations, messages, participants, withheld_messages
 from remembrancer.paging import Page
 
 _append = partial(statement, "remembrancer.conversations", "append")
 _TARGET: Final = numbered(statement_text("remembrancer.conversations", "append", "target"))
 _INSERT: Final = _append("insert")
+
+_WITHHELD: Final = exists().where(
+    withheld_messages.c.owner_id == messages.c.owner_id,
+    withheld_messages.c.message_id == messages.c.id,
+)
 
 _PAGES: Final = Keyset("conversations", conversations.c.id, descending=True)
 
@@ -151,7 +156,8 @@ async def last_messages(
     connection: AsyncConnection, conversation_id: UUID, last: int, before: int | None
 ) -> list[MessageRow]:
     """Return the ``last`` messages (before a position if given), oldest first."""
-    query = select(messages).where(messages.c.conversation_id == conversation_id)
+    query = select(messages, _WITHHELD.label("withheld"))
+    query = query.where(messages.c.conversation_id == conversation_id)
     if before is not None:
         query = query.where(messages.c.position < before)
     query = query.order_by(messages.c.position.desc()).limit(last)
@@ -161,12 +167,15 @@ async def last_messages(
 async def messages_after(
     connection: AsyncConnection, conversation_id: UUID, position: int, count: int
 ) -> list[MessageRow]:
-    """Return the messages on the record among the ``count`` positions after one, in order."""
+    """Return the messages to remember among the ``count`` positions after one, in order.
+
+    Without those off the record, and those that a forgotten memory withholds.
+    """
     column = messages.c
     query = (
-        select(messages)
+        select(messages, _WITHHELD.label("withheld"))
         .where(column.conversation_id == conversation_id, column.position > position)
-        .where(column.position <= position + count, ~column.off_record)
+        .where(column.position <= position + count, ~column.off_record, ~_WITHHELD)
         .order_by(column.position)
     )
     return await all_rows(connection, MessageRow, query)

@@ -43,6 +43,8 @@ class MessageRow:
     metadata: dict[str, Any]
     sent_at: datetime
     created_at: datetime
+    withheld: bool
+    """Whether it left recall and prompts with a forgotten memory."""
 
 
 @dataclass(frozen=True, slots=True)

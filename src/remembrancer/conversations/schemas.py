@@ -104,6 +104,9 @@ class Message(BaseModel):
     off_record: bool = Field(
         False, description="Sent while remembering was paused: never recalled or summarised."
     )
+    withheld: bool = Field(
+        False, description="A forgotten memory rests on it: not recalled, leave it out of prompts."
+    )
     platform_message_id: str | None
     metadata: dict[str, Any]
 

@@ -203,6 +203,7 @@ def _message(row: MessageRow) -> Message:
         content=row.content,
         sent_at=row.sent_at,
         off_record=row.off_record,
+        withheld=row.withheld,
         platform_message_id=row.platform_message_id,
         metadata=row.metadata,
     )

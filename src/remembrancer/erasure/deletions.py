@@ -14,7 +14,7 @@ from remembrancer.extraction import transfers as summaries
 from remembrancer.ids import MemoryKey
 from remembrancer.jobs import queue
 from remembrancer.keys import repository as keys
-from remembrancer.memories import citations
+from remembrancer.memories import citations, source_messages
 from remembrancer.memories import transfers as memories
 from remembrancer.preferences import repository as preferences
 from remembrancer.search import repository as search
@@ -41,6 +41,7 @@ async def erase_user(
     counts["associations"] += await associations.erase_owner(connection, user_id)
     counts += await memories.erase_owner(connection, user_id)
     counts += await summaries.erase_owner(connection, user_id)
+    counts += await source_messages.erase(connection, user_id)
     counts += await conversations.erase_messages(connection, user_id)
     counts += await idempotency.erase(connection, user_id)
     counts += await contexts.erase_owner(connection, user_id)
@@ -71,6 +72,14 @@ async def erase_messages(
 ) -> Counts:
     """Delete messages of an owner, the summaries over them, and memories from them alone."""
     counts = await summaries.erase_over(connection, owner_id, message_ids)
+    return counts + await erase_withheld(connection, owner_id, message_ids)
+
+
+async def erase_withheld(
+    connection: AsyncConnection, owner_id: UUID, message_ids: Sequence[UUID]
+) -> Counts:
+    """Delete messages on which no summary rests, and memories from them alone."""
+    counts = await source_messages.erase(connection, owner_id, message_ids)
     keys = [(owner_id, message_id) for message_id in message_ids]
     counts += await search.erase_sources(connection, keys)
     counts += await conversations.erase_messages(connection, owner_id, message_ids)

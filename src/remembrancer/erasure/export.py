@@ -66,6 +66,7 @@ SECTIONS: Final = (
     Section("conversation", tables.conversations, "", through=tables.participants),
     Section("message", tables.messages),
     Section("chunk", tables.chunks),
+    Section("withheld_message", tables.withheld_messages),
     Section("undo_record", tables.undo_records),
     Section("api_key", tables.api_keys, "user_id", inner=frozenset({"hash"})),
 )

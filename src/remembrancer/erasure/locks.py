@@ -22,7 +22,7 @@ from remembrancer.db.tables import (
     users,
 )
 from remembrancer.ids import SHARED_OWNER
-from remembrancer.memories import citations
+from remembrancer.memories import citations, source_messages
 from remembrancer.memories import repository as memory_store
 from remembrancer.users import repository as user_store
 
@@ -93,29 +93,44 @@ async def lock_owner(connection: AsyncConnection, owner_id: UUID) -> None:
 
 
 async def lock_messages(
-    connection: AsyncConnection, conversation_id: UUID, message_ids: Sequence[UUID]
+    connection: AsyncConnection, conversation_ids: Collection[UUID], message_ids: Sequence[UUID]
 ) -> Sequence[MessageKey]:
-    """Return messages, locked with their conversation and the owners of memories that cite them."""
+    """Return messages, locked with their conversations and the owners of memories citing them."""
     held: set[UUID] = set()
     while True:
-        keys = await find_messages(connection, conversation_id, message_ids)
+        keys = await find_messages(connection, conversation_ids, message_ids)
         owners = {key.owner_id for key in keys}
         owners |= await citations.owners(connection, [key.id for key in keys])
         if owners <= held:
             break
         await user_store.hold(connection, owners)
         held |= owners
-    conversation = select(conversations.c.id).filter_by(id=conversation_id)
-    await connection.execute(conversation.with_for_update())
+    ids = select(conversations.c.id).where(among(conversations.c.id, conversation_ids))
+    await connection.execute(ids.order_by(conversations.c.id).with_for_update())
     await lock_owners(connection, owners)
-    return await find_messages(connection, conversation_id, message_ids)
+    return await find_messages(connection, conversation_ids, message_ids)
 
 
 async def find_messages(
-    connection: AsyncConnection, conversation_id: UUID, message_ids: Sequence[UUID]
+    connection: AsyncConnection, conversation_ids: Collection[UUID], message_ids: Sequence[UUID]
 ) -> Sequence[MessageKey]:
-    """Return the messages of a conversation that exist."""
+    """Return the messages of conversations that exist."""
     query = select(messages.c.owner_id, messages.c.id).where(
-        messages.c.conversation_id == conversation_id, among(messages.c.id, message_ids)
+        among(messages.c.conversation_id, conversation_ids), among(messages.c.id, message_ids)
     )
     return await all_rows(connection, MessageKey, query)
+
+
+async def lock_withheld(connection: AsyncConnection, owner_id: UUID, memory_id: str) -> set[UUID]:
+    """Return the messages to erase with a forgotten memory, locked as :func:`lock_messages` does.
+
+    Of one that was restored meanwhile there are none.
+    """
+    first = await source_messages.erasable(connection, owner_id, memory_id)
+    if not first:
+        return set()
+    ids = {message.id for message in first}
+    conversation_ids = {message.conversation_id for message in first}
+    await lock_messages(connection, conversation_ids, sorted(ids))
+    now = await source_messages.erasable(connection, owner_id, memory_id)
+    return ids & {message.id for message in now}

@@ -73,19 +73,24 @@ class Erasure:
     async def erase_memory(self, actor: Actor, memory_id: str, *, dry_run: bool = True) -> Receipt:
         """Delete a memory with its versions, mentions, associations and vectors.
 
-        For its owner; shared knowledge for admins and services that act for no user. Raises
-        ``NotFound``, and ``Forbidden`` for shared knowledge.
+        Messages that left recall when it was forgotten are deleted too, but for those that a
+        memory that is not forgotten cites: they stay out of recall. For its owner; shared
+        knowledge for admins and services that act for no user. Raises ``NotFound``, and
+        ``Forbidden`` for shared knowledge.
         """
         check_id(memory_id)
 
         async def delete(connection: AsyncConnection, actor: Actor) -> tuple[UUID, Counts]:
             row = await memories.get(connection, actor, memory_id, memories.ANY_STATUS)
             memories.check_changeable(actor, row)
+            messages = await locks.lock_withheld(connection, row.owner_id, row.id)
             await locks.lock_owner(connection, row.owner_id)
             row = await memories.get(connection, actor, memory_id, memories.ANY_STATUS, lock=True)
             memories.check_changeable(actor, row)
-            key = (row.owner_id, row.id)
-            return row.owner_id, await deletions.erase_memories(connection, [key])
+            counts = await deletions.erase_memories(connection, [(row.owner_id, row.id)])
+            if messages:
+                counts += await deletions.erase_withheld(connection, row.owner_id, sorted(messages))
+            return row.owner_id, counts
 
         return await self._erase(actor, "memory", memory_id, delete, dry_run)
 
@@ -145,9 +150,9 @@ def _message_deletion(conversation_id: UUID, message_ids: Sequence[UUID]) -> Del
     ids = set(message_ids)
 
     async def delete(connection: AsyncConnection, actor: Actor) -> tuple[UUID, Counts]:
-        keys = await locks.find_messages(connection, conversation_id, list(ids))
+        keys = await locks.find_messages(connection, [conversation_id], list(ids))
         if _may_erase(actor, keys, ids):
-            keys = await locks.lock_messages(connection, conversation_id, list(ids))
+            keys = await locks.lock_messages(connection, [conversation_id], list(ids))
         if not _may_erase(actor, keys, ids):
             raise NotFound("no such message", field="message_id")
         owner_id = keys[0].owner_id

@@ -18,6 +18,7 @@ from remembrancer.memories import screening, views
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.rules import check_id, check_version
 from remembrancer.memories.schemas import (
+    ForgetResult,
     Memory,
     MemoryCreate,
     MemoryFilter,
@@ -145,7 +146,7 @@ class Facts:
             await self._backend.refuse(actor, SHARE, [memory_id], error)
         return changed
 
-    async def delete(self, actor: Actor, memory_id: str) -> Memory:
+    async def delete(self, actor: Actor, memory_id: str) -> ForgetResult:
         """Forget a fact in a space: see ``Memories.forget``. Raises ``NotFound``."""
         check_id(memory_id)
         async with self._backend.transaction(actor, "memory.forget") as (connection, actor):

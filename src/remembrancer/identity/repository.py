@@ -10,7 +10,7 @@ from remembrancer.associations import repository as associations
 from remembrancer.db.rows import all_rows
 from remembrancer.db.tables import memories
 from remembrancer.identity.rules import ComparedRow
-from remembrancer.memories import transfers
+from remembrancer.memories import source_messages, transfers
 from remembrancer.memories.schemas import Status
 from remembrancer.search import repository as search
 
@@ -45,12 +45,9 @@ async def transfer(
         connection, giver, taker, memory_ids, renamed=renamed, statuses=statuses
     )
     await associations.transfer(connection, giver, taker, memory_ids, renamed=renamed)
+    ids = [UUID(source_id) for source_id in source_ids]
+    await source_messages.transfer(connection, giver, taker, ids, renamed=renamed)
     await search.transfer(
-        connection,
-        giver,
-        taker,
-        memory_ids=memory_ids,
-        source_ids=[UUID(source_id) for source_id in source_ids],
-        renamed=renamed,
+        connection, giver, taker, memory_ids=memory_ids, source_ids=ids, renamed=renamed
     )
     await transfers.erase(connection, [(giver, memory_id) for memory_id in memory_ids])

@@ -44,6 +44,21 @@ def is_in_use(status: str, recalled: bool) -> bool:
     return recalled and status == Status.ACTIVE
 
 
+def forget_note(messages: int, similar: int) -> str:
+    """Say what left recall with a forgotten memory, and how to bring it back or delete it."""
+    which = "it" if messages == 0 else "both" if messages == 1 else "all of it"
+    left = {
+        0: "No message that says it was found.",
+        1: "1 message that says it left recall and prompts too.",
+    }
+    still = {0: "", 1: " 1 similar message is still recalled."}
+    return (
+        left.get(messages, f"{messages} messages that say it left recall and prompts too.")
+        + still.get(similar, f" {similar} similar messages are still recalled.")
+        + f" Restore the memory to bring {which} back; erase the memory to delete {which} for good."
+    )
+
+
 def check_length(content: str, *, characters: int, field: str = "content") -> None:
     """Raise ``InvalidInput`` if a memory's content is longer than the limit."""
     if len(content) > characters:

@@ -273,6 +273,18 @@ class MemoryUpdateResult(Memory):
     guard: list[GuardFinding] = []
 
 
+class ForgetResult(Memory):
+    """A forgotten memory, and what left recall with it."""
+
+    messages: int = Field(
+        description="The owner's messages that say it. They left recall and prompts too."
+    )
+    similar_messages: int = Field(
+        description="Messages still in recall that may say it: too different to be sure."
+    )
+    note: str = Field(description="The same in words, with the ways back and to delete for good.")
+
+
 class MemoryVersion(BaseModel):
     """The content of a memory at one time."""
 

@@ -1,6 +1,6 @@
 """Remember, read, change and forget memories."""
 
-from collections.abc import Awaitable, Collection, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from typing import Final, Protocol, TypeVar
 from uuid import UUID
@@ -21,13 +21,22 @@ from remembrancer.errors import (
 from remembrancer.idempotency import once
 from remembrancer.ids import public_owner
 from remembrancer.memories import filters as memory_filters
-from remembrancer.memories import mentions, repository, rules, screening, versions, views
+from remembrancer.memories import (
+    mentions,
+    repository,
+    rules,
+    screening,
+    source_messages,
+    versions,
+    views,
+)
 from remembrancer.memories.budget import Budget
 from remembrancer.memories.drafts import WriteResult
 from remembrancer.memories.pipeline import WritePipeline
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import (
     BudgetPreview,
+    ForgetResult,
     Memory,
     MemoryCreate,
     MemoryFilter,
@@ -45,6 +54,7 @@ from remembrancer.memories.schemas import (
     Status,
     Suggestion,
 )
+from remembrancer.memories.source_messages import RemakeChunks
 from remembrancer.memories.versions import new_version
 from remembrancer.paging import LARGEST_PAGE, Items
 from remembrancer.text import check_range
@@ -93,11 +103,13 @@ class Memories:
         pipeline: WritePipeline,
         budget: Budget,
         associations: NewMemoryAssociations,
+        remake_chunks: RemakeChunks,
     ) -> None:
         self._backend = backend
         self._pipeline = pipeline
         self._budget = budget
         self._associations = associations
+        self._remake_chunks = remake_chunks
 
     async def remember(
         self,
@@ -289,29 +301,56 @@ class Memories:
 
     async def forget(
         self, actor: Actor, memory_id: str, *, if_version: int | None = None
-    ) -> Memory:
-        """Forget a memory: it leaves every list and recall, and can be restored."""
-        return await self._set_status(
-            actor, "memory.forget", memory_id, Status.FORGOTTEN, _CHANGEABLE, if_version=if_version
+    ) -> ForgetResult:
+        """Forget a memory: it leaves every list and recall, and can be restored.
+
+        Its owner's messages that say it leave recall and prompts too, and the summaries over them
+        are made anew; the conversation still has them. Erasing the memory deletes them for good.
+        """
+        action = "memory.forget"
+        rules.check_id(memory_id)
+        async with self._backend.transaction(actor, action, system=True) as (connection, actor):
+            messages = await source_messages.lock(connection, actor, memory_id)
+            row = await repository.lock_changeable(connection, actor, memory_id, _CHANGEABLE)
+            rules.check_version(row, None, if_version)
+            [changed] = await repository.set_status(
+                connection, row.owner_id, [row.id], Status.FORGOTTEN
+            )
+            certain = [message for message in messages if message.certain]
+            await source_messages.withhold(connection, row, certain, self._remake_chunks)
+            await _note(connection, actor, action, row)
+        similar = len(messages) - len(certain)
+        return ForgetResult(
+            **views.fields(changed),
+            messages=len(certain),
+            similar_messages=similar,
+            note=rules.forget_note(len(certain), similar),
         )
 
     async def restore(self, actor: Actor, memory_id: str) -> Memory:
         """Make a forgotten, inactive or evicted memory active again.
 
-        Raises ``Conflict`` if another memory has the same statement now.
+        The messages that left recall with it are back, unless another forgotten memory rests on
+        them. Raises ``Conflict`` if another memory has the same statement now.
         """
-        return await self._set_status(
-            actor, "memory.restore", memory_id, Status.ACTIVE, frozenset(Status)
-        )
+        action = "memory.restore"
+        rules.check_id(memory_id)
+        async with self._backend.transaction(actor, action, system=True) as (connection, actor):
+            messages = await source_messages.lock(connection, actor, memory_id, withheld=True)
+            row = await repository.lock_changeable(
+                connection, actor, memory_id, repository.ANY_STATUS
+            )
+            changed = await self._set_status(connection, row, Status.ACTIVE)
+            await source_messages.release(connection, row, messages, self._remake_chunks)
+            await _note(connection, actor, action, row)
+            return views.memory(await self._within_budget(connection, actor, changed))
 
     async def deactivate(self, actor: Actor, memory_id: str) -> Memory:
         """Make a memory inactive: recall and context leave it out, the document has it.
 
         Over the budget, inactive memories are evicted first. Safe to repeat.
         """
-        return await self._set_status(
-            actor, "memory.deactivate", memory_id, Status.INACTIVE, _SWITCHED
-        )
+        return await self._switch(actor, "memory.deactivate", memory_id, Status.INACTIVE)
 
     async def activate(self, actor: Actor, memory_id: str) -> Memory:
         """Make an inactive memory active again. Safe to repeat.
@@ -319,7 +358,7 @@ class Memories:
         Raises ``Conflict`` if another memory has the same statement now, and ``NotFound`` for a
         forgotten or evicted one: see :meth:`restore`.
         """
-        return await self._set_status(actor, "memory.activate", memory_id, Status.ACTIVE, _SWITCHED)
+        return await self._switch(actor, "memory.activate", memory_id, Status.ACTIVE)
 
     async def pin(self, actor: Actor, memory_id: str) -> Memory:
         """Pin a memory: the token budget never evicts it."""
@@ -353,36 +392,31 @@ class Memories:
         await self._backend.reads.note(actor, "memory.budget", [(owner_id, i) for i in ids])
         return preview
 
-    async def _set_status(
-        self,
-        actor: Actor,
-        action: str,
-        memory_id: str,
-        status: Status,
-        among: Collection[Status],
-        *,
-        if_version: int | None = None,
-    ) -> Memory:
+    async def _switch(self, actor: Actor, action: str, memory_id: str, status: Status) -> Memory:
         rules.check_id(memory_id)
-        switches = among is _SWITCHED
         async with self._backend.transaction(actor, action) as (connection, actor):
-            row = await repository.lock_changeable(connection, actor, memory_id, among)
-            rules.check_version(row, None, if_version)
-            if switches and row.status == status:
+            row = await repository.lock_changeable(connection, actor, memory_id, _SWITCHED)
+            if row.status == status:
                 return views.memory(row)
-            review = None
-            if status is Status.ACTIVE:
-                review = _review_of_restored(row)
-                await repository.check_membership(connection, row.owner_id, [row.id])
-            [changed] = await _unless_same(
-                repository.set_status(
-                    connection, row.owner_id, [row.id], status, review=review, touch=switches
-                )
-            )
+            changed = await self._set_status(connection, row, status, touch=True)
             await _note(connection, actor, action, row)
             if status is Status.ACTIVE:
                 changed = await self._within_budget(connection, actor, changed)
             return views.memory(changed)
+
+    async def _set_status(
+        self, connection: AsyncConnection, row: MemoryRow, status: Status, *, touch: bool = False
+    ) -> MemoryRow:
+        review = None
+        if status is Status.ACTIVE:
+            review = _review_of_restored(row)
+            await repository.check_membership(connection, row.owner_id, [row.id])
+        [changed] = await _unless_same(
+            repository.set_status(
+                connection, row.owner_id, [row.id], status, review=review, touch=touch
+            )
+        )
+        return changed
 
     async def _within_budget(
         self, connection: AsyncConnection, actor: Actor, row: MemoryRow

@@ -88,6 +88,13 @@ async def refresh(connection: AsyncConnection, memories: Collection[MemoryKey]) 
         await connection.execute(_sql("refresh_memories"), key_columns(memories))
 
 
+async def refresh_messages(
+    connection: AsyncConnection, messages: Collection[tuple[UUID, UUID]]
+) -> None:
+    """Set whether recall has messages, given by owner and id: not those that a memory withholds."""
+    await connection.execute(_sql("refresh_messages"), key_columns(messages))
+
+
 async def reshare(connection: AsyncConnection, owner_id: UUID, ids: Collection[str]) -> None:
     """Set for which space the postings of an owner's memories are visible, after a refresh."""
     await connection.execute(_sql("reshare_memories"), {"owner_id": owner_id, "ids": list(ids)})

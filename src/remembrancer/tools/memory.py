@@ -170,12 +170,9 @@ class _MemoryTools:
     async def forget(self, actor: Actor, arguments: ForgetMemory, _context: ToolContext) -> Result:
         _, actor = await _changeable(self._memories, actor, arguments.memory_id, self._settings)
         memory = await self._memories.forget(actor, arguments.memory_id)
-        return {
-            "forgotten": True,
-            "memory_id": memory.id,
-            "content": memory.content,
-            **_shared_remark(memory),
-        }
+        # Without the content: an answer that repeats it would be recalled again.
+        told = memory.model_dump(include={"messages", "similar_messages", "note"})
+        return {"forgotten": True, "memory_id": memory.id, **told, **_shared_remark(memory)}
 
     async def recall(self, actor: Actor, arguments: MemoryRecall, _context: ToolContext) -> Result:
         await _check_user(self._backend.database, actor, arguments.user_id)

@@ -42,7 +42,9 @@ class UpdateResult(_Remarks):
 class ForgetResult(_Shared):
     forgotten: Literal[True]
     memory_id: str
-    content: str
+    messages: int = Field(description="Messages that left recall with it.")
+    similar_messages: int = Field(description="Similar messages that are still recalled.")
+    note: str = Field(description="Tell the user; do not repeat what was forgotten.")
 
 
 class RecallItem(_Result):

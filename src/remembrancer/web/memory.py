@@ -10,7 +10,7 @@ from starlette.responses import Response
 from remembrancer.access import Visibility
 from remembrancer.associations.schemas import AssociationPage
 from remembrancer.errors import InvalidInput
-from remembrancer.memories.schemas import Memory, Outcome, Status
+from remembrancer.memories.schemas import ForgetResult, Memory, Outcome, Status
 from remembrancer.validation import validate
 from remembrancer.web.dependencies import (
     FORM_CHECK,
@@ -55,7 +55,8 @@ def _handler(path: str) -> Handler:
     async def act(request: UserRequest, memory_id: str) -> Response:
         act_on = getattr(request.app.memories, method)
         memory = await act_on(request.user_actor, memory_id)
-        request.notify(notice, undo and f"memories/{memory_id}/{undo}")
+        note = f" {memory.note}" if isinstance(memory, ForgetResult) else ""
+        request.notify(notice + note, undo and f"memories/{memory_id}/{undo}")
         return await _changed(request, memory, "memories" if path == "forget" else None)
 
     return act

@@ -76,8 +76,9 @@ async def update(
 @router.post("/{memory_id}/forget", dependencies=[dependencies.FORM_CHECK])
 async def forget(request: dependencies.UserRequest, memory_id: str) -> Response:
     place = await _place(request, memory_id)
-    await request.app.memories.forget(request.user_actor, memory_id)
-    return request.to("places", f"{place.subject} is forgotten.", f"places/{memory_id}/restore")
+    result = await request.app.memories.forget(request.user_actor, memory_id)
+    notice = f"{place.subject} is forgotten. {result.note}"
+    return request.to("places", notice, f"places/{memory_id}/restore")
 
 
 @router.post("/{memory_id}/restore", dependencies=[dependencies.FORM_CHECK])

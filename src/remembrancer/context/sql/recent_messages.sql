@@ -9,6 +9,8 @@ SELECT m.id, m.content, m.sent_at
    AND /*[visible m*/ true /*]*/
    AND m.role = 'user'
    AND NOT m.off_record
+   AND NOT EXISTS (SELECT FROM withheld_messages AS w
+                    WHERE w.owner_id = m.owner_id AND w.message_id = m.id)
    AND m.conversation_id IS DISTINCT FROM :conversation_id
  ORDER BY m.sent_at DESC, m.id
  LIMIT :count;

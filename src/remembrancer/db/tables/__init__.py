@@ -10,7 +10,13 @@ from remembrancer.db.tables.conversations import (
     messages,
     participants,
 )
-from remembrancer.db.tables.memories import associations, memories, memory_versions, mentions
+from remembrancer.db.tables.memories import (
+    associations,
+    memories,
+    memory_versions,
+    mentions,
+    withheld_messages,
+)
 from remembrancer.db.tables.operations import api_keys, audit_log, idempotency_keys, undo_records
 from remembrancer.db.tables.recall import embedding_model, postings, recall_items, reembeddings
 from remembrancer.db.tables.users import (
@@ -51,4 +57,5 @@ __all__ = [
     "spaces",
     "undo_records",
     "users",
+    "withheld_messages",
 ]

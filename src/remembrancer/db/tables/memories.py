@@ -116,6 +116,16 @@ mentions = table(
     base.index("ix_mentions_message", "message_id", where=_of_messages),
 )
 
+# Messages that left recall and prompts with a forgotten memory. A message is back once no row names
+# it. No reference: a row stays with its message when the memory is erased.
+withheld_messages = table(
+    "withheld_messages",
+    base.owner(),
+    base.keys(Text, "memory_id"),
+    base.keys(Uuid, "message_id"),
+    base.index("ix_withheld_messages_message", "owner_id", "message_id"),
+)
+
 _edges_from = "owner_id", "memory_id", "weight", "target_owner_id", "target_id", "relation"
 _edges_to = "target_owner_id", "target_id", "owner_id", "weight", "memory_id", "relation"
 _shared_edges = "shared_space_id", "target_owner_id", "target_id", "weight", "owner_id"

@@ -74,6 +74,13 @@ UPDATE recall_items AS i
             AND (i.kind, i.category, i.importance, i.valid_from, i.valid_to)
                 IS DISTINCT FROM (m.kind, m.category, m.importance, m.valid_from, m.valid_to)));
 
+-- name: refresh_messages
+UPDATE recall_items AS i
+   SET active = NOT EXISTS (SELECT FROM withheld_messages AS w
+                             WHERE w.owner_id = i.owner_id AND w.message_id = i.source_id)
+  FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS uuid[])) AS k (owner_id, id)
+ WHERE i.owner_id = k.owner_id AND i.source_id = k.id AND i.source_type = 'message';
+
 -- name: reshare_memories
 -- Only where visibility changes: it reads all postings of the owner.
 UPDATE postings AS p

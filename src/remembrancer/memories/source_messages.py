@@ -1,0 +1,140 @@
+"""Messages that say what a memory says: out of recall and prompts while it is forgotten.
+
+Only messages of the memory's owner, in the namespaces that the memory is in (decision 29).
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from remembrancer.access import Actor, may_change
+from remembrancer.db.rows import all_rows
+from remembrancer.db.sql import statement
+from remembrancer.memories import repository
+from remembrancer.memories.rows import MemoryRow
+from remembrancer.search import repository as search
+from remembrancer.users import repository as users
+
+SAME: Final = 0.90
+"""Cosine similarity from which a message says the same as a memory, wherever it was said."""
+SOURCE: Final = 0.60
+"""Cosine similarity from which a message can be what a memory was stored from, just before."""
+SIMILAR: Final = 0.80
+"""Cosine similarity from which a message that stays in recall is counted in the answer."""
+
+RemakeChunks = Callable[[AsyncConnection, Mapping[UUID, Collection[int]]], Awaitable[object]]
+"""Makes the summaries over messages anew, given by conversation and position."""
+
+_sql = partial(statement, "remembrancer.memories", "source_messages")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceMessage:
+    """A message, and whether it certainly says what the memory says."""
+
+    id: UUID
+    conversation_id: UUID
+    position: int
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ErasableMessage:
+    id: UUID
+    conversation_id: UUID
+
+
+async def lock(
+    connection: AsyncConnection, actor: Actor, memory_id: str, *, withheld: bool = False
+) -> Sequence[SourceMessage]:
+    """Return the messages of a memory, or those it has ``withheld``; lock their conversations.
+
+    Before the memory itself, in the order of every writer. None for a memory that the actor may
+    not change.
+    """
+    row = await repository.find(connection, actor, memory_id)
+    if row is None or not may_change(actor, row.owner_id):
+        return []
+    if actor.user_id is not None:
+        await users.hold(connection, [actor.user_id])
+    limits = {} if withheld else {"same": SAME, "source": SOURCE, "similar": SIMILAR}
+    binds = {"owner_id": row.owner_id, "memory_id": row.id, **limits}
+    name = "withheld" if withheld else "find"
+    messages = await all_rows(connection, SourceMessage, _sql(name), binds)
+    ids = sorted({message.conversation_id for message in messages if message.certain})
+    await connection.execute(_sql("lock_conversations"), {"ids": ids})
+    return messages
+
+
+async def withhold(
+    connection: AsyncConnection,
+    memory: MemoryRow,
+    messages: Sequence[SourceMessage],
+    remake_chunks: RemakeChunks,
+) -> None:
+    """Take messages out of recall and prompts with a memory, and have their summaries remade."""
+    key = {"owner_id": memory.owner_id, "memory_id": memory.id}
+    await connection.execute(_sql("withhold"), {**key, "ids": [m.id for m in messages]})
+    await _refresh(connection, memory.owner_id, messages, remake_chunks)
+
+
+async def release(
+    connection: AsyncConnection,
+    memory: MemoryRow,
+    messages: Sequence[SourceMessage],
+    remake_chunks: RemakeChunks,
+) -> None:
+    """Bring the messages of a restored memory back, but for those that another one withholds."""
+    key = {"owner_id": memory.owner_id, "memory_id": memory.id}
+    await connection.execute(_sql("release"), key)
+    await _refresh(connection, memory.owner_id, messages, remake_chunks)
+
+
+async def _refresh(
+    connection: AsyncConnection,
+    owner_id: UUID,
+    messages: Sequence[SourceMessage],
+    remake_chunks: RemakeChunks,
+) -> None:
+    if not messages:
+        return
+    await search.refresh_messages(connection, [(owner_id, message.id) for message in messages])
+    positions: dict[UUID, list[int]] = {}
+    for message in messages:
+        positions.setdefault(message.conversation_id, []).append(message.position)
+    await remake_chunks(connection, positions)
+
+
+async def erasable(
+    connection: AsyncConnection, owner_id: UUID, memory_id: str
+) -> Sequence[ErasableMessage]:
+    """Return the messages to erase with a forgotten memory; not those that another one cites."""
+    key = {"owner_id": owner_id, "memory_id": memory_id}
+    return await all_rows(connection, ErasableMessage, _sql("erasable"), key)
+
+
+async def erase(
+    connection: AsyncConnection, owner_id: UUID, message_ids: Sequence[UUID] | None = None
+) -> Counter[str]:
+    """Delete the rows of messages that are erased, by default all of the owner's."""
+    ids = None if message_ids is None else list(message_ids)
+    deleted = await connection.execute(_sql("erase"), {"owner_id": owner_id, "ids": ids})
+    return Counter(withheld_messages=deleted.rowcount)
+
+
+async def transfer(
+    connection: AsyncConnection,
+    giver: UUID,
+    taker: UUID,
+    message_ids: Sequence[UUID],
+    *,
+    renamed: Mapping[str, str],
+) -> None:
+    """Move the rows of messages that move to ``taker``; ``renamed`` has new ids of memories."""
+    binds = {"olds": list(renamed), "news": list(renamed.values()), "ids": list(message_ids)}
+    await connection.execute(_sql("transfer"), {"giver": giver, "taker": taker, **binds})

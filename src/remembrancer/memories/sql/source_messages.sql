@@ -1,0 +1,104 @@
+-- Messages of a memory's owner that say what the memory says.
+
+-- Messages with their similarity to any version of the memory, in the namespaces it is in. They
+-- certainly say it if the memory cites them; if their words are almost the same; or if a mention
+-- without a message came up within ten minutes after them and, of the people's and of the agent's
+-- messages, they are nearest to it.
+--
+-- Binds: owner_id, memory_id; same, source and similar: cosine similarities.
+-- name: find
+WITH words AS MATERIALIZED (
+    SELECT embedding, agent_id, space_id
+      FROM recall_items
+     WHERE owner_id = :owner_id AND memory_id = :memory_id
+),
+near AS MATERIALIZED (
+    SELECT i.source_id AS message_id, i.active, max(1 - (i.embedding <=> w.embedding)) AS similarity
+      FROM words AS w
+      JOIN recall_items AS i
+        ON i.owner_id = :owner_id AND i.source_type = 'message'
+       AND i.space_id IS NOT DISTINCT FROM w.space_id
+       AND (w.agent_id IS NULL OR i.agent_id = w.agent_id)
+     GROUP BY i.source_id, i.active
+),
+certain AS MATERIALIZED (
+    SELECT message_id FROM mentions
+     WHERE owner_id = :owner_id AND memory_id = :memory_id
+     UNION
+    SELECT message_id FROM memory_versions
+     WHERE owner_id = :owner_id AND memory_id = :memory_id
+     UNION
+    SELECT message_id FROM near WHERE similarity >= :same
+     UNION
+    SELECT message_id
+      FROM (SELECT DISTINCT ON (c.id, m.role) m.id AS message_id
+              FROM mentions AS c
+              JOIN messages AS m
+                ON m.owner_id = c.owner_id
+               AND m.sent_at BETWEEN c.mentioned_at - interval '10 minutes'
+                                 AND c.mentioned_at + interval '1 minute'
+               AND (c.conversation_id IS NULL OR m.conversation_id = c.conversation_id)
+               AND (c.message_id IS NULL OR m.role = 'assistant')
+              JOIN near AS n ON n.message_id = m.id AND n.similarity >= :source
+             WHERE c.owner_id = :owner_id AND c.memory_id = :memory_id
+             ORDER BY c.id, m.role, n.similarity DESC) AS said
+)
+SELECT m.id, m.conversation_id, m.position, c.message_id IS NOT NULL AS certain
+  FROM messages AS m
+  LEFT JOIN certain AS c ON c.message_id = m.id
+  LEFT JOIN near AS n ON n.message_id = m.id
+ WHERE m.owner_id = :owner_id
+   AND (c.message_id IS NOT NULL OR (n.active AND n.similarity >= :similar));
+
+-- name: withheld
+SELECT m.id, m.conversation_id, m.position, true AS certain
+  FROM withheld_messages AS w
+  JOIN messages AS m ON m.owner_id = w.owner_id AND m.id = w.message_id
+ WHERE w.owner_id = :owner_id AND w.memory_id = :memory_id;
+
+-- In the order of every writer.
+-- name: lock_conversations
+SELECT id FROM conversations WHERE id = ANY (CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE;
+
+-- name: withhold
+INSERT INTO withheld_messages (owner_id, memory_id, message_id)
+SELECT :owner_id, :memory_id, unnest(CAST(:ids AS uuid[]))
+ON CONFLICT DO NOTHING;
+
+-- name: release
+DELETE FROM withheld_messages WHERE owner_id = :owner_id AND memory_id = :memory_id;
+
+-- Of a forgotten memory's messages, those that no other memory in use or reach cites.
+-- name: erasable
+SELECT w.message_id AS id, m.conversation_id
+  FROM withheld_messages AS w
+  JOIN messages AS m ON m.owner_id = w.owner_id AND m.id = w.message_id
+ WHERE w.owner_id = :owner_id AND w.memory_id = :memory_id
+   AND NOT EXISTS (
+       SELECT FROM mentions AS c
+         JOIN memories AS o ON o.owner_id = c.owner_id AND o.id = c.memory_id
+        WHERE c.message_id = w.message_id AND o.status <> 'forgotten')
+   AND NOT EXISTS (
+       SELECT FROM memory_versions AS c
+         JOIN memories AS o ON o.owner_id = c.owner_id AND o.id = c.memory_id
+        WHERE c.message_id = w.message_id AND o.status <> 'forgotten');
+
+-- Binds: owner_id, ids (messages; null: all of the owner's).
+-- name: erase
+DELETE FROM withheld_messages
+ WHERE owner_id = :owner_id
+   AND (CAST(:ids AS uuid[]) IS NULL OR message_id = ANY (CAST(:ids AS uuid[])));
+
+-- Messages of a user who becomes another one, and back. Binds: olds and news are ids of memories.
+-- name: transfer
+WITH moved AS (
+    DELETE FROM withheld_messages
+     WHERE owner_id = :giver AND message_id = ANY (CAST(:ids AS uuid[]))
+    RETURNING memory_id, message_id
+)
+INSERT INTO withheld_messages (owner_id, memory_id, message_id)
+SELECT :taker, coalesce(r.new, m.memory_id), m.message_id
+  FROM moved AS m
+  LEFT JOIN unnest(CAST(:olds AS text[]), CAST(:news AS text[])) AS r (old, new)
+    ON r.old = m.memory_id
+ON CONFLICT DO NOTHING;
