@@ -33,6 +33,12 @@ class Item:
     weight: float | None = None
     at: datetime | None = None
     exact: bool = False
+    text: str | None = None
+
+    @property
+    def content(self) -> str:
+        """Its text, another one for each item by default."""
+        return self.text or f"text {self.id}"
 
     @property
     def words(self) -> list[int]:

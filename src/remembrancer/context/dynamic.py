@@ -73,10 +73,13 @@ def _recalled(
     renderer: Renderer, sources: DynamicSources, known: set[str], zone: tzinfo
 ) -> Iterator[Entry]:
     left = {"memory": sources.recalled, "chunk": sources.summaries}
+    said: set[tuple[str | None, str]] = set()
     for hit in sources.hits:
         kind = "chunk" if hit.type == "chunk" else "memory"
-        if left[kind] == 0 or (hit.type == "memory" and hit.id in known):
+        words = (hit.sender_name, hit.content)
+        if left[kind] == 0 or words in said or (hit.type == "memory" and hit.id in known):
             continue
+        said.add(words)
         left[kind] -= 1
         if hit.type == "memory":
             yield _memory_entry(renderer, _as_memory(hit), MEMORIES, zone)

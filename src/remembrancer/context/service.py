@@ -9,6 +9,7 @@ from uuid import UUID
 
 from remembrancer import tokens
 from remembrancer.access import Actor, EffectiveScope, may_take_part
+from remembrancer.analysis import is_acknowledgement
 from remembrancer.backend import Backend
 from remembrancer.context import repository
 from remembrancer.context.dynamic import DynamicSources, dynamic_entries
@@ -174,7 +175,7 @@ class Contexts:
     def _recall_query(self, query: ContextQuery) -> RecallQuery | None:
         settings = self._settings
         most = settings.recalled + settings.summaries
-        if query.message is None or not most:
+        if query.message is None or not most or is_acknowledgement(query.message):
             return None
         # A few more than the block has, since some stand in the stable block already.
         return RecallQuery(
@@ -273,7 +274,7 @@ class Contexts:
                 changes=sources.changes,
                 speaker=sources.speaker,
                 recent=sources.recent,
-                hits=sources.hits,
+                hits=[h for h in sources.hits if (h.relevance or 0.0) >= settings.min_relevance],
                 recalled=settings.recalled,
                 summaries=settings.summaries,
             ),

@@ -1,12 +1,39 @@
 """The interface of embedders."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
+
+_UNRELATED: Final = (
+    "The kettle is boiling over.",
+    "Our train to Vienna leaves at nine.",
+    "He never learned to swim.",
+    "Interest rates went up again.",
+    "Which colour do you like best?",
+    "The index of the list is out of range.",
+    "My sister plays the trombone.",
+    "Two cups of flour and a pinch of salt.",
+    "Penguins breed on the ice.",
+    "I signed the lease yesterday.",
+    "The referee stopped the match.",
+    "Her boss wants the report by Friday.",
+)
+"""Sentences that have nothing to do with each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What a cosine similarity of a model means: models differ widely."""
+
+    unrelated: float
+    """Similarity that texts without anything in common stay below, nearly always."""
+    alike: float
+    """Similarity of texts that are about the same, in other words."""
 
 
 class Embedder(Protocol):
@@ -32,6 +59,14 @@ class Embedder(Protocol):
     async def close(self) -> None:
         """Release connections and memory."""
         ...
+
+
+async def baseline_of(embedder: Embedder) -> Baseline:
+    """Measure the baseline of a model on sentences that have nothing to do with each other."""
+    vectors = await embedder.embed_documents(_UNRELATED)
+    pairs = (vectors @ vectors.T)[np.triu_indices(len(vectors), k=1)]
+    unrelated = float(pairs.mean() + 2 * pairs.std())
+    return Baseline(unrelated, unrelated + (1 - unrelated) / 2)
 
 
 def normalised(rows: Vectors) -> Vectors:

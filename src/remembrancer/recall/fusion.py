@@ -14,6 +14,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from remembrancer.analysis import is_acknowledgement
 from remembrancer.recall.rows import CandidateRow
 
 Floats = NDArray[np.float64]
@@ -115,8 +116,9 @@ def fuse(
 
     ``named`` are the senders that the question names, spelled as ``sender_name``. Without ``now``,
     recency adds nothing. ``arms`` are further arms, besides the dense and the keyword arm. An item
-    whose text equals the question comes first. At the same score, memories come first, then
-    chunks, then messages, then the lower id: the order of the candidates does not matter.
+    whose text equals the question comes first. Messages that only acknowledge, or that repeat a
+    better one of the same sender, come last. At the same score, memories come first, then chunks,
+    then messages, then the lower id: the order of the candidates does not matter.
     """
     if not candidates:
         return []
@@ -152,7 +154,7 @@ class _Field:
         self.offsets = np.array(
             [o for step in range(1, weights.reach + 1) for o in (-step, step)], dtype=np.int64
         )
-        self.neighbours = _neighbours(candidates, self.offsets)
+        self.neighbours = neighbour_rows(candidates, self.offsets)
         self.alone: Mask = np.all(self.neighbours < 0, axis=1)
         self.factor = _sender_factor(candidates, named, weights.other_sender)
         self.distance = np.array([c.distance for c in candidates], dtype=np.float64)
@@ -199,7 +201,7 @@ def _match(values: Floats, raw: Floats, score: Floats) -> Floats:
     return np.where(values > 0, np.where(values > source[-1], above, inside), 0.0)
 
 
-def _neighbours(candidates: Sequence[CandidateRow], offsets: Ints) -> Ints:
+def neighbour_rows(candidates: Sequence[CandidateRow], offsets: Ints) -> Ints:
     """Return the rows of each candidate's neighbours, shape (n, offsets), -1 for none."""
     codes: dict[int, int] = {}
     keys = np.full(len(candidates), -1, dtype=np.int64)
@@ -303,7 +305,17 @@ def _order(candidates: Sequence[CandidateRow], total: Floats) -> list[int]:
     kinds = np.array([_SOURCE_TYPES[c.source_type] for c in candidates])
     plain = np.array([not c.exact for c in candidates])
     rows: list[int] = np.lexsort((ids, kinds, -total, plain)).tolist()
-    return rows
+    said: set[tuple[str | None, str]] = set()
+    last: list[int] = []
+    for row in rows:
+        item = candidates[row]
+        if item.source_type == "message" and not item.exact:
+            words = (item.sender_name, item.content)
+            if words in said or is_acknowledgement(item.content):
+                last.append(row)
+            said.add(words)
+    behind = set(last)
+    return [row for row in rows if row not in behind] + last
 
 
 def _explain(arm: Arm, rank: Ints, row: int) -> ArmRank:

@@ -25,11 +25,14 @@ def word_labels(terms: Mapping[str, int]) -> dict[int, str]:
     return labels
 
 
-def ranked_hit(row: CandidateRow, ranked: RankedItem, labels: Mapping[int, str]) -> Hit:
+def ranked_hit(
+    row: CandidateRow, relevance: float, ranked: RankedItem, labels: Mapping[int, str]
+) -> Hit:
     return _hit(
         row,
         _MESSAGE_COLUMNS if row.source_type == "message" else _COLUMNS,
         score=ranked.score,
+        relevance=round(float(relevance), 4),
         relations=_associated(row.revisions or ()),
         reasons=Reasons(
             exact=ranked.exact,

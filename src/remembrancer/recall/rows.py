@@ -42,6 +42,8 @@ class CandidateRow(NamedTuple):
     """The question's words in the item, numbered from 0; again for each further term of a word."""
     scores: list[float] | None
     """BM25 share of each of ``words``."""
+    items: float
+    """Number of items that the asker sees."""
     source_type: Literal["memory", "message", "chunk"]
     source_id: UUID | None
     memory_id: str | None

@@ -11,12 +11,14 @@ from remembrancer.analysis import named_senders, query_terms
 from remembrancer.backend import Backend
 from remembrancer.db.engine import Statement
 from remembrancer.embeddings import Embedder
+from remembrancer.embeddings.base import Baseline, baseline_of
 from remembrancer.errors import EmbeddingUnavailable, InvalidInput, NotFound, UserMerged
 from remembrancer.preferences.scopes import in_effect
 from remembrancer.recall import hits, queries
 from remembrancer.recall.access_counts import AccessCounts
 from remembrancer.recall.fusion import Fusion, fuse
 from remembrancer.recall.graph_arm import WALK, graph_arm
+from remembrancer.recall.relevance import relevance
 from remembrancer.recall.rows import AskerRow, CandidateRow, OrderedRow
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort, SourceType
 from remembrancer.search.index import content_hash
@@ -82,6 +84,7 @@ class Recall:
         self._access_counts = access_counts
         self._longest_query = backend.limits.message_characters
         self._fusion = Fusion()
+        self._baseline: Baseline | None = None
 
     async def recall(
         self,
@@ -160,6 +163,8 @@ class Recall:
             )
         terms = query_terms(text)
         vector = await self._embedder.embed_query(text)
+        if self._baseline is None:
+            self._baseline = await baseline_of(self._embedder)
         filters = _filters(query)
         if among:
             filters |= {"among": list(among)}
@@ -190,9 +195,10 @@ class Recall:
             weights=self._fusion,
             arms=[arm] if (arm := graph_arm(candidates)) else (),
         )
-        row_of = {row.id: row for row in candidates}
+        relevances = relevance(candidates, len(set(terms.values())), self._baseline)
+        row_of = {row.id: (row, of) for row, of in zip(candidates, relevances, strict=True)}
         labels = hits.word_labels(terms)
-        ranked_hits = [hits.ranked_hit(row_of[item.id], item, labels) for item in ranking]
+        ranked_hits = [hits.ranked_hit(*row_of[item.id], item, labels) for item in ranking]
         return asker, _sorted(ranked_hits, query.sort), answers
 
     async def _in_order(

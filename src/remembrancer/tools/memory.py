@@ -392,6 +392,7 @@ def _recall_item(hit: Hit) -> Result:
         "kind": hit.kind,
         "subject": hit.subject,
         "said_by": hit.sender_name or hit.role,
+        "relevance": None if hit.relevance is None else round(hit.relevance, 2),
         "shared": True if hit.user_id is None or hit.visibility == "shared" else None,
         "quoted": True if hit.quoted else None,
         "updates": _related(hit, "outgoing") or None,

@@ -268,7 +268,8 @@ revisions AS MATERIALIZED (
 -- LATERAL with OFFSET 0 forces a few hundred index look-ups. Without it, the planner reads whole
 -- tables while they are small.
 SELECT i.id, i.owner_id, i.embedding <=> (SELECT vector FROM question) AS distance,
-       i.content_hash = :content_hash AS exact, w.words, w.scores, i.source_type, i.source_id,
+       i.content_hash = :content_hash AS exact, w.words, w.scores,
+       (SELECT items FROM totals) AS items, i.source_type, i.source_id,
        i.memory_id, i.conversation_id, i.position, i.at, i.importance,
        CASE WHEN r.id IS NOT NULL THEN jsonb_build_object(
            'seed', r.seed, 'standing', r.standing, 'strength', r.strength, 'path', r.path

@@ -1,0 +1,26 @@
+"""Recognise texts that say nothing: thanks, greetings, "ok"."""
+
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from remembrancer.analysis.segments import fold, runs
+
+MOST_WORDS: Final = 4
+LONGEST: Final = 100
+
+
+def is_acknowledgement(text: str) -> bool:
+    """Return whether a text only thanks, greets, agrees or declines, or has no words at all."""
+    words = _tokens(text[:LONGEST])
+    return len(text) < LONGEST and len(words) <= MOST_WORDS and _known().issuperset(words)
+
+
+def _tokens(text: str) -> list[str]:
+    return [run for kind, run in runs(fold(text)) if kind != "emoji"]
+
+
+@cache
+def _known() -> frozenset[str]:
+    text = files("remembrancer.analysis").joinpath("acknowledgements.txt").read_text("utf-8")
+    return frozenset(_tokens(text))
