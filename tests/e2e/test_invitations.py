@@ -1,6 +1,7 @@
 """Nobody is put into a space but by their own yes: invitations, and what leaving means."""
 
 import asyncio
+import re
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -12,6 +13,7 @@ from sqlalchemy import text
 
 from remembrancer import (
     Actor,
+    Agent,
     ContextQuery,
     MemberAdd,
     Remembrancer,
@@ -20,7 +22,9 @@ from remembrancer import (
     User,
     as_actor,
 )
+from remembrancer.chat.dispatch import ChatCommands
 from remembrancer.client import AsyncClient
+from remembrancer.testing import FakePlatform
 
 DEBT = "Mia borrowed forty pounds of Bob."
 
@@ -339,6 +343,38 @@ async def test_the_client_invites_and_accepts(api: Api, bob: User, mia: User) ->
         await bobs.spaces.invite(space.id, MemberAdd(user_id="app:nobody"))
         await bobs.spaces.withdraw(space.id, "app:nobody")
         assert (await bobs.spaces.sent_invitations(space.id)).items == []
+
+
+async def test_case_34_in_a_chat_only_a_command_joins(
+    memory: Remembrancer, bobs: Door, mia: User, agent: Agent
+) -> None:
+    """The command lists who invites, joins and declines, by an id of the invitation."""
+    chat = FakePlatform(ChatCommands(memory, agent.id), platform="discord", limit=2000)
+
+    async def typed(text: str) -> str:
+        return "\n".join(await chat.type(text, user="Mia-1", name="Mia"))
+
+    assert await typed("/memory invitations") == "You have no invitations."
+    for name in ("Debts", "Choir"):
+        made = await bobs.create_space(name=name, description="Sings.", member_ids=[str(mia.id)])
+        await bobs.remember_in(made["id"], f"{name}: {DEBT}", visibility="shared")
+    answer = await typed("/memory invitations")
+    debts, choir = re.findall(r"\[(\w+)\]", answer)
+    assert answer.count("Bob invites you. Sings.") == 2
+    for command in ("/memory", "/memory search borrowed"):
+        assert DEBT not in await typed(command)
+    for wrong in ("accept", "accept 1", f"decline {mia.id.hex[-8:]}", "accept \x00", "decline ²"):
+        answer = await typed(f"/memory {wrong}")
+        assert "invitation" in answer, wrong
+    assert await _role(mia) is None
+    assert await typed(f"/memory decline [{debts}]") == "Declined. Nobody is told."
+    assert "no invitation" in await typed(f"/memory accept {debts}")
+    assert await typed(f"/memory accept {choir.upper()}") == "You are a member of Choir now."
+    for command in ("/memory", "/memory search borrowed"):
+        listed = await typed(command)
+        assert f"Choir: {DEBT}" in listed
+        assert "Debts:" not in listed
+    assert await typed("/memory invitations") == "You have no invitations."
 
 
 async def test_row_security_hides_invitations_and_refusals(

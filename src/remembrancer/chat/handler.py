@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Final
 from uuid import UUID
@@ -15,12 +16,16 @@ from remembrancer.chat.replies import File, Reply, Span, plain_reply
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.errors import NotFound, RemembrancerError, SimilarMemoryExists
 from remembrancer.memories import schemas
+from remembrancer.paging import all_items
 from remembrancer.preferences.schemas import PreferenceUpdate
 from remembrancer.recall.schemas import RecallQuery
+from remembrancer.spaces.schemas import Invitation
 from remembrancer.validation import validate
 
 PAGE_SIZE: Final = 20
 MAX_HITS: Final = 10
+DESCRIPTION: Final = 300
+"""Characters that tell of an invitation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,9 @@ class CommandHandler:
             "delete all": self._delete_all,
             "scope": self._scope,
             "places": self._places,
+            "invitations": self._invitations,
+            "accept": self._answer_invitation,
+            "decline": self._answer_invitation,
             "pause": self._pause,
             "resume": self._pause,
             "export": self._export,
@@ -195,6 +203,32 @@ class CommandHandler:
         source = config.source.value.replace("_", " ")
         return plain_reply(f"Scope: {config.effective_scope.value}: {meaning}. ({source})")
 
+    async def _invitations(self, location: Location, _command: Command) -> Reply:
+        page = await self._app.spaces.invitations(location.actor, limit=PAGE_SIZE)
+        if not page.items:
+            return plain_reply("You have no invitations.")
+        lines = [
+            [
+                Span(f"[{_invitation_id(invitation)}] ", "code"),
+                Span(invitation.name, "bold"),
+                Span(f", {invitation.inviter} invites you. {invitation.description}"[:DESCRIPTION]),
+            ]
+            for invitation in page.items
+        ]
+        return Reply([*lines, [], [Span("To join: "), Span("/memory accept <id>", "code")]])
+
+    async def _answer_invitation(self, location: Location, command: Command) -> Reply:
+        spaces, actor = self._app.spaces, location.actor
+        for invitation in await all_items(partial(spaces.invitations, actor)):
+            if _invitation_id(invitation) != command.id.lower():
+                continue
+            if command.name == "decline":
+                await spaces.decline(actor, invitation.space_id)
+                return plain_reply("Declined. Nobody is told.")
+            space = await spaces.accept(actor, invitation.space_id)
+            return plain_reply(f"You are a member of {space.name} now.")
+        return plain_reply("You have no invitation with this id.", "Try: /memory invitations")
+
     async def _pause(self, location: Location, command: Command) -> Reply:
         if location.conversation_id is None:
             return plain_reply("This chat has no conversation to pause.")
@@ -231,6 +265,11 @@ def confirmation(receipt: Receipt) -> str:
     """Return the confirmation code of an erasure; it changes with the rows to erase."""
     rows = json.dumps([str(receipt.user_id), receipt.rows], sort_keys=True)
     return hashlib.sha256(rows.encode()).hexdigest()[:6].upper()
+
+
+def _invitation_id(invitation: Invitation) -> str:
+    """Return the end of the space's id, which differs; ids begin with the time."""
+    return invitation.space_id.hex[-8:]
 
 
 def _list_reply(page: schemas.MemoryPage, command: Command, noun: str) -> Reply:

@@ -15,7 +15,7 @@ class Command:
 
     name: str
     id: str = ""
-    """The id of a memory."""
+    """The id of a memory or an invitation."""
     text: str = ""
     """The query, the statement, or the value to set."""
     page: int = 1
@@ -42,6 +42,9 @@ USAGE: Final[Mapping[str, tuple[str, str, str]]] = {
     "scope": ("scope [agent|global|reset]", "show or set what this agent shares with your others",
               "scope agent"),
     "places": ("places [page]", "list your places, with their mentions", "places"),
+    "invitations": ("invitations", "list the spaces that you are invited to", "invitations"),
+    "accept": ("accept <id>", "join a space that you are invited to", "accept a1b2c3d4"),
+    "decline": ("decline <id>", "decline an invitation; nobody is told", "decline a1b2c3d4"),
     "pause": ("pause", "stop remembering this conversation", "pause"),
     "resume": ("resume", "remember this conversation again", "resume"),
     "export": ("export", "get a file with all your data", "export"),
@@ -111,9 +114,10 @@ def _query(name: str, rest: str) -> Command | ParseError:
     return Command(name, text=rest) if rest else _error(name, "Give the words to search for.")
 
 
-def _memory_id(name: str, rest: str) -> Command | ParseError:
+def _one_id(name: str, rest: str) -> Command | ParseError:
     match = _ID.fullmatch(rest)
-    return Command(name, id=match[1]) if match else _error(name, "Give the id of a memory.")
+    noun = "an invitation" if name in {"accept", "decline"} else "a memory"
+    return Command(name, id=match[1]) if match else _error(name, f"Give the id of {noun}.")
 
 
 def _add(name: str, rest: str) -> Command | ParseError:
@@ -139,7 +143,7 @@ def _delete(name: str, rest: str) -> Command | ParseError:
     word, code = _split_word(rest)
     if word.lower() == "all":
         return Command("delete all", text=code.upper())
-    return _memory_id(name, rest)
+    return _one_id(name, rest)
 
 
 def _scope(name: str, rest: str) -> Command | ParseError:
@@ -153,7 +157,9 @@ _PARSERS: Final = {
     "list": _page,
     "places": _page,
     "search": _query,
-    "show": _memory_id,
+    "show": _one_id,
+    "accept": _one_id,
+    "decline": _one_id,
     "add": _add,
     "edit": _edit,
     "delete": _delete,
