@@ -295,27 +295,27 @@ def test_spaces_and_who_sees_what_is_kept_there(cli: Cli) -> None:
 
 def test_case_34_on_the_command_line_who_left_accepts_an_invitation(cli: Cli) -> None:
     """Staff adds at once, but nobody who left; an invitation is listed, declined and accepted."""
-    for name in ("Pia", "Quin"):
+    for name in ("Petra", "Rune"):
         cli("users", "resolve", "matrix", name, "--name", name)
-    made = cli("spaces", "create", "band", "--user", "Pia", "--member", "Quin", "--json").json
-    assert cli("spaces", "leave", "band", "--user", "Quin").out == "Left.\n"
-    assert "invite them" in refused(cli("spaces", "add-member", "band", "Quin", "--user", "Pia"))
-    sent = cli("spaces", "invite", "band", "Quin", "--user", "Pia", "--json").json
-    assert (sent["name"], sent["inviter"]) == ("band", "Pia")
-    assert cli("spaces", "list", "--user", "Quin", "--json").json == []
-    assert cli("spaces", "invitations", "--user", "Quin", "--json").json == [sent]
-    assert cli("spaces", "sent-invitations", "band", "--user", "Pia", "--json").json == [sent]
-    assert "band" in cli("spaces", "invitations", "--user", "Quin").out
-    assert cli("spaces", "decline", made["id"], "--user", "Quin").out == "Declined.\n"
-    assert cli("spaces", "invitations", "--user", "Quin", "--json").json == []
-    joined = cli("spaces", "accept", made["id"], "--user", "Quin", "--json").json
+    made = cli("spaces", "create", "band", "--user", "Petra", "--member", "Rune", "--json").json
+    assert cli("spaces", "leave", "band", "--user", "Rune").out == "Left.\n"
+    assert "invite them" in refused(cli("spaces", "add-member", "band", "Rune", "--user", "Petra"))
+    sent = cli("spaces", "invite", "band", "Rune", "--user", "Petra", "--json").json
+    assert (sent["name"], sent["inviter"]) == ("band", "Petra")
+    assert cli("spaces", "list", "--user", "Rune", "--json").json == []
+    assert cli("spaces", "invitations", "--user", "Rune", "--json").json == [sent]
+    assert cli("spaces", "sent-invitations", "band", "--user", "Petra", "--json").json == [sent]
+    assert "band" in cli("spaces", "invitations", "--user", "Rune").out
+    assert cli("spaces", "decline", made["id"], "--user", "Rune").out == "Declined.\n"
+    assert cli("spaces", "invitations", "--user", "Rune", "--json").json == []
+    joined = cli("spaces", "accept", made["id"], "--user", "Rune", "--json").json
     assert (joined["role"], joined["member_count"]) == ("member", 2)
-    assert "space_id" in refused(cli("spaces", "accept", made["id"], "--user", "Quin"))
-    cli("spaces", "leave", "band", "--user", "Quin")
-    cli("spaces", "invite", "band", "Quin", "--user", "Pia")
-    withdrawn = cli("spaces", "withdraw", "band", sent["invitee"], "--user", "Pia")
+    assert "space_id" in refused(cli("spaces", "accept", made["id"], "--user", "Rune"))
+    cli("spaces", "leave", "band", "--user", "Rune")
+    cli("spaces", "invite", "band", "Rune", "--user", "Petra")
+    withdrawn = cli("spaces", "withdraw", "band", sent["invitee"], "--user", "Petra")
     assert withdrawn.out == "Withdrawn.\n"
-    assert "invitee" in refused(cli("spaces", "withdraw", "band", "x:1", "--user", "Pia"))
+    assert "invitee" in refused(cli("spaces", "withdraw", "band", "x:1", "--user", "Petra"))
 
 
 @pytest.mark.parametrize(
