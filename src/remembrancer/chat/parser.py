@@ -163,6 +163,6 @@ _PARSERS: Final = {
     "add": _add,
     "edit": _edit,
     "delete": _delete,
-    "restore": _memory_id,
+    "restore": _one_id,
     "scope": _scope,
 }
