@@ -33,7 +33,7 @@ class PlatformMessageId(str):
     __slots__ = ()
 
 
-def parse_message(value: Any) -> UUID | PlatformMessageId:
+def parse_message(value: object) -> UUID | PlatformMessageId:
     """Return the id in ``value``; raise ``ValueError`` if there is none."""
     if isinstance(value, UUID | PlatformMessageId):
         return value
