@@ -106,7 +106,7 @@ async def test_case_34_unknown_and_known_users_are_answered_alike(
     bobs: Door, space: str, bob: User, mia: User, mias: Door
 ) -> None:
     """In each answer, each list, twice and after a decline; her name is never given away."""
-    invitees = [mia.id, uuid4(), "discord:Mia-1", "discord:nobody"]
+    invitees = [mia.id, uuid4(), "discord:Mia-1", "discord:nobody", "x:a/b?c"]
     masked: list[list[Json]] = []
     for invitee in invitees:
         answers = [
@@ -128,7 +128,7 @@ async def test_case_34_unknown_and_known_users_are_answered_alike(
         masked.append([_without(one, str(invitee)) for one in answers])
     assert all(one == masked[0] for one in masked)
     made = await bobs.create_space(name="More", member_ids=[*map(str, invitees), str(bob.id)])
-    assert (made["member_count"], made["invitation_count"]) == (1, 4)
+    assert (made["member_count"], made["invitation_count"]) == (1, 5)
     for invitee in invitees:
         assert await bobs.withdraw(space, invitee) is None
         [refused] = await refusals(bobs.withdraw(space, invitee))
@@ -293,12 +293,16 @@ async def test_invitations_reach_all_ids_of_a_merged_user(
     await door.add_member(other, cleo, user=bob)
     await door.leave(other, user=cleo)
     await bobs.invite(space, cleo)
+    choir = (await bobs.create_space(name="Choir"))["id"]
+    await door.add_member(choir, cleo, user=bob)
     merge = await door.merge(mia, cleo)
+    await door.leave(choir, user=mia)
     assert [one["name"] for one in (await door.invitations(user=mia))["items"]] == ["Debts"]
     for user in (mia, cleo):
         [refused] = await refusals(door.add_member(other, user, user=bob))
         assert refused.status == 409
     await door.unmerge(mia, merge["undo_id"])
+    assert [one["name"] for one in (await door.spaces(user=cleo))["items"]] == []
     assert (await door.invitations(user=mia))["items"] == []
     assert len((await door.invitations(user=cleo))["items"]) == 1
     assert (await door.add_member(other, mia, user=bob))["invited"] is False

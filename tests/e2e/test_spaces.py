@@ -179,6 +179,11 @@ async def test_facts_are_listed_in_the_order_they_were_learned(
             break
     assert [fact["id"] for fact in found] == [*mine, shared, last]
     assert [fact["mine"] for fact in found] == [True, True, False, True]
+    assert [fact["author"] for fact in found] == [None, None, "Bob", None]
+    own = await (await door.of(ada)).facts(family)
+    assert [fact["author"] for fact in own["items"]] == [None, None, "Bob", None]
+    [shared] = (await door.facts(family, user=bob))["items"][:1]
+    assert (shared["mine"], shared["author"]) == (True, "Bob"), "on every shared line"
     assert found[-1]["category"] == "hobby"
     assert {fact["space_id"] for fact in found} == {family}
 

@@ -150,7 +150,7 @@ async def list_sent_invitations(
     return await app.spaces.sent_invitations(actor, space_id, **page)
 
 
-@router.delete("/{space_id}/invitations/{invitee}", status_code=204)
+@router.delete("/{space_id}/invitations/{invitee:path}", status_code=204)
 async def withdraw_invitation(
     app: App,
     actor: RequestActor,

@@ -54,6 +54,7 @@ class Fact(BaseModel):
     id: str
     space_id: UUID | None
     user_id: UUID | None = Field(description="Its author.")
+    author: str | None = Field(None, description="In a list: the name of who shares it.")
     mine: bool = Field(description="Whether the reader is its author.")
     category: Category
     content: str
@@ -63,12 +64,13 @@ class Fact(BaseModel):
     updated_at: datetime
 
     @classmethod
-    def of(cls, memory: Memory, reader: UUID | None) -> "Fact":
+    def of(cls, memory: Memory, reader: UUID | None, author: str | None = None) -> "Fact":
         """Return a memory as a fact that ``reader`` reads."""
         return cls(
             id=memory.id,
             space_id=memory.space_id,
             user_id=memory.user_id,
+            author=author if memory.visibility is Visibility.SHARED else None,
             mine=memory.user_id == reader,
             category=memory.category,
             content=memory.content,

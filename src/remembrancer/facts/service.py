@@ -29,6 +29,7 @@ from remembrancer.memories.schemas import (
 from remembrancer.memories.service import Memories
 from remembrancer.paging import Page
 from remembrancer.spaces import repository as spaces
+from remembrancer.users import repository as users
 from remembrancer.validation import validate
 
 SHARE: Final = "memory.share"
@@ -114,7 +115,11 @@ class Facts:
         await self._backend.reads.note(
             actor, "memory.list", ((row.owner_id, row.id) for row in rows.items)
         )
-        return rows.map(lambda row: Fact.of(views.memory(row), actor.user_id))
+        async with self._database.system() as connection:
+            names = await users.names(connection, {row.owner_id for row in rows.items})
+        return rows.map(
+            lambda row: Fact.of(views.memory(row), actor.user_id, names.get(row.owner_id))
+        )
 
     async def set_visibility(
         self,

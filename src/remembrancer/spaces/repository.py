@@ -199,7 +199,8 @@ async def transfer_back(
     memberships = record["spaces"]
     space_ids = [row["space_id"] for row in memberships]
     had = {"taker": taker, "space_ids": space_ids, "had": [row["had"] for row in memberships]}
-    again = {"giver": giver, "space_ids": space_ids, "roles": [row["role"] for row in memberships]}
+    roles = [row["role"] for row in memberships]
+    again = {"giver": giver, "taker": taker, "space_ids": space_ids, "roles": roles}
     created = {"giver": giver, "taker": taker, "made": record["made"]}
     refusals = {"giver": giver, "taker": taker, "refusals": json_rows(record.get("refusals", []))}
     await connection.execute(_sql("transfer_created_back"), created)

@@ -173,6 +173,11 @@ async def named(connection: AsyncConnection, name: str, limit: int) -> list[User
     return await all_rows(connection, UserRow, query)
 
 
+async def names(connection: AsyncConnection, user_ids: Collection[UUID]) -> dict[UUID, str]:
+    query = select(users.c.id, users.c.display_name).where(users.c.id.in_(user_ids))
+    return {row.id: row.display_name for row in await connection.execute(query)}
+
+
 async def with_memory_counts(
     connection: AsyncConnection, agent_id: UUID | None, limit: int, offset: int
 ) -> list[UserOverview]:

@@ -1,6 +1,7 @@
 """Spaces and facts."""
 
 from typing import Any
+from urllib.parse import quote
 
 from entry_points.base import Json, id_of
 from entry_points.rest.base import IN_QUERY, RestCalls, path_of, whom
@@ -72,7 +73,8 @@ class RestSpaces(RestCalls):
         return await self._send("GET", path, **whom(user), **page)
 
     async def withdraw(self, space_id: Any, invitee: Any, *, user: Any = None) -> None:
-        path = f"/api/spaces/{space_id}/invitations/{id_of(invitee)}"
+        named = quote(str(id_of(invitee)), safe="")
+        path = f"/api/spaces/{space_id}/invitations/{named}"
         await self._send("DELETE", path, **whom(user))
 
     async def invitations(self, *, user: Any = None, **page: Any) -> Json:

@@ -65,10 +65,11 @@ UPDATE spaces SET created_by = :giver
  WHERE created_by = :taker AND id = ANY (CAST(:made AS uuid[]));
 
 -- name: add_members_again
+-- A membership that the taker has ended meanwhile is not brought back.
 INSERT INTO space_members (user_id, space_id, role)
 SELECT :giver, s.space_id, s.role
   FROM unnest(CAST(:space_ids AS uuid[]), CAST(:roles AS text[])) AS s (space_id, role)
-  JOIN spaces ON spaces.id = s.space_id;
+  JOIN space_members AS m ON m.user_id = :taker AND m.space_id = s.space_id;
 
 -- name: set_earlier_roles
 UPDATE space_members AS m SET role = s.had
