@@ -231,8 +231,8 @@ async def peopled(memory: Remembrancer, words: str = "") -> World:
                 name=f"{name} {words}"[:200].strip(),
                 description=f"{about} {words}",
                 system_prompt=words,
-                provider=words[:200].strip() or None,
-                model=words[:200].strip() or None,
+                llm_provider=words[:200].strip() or None,
+                llm_model=words[:200].strip() or None,
                 memory_scope=scope,
             ),
         )

@@ -94,7 +94,7 @@ for _name in ("content", "subject"):
     _field(_name, _updated, under="update:")
 for _name in ("messages.0.content", "messages.0.sender_name", "messages.0.platform_message_id"):
     _field(_name, _said)
-for _name in ("name", "description", "system_prompt", "provider", "model", "voice"):
+for _name in ("name", "description", "system_prompt", "llm_provider", "llm_model", "tts_voice"):
     _field(_name, _agent)
     _field(_name, _changed_agent, under="update:")
 for _name in ("platform", "platform_user_id", "display_name", "time_zone"):
@@ -186,7 +186,8 @@ async def _paged(door: Door, user: User, agent: Agent, text: str) -> Any:
 
 
 LABELS = {
-    "subject", "name", "provider", "model", "voice", "display_name", "sender_name", "title",
+    "subject", "name", "llm_provider", "llm_model", "tts_voice", "display_name", "sender_name",
+    "title",
 }  # fmt: skip
 """Fields that lose hidden characters and outer space."""
 

@@ -19,25 +19,25 @@ class AgentCreate(Input):
     name: Label = Field(examples=["Kitchen helper"])
     description: Prose = ""
     system_prompt: Prose = ""
-    provider: Label | None = Field(None, examples=["openai"])
-    model: Label | None = Field(None, examples=["gpt-5-mini"])
+    llm_provider: Label | None = Field(None, examples=["openai"])
+    llm_model: Label | None = Field(None, examples=["gpt-5-mini"])
     temperature: Temperature | None = None
-    voice: Label | None = None
+    tts_voice: Label | None = None
     memory_scope: Scope = Scope.AGENT
 
 
 class AgentUpdate(Update):
     """Changes of an agent. Fields that are left out stay as they are."""
 
-    nullable = frozenset({"provider", "model", "temperature", "voice"})
+    nullable = frozenset({"llm_provider", "llm_model", "temperature", "tts_voice"})
 
     name: Label | None = None
     description: Prose | None = None
     system_prompt: Prose | None = None
-    provider: Label | None = None
-    model: Label | None = None
+    llm_provider: Label | None = None
+    llm_model: Label | None = None
     temperature: Temperature | None = None
-    voice: Label | None = None
+    tts_voice: Label | None = None
     memory_scope: Scope | None = None
 
 
@@ -48,10 +48,10 @@ class Agent(BaseModel):
     name: str
     description: str
     system_prompt: str
-    provider: str | None
-    model: str | None
+    llm_provider: str | None
+    llm_model: str | None
     temperature: float | None
-    voice: str | None
+    tts_voice: str | None
     memory_scope: Scope
     version: int
     created_at: datetime

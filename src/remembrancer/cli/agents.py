@@ -22,6 +22,10 @@ MemoryScope = Annotated[
     typer.Option(help="agent: only this agent uses its memories. global: all global agents do."),
 ]
 
+LlmProvider = Annotated[str | None, typer.Option(help="The provider of its language model.")]
+LlmModel = Annotated[str | None, typer.Option(help="Its language model.")]
+TtsVoice = Annotated[str | None, typer.Option(help="The voice that speaks its answers.")]
+
 
 def _table(agents: Sequence[Agent]) -> object:
     rows = [
@@ -52,9 +56,18 @@ async def create(
     name: Annotated[str, typer.Argument(help="Its name.")],
     description: Description = None,
     memory_scope: MemoryScope = None,
+    llm_provider: LlmProvider = None,
+    llm_model: LlmModel = None,
+    tts_voice: TtsVoice = None,
 ) -> Agent:
     """Create an agent."""
-    options = _present(description=description, memory_scope=memory_scope)
+    options = _present(
+        description=description,
+        memory_scope=memory_scope,
+        llm_provider=llm_provider,
+        llm_model=llm_model,
+        tts_voice=tts_voice,
+    )
     return await app.agents.create(SERVICE, AgentCreate(name=name, **options))
 
 
@@ -65,9 +78,19 @@ async def update(
     name: Annotated[str | None, typer.Option(help="A new name.")] = None,
     description: Description = None,
     memory_scope: MemoryScope = None,
+    llm_provider: LlmProvider = None,
+    llm_model: LlmModel = None,
+    tts_voice: TtsVoice = None,
 ) -> Agent:
     """Update an agent. Only the given options change."""
-    changes = _present(name=name, description=description, memory_scope=memory_scope)
+    changes = _present(
+        name=name,
+        description=description,
+        memory_scope=memory_scope,
+        llm_provider=llm_provider,
+        llm_model=llm_model,
+        tts_voice=tts_voice,
+    )
     return await app.agents.update(SERVICE, await find_agent(app, agent), AgentUpdate(**changes))
 
 

@@ -92,9 +92,9 @@ async def _open(app: Remembrancer, actor: Actor, conversation: UUID | None) -> C
 
 
 def _model_of(agent: Agent | None) -> str | None:
-    if agent is None or not agent.model:
+    if agent is None or not agent.llm_model:
         return None
-    return f"{agent.provider}:{agent.model}" if agent.provider else agent.model
+    return f"{agent.llm_provider}:{agent.llm_model}" if agent.llm_provider else agent.llm_model
 
 
 @asynccontextmanager
@@ -160,8 +160,6 @@ class _Lines:
 
 
 def _write(text: str, look: Look) -> None:
-    if look != "plain":
-        colour = "red" if look == "error" else None
-        text = f"{typer.style(text.rstrip(), dim=look == 'dim' or None, fg=colour)}\n"
-    typer.echo(text, nl=False, err=look == "error")
+    colour = "red" if look == "error" else None
+    typer.secho(text, nl=False, err=look == "error", dim=look == "dim" or None, fg=colour)
     sys.stdout.flush()

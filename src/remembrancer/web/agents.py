@@ -12,8 +12,14 @@ from remembrancer.web import dependencies
 
 router = APIRouter(prefix="/admin/agents")
 
-_FIELDS = ("name", "description", "system_prompt", "memory_scope", "provider", "model")
-_EMPTY = {"name": "", "description": "", "system_prompt": "", "provider": None, "model": None}
+_FIELDS = ("name", "description", "system_prompt", "memory_scope", "llm_provider", "llm_model")
+_EMPTY = {
+    "name": "",
+    "description": "",
+    "system_prompt": "",
+    "llm_provider": None,
+    "llm_model": None,
+}
 
 
 @router.get("")

@@ -10,7 +10,7 @@ agents = table(
     base.keys(Uuid, "id"),
     required(Text, "name"),
     required(Text, "description", "system_prompt", default=""),
-    optional(Text, "provider", "model", "voice"),
+    optional(Text, "llm_provider", "llm_model", "tts_voice"),
     optional(Float, "temperature"),
     required(Text, "memory_scope", default="agent"),
     required(Integer, "version", default="1"),
