@@ -164,6 +164,18 @@ def test_a_port_in_use_is_named(
     assert not (tmp_path / "new").exists()
 
 
+def test_case_56_a_server_stops_without_its_database(tmp_path: Path) -> None:
+    """Its Postgres is gone: the worker cannot say goodbye, and the server ends all the same."""
+    data_dir = tmp_path / "data"
+    process, _ = start(data_dir)
+    postgres = (data_dir / "postgres" / "postmaster.pid").read_text().split()[0]
+    os.kill(int(postgres), signal.SIGKILL)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert not processes_in(data_dir)
+
+
 def test_the_demo_holds_what_it_promises(tmp_path: Path) -> None:
     """Every answer of the demo is as it must be, and it leaves nothing behind."""
     done = subprocess.run(

@@ -2,8 +2,11 @@
 
 import asyncio
 import logging
+import signal
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Coroutine
+from types import FrameType
 from typing import Any, TypeVar
 
 import typer
@@ -50,7 +53,24 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     # psycopg cannot use the loop that Windows starts by default
     factory = asyncio.SelectorEventLoop if sys.platform == "win32" else None
     with asyncio.Runner(loop_factory=factory) as runner:
-        return runner.run(work)
+        return runner.run(_interruptible(work))
+
+
+async def _interruptible(work: Coroutine[Any, Any, T]) -> T:
+    """Let Ctrl-C end the work in silence: what its tasks log on their way out is no news."""
+    cancel = signal.getsignal(signal.SIGINT)
+    if not callable(cancel) or threading.current_thread() is not threading.main_thread():
+        return await work
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        logging.disable()
+        cancel(number, frame)
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        return await work
+    finally:
+        signal.signal(signal.SIGINT, cancel)
 
 
 def log_quietly(settings: Settings) -> None:

@@ -34,7 +34,10 @@ SILENT_BEATS: Final = 4
 LONGEST_WAIT: Final = 600.0
 """Maximum of seconds between two tries of a job."""
 LOST_DATABASE: Final = 2.0
-"""Seconds until a worker that lost the database tries again."""
+"""Seconds until a worker that lost the database tries again, and that it waits for a connection.
+
+When it stops it asks for several, one after the other.
+"""
 
 
 class Backoff(BaseRetryStrategy):
@@ -159,6 +162,7 @@ class Worker:
             kwargs={"options": f"-c role={APP_ROLE} -c timezone=UTC -c search_path=jobs"},
             min_size=1,
             max_size=self._settings.concurrency + 2,
+            timeout=LOST_DATABASE,
         )
         app = App(connector=connector)
         logging.getLogger("procrastinate.worker").addFilter(_is_unknown_failure)
