@@ -7,6 +7,7 @@ RemembrancerError
 ├── NotFound                     404  does not exist, or not for this actor
 ├── Conflict                     409
 │   ├── VersionConflict          409  another update came first; carries the current version
+│   ├── Deadlock                 409  two changes waited for each other; nothing was done
 │   ├── SimilarMemoryExists      409  a memory on that subject exists; carries its id
 │   └── IdempotencyMismatch      409  the key was used for a different request
 ├── PreconditionFailed           412  If-Match does not name the current version
@@ -83,10 +84,15 @@ class VersionConflict(Conflict, title="Version conflict"):
 
 
 class SimilarMemoryExists(Conflict, title="Similar memory exists"):
-    """A memory on the same subject exists; update it, if it is the same fact.
+    """A memory on the same subject exists, and nothing was stored.
 
-    ``extra["memory_id"]`` is its id. Repeat with ``allow_similar`` to store a second one.
+    ``extra["memory_id"]`` is its id. If the statement replaces it, update it; if it is a further
+    fact, repeat with ``allow_similar``.
     """
+
+
+class Deadlock(Conflict):
+    """Two changes waited for each other, and this one was undone. Try it again."""
 
 
 class IdempotencyMismatch(Conflict, title="Idempotency key reused"):

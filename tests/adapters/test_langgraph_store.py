@@ -1,11 +1,13 @@
 """The LangGraph store: the contract of `BaseStore`, kept as memories of one user."""
 
 import asyncio
+import time
 from typing import Any
 from uuid import uuid4
 
+import psycopg
 import pytest
-from helpers import empty, person, rows
+from helpers import Store, empty, person, rows
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from langgraph.graph import START, StateGraph
@@ -448,3 +450,58 @@ async def test_what_the_budget_evicts_is_still_there_for_the_program(
     await store.aput(("n",), "k", item.value)
     assert len((await memory.recall("stamps", user=ada)).hits) == 1
     assert rows("SELECT count(*), max(version) FROM memories") == [(1, 1)]
+
+
+async def test_case_52_reads_that_refresh_beside_writes_and_deletes(
+    memory: Remembrancer, ada: User
+) -> None:
+    """Ten workers over the same items: nothing waits for ever, and nothing is called an outage."""
+    store = RemembrancerStore(
+        memory, as_actor(ada), ttl={"default_ttl": 60, "refresh_on_read": True}
+    )
+    keys = [str(number) for number in range(6)]
+    for key in keys:
+        await store.aput(("t",), key, {"n": 0})
+
+    async def work(worker: int) -> None:
+        for turn in range(6):
+            # Every read finds half of the time used up, and starts it again.
+            rows(
+                "UPDATE memories SET valid_to = now() + interval '5 minutes' WHERE id = ANY ("
+                "SELECT id FROM memories WHERE valid_to IS NOT NULL ORDER BY id FOR UPDATE)"
+            )
+            key = keys[(worker + turn) % len(keys)]
+            order = keys if worker % 2 else keys[::-1]
+            await store.abatch([GetOp(("t",), each) for each in order])
+            await store.asearch(("t",))
+            await store.abatch([PutOp(("t",), each, {"n": turn}) for each in (key, order[0])])
+            if worker == turn:
+                await store.adelete(("t",), key)
+
+    async with asyncio.TaskGroup() as workers:
+        for worker in range(10):
+            workers.create_task(work(worker))
+    assert len(await store.asearch(("t",), limit=20)) <= len(keys)
+
+
+async def test_case_52_a_deadlock_is_tried_again(memory: Remembrancer, ada: User) -> None:
+    """Whoever else locks the rows of two items in the other order: the read that is chosen as the
+    victim answers all the same."""
+    store = RemembrancerStore(
+        memory, as_actor(ada), ttl={"default_ttl": 60, "refresh_on_read": True}
+    )
+    for key in ("a", "b"):
+        await store.aput(("t",), key, {"n": 1})
+    rows("UPDATE memories SET valid_to = now() + interval '5 minutes'")
+    first, last = [row[0] for row in rows("SELECT id FROM memories ORDER BY id")]
+    lock = "SELECT 1 FROM memories WHERE id = %s FOR UPDATE"
+    with psycopg.connect(Store.url) as other:
+        other.execute("SET deadlock_timeout = '1min'")
+        other.execute(lock, [last])
+        read = asyncio.create_task(store.abatch([GetOp(("t",), "a"), GetOp(("t",), "b")]))
+        waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+        while rows(waiting) == [(0,)]:
+            await asyncio.to_thread(time.sleep, 0.01)
+        await asyncio.to_thread(other.execute, lock, [first])
+        other.rollback()
+        assert [item.key for item in await read] == ["a", "b"]

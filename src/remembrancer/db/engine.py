@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, cast
+from functools import wraps
+from typing import Any, Final, ParamSpec, TypeVar, cast
 from uuid import UUID
 
 import psycopg
@@ -22,7 +23,22 @@ from remembrancer.user_names import UNRESOLVED, AnyUser, UserName
 
 log = logging.getLogger(__name__)
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+DEADLOCK_TRIES: Final = 3
+"""Times that a change is tried before its deadlock is reported."""
+
 APP_ROLE = "remembrancer_app"
+
+
+def _is_no_echo(record: logging.LogRecord) -> bool:
+    # psycopg reports a second error while one is raised: of a pipeline that was interrupted, or
+    # whose connection is lost. The first one tells it all.
+    return not str(record.msg).startswith("error ignored ")
+
+
+logging.getLogger("psycopg").addFilter(_is_no_echo)
 
 _SESSION = {
     "role": APP_ROLE,
@@ -183,6 +199,21 @@ async def together(
     return await _pipelined(await _driver_of(connection), statements)
 
 
+def retries_deadlock(
+    method: Callable[P, Coroutine[Any, Any, T]],
+) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Run a method again that lost a deadlock: its transaction was undone as a whole."""
+
+    @wraps(method)
+    async def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        for _ in range(DEADLOCK_TRIES - 1):
+            with suppress(errors.Deadlock):
+                return await method(*args, **kwargs)
+        return await method(*args, **kwargs)
+
+    return run
+
+
 async def _driver_of(connection: AsyncConnection) -> "psycopg.AsyncConnection[Any]":
     raw = await connection.get_raw_connection()
     return cast("psycopg.AsyncConnection[Any]", raw.driver_connection)
@@ -260,6 +291,8 @@ def _translate(error: Exception) -> Exception:
             "all connections are busy; try again later or raise the pool size"
         )
     cause = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(cause, psycopg.errors.DeadlockDetected):
+        return errors.Deadlock("another change was made at the same moment; try again")
     lost = isinstance(error, DBAPIError) and error.connection_invalidated
     if lost or isinstance(cause, psycopg.OperationalError):
         return errors.DatabaseUnavailable("the database does not answer; try again later")

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit, checks
 from remembrancer.access import Actor
 from remembrancer.backend import Backend
+from remembrancer.db.engine import retries_deadlock
 from remembrancer.errors import Conflict, InvalidInput, NotFound
 from remembrancer.memories import repository as memories
 from remembrancer.memories.budget import Budget
@@ -50,6 +51,7 @@ class Records:
         self.longest = backend.limits.memory_characters
         """Characters of the longest content."""
 
+    @retries_deadlock
     async def get(
         self, actor: Actor, addresses: Collection[Address], *, refresh: Collection[Address] = ()
     ) -> dict[Address, Record]:
@@ -66,6 +68,7 @@ class Records:
         await self._note_read(actor, list(rows.values()))
         return {address: _record(row) for address, row in rows.items()}
 
+    @retries_deadlock
     async def search(
         self,
         actor: Actor,
@@ -125,6 +128,7 @@ class Records:
             await checks.check_exist(connection, actor)
             return await repository.sizes(connection, actor, prefix)
 
+    @retries_deadlock
     async def write(self, actor: Actor, changes: Changes, *, source: str) -> None:
         """Write and forget records, all or none. The last of two writes to an address counts.
 
@@ -138,9 +142,9 @@ class Records:
             owner_id = destination.placement.owner_id
             addresses = [*(draft.write.address for draft in drafts), *changes.removals]
             expired = await repository.expired(connection, owner_id)
-            await memories.set_status(connection, owner_id, expired, Status.FORGOTTEN)
             rows = await repository.at(connection, actor, [a for a in addresses if _is_valid(a)])
-            await memories.lock(connection, owner_id, [row.id for row in rows])
+            await memories.lock(connection, owner_id, [*expired, *(row.id for row in rows)])
+            await memories.set_status(connection, owner_id, expired, Status.FORGOTTEN)
             removals = set(changes.removals)
             removed = [row.id for row in rows if tuple(row.address or ()) in removals]
             await memories.set_status(connection, owner_id, removed, Status.FORGOTTEN)
@@ -200,6 +204,7 @@ class Records:
         changes = validate(MemoryUpdate, **changed, valid_to=draft.statement.valid_to)
         await new_version(connection, self._backend.search, row, changes, text=text, source=source)
 
+    @retries_deadlock
     async def remove(self, actor: Actor, prefix: Address) -> int:
         """Forget the records at and under an address; return their number."""
         async with self._backend.database.transaction(actor) as (connection, actor):
@@ -211,6 +216,7 @@ class Records:
             await _note(connection, actor, "memory.forget", ids)
             return len(ids)
 
+    @retries_deadlock
     async def move(self, actor: Actor, old: Address, new: Address) -> None:
         """Move the records at and under ``old`` to the address ``new``, with their history.
 
@@ -275,6 +281,9 @@ async def _restart_ttl(
     connection: AsyncConnection, actor: Actor, rows: Sequence[MemoryRow]
 ) -> None:
     if ids := [row.id for row in rows if _needs_restart(row)]:
+        # As every writer does: without it, a read and a write could lock the rows in two orders.
+        await memories.lock_owner(connection, actor.require_user())
+        await memories.lock(connection, actor.require_user(), ids)
         await memories.restart_ttl(connection, actor.require_user(), ids)
 
 
