@@ -148,13 +148,17 @@ async def test_importing_an_export_changes_nothing(door: Door, ada: User) -> Non
 async def test_an_export_imported_by_somebody_else_is_the_same_document(
     door: Door, ada: User, bob: User
 ) -> None:
-    """Ids, times, states and mentions included; importing it again changes nothing."""
+    """Ids, times, states and mentions included, but not the talk it came from, which is not theirs;
+    importing it again changes nothing."""
     document = await _filled(door, ada)
     answer = await door.import_document(bob, document)
     assert (answer["facts_added"], answer["pois_added"], answer["new_ids"]) == (3, 1, {})
     there = await door.document(bob)
-    for part in ("facts", "placer_user_datapoints"):
-        assert there[part] == document[part]
+    sources = dict.fromkeys(("source_conversation_id", "source_message_id"))
+    assert there["facts"] == [fact | sources for fact in document["facts"]]
+    [place], [known] = there["placer_user_datapoints"], document["placer_user_datapoints"]
+    times = sorted(at for said in known["mentioned_in"].values() for _, at in said)
+    assert place == known | {"mentioned_in": {"": [["", at] for at in times]}}
     before = _store()
     await door.import_document(bob, document)
     assert _store() == before
@@ -211,6 +215,39 @@ async def test_new_mentions_of_a_known_place_are_added(door: Door, ada: User) ->
     for added in (1, 0):
         assert (await door.import_document(ada, more))["mentions_added"] == added
     assert (await door.place(ada, "home"))["mention_count"] == 3
+
+
+async def test_case_60_a_document_cites_no_talk_of_others(door: Door, ada: User, bob: User) -> None:
+    """Their conversations and messages are left out, one's own and unknown ones are kept; an
+    erasure of theirs does not reach what was imported."""
+    his, hers = await door.source(bob), await door.source(ada)
+    unknown = {"conversation_id": str(uuid4()), "message_id": str(uuid4())}
+    mixed = {"conversation_id": unknown["conversation_id"], "message_id": his["message_id"]}
+    at = "2024-11-20T10:00:00+00:00"
+    facts = [
+        {
+            "id": f"fact{number}",
+            "content": f"Fact {number} is so.",
+            "added_at": at,
+            **{f"source_{name}": value for name, value in source.items()},
+        }
+        for number, source in enumerate((his, hers, unknown, mixed))
+    ]
+    said = {s["conversation_id"]: [[s["message_id"], at]] for s in (his, hers)}
+    place = {"place_id": "home", "place_name": "Home", "mentioned_in": said, "added_at": at}
+    await door.import_document(ada, {"facts": facts, "placer_user_datapoints": [place]})
+    document = await door.document(ada)
+    cited = [(f["source_conversation_id"], f["source_message_id"]) for f in document["facts"]]
+    assert cited == [
+        (None, None),
+        tuple(hers.values()),
+        tuple(unknown.values()),
+        (unknown["conversation_id"], None),
+    ]
+    [poi] = document["placer_user_datapoints"]
+    assert set(poi["mentioned_in"]) == {"", hers["conversation_id"]}
+    await door.erase_message(*his.values(), user=bob, dry_run=False)
+    assert (await door.listed(user=ada))["total"] == 5
 
 
 async def test_parallel_conversations_overwrite_nothing(door: Door, ada: User) -> None:

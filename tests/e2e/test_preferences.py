@@ -212,6 +212,28 @@ async def test_asking_for_agent_scope_where_it_is_global_stores_globally_and_say
     assert again["scope_changed"] is False
 
 
+async def test_what_the_agent_will_not_read_says_so(door: Door, ada: User, agent: Agent) -> None:
+    """Global scope through an agent of scope `agent`: stored, with a note, also in a batch and in
+    a repeated answer; no note for all else."""
+    told = await door.remember("Ada has a dog.", user=ada, agent=agent, scope="global", key="k")
+    assert told["memory"]["agent_id"] is None
+    assert "will not read it" in told["note"]
+    again = await door.remember("Ada has a dog.", user=ada, agent=agent, scope="global", key="k")
+    assert again["note"] == told["note"]
+    [unread, read] = await door.remember_many(
+        [{"content": "Ada has a hen.", "scope": "global"}, {"content": "Ada has a cat."}],
+        user=ada,
+        agent=agent,
+    )
+    assert (unread["note"], read["note"]) == (told["note"], None)
+    assert await door.contents("pets", user=ada, agent=agent, sources=["memory"]) == [
+        "Ada has a cat."
+    ]
+    await door.prefer(ada, agent, False)
+    read = await door.remember("Ada has a cow.", user=ada, agent=agent, scope="global")
+    assert read["note"] is None
+
+
 # Many at once ----------------------------------------------------------------------------
 
 
@@ -279,6 +301,36 @@ async def test_a_csv_file_may_leave_out_whose_it_is(door: Door, ada: User, agent
     file = f'\ufeffallow_agent_specific_memory,agent_id\r\nfalse,"{agent.id}"\r\n'
     assert (await door.import_preferences(file, ada))["created"] == 1
     assert (await door.preference(ada, agent))["allow_agent_specific_memory"] is False
+
+
+async def test_a_file_may_name_its_users_by_platform_and_id(
+    door: Door, ada: User, bob: User, agent: Agent
+) -> None:
+    """In JSON and CSV, of one user and of many; somebody else's name and an unknown one are
+    refused alike."""
+    admin = await door.as_admin()
+    files = [
+        _csv(f"discord:Ada-1,{agent.id},false", f"{bob.id},{agent.id},false"),
+        {
+            "preferences": [
+                {"user_id": user, "agent_id": str(agent.id), "allow_agent_specific_memory": True}
+                for user in ("discord:Ada-1", "discord:Bob-1")
+            ]
+        },
+    ]
+    for file, allowed in zip(files, (False, True), strict=True):
+        await admin.import_preferences(file)
+        for user in (ada, bob):
+            stored = await door.preference(user, agent)
+            assert stored["allow_agent_specific_memory"] is allowed
+    own = await door.of(ada)
+    mine = _csv(f"discord:Ada-1,{agent.id},false")
+    assert (await own.import_preferences(mine, ada))["changed"] == 1
+    for name in ("discord:Bob-1", "discord:nobody", "nobody"):
+        refusal = await refused(own.import_preferences(_csv(f"{name},{agent.id},true"), ada))
+        assert (refusal.status, refusal.fields) == (422, ["preferences.0.user_id"])
+    refusal = await refused(admin.import_preferences(_csv(f"discord:nobody,{agent.id},true")))
+    assert (refusal.status, refusal.fields) == (422, ["preferences.0.user_id"])
 
 
 def _csv(*lines: str) -> str:

@@ -1,6 +1,6 @@
 """Memories of a document, and those that a user has before an import."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -9,12 +9,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor
 from remembrancer.db.rows import all_rows
+from remembrancer.db.sql import statement
 from remembrancer.db.tables import memories, memory_versions
 from remembrancer.memories.repository import visible_to
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import Status
 
 _COLUMN: Final = memories.c
+_OF_OTHERS: Final = statement("remembrancer.document", "sources", "of_others")
 _SHOWN: Final = (Status.ACTIVE.value, Status.INACTIVE.value)
 """Statuses of memories in the document."""
 
@@ -32,6 +34,19 @@ async def rows(connection: AsyncConnection, actor: Actor) -> Sequence[MemoryRow]
 async def used_ids(connection: AsyncConnection, owner_id: UUID, ids: Sequence[str]) -> set[str]:
     query = select(_COLUMN.id).where(_COLUMN.owner_id == owner_id, _COLUMN.id.in_(ids))
     return set((await connection.execute(query)).scalars())
+
+
+async def sources_of_others(
+    connection: AsyncConnection, user_id: UUID, ids: Collection[UUID]
+) -> set[UUID]:
+    """Return which of these conversations and messages exist and are without the user.
+
+    Row-level security hides them: call it in a transaction across all owners.
+    """
+    if not ids:
+        return set()
+    binds = {"user_id": user_id, "ids": list(ids)}
+    return set((await connection.execute(_OF_OTHERS, binds)).scalars())
 
 
 async def contents(

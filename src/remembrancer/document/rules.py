@@ -1,8 +1,8 @@
 """The document of a user's memories, and the plan of an import. Pure."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -86,6 +86,26 @@ class Item:
     @property
     def hash(self) -> bytes:
         return statement_hash(self.statement.content, None, None, self.statement.place_id)
+
+    def sources(self) -> Iterator[UUID]:
+        """Yield the conversations and messages that it cites."""
+        for conversation_id, message_id, _ in self.mentions:
+            yield from (source for source in (conversation_id, message_id) if source is not None)
+
+    def without_sources(self, ids: Collection[UUID]) -> "Item":
+        """Return the item without these conversations and messages."""
+
+        def remaining(source: UUID | None) -> UUID | None:
+            return None if source in ids else source
+
+        changes = {
+            "conversation_id": remaining(self.statement.conversation_id),
+            "message_id": remaining(self.statement.message_id),
+        }
+        mentions = [
+            (remaining(talk), remaining(message), at) for talk, message, at in self.mentions
+        ]
+        return replace(self, statement=self.statement.model_copy(update=changes), mentions=mentions)
 
 
 def items(sent: DocumentImport, now: datetime) -> list[Item]:

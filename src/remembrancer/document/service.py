@@ -70,10 +70,11 @@ class Documents:
     ) -> DocumentImportResult:
         """Add memories from elsewhere, as :meth:`import_` does.
 
-        Associations of their statements are added if the target exists then.
+        Associations of their statements are added if the target exists then. Conversations and
+        messages of others are no sources of the actor's memories: these are left out.
         """
         actor.require_user()
-        accepted = self._screen(items)
+        accepted = await self._without_others(actor, self._screen(items))
         async with self._backend.database.transaction(actor) as (connection, now):
             plan = await _plan(connection, now, accepted)
         contents = sorted(plan.contents)
@@ -109,6 +110,12 @@ class Documents:
                 raise InvalidInput(refusal.reason, field=field, **refusal.extra)
             accepted.append(replace(item, statement=screened.model))
         return accepted
+
+    async def _without_others(self, actor: Actor, items: Sequence[Item]) -> list[Item]:
+        cited = {source for item in items for source in item.sources()}
+        async with self._backend.database.system_for(actor) as (connection, actor):
+            others = await repository.sources_of_others(connection, actor.require_user(), cited)
+        return [item.without_sources(others) for item in items]
 
     async def _carry_out(
         self,

@@ -1,17 +1,15 @@
 """Check the records of an export, and count unknown fields and skipped records. Pure."""
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
-from importlib.resources import files
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from remembrancer.errors import InvalidInput
+from remembrancer.importers.ignored_fields import IGNORED_FIELDS
 
 _LONGEST_NAME = 60
 
@@ -42,7 +40,7 @@ def _short(name: str) -> str:
 
 
 class Record(BaseModel):
-    """An object in an export; ``formats/ignored_fields.toml`` has the fields that are not read."""
+    """An object in an export; ``ignored_fields.py`` has the fields that are not read."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -50,14 +48,8 @@ class Record(BaseModel):
     def unknown_fields(cls, names: Iterable[str]) -> Iterator[str]:
         """Yield the names that are neither read nor ignored, after the name of the record."""
         kind = cls.__name__.removeprefix("_").lower()
-        ignored = _ignored_fields().get(cls.__module__.rpartition(".")[2], {}).get(kind, "")
+        ignored = IGNORED_FIELDS.get(cls.__module__.rpartition(".")[2], {}).get(kind, "")
         yield from (f"{kind}.{name}" for name in set(names) - set(ignored.split()))
-
-
-@cache
-def _ignored_fields() -> dict[str, dict[str, str]]:
-    file = files(__package__) / "formats" / "ignored_fields.toml"
-    return tomllib.loads(file.read_text("utf-8"))
 
 
 R = TypeVar("R", bound=Record)

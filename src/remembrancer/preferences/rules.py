@@ -8,6 +8,7 @@ from remembrancer.access import Scope, effective_scope
 from remembrancer.errors import InvalidInput
 from remembrancer.preferences.rows import CellRow
 from remembrancer.preferences.schemas import PreferenceEntry, ScopeCounts, SourceCounts
+from remembrancer.user_names import UserName
 
 Setting = tuple[UUID, UUID, bool]
 """A preference to set: user, agent and value."""
@@ -18,26 +19,32 @@ def field_of_row(row: int, field: str) -> str:
 
 
 def settings_of_user(
-    rows: Sequence[PreferenceEntry], user_id: UUID, former_ids: Collection[UUID]
+    rows: Sequence[PreferenceEntry],
+    user_id: UUID,
+    former_ids: Collection[UUID],
+    ids: Mapping[UUID | UserName, UUID],
 ) -> list[Setting]:
-    """Raise ``InvalidInput`` for a row of another user."""
+    """Raise ``InvalidInput`` for a row of another user; ``ids`` are those of all rows."""
     for index, row in enumerate(rows):
-        if row.user_id not in {None, user_id, *former_ids}:
+        if row.user_id is not None and ids[row.user_id] not in {user_id, *former_ids}:
             raise InvalidInput("is not this user", field=field_of_row(index, "user_id"))
     return [(user_id, row.agent_id, row.allow_agent_specific_memory) for row in rows]
 
 
 def settings_of_users(
-    rows: Sequence[PreferenceEntry], current_ids: Mapping[UUID, UUID]
+    rows: Sequence[PreferenceEntry],
+    current_ids: Mapping[UUID, UUID],
+    ids: Mapping[UUID | UserName, UUID],
 ) -> list[Setting]:
-    """Raise ``InvalidInput`` for a row without a known user."""
+    """Raise ``InvalidInput`` for a row without a known user; ``ids`` are those of all rows."""
     settings = []
     for index, row in enumerate(rows):
         if row.user_id is None:
             raise InvalidInput("must not be empty", field=field_of_row(index, "user_id"))
-        if row.user_id not in current_ids:
+        user_id = current_ids.get(ids[row.user_id])
+        if user_id is None:
             raise InvalidInput("no such user", field=field_of_row(index, "user_id"))
-        settings.append((current_ids[row.user_id], row.agent_id, row.allow_agent_specific_memory))
+        settings.append((user_id, row.agent_id, row.allow_agent_specific_memory))
     return settings
 
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from remembrancer.access import Scope, ScopeSource
 from remembrancer.agents.schemas import Agent
+from remembrancer.user_names import UserRef
 from remembrancer.validation import Input
 
 MOST_ROWS: Final = 50_000
@@ -78,8 +79,9 @@ class PreferenceEntry(BaseModel):
 
     model_config = ConfigDict(extra="forbid", from_attributes=True)
 
-    user_id: UUID | None = Field(
-        None, description="Its user; may be left out in the file of one user."
+    user_id: UserRef | None = Field(
+        None,
+        description="Its user, an id or platform:id; may be left out in the file of one user.",
     )
     agent_id: UUID
     allow_agent_specific_memory: bool

@@ -26,7 +26,7 @@ from remembrancer.preferences.schemas import (
     ToggleUpdate,
 )
 from remembrancer.preferences.scopes import in_effect
-from remembrancer.user_names import AnyUser
+from remembrancer.user_names import AnyUser, UserName
 from remembrancer.users import repository as users
 from remembrancer.users.rows import UserRow
 
@@ -159,10 +159,11 @@ class Preferences:
         that an earlier row has.
         """
         user_id = await self._database.user_id(user_id)
+        ids = await self._ids(file)
         async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             holder = await hold_user(connection, actor)
             former_ids = {user_id, *actor.merged_ids}
-            settings = rules.settings_of_user(file.preferences, holder, former_ids)
+            settings = rules.settings_of_user(file.preferences, holder, former_ids, ids)
             return await _import(connection, actor, settings)
 
     async def export_all(self, actor: Actor) -> PreferenceFile:
@@ -177,11 +178,16 @@ class Preferences:
     async def import_all(self, actor: Actor, file: PreferenceFile) -> PreferencesResult:
         """Set preferences of many users, all or none, as :meth:`import_` does. For admins."""
         actor.require(Role.ADMIN)
+        ids = await self._ids(file)
         async with self._database.transaction(actor) as (connection, actor):
-            user_ids = {row.user_id for row in file.preferences if row.user_id is not None}
-            current_ids = await users.hold(connection, user_ids)
-            settings = rules.settings_of_users(file.preferences, current_ids)
+            current_ids = await users.hold(connection, set(ids.values()))
+            settings = rules.settings_of_users(file.preferences, current_ids, ids)
             return await _import(connection, actor, settings)
+
+    async def _ids(self, file: PreferenceFile) -> dict[UUID | UserName, UUID]:
+        """Return the ids of the users in a file, by id or name."""
+        named = [row.user_id for row in file.preferences if row.user_id is not None]
+        return await self._database.user_ids(named)
 
     async def toggle(self, actor: Actor, user_id: AnyUser) -> Toggle:
         """Return a user's deprecated toggle for all agents at once."""

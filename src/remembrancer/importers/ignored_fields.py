@@ -1,0 +1,68 @@
+"""Known fields of exports that are not read, by format and record. Pure.
+
+Other unread fields are counted as unknown, so that an import shows what it leaves out.
+"""
+
+from typing import Final
+
+IGNORED_FIELDS: Final[dict[str, dict[str, str]]] = {
+    "chatgpt": {
+        "conversation": """
+            async_status atlas_mode_enabled blocked_urls context_scopes conversation_origin
+            conversation_template_id default_model_slug disabled_tool_ids gizmo_id gizmo_type
+            is_archived is_do_not_remember is_read_only is_starred is_study_mode memory_scope
+            moderation_results owner pinned_time plugin_ids safe_urls sugar_item_id
+            sugar_item_visible update_time voice
+        """,
+        "node": "id children",
+        "author": "name metadata",
+        "message": "update_time status end_turn channel",
+    },
+    "claude": {
+        "conversation": """
+            created_at updated_at summary model settings is_starred project project_uuid
+            current_leaf_message_uuid is_temporary platform
+        """,
+        "message": """
+            updated_at index parent_message_uuid truncated stop_reason files_v2 sync_sources
+            input_mode
+        """,
+        "user": "email_address verified_phone_number verified_at",
+    },
+    "discord": {
+        "author": "discriminator color roles avatarUrl",
+        "message": """
+            timestampEdited callEndedTimestamp isPinned embeds stickers reactions reference
+            interaction inlineEmojis forwardedMessage poll
+        """,
+        "export": "dateRange exportedAt messageCount",
+    },
+    "mcp_memory": {
+        "entity": "type",
+        "relation": "type",
+    },
+    "mem0": {
+        "memory": """
+            hash score updated_at actor_id role app_id owner organization project_id immutable
+            expiration_date internal_metadata deleted_at name structured_attributes
+        """,
+    },
+    "slack": {
+        "message": """
+            app_id attachments blocks bot_profile client_msg_id display_as_bot edited hidden
+            icons inviter is_locked is_starred last_read latest_reply old_name parent_user_id
+            permalink pinned_info pinned_to purpose reactions replies reply_count reply_users
+            reply_users_count root saved source_team subscribed team topic upload user_profile
+            user_team x_files metadata assistant_app_thread
+        """,
+    },
+    "telegram": {
+        "message": """
+            action actor actor_id author duration_seconds edited edited_unixtime forwarded_from
+            forwarded_from_id file_size height inline_bot_buttons mime_type photo_file_size
+            reactions reply_to_message_id reply_to_peer_id saved_from text_entities thumbnail
+            thumbnail_file_size via_bot width self_destruct_period_seconds media_spoiler title
+            performer signature
+        """,
+    },
+}
