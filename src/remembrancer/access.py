@@ -278,7 +278,9 @@ def scope_facts(user_id: str = ":user_id", agent_id: str = ":agent_id") -> str:
 """
 
 
-NAMESPACE: Final = f"""(
+def namespace_in_effect(user_id: str = ":user_id") -> str:
+    """Return the SQL twin of :func:`effective_scope`: the agent id of the namespace, or null."""
+    return f"""(
     SELECT CASE
                WHEN NOT s.policy_allows THEN NULL
                WHEN s.preference IS NOT NULL
@@ -286,16 +288,20 @@ NAMESPACE: Final = f"""(
                WHEN s.toggle IS FALSE THEN NULL
                WHEN s.agent_default = 'agent' THEN CAST(:agent_id AS uuid)
            END
-      FROM ({scope_facts()}) AS s
+      FROM ({scope_facts(user_id)}) AS s
 )"""
-"""SQL twin of :func:`effective_scope`: the agent id of the namespace in effect, or null."""
+
+
+NAMESPACE: Final = namespace_in_effect()
 
 
 SPACES: Final = "ARRAY(SELECT space_id FROM space_members WHERE user_id = :user_id)"
 """SQL for the spaces of which the user is a member."""
 
 
-def visible(alias: str, *, namespace: str = NAMESPACE, spaces: str = SPACES) -> str:
+def visible(
+    alias: str, *, namespace: str = NAMESPACE, spaces: str = SPACES, user_id: str = ":user_id"
+) -> str:
     """Return the rule as an SQL condition on the table with this alias.
 
     Binds ``:user_id`` and ``:agent_id``, which may be null. A statement that has the condition
@@ -305,7 +311,7 @@ def visible(alias: str, *, namespace: str = NAMESPACE, spaces: str = SPACES) -> 
     usable = f"({m}.agent_id IS NULL OR {m}.agent_id = :agent_id)"
     return f"""(
     ({m}.owner_id = '{SHARED_OWNER}' AND {usable})
-    OR ({m}.owner_id = :user_id AND (
+    OR ({m}.owner_id = {user_id} AND (
         CAST(:agent_id AS uuid) IS NULL
         OR ({m}.space_id IS NOT NULL AND {usable})
         OR ({m}.space_id IS NULL AND {m}.agent_id IS NOT DISTINCT FROM {namespace})))

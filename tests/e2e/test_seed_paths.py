@@ -105,7 +105,8 @@ async def test_a_memory_outside_legacies_is_no_fact(
 async def test_known_users_come_with_links_and_counts(
     door: Door, memory: Remembrancer, ada: User, bob: User, agent: Agent
 ) -> None:
-    """In the order they were first seen, each with the memories that the agent may use."""
+    """In the order they were first seen, each with the memories that the agent reads: in agent
+    scope its own, in global scope those for every agent."""
     other = await memory.agents.create(as_actor(), AgentCreate(name="Other"))
     await memory.remember("For every agent.", user=ada)
     await memory.remember("For the helper.", user=ada, agent=agent)
@@ -125,7 +126,15 @@ async def test_known_users_come_with_links_and_counts(
     assert everybody["users"][0].keys() == {
         "id", "display_name", "created_at", "platform_links", "memory_count"
     }  # fmt: skip
-    assert (await door.known_users(agent))["users"][0]["memory_count"] == 2
+
+    async def counted() -> list[int]:
+        return [one["memory_count"] for one in (await door.known_users(agent))["users"]]
+
+    assert await counted() == [1, 0]
+    await door.prefer(ada, agent, False)
+    await memory.remember("For every agent, too.", user=ada)
+    assert await counted() == [2, 0]
+    assert await counted() == [(await door.listed(user=ada, agent=agent, shared=False))["total"], 0]
     page = await door.known_users(agent, limit=1, offset=1)
     assert [one["id"] for one in page["users"]] == [str(bob.id)]
     assert page["total"] == 2

@@ -10,6 +10,7 @@ from sqlalchemy import delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from remembrancer.access import namespace_in_effect, visible
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.sql import statement
@@ -21,6 +22,16 @@ from remembrancer.users.rows import LinkRow, PlatformUserRow, UserRow
 from remembrancer.users.schemas import UserOverview
 
 _sql = partial(statement, "remembrancer.users", "users")
+_COUNTS: Final = _sql(
+    "with_memory_counts",
+    namespace=namespace_in_effect,
+    own=partial(
+        visible,
+        namespace="namespace.agent_id",
+        spaces="CAST(ARRAY[] AS uuid[])",
+        user_id="someone.id",
+    ),
+)
 _ORDER: Final = Keyset("users", users.c.id)
 _CURRENT: Final = (users.c.id != SHARED_OWNER, users.c.merged_into.is_(None))
 
@@ -181,10 +192,10 @@ async def names(connection: AsyncConnection, user_ids: Collection[UUID]) -> dict
 async def with_memory_counts(
     connection: AsyncConnection, agent_id: UUID | None, limit: int, offset: int
 ) -> list[UserOverview]:
-    """Count the memories that an agent may use; all without an agent. The links are empty."""
+    """Count the memories that an agent reads; all without an agent. The links are empty."""
     page = {"limit": limit, "offset": offset}
     binds = {"shared_owner": SHARED_OWNER, "agent_id": agent_id, **page}
-    return await all_rows(connection, UserOverview, _sql("with_memory_counts"), binds)
+    return await all_rows(connection, UserOverview, _COUNTS, binds)
 
 
 async def count(connection: AsyncConnection) -> int:

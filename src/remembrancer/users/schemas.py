@@ -75,7 +75,8 @@ class UserOverview(BaseModel):
     created_at: datetime
     platform_links: list[PlatformLink] = []
     memory_count: int = Field(
-        description="Active memories that the agent may use: its own and those for every agent."
+        description="Active memories of the user; with an agent, those that it reads, in the scope "
+        "in effect."
     )
 
 

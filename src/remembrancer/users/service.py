@@ -92,8 +92,8 @@ class Users:
     ) -> UserOverviewPage:
         """Return users in the order of their creation, with the number of their memories.
 
-        With an agent, its own memories and those for every agent count, in any scope. ``limit`` is
-        from 1 to 200. Raises ``NotFound`` for an unknown agent.
+        With an agent, those count that it reads in the scope in effect. ``limit`` is from 1 to
+        200. Raises ``NotFound`` for an unknown agent.
         """
         actor.require(*STAFF)
         check_range(limit, 1, LARGEST_PAGE, field="limit")

@@ -12,19 +12,22 @@ INSERT INTO users (id, display_name, time_zone)
 SELECT user_id, :display_name, coalesce(:time_zone, 'UTC') FROM link;
 
 -- name: with_memory_counts
--- Counts only the memories of the users on the page.
-SELECT u.id, u.display_name, u.created_at, counted.memory_count
+-- Counts only the memories of the users on the page, by the access rule of each.
+SELECT someone.id, someone.display_name, someone.created_at, counted.memory_count
   FROM (SELECT * FROM users
          WHERE id <> :shared_owner AND merged_into IS NULL
-         ORDER BY id LIMIT :limit OFFSET :offset) AS u
+         ORDER BY id LIMIT :limit OFFSET :offset) AS someone
+ CROSS JOIN LATERAL (
+       -- Once for each user: OFFSET keeps it out of the condition on each memory.
+       SELECT /*[namespace someone.id*/ CAST(NULL AS uuid) /*]*/ AS agent_id OFFSET 0
+       ) AS namespace
  CROSS JOIN LATERAL (
        SELECT count(*) AS memory_count
          FROM memories AS m
-        WHERE m.owner_id = u.id AND m.status = 'active'
-          AND (CAST(:agent_id AS uuid) IS NULL OR m.agent_id IS NULL
-               OR m.agent_id = :agent_id)
+        WHERE m.owner_id = someone.id AND m.status = 'active'
+          AND /*[own m*/ true /*]*/
        ) AS counted
- ORDER BY u.id;
+ ORDER BY someone.id;
 
 -- name: transfer_links
 UPDATE platform_links SET user_id = :taker WHERE user_id = :giver
