@@ -27,6 +27,15 @@ def ids(answer: str) -> list[str]:
     return re.findall(r"\[(\w+)\]", answer)
 
 
+async def test_case_38_a_further_fact_is_added_without_a_question(
+    chat: FakePlatform, door: Door, ada: User
+) -> None:
+    """What a person types is not refused: both facts are kept."""
+    for fact in ("Alec is my boss", "Alec is allergic to shellfish"):
+        assert "Remembered" in await typed(chat, f"/memory add person: {fact}")
+    assert (await door.listed(user=ada))["total"] == 2
+
+
 # Seed 004's scenarios, through the doors an agent uses and the command its user has ------------
 
 
@@ -85,6 +94,7 @@ async def test_scenario_5_the_list_comes_without_the_agent(
     answer = await typed(chat, "/memory list")
     assert answer.index("*Person*") < answer.index("Alec") < answer.index("Sarah")
     assert answer.index("Sarah") < answer.index("*Preference*") < answer.index("Thursday")
+    assert answer.endswith("To delete one: _/memory delete <id>_")
     assert "Thursday" not in await typed(chat, "/memory list person")
     assert rows("SELECT count(*) FROM messages") == [(0,)]
     await memory.reads.flush()

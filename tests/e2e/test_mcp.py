@@ -75,6 +75,17 @@ async def test_a_client_sees_the_tools_of_the_registry(
     assert removing == ["forget_memory", "manage_user_memory"]
 
 
+async def test_case_38_a_further_fact_over_mcp(api: Api, ada: User) -> None:
+    """The refusal and the argument are the registry's."""
+    about = {"category": "person", "subject": "Alec"}
+    async with connected(api, ada) as client:
+        await client.call_tool("add_to_memory", {"content": "Alec is the boss", **about})
+        allergy = {"content": "Alec is allergic to shellfish", **about}
+        assert "further_fact true" in await refused(client, "add_to_memory", **allergy)
+        stored = await client.call_tool("add_to_memory", {**allergy, "further_fact": True})
+        assert stored.structured_content["outcome"] == "created"
+
+
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_every_tool_answers_as_its_schema_says(
     api: Api, ada: User, memory: Remembrancer, mode: str
@@ -246,6 +257,15 @@ async def test_a_service_says_for_whom_and_a_pinned_one_does_not(
         assert "user_id: must be an id" in await refused(
             service, "memory_recall", query="x", user_id="bob"
         )
+        named = await done(service, "memory_recall", query="Who am I?", user_id="discord:Ada-1")
+        assert [hit["content"] for hit in named["found"]] == ["I am Ada"]
+        assert "I am Bob" in await text_of(service, "remembrancer://context?user_id=discord:Bob-1")
+        for unknown in ("discord:nobody", "web:Ada-1"):
+            with pytest.raises(MCPError, match="no such user"):
+                await service.call_tool("memory_recall", {"query": "x", "user_id": unknown})
+    async with connected(api, query="?user_id=discord:Ada-1") as by_name:
+        found = await done(by_name, "memory_recall", query="Who am I?")
+        assert [hit["content"] for hit in found["found"]] == ["I am Ada"]
     async with connected(api, query=f"?user_id={ada.id}") as pinned:
         properties = (await pinned.list_tools()).tools[0].input_schema["properties"]
         assert not {"user_id", "agent_id"} & set(properties)

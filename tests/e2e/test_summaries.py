@@ -252,7 +252,9 @@ async def test_a_message_erased_while_it_is_summarised_is_in_no_summary(
         async def summarise(self, transcript: Transcript) -> Summary:
             if not erased.is_set():
                 message = UUID(first["messages"][0]["id"])
-                await memory.conversations.delete_message(as_actor(ada), UUID(said["id"]), message)
+                await memory.conversations.erase_message(
+                    as_actor(ada), UUID(said["id"]), message, dry_run=False
+                )
                 erased.set()
             return Summary(transcript.text)
 

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from entry_points import Door, PythonDoor, Refused
+from entry_points import Door, PythonDoor, Refused, refusals
 from helpers import Api, audit_lines, rows
 
 from remembrancer import (
@@ -219,7 +219,7 @@ async def test_scenario_3_what_changed_is_updated_and_not_contradicted(
 async def test_scenario_3_adding_on_a_known_subject_names_the_memory_to_update(
     door: Door, ada: User
 ) -> None:
-    """The refusal tells the id, what it says and what to call; insisting is possible."""
+    """The refusal tells the id, what it says and what to call."""
     about = {"category": "person", "subject": "Sarah"}
     stored = await _done(
         door, "add_to_memory", ada, content="Sarah works on the Platform team", **about
@@ -231,16 +231,40 @@ async def test_scenario_3_adding_on_a_known_subject_names_the_memory_to_update(
     assert refused["error"]["memory_id"] == stored["memory_id"]
     for said in (stored["memory_id"], "Sarah works on the Platform team", "update_memory"):
         assert said in refused["text"]
-    other = await _done(
-        door,
-        "add_to_memory",
-        ada,
-        content="Sarah is also the user's aunt",
-        allow_similar=True,
-        **about,
-    )
-    assert other["memory_id"] != stored["memory_id"]
-    assert (await door.listed(user=ada))["total"] == 2
+
+
+async def test_case_38_a_further_fact_on_a_known_subject_is_stored_beside_it(
+    door: Door, ada: User
+) -> None:
+    """The refusal has three ways: yours replaces it, repeats it, or is a further fact; nothing is
+    overwritten."""
+    about = {"category": "person", "subject": "Alec"}
+    boss, allergy = "Alec is the user's boss", "Alec is allergic to shellfish"
+    memory_id = (await _done(door, "add_to_memory", ada, content=boss, **about))["memory_id"]
+    refused = await _not_done(door, "add_to_memory", ada, content=allergy, **about)
+    for way in (
+        f"replaces it, call update_memory with memory_id {memory_id}",
+        f"repeats {memory_id}, there is nothing to do",
+        "further fact about the same subject",
+        "further_fact true",
+    ):
+        assert way in refused["text"]
+    further = await _done(door, "add_to_memory", ada, content=allergy, further_fact=True, **about)
+    assert (further["outcome"], further["content"]) == ("created", allergy)
+    listed = (await door.listed(user=ada))["memories"]
+    assert [(m["content"], m["version"]) for m in listed] == [(allergy, 1), (boss, 1)]
+    assert [m["subject"] for m in listed] == ["Alec", "Alec"]
+
+
+async def test_case_38_programs_store_a_further_fact_too(door: Door, ada: User) -> None:
+    """The refusal names the memory, and the field that keeps both."""
+    boss = await door.remember("Alec is the user's boss", user=ada, subject="Alec")
+    allergy = {"content": "Alec is allergic to shellfish", "subject": "Alec", "user": ada}
+    [refused] = await refusals(door.remember(**allergy))
+    assert (refused.status, refused.fields) == (409, ["subject"])
+    assert refused.extra["memory_id"] == boss["memory"]["id"]
+    assert (await door.remember(**allergy, allow_similar=True))["outcome"] == "created"
+    assert (await door.read(boss["memory"]["id"], user=ada))["version"] == 1
 
 
 async def test_scenario_4_what_is_declined_is_not_stored(door: Door, ada: User) -> None:
@@ -392,6 +416,14 @@ async def test_a_saved_memory_has_type_importance_and_associations(door: Door, a
     assert memory["metadata"] == {"source": "diary.txt", "channel_id": "C123"}
     edges = (await door.associations(event["memory_id"], user=ada))["items"]
     assert [edge["relation"] for edge in edges] == ["result_of"]
+    for given, argument in (
+        ({"mode": "typed"}, "memory_type"),
+        ({"mode": "hybrid"}, "query"),
+        ({"mode": "recent", "sort_by": "relevance"}, "sort_by"),
+    ):
+        refused = await _not_done(door, "memory_recall", ada, **given)
+        assert refused["error"]["field"] == argument
+        assert f"{argument}: " in refused["text"]
     asked = {"mode": "typed", "memory_type": "goal", "max_results": 5}
     found = (await _done(door, "memory_recall", ada, **asked))["found"]
     assert [one["id"] for one in found] == [goal["memory_id"]]

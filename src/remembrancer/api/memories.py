@@ -119,7 +119,8 @@ async def remember(
     """Remember a statement.
 
     A known statement gains a mention (200). If a memory on the same subject exists, the request
-    is refused (409) and the error names that memory, unless `allow_similar` is set.
+    is refused (409) and the error names that memory: update it, or set `allow_similar` to store a
+    further fact.
     """
     result = await app.memories.remember(
         actor,

@@ -14,7 +14,7 @@ from remembrancer.app import Remembrancer
 from remembrancer.chat.parser import USAGE, Command, ParseError, parse
 from remembrancer.chat.replies import File, Reply, Span, plain_reply
 from remembrancer.erasure.schemas import Receipt
-from remembrancer.errors import NotFound, RemembrancerError, SimilarMemoryExists
+from remembrancer.errors import NotFound, RemembrancerError
 from remembrancer.memories import schemas
 from remembrancer.paging import all_items
 from remembrancer.preferences.schemas import PreferenceUpdate
@@ -76,12 +76,6 @@ class CommandHandler:
         try:
             location.actor.require_user()
             return await self._handlers[command.name](location, command)
-        except SimilarMemoryExists as error:
-            memory_id = error.extra["memory_id"]
-            return plain_reply(
-                f"There is a memory on this subject: {memory_id}.",
-                f"Try: /memory edit {memory_id} <text>",
-            )
         except RemembrancerError as error:
             names_field = error.field is not None and not isinstance(error, NotFound)
             reason = f"{error.field} {error.reason}" if names_field else error.reason
@@ -286,6 +280,7 @@ def _list_reply(page: schemas.MemoryPage, command: Command, noun: str) -> Reply:
             f"{command.name} {command.category.value if command.category else ''}".strip()
         )
         lines += [[], [Span("More: "), Span(f"/memory {next_command} {command.page + 1}", "code")]]
+    lines += [[], [Span("To delete one: "), Span("/memory delete <id>", "code")]]
     return Reply(lines)
 
 

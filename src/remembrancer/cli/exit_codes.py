@@ -49,7 +49,8 @@ def explain(error: Exception) -> str | None:
             return validation_line(error)
         case SimilarMemoryExists():
             memory_id = error.extra["memory_id"]
-            return f"subject: memory {memory_id} is on this subject; store anyway: --allow-similar"
+            further = "to store a further fact: --allow-similar"
+            return f"subject: memory {memory_id} is on this subject; {further}"
         case RemembrancerError() | ConfigurationError():
             # it may contain lines of Postgres' log; they are joined into one line
             return str(error)

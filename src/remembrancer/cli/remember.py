@@ -52,7 +52,8 @@ async def remember(
     allow_similar: Annotated[
         bool,
         typer.Option(
-            "--allow-similar", help="Store it even if a memory on the same subject exists."
+            "--allow-similar",
+            help="Store a further fact, even if a memory on the same subject exists.",
         ),
     ] = False,
 ) -> RememberResult:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from remembrancer.access import Role
 
-What = Literal["user", "memories", "memory", "message", "messages", "conversation"]
+What = Literal["user", "memories", "memory", "message", "messages"]
 
 
 class Receipt(BaseModel):

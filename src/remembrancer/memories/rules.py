@@ -145,13 +145,16 @@ def subject_key(subject: str | None) -> str | None:
 class Destination:
     """The placement of a new memory, its scope, and the source of that scope.
 
-    ``changed`` says that agent scope was requested and global scope is in effect.
+    ``changed`` says that agent scope was requested and global scope is in effect; ``unread``,
+    that the agent does not read it, because global scope was requested and agent scope is in
+    effect.
     """
 
     placement: Placement
     scope: Scope
     source: ScopeSource | None
     changed: bool
+    unread: bool = False
 
 
 def destination(
@@ -165,7 +168,8 @@ def destination(
 
     Shared knowledge and facts of a space are usable by every agent unless agent scope is
     requested. A user's own memories follow the effective scope. Where that is global, a
-    request for agent scope stores globally, and the result says so.
+    request for agent scope stores globally, and the result says so. Where it is agent, a request
+    for global scope stores what this agent does not read, and the result says that too.
     """
     requested = statement.scope
     if requested is Scope.AGENT and agent_id is None:
@@ -189,6 +193,7 @@ def destination(
         scope,
         effective.source if effective else None,
         changed=requested is Scope.AGENT and scope is Scope.GLOBAL,
+        unread=requested is Scope.GLOBAL and in_effect is Scope.AGENT,
     )
 
 

@@ -159,7 +159,8 @@ class MemoryCreate(Input):
     conversation_id: UUID | None = None
     message_id: UUID | None = None
     allow_similar: bool = Field(
-        False, description="Store it even if a memory on the same subject exists."
+        False,
+        description="Store a further fact, even if a memory on the same subject exists.",
     )
     pending: bool = Field(
         False, description="Leave it out of recall and lists until its user confirms it."
@@ -333,6 +334,9 @@ class RememberResult(BaseModel):
     )
     scope_changed: bool = Field(
         False, description="True if agent scope was requested and global scope is in effect."
+    )
+    note: str | None = Field(
+        None, description="Set if the agent that it came through will not read it, with the reason."
     )
     suggestions: list[Suggestion] = Field(
         [], description="Associations that could be added from a new memory."

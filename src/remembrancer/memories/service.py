@@ -135,7 +135,8 @@ class Memories:
         result.guard = screened.findings
         if result.outcome is Outcome.SIMILAR:
             raise SimilarMemoryExists(
-                "a memory on this subject exists; update it, or insist with allow_similar",
+                f"memory {result.memory.id} is on this subject: update it if yours replaces it, "
+                "or send allow_similar if yours is a further fact",
                 field="subject",
                 memory_id=result.memory.id,
                 version=result.memory.version,

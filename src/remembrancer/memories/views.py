@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -13,6 +13,11 @@ from remembrancer.memories import repository, rules, screening
 from remembrancer.memories.drafts import WriteResult
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import Memory, RememberResult, Status, Suggestion
+
+UNREAD: Final = (
+    "this agent will not read it: it is for the user's global agents, and the scope in effect for "
+    "this agent is agent"
+)
 
 
 def memory(row: MemoryRow) -> Memory:
@@ -42,6 +47,7 @@ def answer(
             "scope": result.destination.scope,
             "scope_source": result.destination.source,
             "scope_changed": result.destination.changed,
+            "note": UNREAD if result.destination.unread else None,
             "suggestions": [s.model_dump(mode="json", exclude={"content"}) for s in suggested],
         }
         for result, suggested in zip(results, suggestions, strict=True)

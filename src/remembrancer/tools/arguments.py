@@ -53,8 +53,10 @@ class AddToMemory(_Arguments):
     subject: Label | None = Field(
         None, description="Whom or what it is about: the name of a person, a project, a thing."
     )
-    allow_similar: bool = Field(
-        False, description="True only after this call was refused because of a similar memory."
+    further_fact: bool = Field(
+        False,
+        description="True only after this call was refused because of a memory on the same "
+        "subject, and if yours neither changes nor repeats it. Both are kept.",
     )
     confirmed: Confirmed = False
 
@@ -117,6 +119,16 @@ class MemoryRecall(_Arguments):
     )
     sort_by: Sort | None = Field(None, description="Order of the results.")
     user_id: str | None = Field(None, description="The current user. No other user is allowed.")
+
+    @model_validator(mode="after")
+    def _has_what_its_mode_needs(self) -> "MemoryRecall":
+        # In the words of the tool: a model does not know the fields of a query.
+        if self.mode is Mode.TYPED and self.memory_type is None:
+            raise ValueError("memory_type: mode typed needs it")
+        hybrid = (self.query is not None and self.mode is None) or self.mode is Mode.HYBRID
+        if self.sort_by is Sort.RELEVANCE and not hybrid:
+            raise ValueError("sort_by: relevance needs mode hybrid")
+        return self
 
 
 _REQUIRED: dict[str, tuple[str, ...]] = {

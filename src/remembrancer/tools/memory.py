@@ -31,7 +31,7 @@ from remembrancer.tools.arguments import (
     UpdateMemory,
 )
 from remembrancer.tools.json_text import truncate
-from remembrancer.tools.refusals import ToolRefusal, similar_memory
+from remembrancer.tools.refusals import ToolRefusal, same_subject
 from remembrancer.tools.registry import (
     SYSTEM,
     Arguments,
@@ -115,11 +115,11 @@ class _MemoryTools:
             kind=schemas.Kind.PREFERENCE if is_preference else schemas.Kind.FACT,
             category=arguments.category,
             subject=arguments.subject,
-            allow_similar=arguments.allow_similar,
+            allow_similar=arguments.further_fact,
             pending=_needs_review(arguments, self._settings),
             **await _placement(self._backend, actor, context),
         )
-        return await self._store(actor, statement, can_insist=True)
+        return await self._store(actor, statement)
 
     async def save(self, actor: Actor, arguments: MemorySave, context: ToolContext) -> Result:
         actor.require_user()
@@ -141,15 +141,13 @@ class _MemoryTools:
         )
         return await self._store(actor, statement)
 
-    async def _store(
-        self, actor: Actor, statement: schemas.MemoryCreate, *, can_insist: bool = False
-    ) -> Result:
+    async def _store(self, actor: Actor, statement: schemas.MemoryCreate) -> Result:
         try:
             result = await self._memories.remember(actor, statement, source=SOURCE)
         except SimilarMemoryExists as error:
             memory_id = error.extra["memory_id"]
             existing = await self._memories.get(actor, memory_id)
-            raise similar_memory(memory_id, existing.content, can_insist=can_insist) from error
+            raise same_subject(memory_id, existing.content) from error
         return _store_result(result)
 
     async def update(self, actor: Actor, arguments: UpdateMemory, context: ToolContext) -> Result:
@@ -353,12 +351,13 @@ def _needs_review(
 def _store_result(result: schemas.RememberResult) -> Result:
     memory = result.memory
     known = result.outcome is schemas.Outcome.MENTIONED
+    note = "this is known already; nothing else to do" if known else result.note
     return {
         "stored": not known,
         "outcome": result.outcome,
         "memory_id": memory.id,
         "content": memory.content,
-        **({"note": "this is known already; nothing else to do"} if known else {}),
+        **({"note": note} if note else {}),
         **_remarks(memory, result.guard),
     }
 

@@ -55,22 +55,18 @@ def to_refusal(error: errors.RemembrancerError) -> ToolRefusal:
     return ToolRefusal(error.slug, error.reason, field=error.field, text=text)
 
 
-def similar_memory(memory_id: str, content: str, *, can_insist: bool) -> ToolRefusal:
-    insist = (
-        " If your statement is about another subject of that name, call this tool again with "
-        "allow_similar true."
-        if can_insist
-        else ""
-    )
+def same_subject(memory_id: str, content: str) -> ToolRefusal:
     return ToolRefusal(
         "similar-memory-exists",
         "a memory on this subject exists",
         field="subject",
         memory_id=memory_id,
         text=(
-            f"Memory {memory_id} is on the same subject and says {to_json_line(content)}. If that "
-            f"has changed, call update_memory with memory_id {memory_id} and the whole new content."
-            f"{insist}"
+            f"Memory {memory_id} is on the same subject and says {to_json_line(content)}. "
+            f"If yours replaces it, call update_memory with memory_id {memory_id} and the whole "
+            f"new content. If yours repeats {memory_id}, there is nothing to do. If yours is a "
+            "further fact about the same subject, or about another of that name, call this tool "
+            "again with further_fact true: both are kept."
         ),
     )
 

@@ -54,6 +54,7 @@ class RecallItem(_Result):
     at: str
     kind: str | None = None
     subject: str | None = None
+    relevance: float | None = Field(None, description="From 0 to 1: how well it fits the query.")
     said_by: str | None = None
     shared: bool | None = None
     quoted: bool | None = None
