@@ -56,7 +56,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
         return runner.run(_interruptible(work))
 
 
-async def _interruptible(work: Coroutine[Any, Any, T]) -> T:
+async def _interruptible(work: Awaitable[T]) -> T:
     """Let Ctrl-C end the work in silence: what its tasks log on their way out is no news."""
     cancel = signal.getsignal(signal.SIGINT)
     if not callable(cancel) or threading.current_thread() is not threading.main_thread():

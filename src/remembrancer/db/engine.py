@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import wraps
@@ -200,8 +200,8 @@ async def together(
 
 
 def retries_deadlock(
-    method: Callable[P, Coroutine[Any, Any, T]],
-) -> Callable[P, Coroutine[Any, Any, T]]:
+    method: Callable[P, Awaitable[T]],
+) -> Callable[P, Awaitable[T]]:
     """Run a method again that lost a deadlock: its transaction was undone as a whole."""
 
     @wraps(method)
