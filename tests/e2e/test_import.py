@@ -345,6 +345,69 @@ async def test_a_longer_export_adds_what_is_new(memory: Remembrancer, tmp_path: 
     assert stored == [(1, "2"), (2, "3"), (3, "9")]
 
 
+def sent_to_ada(*numbers: int, **changes: Any) -> dict[str, Any]:
+    """A chat that Bob began; the third message is Ada's first reply."""
+    chat = exports.telegram(**changes)
+    template = chat["messages"][2]
+    people = {1: ("Bob", "user22"), 2: ("Bob", "user22"), 3: ("Ada", "user11")}
+    chat["messages"] = [
+        {
+            **template,
+            "id": number,
+            "from": people[number][0],
+            "from_id": people[number][1],
+            "date_unixtime": str(1715169660 + number),
+        }
+        for number in numbers
+    ]
+    return chat
+
+
+@pytest.mark.parametrize("with_user", [False, True])
+@pytest.mark.parametrize("parts", [[(1,), (1, 2, 3)], [(1, 2, 3), (1,)], [(1,), (1, 2), (1, 2, 3)]])
+async def test_case_45_a_private_chat_is_one_before_and_after_the_first_reply(
+    memory: Remembrancer, tmp_path: Path, ada: User, with_user: bool, parts: list[tuple[int, ...]]
+) -> None:
+    """Whichever export comes first, and with the whole account after them."""
+    user = ada if with_user else None
+    file = tmp_path / "result.json"
+    for numbers in parts:
+        await import_file(memory, saved(file, sent_to_ada(*numbers)), user)
+    account = exports.telegram_account() | {"chats": {"list": [sent_to_ada(1, 2, 3)]}}
+    assert (await import_file(memory, saved(file, account), user)).messages_added == 0
+    assert rows("SELECT platform_message_id FROM messages ORDER BY position") == [
+        ("1",), ("2",), ("3",)
+    ]  # fmt: skip
+    assert rows("SELECT count(*) FROM conversations") == [(1,)]
+
+
+async def test_case_45_two_peoples_chats_with_one_person_stay_two(
+    memory: Remembrancer, tmp_path: Path
+) -> None:
+    """Cid's chat with Bob goes nowhere near Ada's; without proof it is refused."""
+    file = tmp_path / "result.json"
+    await import_file(memory, saved(file, sent_to_ada(1)))
+    of_cid = sent_to_ada(2)
+    with pytest.raises(InvalidInput, match="telegram chat 22: shows one side alone"):
+        await import_file(memory, saved(file, of_cid))
+    of_cid["messages"].append(of_cid["messages"][0] | {"id": 8, "from": "Cid", "from_id": "user33"})
+    await import_file(memory, saved(file, of_cid))
+    assert rows("SELECT platform_conversation_id, message_count FROM conversations ORDER BY 2") == [
+        ("unknown-22", 1),
+        ("33-22", 2),
+    ]
+
+
+async def test_case_45_a_second_download_of_a_whatsapp_chat_is_the_same_chat(
+    memory: Remembrancer, ada: User, tmp_path: Path
+) -> None:
+    """A browser numbers the file."""
+    for name in ("WhatsApp Chat - Bob.zip", "WhatsApp Chat - Bob (1).zip"):
+        file = zipped(tmp_path / name, {"_chat.txt": exports.IOS})
+        await import_file(memory, file, ada, time_zone=ZoneInfo("Europe/Paris"))
+    assert rows("SELECT count(*), sum(message_count) FROM conversations") == [(1, 4)]
+
+
 async def test_a_dry_run_counts_and_writes_nothing(memory: Remembrancer, tmp_path: Path) -> None:
     """What is new and what is there is reason apart, for messages and memories."""
     messages = saved(tmp_path / "result.json", exports.telegram())

@@ -254,6 +254,8 @@ def test_whatsapp_date_orders(
         ("13/13/24, 12:00 - Bob: a\n13/13/24, 12:00 - Ada: b", {}, "dates in mixed orders"),
         ("13/01/24, 25:00 - Bob: a", {}, "line 1: has an invalid time"),
         ("13/01/24, 12:00 - Bob: a", {}, "name the sender who is"),
+        # A group in which one person wrote, or a chat without an answer.
+        ("13/01/24, 12:00 - Eve: a", {}, "name the sender who is"),
         ("13/01/24, 12:00 - Bob: a", {"me": "Eve"}, "has no sender with the name"),
         ("hello\n13/01/24, 12:00 - Bob: a", {}, "line 1: is no WhatsApp message"),
         ("13/01/24, 12:00 - Bob: a", {"time_zone": None}, "--time-zone"),

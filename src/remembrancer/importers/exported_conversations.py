@@ -27,7 +27,8 @@ class Transcript:
 
     In a ``together`` one, all participants recall all messages. In a ``personal`` one, the ids of
     the conversation and its people are names that only the user of the import uses, such as
-    those of an address book.
+    those of an address book. ``partner`` is the other side of a private chat whose own side an
+    export may not show; the conversation's id ends with it.
     """
 
     platform: str
@@ -38,6 +39,7 @@ class Transcript:
     people: dict[str, str] = field(default_factory=dict)
     """Name by platform user id, in the order of their first messages."""
     personal: bool = False
+    partner: str | None = None
 
     def messages(self) -> list[MessageCreate]:
         """Return the turns as messages to store; the same turn always gets the same id."""

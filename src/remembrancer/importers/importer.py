@@ -5,8 +5,9 @@ what a conversation has already. An idempotency key, a hash of the batch, keeps 
 the same time apart.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 from uuid import UUID
@@ -19,6 +20,7 @@ from remembrancer.importers.address_book import scoped
 from remembrancer.importers.counts import ImportResult
 from remembrancer.importers.exported_conversations import Transcript, digest
 from remembrancer.importers.exports import Export, Format
+from remembrancer.importers.formats.telegram import UNKNOWN
 from remembrancer.importers.memory_import import MemoryImporter
 from remembrancer.importers.parse import invalid
 from remembrancer.importers.users import People, PlatformId, person_named
@@ -191,21 +193,56 @@ class Importer:
         key = f"import-{digest((transcript.platform, transcript.conversation))[:32]}"
         return (await self._app.spaces.create(actor, space, idempotency_key=key)).id
 
-    async def _stored(self, transcript: Transcript) -> tuple[schemas.Conversation | None, set[str]]:
+    async def _stored(
+        self, transcript: Transcript
+    ) -> tuple[schemas.Conversation | None, dict[str, datetime]]:
+        """Return the conversation, if it is there, and the times of its messages by their ids."""
         conversation = await self._app.conversations.on_platform(
             self._staff, transcript.platform, transcript.conversation
         )
-        ids: set[str] = set()
-        before = conversation.message_count + 1 if conversation else 0
-        while conversation and before > 1:
+        one_sided = transcript.conversation == f"{UNKNOWN}-{transcript.partner}"
+        if transcript.partner is not None and (conversation is None or one_sided):
+            async for other in self._chats_with(transcript.platform, transcript.partner):
+                times = await self._times(other)
+                messages = transcript.messages()
+                if any(times.get(m.platform_message_id or "") == m.sent_at for m in messages):
+                    return other, times
+            if conversation is not None:
+                reason = (
+                    "shows one side alone, and no message of the chat that is stored; "
+                    "export the chat from its beginning"
+                )
+                raise invalid(f"{transcript.platform} chat {transcript.partner}", reason)
+        return conversation, await self._times(conversation) if conversation else {}
+
+    async def _chats_with(self, platform: str, partner: str) -> AsyncIterator[schemas.Conversation]:
+        """Yield the stored private chats of a person, whoever the other side is."""
+        user_id = await self._people.find((platform, partner))
+        if user_id is None:
+            return
+        actor, cursor = replace(self._actor, user_id=user_id), None
+        while True:
+            page = await self._app.conversations.list(actor, limit=_WINDOW, cursor=cursor)
+            for chat in page.items:
+                side, _, last = (chat.platform_conversation_id or "").rpartition("-")
+                same = (chat.platform, chat.agent_id, last) == (platform, actor.agent_id, partner)
+                if side and same:
+                    yield chat
+            if (cursor := page.next_cursor) is None:
+                return
+
+    async def _times(self, conversation: schemas.Conversation) -> dict[str, datetime]:
+        times: dict[str, datetime] = {}
+        before = conversation.message_count + 1
+        while before > 1:
             page = await self._app.conversations.messages(
                 self._staff, conversation.id, last=_WINDOW, before=before
             )
             if not page.items:
                 break
-            ids.update(m.platform_message_id for m in page.items if m.platform_message_id)
+            times |= {m.platform_message_id: m.sent_at for m in page.items if m.platform_message_id}
             before = page.items[0].position
-        return conversation, ids
+        return times
 
 
 def _has_unnamed_user(transcript: Transcript) -> bool:

@@ -1,6 +1,7 @@
 """Telegram Desktop's ``result.json`` of one chat or of a whole account."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from remembrancer.text import Key
 
 PLATFORM: Final = "telegram"
 FILE: Final = "result.json"
+UNKNOWN: Final = "unknown"
 _DAY = timedelta(days=1)
 _MEDIA = {
     "sticker": "sticker",
@@ -94,7 +96,9 @@ def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]
         chat = record(_Chat, value, position, notes)
         turns = list(_turns(chat, position, options, notes))
         key = _key(chat, turns, account)
-        yield from storable(PLATFORM, key, turns, notes, options, title=label(chat.name))
+        partner = str(chat.id) if chat.type in _PRIVATE else None
+        for transcript in storable(PLATFORM, key, turns, notes, options, title=label(chat.name)):
+            yield replace(transcript, partner=partner)
 
 
 def _chats(content: Mapping[str, Any], where: str) -> Iterator[tuple[str, Any]]:
@@ -109,14 +113,24 @@ def _chats(content: Mapping[str, Any], where: str) -> Iterator[tuple[str, Any]]:
 
 
 def _key(chat: _Chat, turns: list[Turn], account: Account | None) -> str:
-    """Return the id that a bot sees; a private chat has only the ids of both sides."""
+    """Return the id that a bot sees; a private chat has only the ids of both sides.
+
+    Until the exporter writes, one side is unknown.
+    """
     if chat.type in _SUPERGROUPS:
         return f"-100{chat.id}"
     if chat.type not in _PRIVATE:
         return f"-{chat.id}"
-    others = (t.platform_user_id for t in turns if t.platform_user_id not in {None, str(chat.id)})
-    me = account.platform_user_id if account else next(others, None)
-    return f"{me or 'unknown'}-{chat.id}"
+    return f"{_me(chat, turns, account) or UNKNOWN}-{chat.id}"
+
+
+def _me(chat: _Chat, turns: list[Turn], account: Account | None) -> str | None:
+    if account is not None:
+        return account.platform_user_id
+    if chat.type in {"saved_messages", "replies"}:
+        return str(chat.id) if chat.type == "saved_messages" else None
+    senders = (turn.platform_user_id for turn in turns)
+    return next((sender for sender in senders if sender not in {None, str(chat.id)}), None)
 
 
 def _turns(chat: _Chat, where: str, options: Options, notes: Notes) -> Iterator[Turn]:
@@ -195,4 +209,5 @@ def _time(message: _Message, where: str, options: Options) -> datetime:
 
 def _zone(local: datetime, at: datetime) -> timezone:
     ahead = local.replace(tzinfo=UTC) - at
-    return timezone(ahead) if abs(ahead) < _DAY else UTC
+    # An offset with seconds is none, and JSON would lose them.
+    return timezone(ahead) if abs(ahead) < _DAY and not ahead.seconds % 60 else UTC

@@ -166,7 +166,10 @@ def _day(line: _Line, order: DateOrder) -> datetime:
 
 
 def _me(lines: Sequence[_Line], title: str, named: str | None, where: str) -> str:
-    """Return the exporter: the person named by ``--as``, else the other person of two."""
+    """Return the exporter: the person named by ``--as``, else the other person of two.
+
+    The chat has the name of one of them; a group in which only one person wrote has not.
+    """
     senders = {line.sender for line in lines if line.sender is not None}
     if named is not None:
         matches = [name for name in senders if name.casefold() == label(named).casefold()]
@@ -174,7 +177,7 @@ def _me(lines: Sequence[_Line], title: str, named: str | None, where: str) -> st
             return matches[0]
         raise invalid(where, "has no sender with the name that --as gives; use a name of the chat")
     others = senders - {title}
-    if len(others) == 1:
+    if title in senders and len(others) == 1:
         return others.pop()
     raise invalid(where, "does not name its exporter; name the sender who is --user with --as")
 
@@ -246,5 +249,7 @@ def _title(member: Member, bundle: Bundle) -> str:
     stem = PurePosixPath(member.name).stem
     if stem == "_chat":
         stem = PurePosixPath(bundle.name).stem
+    # A browser numbers a second download.
+    stem = re.sub(r" ?\(\d{1,3}\)$", "", stem)
     match = _TITLE.match(stem)
     return label(match[1] if match else stem) or "chat"
