@@ -590,6 +590,24 @@ async def test_pages_of_equals_hold_each_memory_once(door: Door, ada: User, sort
     assert len(seen) == len(set(seen)) == page["total"] == 11
 
 
+# 46 Said when, known when --------------------------------------------------------------
+
+
+async def test_case_46_what_was_said_in_2020_and_stored_today_was_not_known_in_2021(
+    door: Door, ada: User
+) -> None:
+    """Neither the message nor what is remembered of it; the order is that of the saying."""
+    talk = (await door.open(user=ada))["id"]
+    said = {"content": "I keep bees in Porto", "sent_at": "2020-05-01T10:00:00Z"}
+    [message] = (await door.say(talk, [said], user=ada))["messages"]
+    await door.remember("Ada kept bees.", user=ada, valid_from="2020-01-01T00:00:00Z")
+    for as_of, count in (("2021-01-01T00:00:00Z", 0), ("2100-01-01T00:00:00Z", 2), (None, 2)):
+        hits = (await door.recall("Who keeps bees?", user=ada, as_of=as_of))["hits"]
+        assert len(hits) == count, as_of
+    [hit] = (await door.recall("bees", user=ada, sources=["message"]))["hits"]
+    assert (hit["id"], hit["at"][:10]) == (message["id"], "2020-05-01")
+
+
 # 53 Groups -----------------------------------------------------------------------------
 
 

@@ -544,6 +544,52 @@ async def test_words_for_a_day_become_that_day_by_the_speakers_clock(
     assert payments["valid_to"].startswith("2021-03-01")
 
 
+@pytest.mark.parametrize(
+    ("said", "extracted", "stored", "day"),
+    [
+        ("Ich komme morgen", "Ada kommt morgen an.", "Ada kommt morgen (2023-05-09) an.", 9),
+        ("Ayer nad\u00e9", "Ada nad\u00f3 ayer.", "Ada nad\u00f3 ayer (2023-05-07).", 7),
+        (
+            "\u6628\u65e5\u6ce3\u3044\u3060",
+            "Ada\u306f\u6628\u65e5\u6cf3\u3044\u3060\u3002",
+            "Ada\u306f\u6628\u65e5 (2023-05-07)\u6cf3\u3044\u3060\u3002",
+            7,
+        ),
+        (
+            "\u6211\u6628\u5929\u6e38\u6cf3",
+            "Ada\u6628\u5929\u6e38\u6cf3\u3002",
+            "Ada\u6628\u5929 (2023-05-07)\u6e38\u6cf3\u3002",
+            7,
+        ),
+        (
+            "Ich mag \u201eGestern\u201c",
+            "Ada mag \u201eGestern\u201c.",
+            "Ada mag \u201eGestern\u201c.",
+            None,
+        ),
+        (
+            "Adoro hoy",
+            "Ada adora la canci\u00f3n \u00abAyer\u00bb.",
+            "Ada adora la canci\u00f3n \u00abAyer\u00bb.",
+            None,
+        ),
+    ],
+)
+async def test_case_44_a_word_for_a_day_gets_the_day_in_other_languages_too(
+    door: Door, model: Scripted, ada: User, said: str, extracted: str, stored: str, day: int | None
+) -> None:
+    """The word stays; a title stays without a day."""
+    model.said = [answer("", fact(extracted, "Ada", 1, kind="event"))]
+    conversation = await talk(
+        door, [{"content": said, "sent_at": "2023-05-08T12:00:00Z"}], user=ada
+    )
+    await door.summarize(conversation, user=ada)
+    [found] = (await door.listed(user=ada))["memories"]
+    assert found["content"] == stored
+    begins = f"2023-05-{day:02}T00:00:00" if day else None
+    assert (found["valid_from"] or "")[:19] == (begins or "")
+
+
 # Guard ------------------------------------------------------------------------------------
 
 

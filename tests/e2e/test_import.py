@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -374,7 +375,7 @@ async def test_case_45_a_private_chat_is_one_before_and_after_the_first_reply(
     for numbers in parts:
         await import_file(memory, saved(file, sent_to_ada(*numbers)), user)
     account = exports.telegram_account() | {"chats": {"list": [sent_to_ada(1, 2, 3)]}}
-    assert (await import_file(memory, saved(file, account), user)).messages_added == 0
+    assert (await import_file(memory, saved(file, account))).messages_added == 0
     assert rows("SELECT platform_message_id FROM messages ORDER BY position") == [
         ("1",), ("2",), ("3",)
     ]  # fmt: skip
@@ -406,6 +407,20 @@ async def test_case_45_a_second_download_of_a_whatsapp_chat_is_the_same_chat(
         file = zipped(tmp_path / name, {"_chat.txt": exports.IOS})
         await import_file(memory, file, ada, time_zone=ZoneInfo("Europe/Paris"))
     assert rows("SELECT count(*), sum(message_count) FROM conversations") == [(1, 4)]
+
+
+async def test_case_46_imported_history_was_known_when_it_was_said(
+    memory: Remembrancer, tmp_path: Path, ada: User
+) -> None:
+    """Its messages were said to somebody then, and its memories stored elsewhere."""
+    line = '{"content": "I keep bees in Porto", "sent_at": "2020-05-01T10:00:00Z"}'
+    await import_file(memory, saved(tmp_path / "talk.jsonl", line), ada)
+    bees = {"id": "1", "memory": "Ada keeps bees.", "created_at": "2020-06-01T00:00:00Z"}
+    await import_file(memory, saved(tmp_path / "m.json", {"results": [bees]}), ada)
+    for year, count in ((2020, 0), (2021, 2)):
+        as_of = datetime(year, 1, 1, tzinfo=UTC)
+        answer = await memory.memories.recall(as_actor(ada), RecallQuery(query="bees", as_of=as_of))
+        assert len(answer.hits) == count
 
 
 async def test_a_dry_run_counts_and_writes_nothing(memory: Remembrancer, tmp_path: Path) -> None:

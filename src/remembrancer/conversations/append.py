@@ -45,6 +45,8 @@ class Draft:
     owner_id: UUID
     sender_name: str
     sent_at: datetime
+    known_at: datetime | None = None
+    """When it became known: now, or for imported history when it was said."""
 
 
 class Appender:
@@ -62,6 +64,7 @@ class Appender:
         *,
         idempotency_key: str | None,
         is_turn: bool = False,
+        is_history: bool = False,
     ) -> AppendResult:
         limits = self._backend.limits
         rules.check_lengths(messages, batch=limits.batch, characters=limits.message_characters)
@@ -78,6 +81,8 @@ class Appender:
         if named:
             actor.require(*STAFF)
         drafts = _drafts(actor, target, messages, named)
+        if is_history:
+            drafts = [replace(draft, known_at=draft.sent_at) for draft in drafts]
         documents = await self._documents(drafts)
         async with (
             self._backend.database.system_for(actor) as (connection, actor),
@@ -166,6 +171,7 @@ class Appender:
                         conversation_id=target.id,
                         position=by_id[draft.id].position,
                         at=draft.sent_at,
+                        recorded_at=draft.known_at,
                     ),
                     documents[draft.id],
                 )

@@ -157,16 +157,23 @@ class Conversations:
         conversation_id: UUID,
         messages: Sequence[MessageCreate],
         *,
+        source: str = "manual",
         idempotency_key: str | None = None,
     ) -> AppendResult:
         """Append messages in their order, all or none; positions have no gaps.
 
+        They are known from now on, whenever they were said; with the source ``import``, which is
+        history, from when they were said. So recall as of an earlier time does not have them.
         Repeating a request with the same ``idempotency_key`` within 24 hours appends nothing and
         returns the first answer. Raises ``NotFound`` for a conversation the actor takes no part
         in and for an unknown user, and ``InvalidInput`` for a message without an owner.
         """
         return await self._appender.append(
-            actor, conversation_id, messages, idempotency_key=idempotency_key
+            actor,
+            conversation_id,
+            messages,
+            idempotency_key=idempotency_key,
+            is_history=source == "import",
         )
 
     async def _set_paused(

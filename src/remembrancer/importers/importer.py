@@ -127,7 +127,11 @@ class Importer:
                 actor = await self._speaker(transcript)
                 conversation = conversation or await self._open(actor, transcript)
                 await self._app.conversations.append(
-                    actor, conversation.id, missing, idempotency_key=_key(conversation, missing)
+                    actor,
+                    conversation.id,
+                    missing,
+                    source="import",
+                    idempotency_key=_key(conversation, missing),
                 )
             self._on_progress(len(batch))
 

@@ -129,6 +129,7 @@ def item_source(row: Mapping[str, Any]) -> Source:
     return Source(
         source_type="memory",
         at=row["created_at"],
+        recorded_at=row["created_at"],
         memory_id=row["id"],
         memory_version=row["version"],
         active=rules.is_in_use(row["status"], row["recalled"]),

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Literal
 from uuid import UUID
@@ -37,6 +37,8 @@ class Source:
 
     source_type: Literal["memory", "message", "chunk"]
     at: datetime
+    recorded_at: datetime | None = None
+    """When it became known: recall as of an earlier time has not got it. Now, unless set."""
     memory_id: str | None = None
     memory_version: int | None = None
     source_id: UUID | None = None
@@ -110,7 +112,7 @@ def _item_row(placement: Placement, source: Source, document: SearchDocument) ->
     return {
         **{name: getattr(source, name) for name in _SOURCE_COLUMNS},
         **{name: getattr(placement, name) for name in _PLACEMENT_COLUMNS},
-        "recorded_at": source.at,
+        "recorded_at": source.recorded_at or datetime.now(UTC),
         "content_hash": document.content_hash,
         "length": document.length,
         "embedding": str(document.vector.tolist()),
