@@ -17,6 +17,7 @@ from benchmarks.common import DATABASE_URL_HELP, console, percentile, progress, 
 from benchmarks.latency import BenchmarkStore, SwitchableEmbedder, spread
 from benchmarks.words import Chat
 from remembrancer import ContextQuery, RecallQuery, as_actor
+from remembrancer.context.lines import Reader
 from remembrancer.context.renderer import Renderer
 from remembrancer.context.template_files import Templates
 
@@ -42,6 +43,7 @@ def rendering(repeat: int) -> dict[str, float]:
             shared=n % 7 == 0,
             quoted=False,
             created_at=start + timedelta(minutes=n),
+            space_id=None,
         )
         for n, line in enumerate(Chat(1).lines(MEMORIES))
     ]
@@ -49,7 +51,7 @@ def rendering(repeat: int) -> dict[str, float]:
     from_rows, from_lines = [], []
     for _ in range(repeat):
         began = time.process_time()
-        entries = list(renderer.entries(rows, "Europe/Paris"))
+        entries = list(renderer.entries(rows, Reader("Europe/Paris")))
         from_rows.append((time.process_time() - began) * 1e3)
         began = time.process_time()
         assert renderer.stable(entries, 0).count("[id:") == MEMORIES

@@ -53,6 +53,7 @@ ONLY_IN_THE_CLIENT = {
 ARGUMENTS = {
     "source": "the library says through which entry point a memory came",
     "counts": "a look at the playground of the pages is no use of a memory",
+    "prompt": "tools of a process know the conversation that they recall for",
     "among": "the store of LangGraph filters its items before recall",
     "in_space": "older paths know facts only",
     "progress": "the command line shows progress",

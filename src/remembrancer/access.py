@@ -223,16 +223,22 @@ class Viewer:
 def can_see(viewer: Viewer, item: Placement) -> bool:
     """Return whether ``viewer`` sees an item at a placement: the rule in Python."""
     usable = item.agent_id is None or item.agent_id == viewer.agent_id
-    if item.owner_id == SHARED_OWNER:
-        return usable
-    if item.owner_id == viewer.user_id:
-        if viewer.agent_id is None:
-            return True
-        if item.space_id is not None:
-            return usable
-        return item.agent_id == (viewer.agent_id if viewer.scope is Scope.AGENT else None)
-    in_common = item.space_id is not None and item.space_id in viewer.spaces
-    return in_common and item.visibility is Visibility.SHARED and usable
+    shown = usable or viewer.agent_id is None
+    if item.visibility is Visibility.SHARED and item.space_id in viewer.spaces and shown:
+        return True
+    if item.owner_id != viewer.user_id:
+        return item.owner_id == SHARED_OWNER and usable
+    namespace = viewer.agent_id if viewer.scope is Scope.AGENT else None
+    for_all = item.space_id is not None and item.agent_id is None
+    return viewer.agent_id is None or for_all or item.agent_id == namespace
+
+
+def is_told(item: Placement, space_id: UUID | None) -> bool:
+    """Return whether an item is told in a conversation of a space, or of none.
+
+    An item outside of spaces is told everywhere, another one in its space alone.
+    """
+    return item.space_id in {None, space_id}
 
 
 def may_change(actor: Actor, owner_id: UUID) -> bool:
@@ -308,15 +314,26 @@ def visible(
     several times may evaluate ``NAMESPACE`` and ``SPACES`` once, and name the results here.
     """
     m = alias
+    no_agent = "CAST(:agent_id AS uuid) IS NULL"
     usable = f"({m}.agent_id IS NULL OR {m}.agent_id = :agent_id)"
+    shown = f"({m}.agent_id IS NULL OR {m}.agent_id = :agent_id OR {no_agent})"
     return f"""(
     ({m}.owner_id = '{SHARED_OWNER}' AND {usable})
     OR ({m}.owner_id = {user_id} AND (
-        CAST(:agent_id AS uuid) IS NULL
-        OR ({m}.space_id IS NOT NULL AND {usable})
-        OR ({m}.space_id IS NULL AND {m}.agent_id IS NOT DISTINCT FROM {namespace})))
-    OR ({m}.visibility = 'shared' AND {usable} AND {m}.space_id = ANY ({spaces}))
+        {no_agent}
+        OR ({m}.space_id IS NOT NULL AND {m}.agent_id IS NULL)
+        OR {m}.agent_id IS NOT DISTINCT FROM {namespace}))
+    OR ({m}.visibility = 'shared' AND {shown} AND {m}.space_id = ANY ({spaces}))
 )"""
+
+
+def told_in(alias: str, space: str = "(SELECT space_id FROM talk)") -> str:
+    """Return SQL for :func:`is_told`, on the table with this alias.
+
+    ``space`` is an SQL expression for the conversation's space, by default that of the part
+    ``talk``.
+    """
+    return f"({alias}.space_id IS NULL OR {alias}.space_id = {space})"
 
 
 def viewer_binds(actor: Actor) -> dict[str, Any]:

@@ -17,6 +17,8 @@ from remembrancer.access import (
     Visibility,
     can_see,
     effective_scope,
+    is_told,
+    told_in,
     viewer_binds,
     visible,
 )
@@ -137,6 +139,31 @@ async def test_the_two_namespaces_never_mix(world: World) -> None:
         await _decide(world, True, None, None, default)
         seen = await world.seen_by(world.me, world.a)
         assert {own[i].agent_id for i in seen if i in own} == agents
+
+
+async def test_what_is_private_in_a_space_obeys_the_effective_scope(world: World) -> None:
+    """Of an author's private facts, those of the agent in agent scope, and those of no agent."""
+    own = {
+        id_: place
+        for id_, place in world.placed.items()
+        if place.owner_id == world.me
+        and place.space_id == world.mine
+        and place.visibility is Visibility.PRIVATE
+    }
+    for default, agents in ((Scope.AGENT, {None, world.a}), (Scope.GLOBAL, {None})):
+        await _decide(world, True, None, None, default)
+        seen = await world.seen_by(world.me, world.a)
+        assert {own[i].agent_id for i in seen if i in own} == agents
+
+
+async def test_sql_and_python_agree_on_what_is_told_in_a_conversation(world: World) -> None:
+    """Of a space, of another one, of none: what lies outside of spaces, and in this one."""
+    for space in (None, world.mine, world.theirs):
+        query = text(f"SELECT id FROM memories AS m WHERE {told_in('m', 'CAST(:space AS uuid)')}")
+        async with world.memory.database.system() as connection:
+            ids = set((await connection.execute(query, {"space": space})).scalars())
+        assert ids == {id_ for id_, place in world.placed.items() if is_told(place, space)}
+        assert {world.placed[i].space_id for i in ids} == {None, space}
 
 
 async def test_a_private_fact_of_a_space_is_for_its_author_alone(world: World) -> None:

@@ -177,7 +177,7 @@ async def test_an_erased_person_leaves_the_blocks_of_others(
     await door.remember_in(
         space["id"], "Ada waters the roses.", subject="Roses", visibility="shared", user=ada
     )
-    where = await talk(door, bob, agent)
+    where = await talk(door, bob, agent, space_id=space["id"])
     assert "roses" in (await door.context(user=bob, conversation_id=where))["stable"]["text"]
     await door.erase_user(ada, dry_run=False)
     told = await door.context(user=bob, conversation_id=where)
@@ -195,7 +195,7 @@ async def test_what_may_no_longer_be_told_leaves_the_block(
         space["id"], "Ada waters the roses.", visibility="shared", user=ada
     )
     await door.remember("Bob has a secret plan.", user=bob, agent=agent)
-    where = await talk(door, bob, agent)
+    where = await talk(door, bob, agent, space_id=space["id"])
     assert len((await door.context(user=bob, conversation_id=where))["stable"]["ids"]) == 2
     await door.show(made["memory"]["id"], "private", user=ada)
     await door.prefer(bob, agent, False)

@@ -16,7 +16,7 @@ from entry_points import Door, Json, Refused
 from helpers import person, rows
 from scripted import Reply, Scripted, answer, fact, minded
 
-from remembrancer import Agent, Remembrancer, User, as_actor
+from remembrancer import Agent, AgentCreate, Remembrancer, User, as_actor
 from remembrancer.errors import LanguageModelUnavailable
 
 MARK = "Ada: first of all"
@@ -349,6 +349,31 @@ async def test_case_32_in_a_space_the_model_knows_of_whom_the_talk_is(
     assert {(one["user_id"], one["visibility"]) for one in found.values()} == {
         (str(ada.id), "private")
     }
+
+
+async def test_case_33_a_fact_told_to_one_agent_in_a_space_is_for_that_agent(
+    door: Door, model: Scripted, ada: User, agent: Agent, memory: Remembrancer
+) -> None:
+    """It becomes no version of a fact that is told to more agents or users."""
+    other = await memory.agents.create(as_actor(), AgentCreate(name="Shopping bot"))
+    rose = await space_of(door, ada, "Grandma Rose")
+    known = (await door.remember_in(rose, "Rose lived in Porto.", user=ada))["memory"]["id"]
+    model.said = [
+        answer("Rose.", fact("Rose lived in Faro.", "Ada", 1, updates=known)),
+        answer("Rose.", fact("Rose lived in Lagos.", "Ada", 1, updates=known)),
+    ]
+    said = [{"content": "Rose lived in Faro, by the way"}]
+    await door.summarize(await talk(door, said, user=ada, agent=agent, space_id=rose), user=ada)
+    for through, expected in (
+        (agent, {"Rose lived in Porto.", "Rose lived in Faro."}),
+        (other, {"Rose lived in Porto."}),
+    ):
+        hits = (await door.recall("Where did Rose live?", user=ada, agent=through))["hits"]
+        assert {hit["content"] for hit in hits if hit["type"] == "memory"} == expected
+    await door.show(known, "shared", user=ada)
+    said = [{"content": "Rose lived in Lagos, too"}]
+    await door.summarize(await talk(door, said, user=ada, space_id=rose), user=ada)
+    assert (await door.read(known, user=ada))["content"] == "Rose lived in Porto."
 
 
 async def test_case_32_outside_of_spaces_the_model_knows_nothing_of_them(

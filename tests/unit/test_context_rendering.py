@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
+from uuid import UUID
 
 import pytest
 import tiktoken
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remembrancer import ConfigurationError, tokens
-from remembrancer.context.lines import message_line, zone_of
+from remembrancer.context.lines import Reader, message_line, zone_of
 from remembrancer.context.renderer import Moment, Renderer
 from remembrancer.context.template_files import Templates
 from remembrancer.sanitizer import prompt_line, quotation
@@ -49,10 +50,11 @@ class Row:
     created_at: datetime = START
     memory_owner_id: str = "owner"
     version: int = 1
+    space_id: UUID | None = None
 
 
 def stable(rows: list[Row], budget: int = 100_000, total: int | None = None) -> Any:
-    entries = RENDERER.entries(rows, "UTC")
+    entries = RENDERER.entries(rows, Reader())
     return RENDERER.fill_stable(entries, len(rows) if total is None else total, budget)
 
 
@@ -181,7 +183,7 @@ def test_no_block_is_ever_over_its_budget(script: str, seed: int, count: int, bu
     for filled in (
         stable(rows, budget, total=count + 7),
         RENDERER.fill_bulletin(rows, count, budget),
-        RENDERER.fill_dynamic(Moment(START, "UTC"), list(RENDERER.entries(rows, "UTC")), budget),
+        RENDERER.fill_dynamic(Moment(START, "UTC"), list(RENDERER.entries(rows, Reader())), budget),
     ):
         assert filled.tokens <= budget
         assert filled.tokens == len(encoding.encode(filled.text, disallowed_special=()))
@@ -228,7 +230,7 @@ def test_templates_in_a_directory_are_used_before_ours(tmp_path: Path) -> None:
         "{% macro forgotten(id) %}{{ id }}{% endmacro %}"
     )
     renderer = Renderer(Templates(tmp_path))
-    entries = renderer.entries([Row("aaaaaaaa", "Tea.")], "UTC")
+    entries = renderer.entries([Row("aaaaaaaa", "Tea.")], Reader())
     assert "* aaaaaaaa  = Tea." in renderer.fill_stable(entries, 1, 500).text
 
 

@@ -9,6 +9,7 @@ from remembrancer.access import EffectiveScope, Placement, Visibility
 from remembrancer.conversations import rules
 
 ADA, BOB, AGENT, SPACE = uuid4(), uuid4(), uuid4(), uuid4()
+PRIVATE, SHARED = Visibility
 
 
 def _owners(*roles_and_senders, acting_for=None, last_sender=None):
@@ -43,21 +44,23 @@ def test_a_message_nobody_can_be_found_for_is_refused_by_its_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent", "scope", "space", "expected"),
+    ("agent", "scope", "space", "visibility", "expected"),
     [
-        (None, None, None, Placement(ADA)),
-        (AGENT, Scope.GLOBAL, None, Placement(ADA)),
-        (AGENT, Scope.AGENT, None, Placement(ADA, AGENT)),
-        (AGENT, Scope.AGENT, SPACE, Placement(ADA, None, SPACE, Visibility.SHARED)),
+        (None, None, None, PRIVATE, Placement(ADA)),
+        (AGENT, Scope.GLOBAL, None, PRIVATE, Placement(ADA)),
+        (AGENT, Scope.AGENT, None, PRIVATE, Placement(ADA, AGENT)),
+        (AGENT, Scope.GLOBAL, SPACE, PRIVATE, Placement(ADA, None, SPACE)),
+        (AGENT, Scope.AGENT, SPACE, PRIVATE, Placement(ADA, AGENT, SPACE)),
+        (AGENT, Scope.AGENT, SPACE, SHARED, Placement(ADA, None, SPACE, SHARED)),
     ],
 )
-def test_a_message_lies_in_the_space_or_in_its_owners_namespace(
-    agent, scope, space, expected
+def test_a_private_message_lies_in_its_owners_namespace_in_a_space_too(
+    agent, scope, space, visibility, expected
 ) -> None:
-    """The same two namespaces as memories."""
+    """The same two namespaces as memories; what is shared is for every agent."""
     effective = EffectiveScope(scope, ScopeSource.AGENT_DEFAULT) if scope else None
     place = rules.placement(
-        ADA, agent_id=agent, scope=effective, space_id=space, visibility=Visibility.SHARED
+        ADA, agent_id=agent, scope=effective, space_id=space, visibility=visibility
     )
     assert place == expected
 

@@ -59,11 +59,14 @@ def test_shared_knowledge_belongs_to_nobody() -> None:
     assert _destination(shared=True, scope="agent").placement == Placement(SHARED_OWNER, AGENT)
 
 
-def test_a_fact_of_a_space_is_usable_by_every_agent() -> None:
-    """Its place is the space, whatever namespace its author's own memories go to."""
-    for visibility in Visibility:
-        placement = _destination(space_id=SPACE, visibility=visibility).placement
-        assert placement == Placement(ADA, None, SPACE, visibility)
+def test_a_shared_fact_is_usable_by_every_agent_and_a_private_one_follows_the_scope() -> None:
+    """Both lie in the space."""
+    shared = _destination(space_id=SPACE, visibility=Visibility.SHARED).placement
+    assert shared == Placement(ADA, None, SPACE, Visibility.SHARED)
+    for effective, agent in ((IN_AGENT, AGENT), (IN_GLOBAL, None)):
+        result = _destination(space_id=SPACE, effective=effective)
+        assert result.placement == Placement(ADA, agent, SPACE)
+        assert result.source == effective.source
 
 
 def test_what_cannot_be_placed_is_refused_by_name() -> None:

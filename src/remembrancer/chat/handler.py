@@ -18,7 +18,8 @@ from remembrancer.errors import NotFound, RemembrancerError
 from remembrancer.memories import schemas
 from remembrancer.paging import all_items
 from remembrancer.preferences.schemas import PreferenceUpdate
-from remembrancer.recall.schemas import RecallQuery
+from remembrancer.recall.schemas import Hit, RecallQuery
+from remembrancer.spaces.rules import origin
 from remembrancer.spaces.schemas import Invitation
 from remembrancer.validation import validate
 
@@ -109,14 +110,12 @@ class CommandHandler:
         answer = await self._app.memories.recall(location.actor, query)
         if not answer.hits:
             return plain_reply("No memory matches.")
-        return Reply(
-            [_line(hit.id, hit.content, shared=hit.user_id is None) for hit in answer.hits]
-        )
+        return Reply([_line(hit.id, hit.content, _origin(hit)) for hit in answer.hits])
 
     async def _show(self, location: Location, command: Command) -> Reply:
         memory = await self._app.memories.get(location.actor, command.id)
         lines = [
-            _line(memory.id, memory.content, shared=memory.user_id is None),
+            _line(memory.id, memory.content, _origin(memory)),
             [Span(f"{memory.category}, {memory.kind}, mentioned {memory.mention_count}x")],
         ]
         for version in reversed(memory.versions):
@@ -285,12 +284,16 @@ def _list_reply(page: schemas.MemoryPage, command: Command, noun: str) -> Reply:
 
 
 def _memory_line(memory: schemas.Memory) -> list[Span]:
-    spans = _line(memory.id, memory.content, shared=memory.user_id is None)
+    spans = _line(memory.id, memory.content, _origin(memory))
     if memory.kind is schemas.Kind.PLACE:
         spans.append(Span(f" (mentioned {memory.mention_count}x)"))
     return spans
 
 
-def _line(memory_id: str, content: str, *, shared: bool = False) -> list[Span]:
-    on_one_line = " ".join(content.split())
-    return [Span(f"[{memory_id}] ", "code"), Span(on_one_line), *([Span(" (shared)")] * shared)]
+def _origin(item: schemas.Memory | Hit) -> str:
+    return "shared" if item.user_id is None else " ".join(origin(item).split())
+
+
+def _line(memory_id: str, content: str, origin: str = "") -> list[Span]:
+    spans = [Span(f"[{memory_id}] ", "code"), Span(" ".join(content.split()))]
+    return [*spans, Span(f" ({origin})")] if origin else spans

@@ -24,6 +24,7 @@ from remembrancer.recall.schemas import (
     RecallQuery,
     Sort,
 )
+from remembrancer.spaces.rules import origin
 
 _ARMS = {"dense": "meaning", "keyword": "words"}
 MAX_CHARACTERS = 220
@@ -92,7 +93,8 @@ def _why(hit: Hit, query: str) -> str:
 
 def _who_and_when(hit: Hit) -> Text:
     who = hit.sender_name or ("shared" if hit.user_id is None else hit.subject or "")
-    return Text("\n").join(part for part in (plain(who), plain(day(hit.at), "dim")) if part)
+    parts = (plain(who), plain(origin(hit)), plain(day(hit.at), "dim"))
+    return Text("\n").join(part for part in parts if part)
 
 
 def reason_line(reasons: Reasons, query: str) -> str:

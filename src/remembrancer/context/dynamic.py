@@ -2,9 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
+from uuid import UUID
 
-from remembrancer.context.lines import LONGEST, LONGEST_SUMMARY, memory_line, message_line, zone_of
+from remembrancer.context.lines import (
+    LONGEST,
+    LONGEST_SUMMARY,
+    Reader,
+    memory_line,
+    message_line,
+)
 from remembrancer.context.renderer import Renderer
 from remembrancer.context.rows import FrozenRow, PromptMemory, RecentMessage
 from remembrancer.context.token_budget import Entry
@@ -25,7 +31,7 @@ SUMMARIES = "Recalled for this message: summaries of earlier talk"
 class DynamicSources:
     """Rows and hits to render, with the largest number of hits of a kind."""
 
-    time_zone: str
+    reader: Reader
     listed: set[str]
     """Memories in the stable block."""
     joined: bool
@@ -53,25 +59,26 @@ def dynamic_entries(renderer: Renderer, sources: DynamicSources) -> list[Entry]:
 
 
 def _entries(renderer: Renderer, sources: DynamicSources) -> Iterator[Entry]:
-    zone = zone_of(sources.time_zone)
+    reader = sources.reader
     for row in sources.frozen:
         if row.memory_id is not None and not row.in_use:
             yield _entry(renderer.forgotten(row.memory_id), CHANGED, row.memory_id)
     for memory in sources.changes:
-        yield _memory_entry(renderer, memory, CHANGED, zone)
+        yield _memory_entry(renderer, memory, CHANGED, reader)
     known = sources.listed | {memory.memory_id for memory in sources.changes}
     for memory in sources.speaker:
         if memory.memory_id not in known:
-            yield _memory_entry(renderer, memory, JOINED if sources.joined else SPEAKER, zone)
+            yield _memory_entry(renderer, memory, JOINED if sources.joined else SPEAKER, reader)
     for message in sources.recent:
-        line = message_line(str(message.id), message.content, message.sent_at, zone, sender=None)
-        yield _entry(renderer.message(line), RECENT, line.id)
-    yield from _recalled(renderer, sources, known, zone)
+        line = message_line(
+            str(message.id), message.content, message.sent_at, reader.zone, sender=None
+        )
+        yield _entry(renderer.message(line), _titled(RECENT, message.space_id, reader), line.id)
+    yield from _recalled(renderer, sources, known)
 
 
-def _recalled(
-    renderer: Renderer, sources: DynamicSources, known: set[str], zone: tzinfo
-) -> Iterator[Entry]:
+def _recalled(renderer: Renderer, sources: DynamicSources, known: set[str]) -> Iterator[Entry]:
+    reader = sources.reader
     left = {"memory": sources.recalled, "chunk": sources.summaries}
     said: set[tuple[str | None, str]] = set()
     for hit in sources.hits:
@@ -82,15 +89,15 @@ def _recalled(
         said.add(words)
         left[kind] -= 1
         if hit.type == "memory":
-            yield _memory_entry(renderer, _as_memory(hit), MEMORIES, zone)
+            yield _memory_entry(renderer, _as_memory(hit), MEMORIES, reader)
             continue
         title, longest = (
             (SUMMARIES, LONGEST_SUMMARY) if hit.type == "chunk" else (MESSAGES, LONGEST)
         )
         line = message_line(
-            hit.id, hit.content, hit.at, zone, sender=hit.sender_name, longest=longest
+            hit.id, hit.content, hit.at, reader.zone, sender=hit.sender_name, longest=longest
         )
-        yield _entry(renderer.message(line), title, hit.id)
+        yield _entry(renderer.message(line), _titled(title, hit.space_id, reader), hit.id)
 
 
 def _as_memory(hit: Hit) -> PromptMemory:
@@ -107,11 +114,17 @@ def _as_memory(hit: Hit) -> PromptMemory:
         mentions=1,
         mentioned_in=0,
         created_at=hit.at,
+        space_id=hit.space_id,
     )
 
 
-def _memory_entry(renderer: Renderer, memory: PromptMemory, section: str, zone: tzinfo) -> Entry:
-    return _entry(renderer.memory(memory_line(memory, zone)), section, memory.memory_id)
+def _memory_entry(renderer: Renderer, memory: PromptMemory, title: str, reader: Reader) -> Entry:
+    section = _titled(title, memory.space_id, reader)
+    return _entry(renderer.memory(memory_line(memory, reader)), section, memory.memory_id)
+
+
+def _titled(title: str, space_id: UUID | None, reader: Reader) -> str:
+    return title if space_id is None else f"{title}, in the space {reader.space}"
 
 
 def _entry(line: str, section: str, id_: str) -> Entry:

@@ -1,15 +1,17 @@
 """Memories and messages as values for templates: one line each, safe for a prompt. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from functools import cache
 from typing import Final
+from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from remembrancer.context.rows import PromptMemory
 from remembrancer.guard.instructions import is_instruction
 from remembrancer.sanitizer import prompt_line, quotation
+from remembrancer.spaces.rows import SpaceNames
 
 LONGEST: Final = 480
 """Bytes of a recalled message, about 120 tokens; the rest is cut off."""
@@ -24,12 +26,35 @@ class MemoryLine:
     subject: str | None
     category: str
     kind: str
-    shared: bool
+    shared: bool | str
+    """The name of the member who shared it in its space, unless that is the reader."""
     quoted: bool
     """It reads like an instruction; its content stands in quotation marks."""
     date: str
     mentions: int
     mentioned_in: int
+    in_space: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Whom a text is for, and the conversation's space by name."""
+
+    time_zone: str = "UTC"
+    user_id: UUID | None = None
+    """Null for a group."""
+    names: SpaceNames = field(default_factory=SpaceNames)
+    space_id: UUID | None = None
+
+    @property
+    def zone(self) -> tzinfo:
+        return zone_of(self.time_zone)
+
+    @property
+    def space(self) -> str | None:
+        """The name of the space, safe for a prompt; null without one."""
+        name = self.names.space(self.space_id)
+        return quotation(name) if name else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +65,24 @@ class MessageLine:
     sender: str | None = None
 
 
-def memory_line(memory: PromptMemory, zone: tzinfo) -> MemoryLine:
+def memory_line(memory: PromptMemory, reader: Reader) -> MemoryLine:
     quoted = is_quoted(memory)
+    in_space = memory.space_id is not None
+    author = reader.names.author(
+        memory.memory_owner_id, shared=in_space and memory.shared, reader=reader.user_id
+    )
     return MemoryLine(
         id=memory.memory_id,
         content=quotation(memory.content) if quoted else prompt_line(memory.content),
         subject=prompt_line(memory.subject) if memory.subject and not quoted else None,
         category=memory.category,
         kind=memory.kind,
-        shared=memory.shared,
+        shared=prompt_line(author) if author else memory.shared,
         quoted=quoted,
-        date=day(memory.created_at, zone),
+        date=day(memory.created_at, reader.zone),
         mentions=memory.mentions,
         mentioned_in=memory.mentioned_in,
+        in_space=in_space,
     )
 
 

@@ -7,13 +7,21 @@ from functools import cache
 from itertools import groupby
 from typing import Any
 
-from remembrancer.context.lines import MemoryLine, MessageLine, clock, memory_line, zone_of
+from remembrancer.context.lines import (
+    MemoryLine,
+    MessageLine,
+    Reader,
+    clock,
+    memory_line,
+    zone_of,
+)
 from remembrancer.context.rows import PromptMemory
 from remembrancer.context.template_files import Templates
 from remembrancer.context.token_budget import Entry, FilledText, fill
 from remembrancer.memories.schemas import Kind
 from remembrancer.sanitizer import prompt_line
 
+IDENTITY = "Identity"
 PLACES = "Places"
 
 
@@ -66,28 +74,33 @@ class Renderer:
     def forgotten(self, memory_id: str) -> str:
         return self._templates.line("forgotten", memory_id)
 
-    def entries(self, memories: Iterable[PromptMemory], time_zone: str) -> Iterator[MemoryEntry]:
-        return self._entries(
-            memories,
-            time_zone,
-            lambda line: PLACES if line.kind == Kind.PLACE else line.category,
-        )
+    def entries(self, memories: Iterable[PromptMemory], reader: Reader) -> Iterator[MemoryEntry]:
+        return self._entries(memories, reader, _stable_section)
 
-    def stable(self, entries: Sequence[MemoryEntry], left_out: int) -> str:
-        """Return the stable block: by category, then age, then id; places last."""
-        return self._block("stable.md.j2", entries, _stable_order, left_out)
+    def stable(
+        self, entries: Sequence[MemoryEntry], left_out: int, space: str | None = None
+    ) -> str:
+        """Return the stable block: identity, then by category, places, what lies in the space.
+
+        Within a section by age, then id.
+        """
+        return self._block("stable.md.j2", entries, _stable_order, left_out, space=space)
 
     def fill_stable(
-        self, entries: Iterable[MemoryEntry], total: int, budget: int
+        self,
+        entries: Iterable[MemoryEntry],
+        total: int,
+        budget: int,
+        space: str | None = None,
     ) -> FilledText[MemoryEntry]:
         """Return a stable block of the first of ``entries`` that fit, out of ``total``."""
-        return self._fill("stable.md.j2", entries, _stable_order, total, budget)
+        return self._fill("stable.md.j2", entries, _stable_order, total, budget, space=space)
 
     def fill_bulletin(
         self, memories: Sequence[PromptMemory], total: int, budget: int
     ) -> FilledText[MemoryEntry]:
         """Return the bulletin: shared knowledge by kind, then age, then id."""
-        entries = self._entries(memories, "UTC", lambda line: line.kind)
+        entries = self._entries(memories, Reader(), lambda line, _: _title(line.kind))
         return self._fill("bulletin.md.j2", entries, _bulletin_order, total, budget)
 
     def fill_dynamic(
@@ -118,24 +131,31 @@ class Renderer:
         return FilledText(filled.text, filled.tokens, in_order)
 
     def _entries(
-        self, memories: Iterable[PromptMemory], time_zone: str, section: Callable[[MemoryLine], str]
+        self,
+        memories: Iterable[PromptMemory],
+        reader: Reader,
+        section: Callable[[MemoryLine, Reader], tuple[str, str]],
     ) -> Iterator[MemoryEntry]:
-        zone = zone_of(time_zone)
         for memory in memories:
-            line = memory_line(memory, zone)
-            title, heading = _title(section(line))
+            line = memory_line(memory, reader)
+            title, heading = section(line, reader)
             yield MemoryEntry(
                 self.memory(line), title, heading, (line.id,), memory=memory, quoted=line.quoted
             )
 
     def _block(
-        self, template: str, entries: Sequence[MemoryEntry], order: Order, left_out: int
+        self,
+        template: str,
+        entries: Sequence[MemoryEntry],
+        order: Order,
+        left_out: int,
+        **values: str | None,
     ) -> str:
         sections = [
             Section(str(title), [entry.line for entry in group])
             for title, group in groupby(sorted(entries, key=order), key=lambda entry: entry.section)
         ]
-        return self._templates.text(template, sections=sections, left_out=left_out)
+        return self._templates.text(template, sections=sections, left_out=left_out, **values)
 
     def _fill(
         self,
@@ -144,11 +164,12 @@ class Renderer:
         order: Order,
         total: int,
         budget: int,
+        **values: str | None,
     ) -> FilledText[MemoryEntry]:
         filled = fill(
             entries,
             budget,
-            lambda chosen: self._block(template, chosen, order, total - len(chosen)),
+            lambda chosen: self._block(template, chosen, order, total - len(chosen), **values),
         )
         return FilledText(filled.text, filled.tokens, sorted(filled.entries, key=order))
 
@@ -160,9 +181,26 @@ def _title(name: str) -> tuple[str, str]:
     return title, f"### {title}"
 
 
+def _stable_section(line: MemoryLine, reader: Reader) -> tuple[str, str]:
+    if line.in_space:
+        title = f"In the space {reader.space}"
+        return title, f"### {title}"
+    if line.kind == Kind.IDENTITY and not line.shared:
+        return _title(IDENTITY)
+    return _title(PLACES if line.kind == Kind.PLACE else line.category)
+
+
 def _stable_order(entry: MemoryEntry) -> tuple[Any, ...]:
+    in_space = entry.memory.space_id is not None
     places = entry.section == PLACES
-    return (places, "" if places else entry.memory.category, *_age(entry.memory))
+    by_category = not in_space and entry.section not in {IDENTITY, PLACES}
+    return (
+        in_space,
+        places,
+        entry.section != IDENTITY,
+        entry.memory.category if by_category else "",
+        *_age(entry.memory),
+    )
 
 
 def _bulletin_order(entry: MemoryEntry) -> tuple[Any, ...]:

@@ -14,6 +14,8 @@ class ReaderRow:
     time_zone: str | None
     participants: Sequence[UUID] | None
     agent_id: UUID | None
+    space_id: UUID | None
+    """Its space; null as well unless all participants are members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class PromptMemory:
     mentions: int
     mentioned_in: int
     created_at: datetime
+    space_id: UUID | None
 
 
 _MEMORY_COLUMNS = tuple(field.name for field in fields(PromptMemory))
@@ -65,6 +68,7 @@ class FrozenRow:
     mentions: int
     mentioned_in: int
     created_at: datetime
+    space_id: UUID | None
     in_use: bool
     """Whether the memory exists and the reader may see it."""
 
@@ -81,3 +85,4 @@ class RecentMessage:
     id: UUID
     content: str
     sent_at: datetime
+    space_id: UUID | None

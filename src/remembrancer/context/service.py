@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
@@ -13,6 +13,7 @@ from remembrancer.analysis import is_acknowledgement
 from remembrancer.backend import Backend
 from remembrancer.context import repository
 from remembrancer.context.dynamic import DynamicSources, dynamic_entries
+from remembrancer.context.lines import Reader
 from remembrancer.context.queries import statement
 from remembrancer.context.renderer import MemoryEntry, Moment, Renderer
 from remembrancer.context.rows import (
@@ -29,8 +30,9 @@ from remembrancer.db.engine import Statement
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.recall.schemas import Hit, RecallQuery
-from remembrancer.recall.service import PER_ARM, Recall, RecentMessages
+from remembrancer.recall.service import PER_ARM, Prompt, Recall
 from remembrancer.settings import ContextSettings
+from remembrancer.spaces.rows import SpaceNames
 from remembrancer.users import repository as users
 
 FEWEST_TOKENS_A_LINE: Final = 10
@@ -55,6 +57,7 @@ class _Sources:
     changes: Sequence[PromptMemory]
     speaker: Sequence[PromptMemory]
     recent: Sequence[RecentMessage]
+    names: SpaceNames
 
     @property
     def group(self) -> bool:
@@ -63,6 +66,23 @@ class _Sources:
     @property
     def time_zone(self) -> str:
         return self.reader.time_zone or "UTC"
+
+    @property
+    def owner_id(self) -> UUID:
+        """The key of the frozen block: its reader, or for a group its space or everybody."""
+        if self.actor.user_id is None:
+            return SHARED_OWNER
+        return self.actor.user_id if not self.group else self.reader.space_id or SHARED_OWNER
+
+    @property
+    def line_reader(self) -> Reader:
+        """The reader of the dynamic block."""
+        return Reader(self.time_zone, self.actor.user_id, self.names, self.reader.space_id)
+
+    def block_reader(self, time_zone: str) -> Reader:
+        """Return the reader of the stable block: nobody in particular in a group."""
+        user_id = None if self.group else self.actor.user_id
+        return replace(self.line_reader, time_zone=time_zone, user_id=user_id)
 
     @property
     def total(self) -> int:
@@ -154,9 +174,8 @@ class Contexts:
                 *([statement("recent_messages", **viewer, count=MOST_RECENT)] * query.joined),
             ]
 
-        where = query.conversation_id
-        in_prompt = RecentMessages(where, query.window) if where else None
-        result = await self._recall.find(actor, self._recall_query(query), statements, in_prompt)
+        prompt = Prompt(query.conversation_id, query.window)
+        result = await self._recall.find(actor, self._recall_query(query), statements, prompt)
         [reader], frozen, candidates, changes, speaker, *recent = result.answers
         return _Sources(
             query=query,
@@ -170,6 +189,7 @@ class Contexts:
             changes=changes,
             speaker=speaker,
             recent=recent[0] if recent else (),
+            names=result.names,
         )
 
     def _recall_query(self, query: ContextQuery) -> RecallQuery | None:
@@ -199,13 +219,12 @@ class Contexts:
     async def _freeze(self, sources: _Sources, conversation_id: UUID) -> bool:
         """Store the memories of the stable block; return false if it was frozen already."""
         actor = sources.actor
-        shared = sources.group or actor.user_id is None
         budget = self._stable_budget(sources.query)
         entries = self._fitting(sources, budget)
         left_out = sources.total - len(entries)
-        text = self._renderer.stable(entries, left_out)
+        text = self._renderer.stable(entries, left_out, sources.line_reader.space)
         key: dict[str, Any] = {
-            "owner_id": SHARED_OWNER if shared else actor.require_user(),
+            "owner_id": sources.owner_id,
             "conversation_id": conversation_id,
             "agent_id": actor.agent_id or SHARED_OWNER,
         }
@@ -234,20 +253,22 @@ class Contexts:
         return self._settings.stable_tokens if budget is None else min(budget, MOST_TOKENS)
 
     def _fitting(self, sources: _Sources, budget: int) -> Sequence[MemoryEntry]:
-        entries = self._renderer.entries(sources.candidates, sources.time_zone)
-        return self._renderer.fill_stable(entries, sources.total, budget).entries
+        reader = sources.block_reader(sources.time_zone)
+        entries = self._renderer.entries(sources.candidates, reader)
+        return self._renderer.fill_stable(entries, sources.total, budget, reader.space).entries
 
     def _stable(self, sources: _Sources) -> StableBlock:
         block = sources.frozen[0] if sources.frozen else None
         if block is not None:
             memories = [row.memory for row in sources.frozen if row.in_use]
-            entries: Sequence[MemoryEntry] = [*self._renderer.entries(memories, block.time_zone)]
+            reader = sources.block_reader(block.time_zone)
+            entries: Sequence[MemoryEntry] = [*self._renderer.entries(memories, reader)]
             left_out, budget = block.left_out, block.budget
         else:
             budget = self._stable_budget(sources.query)
             entries = self._fitting(sources, budget)
             left_out = sources.total - len(entries)
-        text = self._renderer.stable(entries, left_out)
+        text = self._renderer.stable(entries, left_out, sources.line_reader.space)
         unchanged = block is not None and bytes(block.digest) == _digest(text)
         total = block.tokens if block is not None and unchanged else tokens.count(text)
         if total > budget:
@@ -267,7 +288,7 @@ class Contexts:
         entries = dynamic_entries(
             self._renderer,
             DynamicSources(
-                time_zone=sources.time_zone,
+                reader=sources.line_reader,
                 listed=listed,
                 joined=query.joined,
                 frozen=sources.frozen,
@@ -297,7 +318,10 @@ class Contexts:
             left_out=len(entries) - len(filled.entries),
         )
         hits = [hit for hit in sources.hits if hit.id in ids]
-        owners = {hit.id: hit.user_id for hit in hits}
+        owners: dict[str, UUID | None] = {
+            memory.memory_id: memory.memory_owner_id for memory in sources.changes
+        }
+        owners |= {hit.id: hit.user_id for hit in hits}
         return _DynamicBlock(block, hits, [(owners.get(i, sources.actor.user_id), i) for i in ids])
 
 

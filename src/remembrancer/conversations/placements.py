@@ -26,7 +26,7 @@ async def placements(
     in_effect = {}
     if space_id is not None:
         members = await spaces.members_among(connection, space_id, owners)
-    elif agent_id is not None:
+    if agent_id is not None:
         in_effect = await scopes(connection, agent_id, owners)
     visibility = Visibility(conversation.visibility)
     return {

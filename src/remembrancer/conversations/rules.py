@@ -87,8 +87,15 @@ def placement(
     space_id: UUID | None,
     visibility: Visibility,
 ) -> Placement:
-    """Return the placement of an owner's message: in the space, else in their namespace."""
-    if space_id is not None:
-        return Placement(owner_id, None, space_id, visibility)
-    private_to_agent = scope is not None and scope.scope is Scope.AGENT
-    return Placement(owner_id, agent_id if private_to_agent else None)
+    """Return the placement of an owner's message.
+
+    What is private goes to the owner's namespace, in a space too.
+    """
+    shared = space_id is not None and visibility is Visibility.SHARED
+    private_to_agent = not shared and scope is not None and scope.scope is Scope.AGENT
+    return Placement(
+        owner_id,
+        agent_id if private_to_agent else None,
+        space_id,
+        Visibility.SHARED if shared else Visibility.PRIVATE,
+    )

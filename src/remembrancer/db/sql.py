@@ -20,14 +20,14 @@ from pydantic_core import to_json
 from sqlalchemy import ARRAY, ColumnElement, Dialect, TextClause, any_, cast, text
 from sqlalchemy.dialects import postgresql
 
-from remembrancer.access import visible
+from remembrancer.access import told_in, visible
 
 Part = str | Callable[[str], str] | None
 """The text of a part, or what makes it from the part's argument. None leaves the file's text."""
 
 _NAME: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _PART: Final = re.compile(r"/\*\[(\w+) ?([^*]*?)\*/(.*?)/\*\]\*/", re.DOTALL)
-_ALWAYS: Final[Mapping[str, Part]] = {"visible": visible, "alone": ""}
+_ALWAYS: Final[Mapping[str, Part]] = {"visible": visible, "told": told_in, "alone": ""}
 _NUMBERED: Final[Dialect] = postgresql.dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 
 

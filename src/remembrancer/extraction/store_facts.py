@@ -7,8 +7,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
-from remembrancer.access import Actor, Role, Visibility
+from remembrancer.access import Actor, Placement, Role, Visibility
 from remembrancer.agents import repository as agents
+from remembrancer.conversations.placements import placements
 from remembrancer.conversations.rows import ConversationRow
 from remembrancer.extraction import repository, rules
 from remembrancer.extraction.schemas import ExtractedFact
@@ -18,6 +19,7 @@ from remembrancer.memories import repository as memories
 from remembrancer.memories import screening
 from remembrancer.memories.budget import Budget
 from remembrancer.memories.pipeline import WritePipeline
+from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import MemoryCreate, Outcome, Status
 from remembrancer.memories.versions import as_changes, new_version
 from remembrancer.search.index import SearchIndex
@@ -59,11 +61,12 @@ class ExtractedFactWriter:
             await memories.lock_owner(connection, owner_id)
         facts = await _not_given(connection, transcript, facts)
         facts = await _with_near_updates(connection, facts)
+        where = await placements(connection, conversation, owners)
         count = 0
         for owner_id in owners:
             actor = Actor(Role.SERVICE, owner_id, agent_id, entry_point=SOURCE)
             own = [indexed for indexed in facts if indexed.fact.owner_id == owner_id]
-            count += await self._store_for(connection, actor, conversation, own)
+            count += await self._store_for(connection, actor, conversation, where[owner_id], own)
         return count
 
     async def _store_for(
@@ -71,12 +74,13 @@ class ExtractedFactWriter:
         connection: AsyncConnection,
         actor: Actor,
         conversation: ConversationRow,
+        placement: Placement,
         facts: Sequence[IndexedFact],
     ) -> int:
         count, new = 0, []
         for indexed in facts:
             pending = self.confirm or indexed.fact.pending
-            if not pending and await self._update(connection, actor, indexed):
+            if not pending and await self._update(connection, actor, placement, indexed):
                 count += 1
             else:
                 new.append((_placed(indexed.fact, conversation, pending=pending), indexed))
@@ -92,7 +96,11 @@ class ExtractedFactWriter:
         return count
 
     async def _update(
-        self, connection: AsyncConnection, actor: Actor, indexed: IndexedFact
+        self,
+        connection: AsyncConnection,
+        actor: Actor,
+        placement: Placement,
+        indexed: IndexedFact,
     ) -> bool:
         """Store a fact as a new version of the memory that it changes; return False without one."""
         fact = indexed.fact
@@ -101,8 +109,8 @@ class ExtractedFactWriter:
         memory = await memories.find(connection, actor, fact.updates, lock=True)
         if memory is None or memory.owner_id != fact.owner_id or memory.status != Status.ACTIVE:
             return False
-        if memory.address is not None:
-            # A record changes only through the program that wrote it.
+        # A record changes only through the program that wrote it.
+        if memory.address is not None or _is_wider(memory, placement):
             return False
         changes = as_changes(fact.memory)
         if memory.visibility == Visibility.SHARED and screening.is_quoted(changes):
@@ -118,6 +126,12 @@ class ExtractedFactWriter:
         await audit.note(connection, actor, "memory.update", [memory.id], owner_id=memory.owner_id)
         await self.budget.enforce(connection, actor, memory.owner_id, [memory.id])
         return True
+
+
+def _is_wider(memory: MemoryRow, said: Placement) -> bool:
+    """Return whether a memory is told to more users or agents than what was said."""
+    to_users = memory.visibility == Visibility.SHARED and said.visibility is Visibility.PRIVATE
+    return to_users or (memory.agent_id is None and said.agent_id is not None)
 
 
 async def _not_given(

@@ -29,7 +29,9 @@ class FactCreate(Input):
         None, description="By default the importance of its kind."
     )
     scope: Scope | None = Field(
-        None, description="`agent`: only this agent may use it; by default every agent may."
+        None,
+        description="`agent`: only this agent may use it. By default every agent may use a shared "
+        "fact, and a private one follows the scope in effect for the agent.",
     )
     valid_from: Instant | None = None
     valid_to: Instant | None = None

@@ -33,7 +33,7 @@ async def page(
     page = await _ORDERS[query.sort].page(connection, MemoryRow, statement, limit, cursor)
     total = _matching(actor, query, select(func.count()).select_from(memories))
     return MemoryPage(
-        items=[views.memory(row) for row in page.items],
+        items=await views.named(connection, actor, [views.memory(row) for row in page.items]),
         total=(await connection.execute(total)).scalar_one(),
         next_cursor=page.next_cursor,
     )

@@ -166,10 +166,11 @@ def destination(
 ) -> Destination:
     """Return the destination of a new memory.
 
-    Shared knowledge and facts of a space are usable by every agent unless agent scope is
-    requested. A user's own memories follow the effective scope. Where that is global, a
-    request for agent scope stores globally, and the result says so. Where it is agent, a request
-    for global scope stores what this agent does not read, and the result says that too.
+    Shared knowledge and facts shared in a space are usable by every agent unless agent scope is
+    requested. A user's own memories follow the effective scope, in a space too. Where that is
+    global, a request for agent scope stores globally, and the result says so. Where it is agent, a
+    request for global scope stores what this agent does not read outside of spaces, and the result
+    says that too.
     """
     requested = statement.scope
     if requested is Scope.AGENT and agent_id is None:
@@ -177,23 +178,24 @@ def destination(
     if not statement.shared and user_id is None:
         raise InvalidInput("must name a user, unless shared is true", field="user_id")
     owner_id = SHARED_OWNER if statement.shared or user_id is None else user_id
-    if statement.shared or statement.space_id is not None:
+    own = not statement.shared and statement.visibility is Visibility.PRIVATE
+    in_effect = effective if own else None
+    namespace = in_effect.scope if in_effect else Scope.GLOBAL
+    if own:
+        scope = Scope.GLOBAL if Scope.GLOBAL in {requested, namespace} else Scope.AGENT
+    else:
         scope = requested or Scope.GLOBAL
-        placement = Placement(
+    return Destination(
+        Placement(
             owner_id,
             agent_id if scope is Scope.AGENT else None,
             statement.space_id,
-            statement.visibility if statement.space_id else Visibility.PRIVATE,
-        )
-        return Destination(placement, scope, None, changed=False)
-    in_effect = effective.scope if effective else Scope.GLOBAL
-    scope = Scope.GLOBAL if Scope.GLOBAL in {requested, in_effect} else Scope.AGENT
-    return Destination(
-        Placement(owner_id, agent_id if scope is Scope.AGENT else None),
+            statement.visibility,
+        ),
         scope,
-        effective.source if effective else None,
+        in_effect.source if in_effect else None,
         changed=requested is Scope.AGENT and scope is Scope.GLOBAL,
-        unread=requested is Scope.GLOBAL and in_effect is Scope.AGENT,
+        unread=namespace is Scope.AGENT and scope is Scope.GLOBAL and statement.space_id is None,
     )
 
 

@@ -231,6 +231,12 @@ class Memory(BaseModel):
     )
     agent_id: UUID | None = Field(description="The one agent that uses it; null for every agent.")
     space_id: UUID | None
+    space_name: str | None = Field(
+        None, description="Name of its space, in lists and reads; null if the reader has left it."
+    )
+    author: str | None = Field(
+        None, description="Name of the member who shared it, in lists and reads of others."
+    )
     visibility: Visibility
     kind: Kind
     category: Category

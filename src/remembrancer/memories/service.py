@@ -252,9 +252,10 @@ class Memories:
                 raise HiddenMemory(memory_id)
             history = await versions.history(connection, row.owner_id, row.id)
             latest = await mentions.latest(connection, row.owner_id, row.id)
+            [memory] = await views.named(connection, actor, [views.memory(row)])
         await self._backend.reads.note(actor, "memory.read", [(row.owner_id, row.id)])
         return MemoryHistory(
-            **views.fields(row),
+            **memory.model_dump(),
             versions=[MemoryVersion.model_validate(version) for version in history],
             mentions=[Mention.model_validate(mention) for mention in latest],
         )

@@ -7,12 +7,14 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from remembrancer.access import Actor, Visibility
 from remembrancer.errors import NotFound
 from remembrancer.ids import SHARED_OWNER, MemoryKey, public_owner
 from remembrancer.memories import repository, rules, screening
 from remembrancer.memories.drafts import WriteResult
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import Memory, RememberResult, Status, Suggestion
+from remembrancer.spaces import repository as spaces
 
 UNREAD: Final = (
     "this agent will not read it: it is for the user's global agents, and the scope in effect for "
@@ -33,6 +35,28 @@ def fields(row: MemoryRow) -> dict[str, Any]:
         "quoted": screening.is_quoted(row),
         "notes": rules.notes_in(row.subject or "", row.content) if is_place else None,
     }
+
+
+async def named(
+    connection: AsyncConnection, actor: Actor, memories: Sequence[Memory]
+) -> list[Memory]:
+    """Return memories with the names of their spaces, and of the members who shared them."""
+    if all(memory.space_id is None for memory in memories):
+        return list(memories)
+    names = await spaces.names(connection)
+    return [
+        memory.model_copy(
+            update={
+                "space_name": names.space(memory.space_id),
+                "author": names.author(
+                    memory.user_id or SHARED_OWNER,
+                    shared=memory.visibility is Visibility.SHARED,
+                    reader=actor.user_id,
+                ),
+            }
+        )
+        for memory in memories
+    ]
 
 
 def answer(

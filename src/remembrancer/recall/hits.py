@@ -1,13 +1,16 @@
 """Make hits of rows and ranks, with their reasons."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
+from uuid import UUID
 
 from remembrancer.guard.instructions import is_instruction
 from remembrancer.ids import public_owner
 from remembrancer.recall.fusion import RankedItem
 from remembrancer.recall.rows import CandidateRow, OrderedRow
 from remembrancer.recall.schemas import ArmReason, AssociatedMemory, Hit, Reasons
+from remembrancer.spaces.rows import SpaceNames
 
 _COLUMNS: Final = (
     "content", "at", "agent_id", "space_id", "visibility", "conversation_id", "position", "kind",
@@ -15,6 +18,14 @@ _COLUMNS: Final = (
     "access_count",
 )  # fmt: skip
 _MESSAGE_COLUMNS: Final = (*_COLUMNS, "role", "sender_name")
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """The user whom hits are for, and the names of their spaces."""
+
+    user_id: UUID | None
+    names: SpaceNames
 
 
 def word_labels(terms: Mapping[str, int]) -> dict[int, str]:
@@ -26,10 +37,15 @@ def word_labels(terms: Mapping[str, int]) -> dict[int, str]:
 
 
 def ranked_hit(
-    row: CandidateRow, relevance: float, ranked: RankedItem, labels: Mapping[int, str]
+    row: CandidateRow,
+    relevance: float,
+    ranked: RankedItem,
+    labels: Mapping[int, str],
+    asker: Asker,
 ) -> Hit:
     return _hit(
         row,
+        asker,
         _MESSAGE_COLUMNS if row.source_type == "message" else _COLUMNS,
         score=ranked.score,
         relevance=round(float(relevance), 4),
@@ -51,15 +67,21 @@ def ranked_hit(
     )
 
 
-def ordered_hit(row: OrderedRow) -> Hit:
-    return _hit(row, _COLUMNS, score=0.0)
+def ordered_hit(row: OrderedRow, asker: Asker) -> Hit:
+    return _hit(row, asker, _COLUMNS, score=0.0)
 
 
-def _hit(row: CandidateRow | OrderedRow, columns: Iterable[str], **reasons: Any) -> Hit:
+def _hit(
+    row: CandidateRow | OrderedRow, asker: Asker, columns: Iterable[str], **reasons: Any
+) -> Hit:
     return Hit(
         type=row.source_type,
         id=row.memory_id or str(row.source_id),
         user_id=public_owner(row.owner_id),
+        space_name=asker.names.space(row.space_id),
+        author=asker.names.author(
+            row.owner_id, shared=row.visibility == "shared", reader=asker.user_id
+        ),
         quoted=row.source_type == "memory" and is_instruction(row.content),
         **{name: getattr(row, name) for name in columns},
         **reasons,

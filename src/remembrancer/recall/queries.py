@@ -4,7 +4,7 @@ from collections.abc import Collection
 from functools import cache
 from typing import Final
 
-from remembrancer.access import NAMESPACE, SPACES, scope_facts, visible
+from remembrancer.access import NAMESPACE, SPACES, scope_facts, told_in, visible
 from remembrancer.db.sql import NumberedSql, Part, numbered, statement_text
 from remembrancer.memories.decay import decayed_sql
 
@@ -20,10 +20,11 @@ _FILTERS: Final = {
     "among": "(i.owner_id = :user_id AND i.memory_id IN (SELECT unnest(CAST(:among AS text[]))))",
     "since": "i.at >= :since",
     "until": "i.at < :until",
-    "window_of": (
-        "(i.conversation_id IS DISTINCT FROM :window_of OR coalesce(i.position, 0) <= "
-        "(SELECT message_count - :window FROM conversations WHERE id = :window_of))"
+    "window": (
+        "(i.conversation_id IS DISTINCT FROM :told_in OR coalesce(i.position, 0) <= "
+        "(SELECT message_count - :window FROM conversations WHERE id = :told_in))"
     ),
+    "told_in": told_in("i", "(SELECT space_id FROM app_conversation(:told_in))"),
 }
 
 # Replaces the current version of a memory by the version known and valid at a time.

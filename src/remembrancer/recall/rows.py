@@ -6,7 +6,7 @@ from uuid import UUID
 
 
 class AskerRow(NamedTuple):
-    """The asker and the store. Without an agent, the last four are null."""
+    """The asker and the store. Without an agent, the facts of the scope are null."""
 
     model: str | None
     user_known: bool
@@ -14,6 +14,10 @@ class AskerRow(NamedTuple):
     preference: bool | None
     toggle: bool | None
     policy_allows: bool | None
+    spaces: dict[str, str] | None
+    """Names of the asker's spaces by id, null without any."""
+    authors: dict[str, str] | None
+    """Names of the authors of what is shared there, by id."""
 
 
 class GraphPath(TypedDict):

@@ -136,6 +136,12 @@ class Hit(BaseModel):
     user_id: UUID | None = Field(description="Its owner; null for shared knowledge.")
     agent_id: UUID | None
     space_id: UUID | None
+    space_name: str | None = Field(
+        None, description="Name of its space; null outside of spaces, and if the asker has left it."
+    )
+    author: str | None = Field(
+        None, description="Name of the member who shared it, if that is not the asker."
+    )
     visibility: Visibility
     conversation_id: UUID | None
     position: int | None = None

@@ -22,6 +22,7 @@ from remembrancer.recall.relevance import relevance
 from remembrancer.recall.rows import AskerRow, CandidateRow, OrderedRow
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort, SourceType
 from remembrancer.search.index import content_hash
+from remembrancer.spaces.rows import SpaceNames
 
 PER_ARM: Final = 16
 """Candidates of each arm. More do not change the result (decision 4)."""
@@ -52,11 +53,21 @@ StatementsFor = Callable[[Actor], Sequence[Statement]]
 
 
 @dataclass(frozen=True, slots=True)
-class RecentMessages:
-    """The last messages of a conversation, which the prompt has already."""
+class Prompt:
+    """The prompt of an agent: its conversation, or none.
 
-    conversation_id: UUID
-    messages: int
+    Of spaces it is told what lies in the conversation's space, if all participants are members.
+    """
+
+    conversation_id: UUID | None
+    window: int = 0
+    """The number of last messages that the prompt has already."""
+
+    @property
+    def filters(self) -> dict[str, UUID | int | None]:
+        """The filters of a recall for it, with their values."""
+        window = {"window": self.window} if self.conversation_id and self.window else {}
+        return {"told_in": self.conversation_id, **window}
 
 
 def _no_statements(_actor: Actor) -> Sequence[Statement]:
@@ -72,6 +83,7 @@ class RecallResult:
     scope: EffectiveScope | None
     hits: Sequence[Hit]
     answers: Answers
+    names: SpaceNames
 
 
 class Recall:
@@ -92,19 +104,20 @@ class Recall:
         query: RecallQuery,
         *,
         among: Collection[str] = (),
+        prompt: Prompt | None = None,
         counts: bool = True,
     ) -> RecallAnswer:
         """Return the best matches that the actor's agent may know about the user.
 
         One database round trip after the query is embedded. The same query over the same data
         returns the same hits in the same order. ``among`` limits hybrid mode to some of the user's
-        own memories, by id. Each memory in the answer counts as accessed once more, unless
-        ``counts`` is false.
+        own memories, by id, and ``prompt`` to what its conversation is told. Each memory in the
+        answer counts as accessed once more, unless ``counts`` is false.
 
         Raises ``NotFound`` for an unknown user or agent, ``InvalidInput`` for a query that is too
         long, and ``EmbeddingUnavailable`` if the database has the vectors of another model.
         """
-        result = await self.find(actor, query, among=among)
+        result = await self.find(actor, query, among=among, prompt=prompt)
         if counts:
             self.count(result.hits)
         await self._reads.note(
@@ -121,13 +134,13 @@ class Recall:
         actor: Actor,
         query: RecallQuery | None,
         statements: StatementsFor = _no_statements,
-        recent: RecentMessages | None = None,
+        prompt: Prompt | None = None,
         among: Collection[str] = (),
     ) -> RecallResult:
         """Return the hits of :meth:`recall`, and the rows of statements in the same round trip.
 
         Notes no reads and no accesses: the caller does so for the hits that it passes on. Without
-        ``query`` only the statements run. Hybrid mode leaves out ``recent`` messages.
+        ``query`` only the statements run.
         """
         actor = await self._database.identify(actor)
         try:
@@ -136,13 +149,13 @@ class Recall:
                 results: list[Hit] = []
             elif query.mode is Mode.HYBRID:
                 asker, results, answers = await self._search(
-                    actor, query, statements, recent, among
+                    actor, query, statements, prompt, among
                 )
             else:
-                asker, results, answers = await self._in_order(actor, query, statements)
+                asker, results, answers = await self._in_order(actor, query, statements, prompt)
         except UserMerged as merged:
-            return await self.find(actor.now(merged.survivor), query, statements, recent, among)
-        return RecallResult(actor, _scope(asker, actor), results, answers)
+            return await self.find(actor.now(merged.survivor), query, statements, prompt, among)
+        return RecallResult(actor, _scope(asker, actor), results, answers, _names(asker))
 
     def count(self, hits: Sequence[Hit]) -> None:
         """Count an access of the memories among ``hits``."""
@@ -153,7 +166,7 @@ class Recall:
         actor: Actor,
         query: RecallQuery,
         statements: StatementsFor,
-        recent: RecentMessages | None,
+        prompt: Prompt | None,
         among: Collection[str],
     ) -> tuple[AskerRow, list[Hit], Answers]:
         text = query.query or ""
@@ -165,11 +178,9 @@ class Recall:
         vector = await self._embedder.embed_query(text)
         if self._baseline is None:
             self._baseline = await baseline_of(self._embedder)
-        filters = _filters(query)
+        filters = _filters(query, prompt)
         if among:
             filters |= {"among": list(among)}
-        if recent is not None and recent.messages:
-            filters |= {"window_of": recent.conversation_id, "window": recent.messages}
         binds = filters | {
             "user_id": actor.user_id,
             "agent_id": actor.agent_id,
@@ -197,14 +208,14 @@ class Recall:
         )
         relevances = relevance(candidates, len(set(terms.values())), self._baseline)
         row_of = {row.id: (row, of) for row, of in zip(candidates, relevances, strict=True)}
-        labels = hits.word_labels(terms)
-        ranked_hits = [hits.ranked_hit(*row_of[item.id], item, labels) for item in ranking]
+        labels, reader = hits.word_labels(terms), hits.Asker(actor.user_id, _names(asker))
+        ranked_hits = [hits.ranked_hit(*row_of[item.id], item, labels, reader) for item in ranking]
         return asker, _sorted(ranked_hits, query.sort), answers
 
     async def _in_order(
-        self, actor: Actor, query: RecallQuery, statements: StatementsFor
+        self, actor: Actor, query: RecallQuery, statements: StatementsFor, prompt: Prompt | None
     ) -> tuple[AskerRow, list[Hit], Answers]:
-        filters = _filters(query.model_copy(update={"sources": ["memory"]}))
+        filters = _filters(query.model_copy(update={"sources": ["memory"]}), prompt)
         binds = filters | {
             "user_id": actor.user_id,
             "agent_id": actor.agent_id,
@@ -213,7 +224,8 @@ class Recall:
         }
         listing = Statement(queries.memories_in_order(filters), binds, row_type=OrderedRow)
         asker, rows, answers = await self._run(actor, listing, statements)
-        return asker, [hits.ordered_hit(row) for row in rows], answers
+        reader = hits.Asker(actor.user_id, _names(asker))
+        return asker, [hits.ordered_hit(row, reader) for row in rows], answers
 
     async def _run(
         self, actor: Actor, search: Statement | None, statements: StatementsFor
@@ -239,7 +251,11 @@ class Recall:
             )
 
 
-def _filters(query: RecallQuery) -> dict[str, Any]:
+def _names(asker: AskerRow) -> SpaceNames:
+    return SpaceNames(asker.spaces, asker.authors)
+
+
+def _filters(query: RecallQuery, prompt: Prompt | None) -> dict[str, Any]:
     everything = len(set(query.sources)) == len(get_args(SourceType))
     filters = {
         "source_types": [] if everything else list(query.sources),
@@ -251,7 +267,8 @@ def _filters(query: RecallQuery) -> dict[str, Any]:
         "until": query.until,
         "as_of": query.as_of,
     }
-    return {name: value for name, value in filters.items() if value}
+    filters = {name: value for name, value in filters.items() if value}
+    return filters | prompt.filters if prompt else filters
 
 
 def _sorted(hits: list[Hit], sort: Sort | None) -> list[Hit]:

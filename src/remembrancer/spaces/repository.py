@@ -6,7 +6,18 @@ from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, delete, exists, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -24,7 +35,7 @@ from remembrancer.db.tables import (
 )
 from remembrancer.paging import Page
 from remembrancer.spaces import invitations
-from remembrancer.spaces.rows import MembershipRow, SpaceRow
+from remembrancer.spaces.rows import MembershipRow, SpaceNames, SpaceRow
 from remembrancer.spaces.schemas import Member, Space
 
 _sql = partial(statement, "remembrancer.spaces", "spaces")
@@ -98,6 +109,11 @@ async def page(
         .where(space_members.c.user_id == user_id)
     )
     return await _ORDER.page(connection, Space, query, limit, cursor)
+
+
+async def names(connection: AsyncConnection) -> SpaceNames:
+    """Return the names of the spaces of the transaction's user, and of the authors there."""
+    return await one_row(connection, SpaceNames, text("SELECT * FROM app_space_names()"))
 
 
 async def add(connection: AsyncConnection, values: Mapping[str, object]) -> SpaceRow:

@@ -118,6 +118,11 @@ class MemoryRecall(_Arguments):
         "important: memories in that order. typed: the most important of memory_type.",
     )
     sort_by: Sort | None = Field(None, description="Order of the results.")
+    space: Label | None = Field(
+        None,
+        description="The name of a space, a subject of its own such as a relative or a project, "
+        "if the user asks about it: what lies there, and nothing else.",
+    )
     user_id: str | None = Field(None, description="The current user. No other user is allowed.")
 
     @model_validator(mode="after")

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any, Final
+from uuid import UUID
 
 from pydantic import BaseModel
 
@@ -19,8 +20,9 @@ from remembrancer.memories.service import Memories
 from remembrancer.places.schemas import PlaceCreate, PlaceMention
 from remembrancer.places.service import Places
 from remembrancer.recall.schemas import Hit, Mode, RecallQuery
-from remembrancer.recall.service import Recall
+from remembrancer.recall.service import Prompt, Recall
 from remembrancer.settings import ToolSettings
+from remembrancer.spaces import repository as spaces
 from remembrancer.tools import results
 from remembrancer.tools.arguments import (
     AddToMemory,
@@ -30,7 +32,7 @@ from remembrancer.tools.arguments import (
     MemorySave,
     UpdateMemory,
 )
-from remembrancer.tools.json_text import truncate
+from remembrancer.tools.json_text import to_json_line, truncate
 from remembrancer.tools.refusals import ToolRefusal, same_subject
 from remembrancer.tools.registry import (
     SYSTEM,
@@ -172,7 +174,7 @@ class _MemoryTools:
         told = memory.model_dump(include={"messages", "similar_messages", "note"})
         return {"forgotten": True, "memory_id": memory.id, **told, **_shared_remark(memory)}
 
-    async def recall(self, actor: Actor, arguments: MemoryRecall, _context: ToolContext) -> Result:
+    async def recall(self, actor: Actor, arguments: MemoryRecall, context: ToolContext) -> Result:
         await _check_user(self._backend.database, actor, arguments.user_id)
         mode = arguments.mode or (Mode.HYBRID if arguments.query else Mode.RECENT)
         query = validate(
@@ -182,9 +184,27 @@ class _MemoryTools:
             sort=arguments.sort_by,
             limit=arguments.max_results,
             kinds=[arguments.memory_type] if arguments.memory_type else [],
+            space_id=await self._space_id(actor, arguments.space) if arguments.space else None,
         )
-        answer = await self._recalls.recall(actor, query)
+        in_conversation = context.conversation_id is not None and arguments.space is None
+        prompt = Prompt(context.conversation_id) if in_conversation else None
+        answer = await self._recalls.recall(actor, query, prompt=prompt)
         return {"found": [_recall_item(hit) for hit in answer.hits]}
+
+    async def _space_id(self, actor: Actor, name: str) -> UUID:
+        async with self._backend.database.transaction(actor) as (connection, _):
+            names = (await spaces.names(connection)).spaces or {}
+        ids = [id_ for id_, other in names.items() if other.casefold() == name.casefold()]
+        if len(ids) == 1:
+            return UUID(ids[0])
+        quoted = ", ".join(to_json_line(other) for other in names.values())
+        reason = "several spaces have this name" if ids else "the user has no space of this name"
+        raise ToolRefusal(
+            "invalid-input",
+            reason,
+            field="space",
+            text=f"space: {reason}. The user's spaces are {quoted or 'none'}.",
+        )
 
 
 class _UserMemory:
@@ -392,7 +412,9 @@ def _recall_item(hit: Hit) -> Result:
         "subject": hit.subject,
         "said_by": hit.sender_name or hit.role,
         "relevance": None if hit.relevance is None else round(hit.relevance, 2),
+        "space": hit.space_name or ("a space that the user has left" if hit.space_id else None),
         "shared": True if hit.user_id is None or hit.visibility == "shared" else None,
+        "shared_by": hit.author,
         "quoted": True if hit.quoted else None,
         "updates": _related(hit, "outgoing") or None,
         "updated_by": _related(hit, "incoming") or None,

@@ -56,7 +56,9 @@ class RecallItem(_Result):
     subject: str | None = None
     relevance: float | None = Field(None, description="From 0 to 1: how well it fits the query.")
     said_by: str | None = None
+    space: str | None = Field(None, description="The space that it lies in: it is about that.")
     shared: bool | None = None
+    shared_by: str | None = Field(None, description="The member who shared it in the space.")
     quoted: bool | None = None
     updates: list[str] | None = None
     updated_by: list[str] | None = None

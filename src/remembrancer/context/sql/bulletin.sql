@@ -6,7 +6,8 @@
 -- name: bulletin
 SELECT m.owner_id AS memory_owner_id, m.id AS memory_id, m.version, m.kind, m.category,
        m.subject, m.content, true AS shared, CAST(NULL AS boolean) AS quoted,
-       m.mention_count AS mentions, 0 AS mentioned_in, m.created_at, count(*) OVER () AS total
+       m.mention_count AS mentions, 0 AS mentioned_in, m.created_at, m.space_id,
+       count(*) OVER () AS total
   FROM memories AS m
  WHERE m.owner_id = '00000000-0000-0000-0000-000000000000'
    AND /*[visible m*/ true /*]*/

@@ -1,5 +1,6 @@
--- Memories for a stable block that is not frozen yet, the most important first, with their total.
--- In a group, shared knowledge only.
+-- Memories for a stable block that is not frozen yet, with their total: the reader's identity, then
+-- the most important first.
+-- In a group, shared knowledge and what is shared in the conversation's space.
 --
 -- Binds: user_id, agent_id, conversation_id, count.
 
@@ -12,18 +13,21 @@ best AS MATERIALIZED (
     SELECT m.owner_id AS memory_owner_id, m.id AS memory_id, m.version, m.kind, m.category,
            m.subject, m.content,
            (m.owner_id = '00000000-0000-0000-0000-000000000000' OR m.visibility = 'shared') AS shared,
-           m.mention_count AS mentions, m.created_at, m.pinned,
+           m.mention_count AS mentions, m.created_at, m.space_id, m.pinned,
+           (m.kind = 'identity' AND m.owner_id = :user_id) IS TRUE AS identity,
            /*[weight*/ m.importance /*]*/ AS weight, count(*) OVER () AS total
       FROM memories AS m
      WHERE /*[visible m*/ true /*]*/
+       AND /*[told m*/ true /*]*/
        AND m.in_use
-       AND (m.owner_id = '00000000-0000-0000-0000-000000000000' OR NOT (SELECT is_group FROM talk))
+       AND (m.owner_id = '00000000-0000-0000-0000-000000000000' OR m.visibility = 'shared'
+            OR NOT (SELECT is_group FROM talk))
        AND NOT EXISTS (
            SELECT FROM talk AS t
              JOIN frozen_contexts AS c ON c.owner_id = t.reader_id
                                       AND c.conversation_id = :conversation_id
                                       AND c.agent_id = t.agent_id)
-     ORDER BY m.pinned DESC, weight DESC, m.created_at, m.id
+     ORDER BY identity DESC, m.pinned DESC, weight DESC, m.created_at, m.id
      LIMIT :count
 )
 
@@ -34,6 +38,6 @@ SELECT b.memory_owner_id, b.memory_id, b.version, b.kind, b.category, b.subject,
              FROM mentions AS n
             WHERE n.owner_id = b.memory_owner_id AND n.memory_id = b.memory_id
        ) ELSE 0 END AS mentioned_in,
-       b.created_at, b.total
+       b.created_at, b.space_id, b.total
   FROM best AS b
- ORDER BY b.pinned DESC, b.weight DESC, b.created_at, b.memory_id;
+ ORDER BY b.identity DESC, b.pinned DESC, b.weight DESC, b.created_at, b.memory_id;

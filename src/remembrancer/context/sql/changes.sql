@@ -1,5 +1,5 @@
--- Memories that are new, or changed, since the conversation's stable block was frozen; the latest
--- first.
+-- Memories that are new, or changed, since the conversation's stable block was frozen: the
+-- reader's identity, then the latest.
 --
 -- Binds: user_id, agent_id, conversation_id, count.
 
@@ -20,11 +20,13 @@ SELECT m.owner_id AS memory_owner_id, m.id AS memory_id, m.version, m.kind, m.ca
        m.subject, m.content,
        (m.owner_id = '00000000-0000-0000-0000-000000000000' OR m.visibility = 'shared') AS shared,
        CAST(NULL AS boolean) AS quoted, m.mention_count AS mentions, 0 AS mentioned_in,
-       m.updated_at AS created_at
+       m.updated_at AS created_at, m.space_id
   FROM memories AS m
  WHERE /*[visible m*/ true /*]*/
+   AND /*[told m*/ true /*]*/
    AND m.in_use
-   AND (m.owner_id = '00000000-0000-0000-0000-000000000000' OR NOT (SELECT is_group FROM talk))
+   AND (m.owner_id = '00000000-0000-0000-0000-000000000000' OR m.visibility = 'shared'
+        OR NOT (SELECT is_group FROM talk))
    AND (m.created_at > (SELECT frozen_at FROM frozen)
         OR (m.owner_id, m.id) IN (
            SELECT l.memory_owner_id, l.memory_id
@@ -35,5 +37,5 @@ SELECT m.owner_id AS memory_owner_id, m.id AS memory_id, m.version, m.kind, m.ca
              JOIN memories AS now ON now.owner_id = l.memory_owner_id
                                  AND now.id = l.memory_id
                                  AND now.version <> l.version))
- ORDER BY m.updated_at DESC, m.id
+ ORDER BY (m.kind = 'identity' AND m.owner_id = :user_id) IS TRUE DESC, m.updated_at DESC, m.id
  LIMIT :count;

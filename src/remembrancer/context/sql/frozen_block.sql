@@ -1,5 +1,6 @@
 -- The frozen stable block of a conversation: a row for each line; without lines, one with nulls.
--- The content is that of the frozen version. The access rule applies as of now.
+-- The content is that of the frozen version. The access rule and the conversation's space apply as
+-- of now.
 --
 -- Binds: user_id, agent_id, conversation_id.
 
@@ -9,7 +10,7 @@ WITH talk AS MATERIALIZED (
 )
 SELECT c.frozen_at, c.time_zone, c.budget, c.left_out, c.tokens, c.digest,
        l.memory_owner_id, l.memory_id, l.version, l.kind, l.category, l.subject, v.content,
-       l.shared, l.quoted, l.mentions, l.mentioned_in, l.created_at,
+       l.shared, l.quoted, l.mentions, l.mentioned_in, l.created_at, m.space_id,
        m.id IS NOT NULL AND v.content IS NOT NULL AS in_use
   FROM talk AS t
   JOIN frozen_contexts AS c ON c.owner_id = t.reader_id
@@ -22,6 +23,7 @@ SELECT c.frozen_at, c.time_zone, c.budget, c.left_out, c.tokens, c.digest,
                          AND m.id = l.memory_id
                          AND m.in_use
                          AND /*[visible m*/ true /*]*/
+                         AND /*[told m*/ true /*]*/
   LEFT JOIN memory_versions AS v ON v.owner_id = l.memory_owner_id
                                 AND v.memory_id = l.memory_id
                                 AND v.version = l.version

@@ -4,6 +4,6 @@
 
 -- name: reader
 WITH talk AS MATERIALIZED (SELECT * FROM app_conversation(CAST(:conversation_id AS uuid)))
-SELECT u.display_name, u.time_zone, t.participants, t.agent_id
+SELECT u.display_name, u.time_zone, t.participants, t.agent_id, t.space_id
   FROM talk AS t
   LEFT JOIN users AS u ON u.id = :user_id;

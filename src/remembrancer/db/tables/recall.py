@@ -41,7 +41,9 @@ recall_items = table(
         "position",
         where="position IS NOT NULL",
     ),
-    base.index("ix_recall_items_shared_space", "space_id", where="visibility = 'shared'"),
+    base.index(
+        "ix_recall_items_shared_space", "space_id", "owner_id", where="visibility = 'shared'"
+    ),
 )
 
 # No foreign key: an item is written once and removed together with its postings, and a check of

@@ -1,7 +1,7 @@
 -- What is stored already of the people in a transcript.
 
--- The memories nearest to messages, of their owners and in the messages' namespaces. The vectors
--- are those of the search items.
+-- The memories nearest to messages, of their owners and in the messages' namespaces; in a space
+-- those for every agent too. The vectors are those of the search items.
 --
 -- Binds: owners, messages, conversation_id (null: memories from any conversation), shared (memories
 -- shared in the space too), count.
@@ -19,7 +19,8 @@ near AS (
       JOIN recall_items AS i
         ON i.owner_id = s.owner_id AND i.source_type = 'memory'
        AND i.active AND i.superseded_at IS NULL
-       AND i.agent_id IS NOT DISTINCT FROM s.agent_id
+       AND (i.agent_id IS NOT DISTINCT FROM s.agent_id
+            OR (i.agent_id IS NULL AND i.space_id IS NOT NULL))
        AND i.space_id IS NOT DISTINCT FROM s.space_id
      GROUP BY s.owner_id, i.memory_id
 ),

@@ -1,4 +1,5 @@
--- The asker and the model of the stored vectors, to check before the answer: one row.
+-- The asker, the names of their spaces and of the authors there, and the model of the stored
+-- vectors, to check before the answer: one row.
 --
 -- Binds: user_id, agent_id.
 
@@ -6,8 +7,8 @@
 SELECT (SELECT name FROM embedding_model) AS model,
        CAST(:user_id AS uuid) IS NULL
            OR EXISTS (SELECT FROM users WHERE id = :user_id) AS user_known,
-       scope.*
-  FROM (SELECT) AS asker
+       scope.*, names.*
+  FROM app_space_names() AS names
   LEFT JOIN (
        /*[scope_facts*/
        SELECT memory_scope AS agent_default, CAST(NULL AS boolean) AS preference,
