@@ -41,6 +41,7 @@ T = TypeVar("T")
 NUMBERS = st.integers(0, 997)
 """Picks one of however many there are; 0 is also nobody where nobody is possible."""
 _JSON = TypeAdapter(Any)
+_WITHHELD = "SELECT message_id, owner_id FROM withheld_messages"
 _OWNERS = "SELECT user_id FROM space_members WHERE space_id = %s AND role = 'owner' ORDER BY 1"
 _SYLLABLES = [
     "ba",
@@ -265,7 +266,16 @@ class Store(RuleBasedStateMachine):
                 item.texts.append(text)
             else:
                 item.active = what == "restore"
+                self.withhold()
         self.check()
+
+    def withhold(self) -> None:
+        """Messages that say what a memory says leave recall with it: those of its owner alone."""
+        withheld = {str(message): owner for message, owner in rows(_WITHHELD)}
+        for item in self.world.items.values():
+            if item.conversation is not None:
+                item.active = item.id not in withheld
+                assert item.active or item.owner == withheld[item.id]
 
     def allowed(self, work: Coroutine[Any, Any, Any], expected: bool) -> bool:
         """Do it; it is refused as not found unless it is expected to be allowed."""

@@ -37,6 +37,7 @@ OWNED = (
     "chunks",
     "recall_items",
     "postings",
+    "withheld_messages",
 )
 ROLES = [Role.USER, Role.SERVICE, Role.ADMIN]
 
@@ -58,6 +59,11 @@ async def filled(memory: Remembrancer, ada: User, bob: User, agent: Agent) -> Re
         rows(
             "INSERT INTO associations (owner_id, memory_id, target_owner_id, target_id, relation)"
             " SELECT owner_id, id, owner_id, id, 'related_to' FROM memories WHERE owner_id = %s",
+            user.id,
+        )
+        rows(
+            "INSERT INTO withheld_messages SELECT owner_id, 'gone', id FROM messages"
+            " WHERE owner_id = %s",
             user.id,
         )
     return memory

@@ -61,6 +61,8 @@ async def _lived_in(memory: Remembrancer, user: User, agent: Agent, word: str) -
     await memory.conversations.append(
         me, talk.id, [MessageCreate(content=f"I saw the {word}."), MessageCreate(content="Yes.")]
     )
+    seen = await memory.remember(f"I saw the {word}!", user=user, agent=agent)
+    assert (await memory.memories.forget(me, seen.memory.id)).messages == 1
     _chunk(user, talk.id, f"They talk of the {word}.")
     await memory.conversations.context(me, ContextQuery(conversation_id=talk.id))
     rows(

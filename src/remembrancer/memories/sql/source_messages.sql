@@ -1,9 +1,9 @@
 -- Messages of a memory's owner that say what the memory says.
 
--- Messages with their similarity to any version of the memory, in the namespaces it is in. They
--- certainly say it if the memory cites them; if their words are almost the same; or if a mention
--- without a message came up within ten minutes after them and, of the people's and of the agent's
--- messages, they are nearest to it.
+-- Messages with their similarity to the last versions of the memory, in the namespaces it is in.
+-- They certainly say it if the memory cites them; if their words are almost the same; or if a
+-- mention without a message came up within ten minutes after them and, of the people's and of the
+-- agent's messages, they are nearest to it.
 --
 -- Binds: owner_id, memory_id; same, source and similar: cosine similarities.
 -- name: find
@@ -11,6 +11,8 @@ WITH words AS MATERIALIZED (
     SELECT embedding, agent_id, space_id
       FROM recall_items
      WHERE owner_id = :owner_id AND memory_id = :memory_id
+     ORDER BY memory_version DESC
+     LIMIT 5
 ),
 near AS MATERIALIZED (
     SELECT i.source_id AS message_id, i.active, max(1 - (i.embedding <=> w.embedding)) AS similarity
