@@ -19,6 +19,7 @@ from remembrancer import (
     Conflict,
     ContextQuery,
     ConversationCreate,
+    Forbidden,
     MemberAdd,
     MemoryCreate,
     MemoryUpdate,
@@ -250,8 +251,7 @@ class Store(RuleBasedStateMachine):
         item = self.pick(memories, which)
         who = self.pick(self.world.people, user)
         actor, text = as_actor(who), self.word()
-        usable = item.agent is None or self.row_security_alone
-        allowed = item.owner == who or (item.owner == SHARED_OWNER and usable)
+        allowed = item.owner == who
         if what != "forget":
             allowed = allowed and self.still_there(item)
         work: Coroutine[Any, Any, Any] = {
@@ -281,7 +281,7 @@ class Store(RuleBasedStateMachine):
         """Do it; it is refused as not found unless it is expected to be allowed."""
         try:
             self.run(work)
-        except (NotFound, Conflict):
+        except (NotFound, Conflict, Forbidden):
             assert not expected
             return False
         assert expected
@@ -293,12 +293,12 @@ class Store(RuleBasedStateMachine):
 
     @rule(which=NUMBERS, onto=NUMBERS, user=NUMBERS)
     def associate(self, which: int, onto: int, user: int) -> None:
-        """Somebody links their own memory, or a shared one, to one they see."""
+        """Somebody links their own memory to one they see."""
         if memories := self.memories():
             who = self.pick(self.world.people, user)
             source, other = self.pick(memories, which), self.pick(memories, onto)
             seen = self.seen(who, None)
-            allowed = source.id in seen and source.owner in {who, SHARED_OWNER}
+            allowed = source.id in seen and source.owner == who
             allowed = allowed and self.still_there(source)
             if source.id != other.id:
                 edge = AssociationCreate(target_id=other.id)

@@ -18,13 +18,7 @@ added AS (
                               conversation_id, position, content_hash, embedding, source_type,
                               source_id, memory_id, memory_version, at, recorded_at, valid_from,
                               valid_to, kind, category, importance)
-    SELECT owner_id, new_id, length,
-           -- New words of a message that a forgotten memory withholds stay out of recall.
-           active AND NOT EXISTS (
-               SELECT FROM withheld_messages AS w
-                WHERE new.source_type = 'message'
-                  AND w.owner_id = new.owner_id AND w.message_id = new.source_id),
-           visibility, agent_id, space_id,
+    SELECT owner_id, new_id, length, active, visibility, agent_id, space_id,
            conversation_id, position, content_hash, embedding, source_type,
            source_id, memory_id, memory_version, at, recorded_at, valid_from,
            valid_to, kind, category, importance
