@@ -70,7 +70,12 @@ class RemembrancerStore(base.BaseStore):
         for op in ops:
             base.validate_op_namespace(op)
         gets = [op for op in ops if isinstance(op, base.GetOp)]
-        records = await self._get(actor, gets) if gets else {}
+        records: dict[Address, Record] = {}
+        if gets:
+            refreshed = {_address(op) for op in gets if op.refresh_ttl}
+            records = await self._records.get(
+                actor, {_address(op) for op in gets}, refresh=refreshed
+            )
         results = [await self._read(actor, op, records) for op in ops]
         puts = {_address(op): op for op in ops if isinstance(op, base.PutOp)}
         if puts:
@@ -84,14 +89,10 @@ class RemembrancerStore(base.BaseStore):
             )
         return results
 
-    async def _get(self, actor: Actor, gets: Sequence[base.GetOp]) -> dict[Address, Record]:
-        refreshed = {_address(op) for op in gets if op.refresh_ttl}
-        return await self._records.get(actor, {_address(op) for op in gets}, refresh=refreshed)
-
     async def _read(self, actor: Actor, op: base.Op, records: dict[Address, Record]) -> base.Result:
         if isinstance(op, base.GetOp):
             record = records.get(_address(op))
-            return None if record is None else _item(record)
+            return None if record is None else base.Item(**_fields(record))
         if isinstance(op, base.SearchOp):
             return await self._search(actor, op)
         if isinstance(op, base.ListNamespacesOp):
@@ -110,7 +111,7 @@ class RemembrancerStore(base.BaseStore):
             offset=op.offset,
             refresh=op.refresh_ttl,
         )
-        return [_search_item(record) for record in records]
+        return [base.SearchItem(**_fields(record), score=record.score) for record in records]
 
     async def _namespaces(self, actor: Actor, op: base.ListNamespacesOp) -> list[tuple[str, ...]]:
         _check_page(op.limit, op.offset)
@@ -160,14 +161,6 @@ def _check_page(limit: int, offset: int) -> None:
     for name, value in (("limit", limit), ("offset", offset)):
         if value < 0:
             raise InvalidInput("must be 0 or more", field=name)
-
-
-def _item(record: Record) -> base.Item:
-    return base.Item(**_fields(record))
-
-
-def _search_item(record: Record) -> base.SearchItem:
-    return base.SearchItem(**_fields(record), score=record.score)
 
 
 def _fields(record: Record) -> dict[str, Any]:

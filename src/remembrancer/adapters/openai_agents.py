@@ -58,7 +58,8 @@ class RemembrancerSession:
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return the items, oldest first; the latest ``limit`` if given."""
-        limit = limit if limit is not None else self._limit()
+        if limit is None and self.session_settings is not None:
+            limit = self.session_settings.limit
         messages = await self._messages(limit)
         told = (_item(message) for message in messages if not message.withheld)
         items = [item for item in told if item is not None]
@@ -112,9 +113,6 @@ class RemembrancerSession:
                 break
             before = page.items[0].position
         return messages
-
-    def _limit(self) -> int | None:
-        return None if self.session_settings is None else self.session_settings.limit
 
 
 def memory_tools(

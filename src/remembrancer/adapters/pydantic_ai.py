@@ -29,10 +29,6 @@ ConversationSource = UUID | Callable[[RunContext[Any]], UUID]
 _ANYTHING: Final = SchemaValidator(core_schema.any_schema())
 
 
-def _no_context() -> ToolContext:
-    return ToolContext()
-
-
 class MemoryToolset(AbstractToolset[Any]):
     """The memory tools, all of them or those in ``names``.
 
@@ -45,7 +41,7 @@ class MemoryToolset(AbstractToolset[Any]):
         actor: ActorSource,
         *,
         names: Collection[str] | None = None,
-        context: Callable[[], ToolContext] = _no_context,
+        context: Callable[[], ToolContext] = ToolContext,
     ) -> None:
         self._memory = memory
         self._actor = actor

@@ -94,7 +94,11 @@ class Associations:
             memory = await memories.get(connection, actor, memory_id)
             key = (memory.owner_id, memory.id)
             page = await repository.page(connection, actor, key, limit, cursor)
-        ends = [end for row in page.items for end in _ends(row)]
+        ends = [
+            end
+            for row in page.items
+            for end in ((row.owner_id, row.memory_id), (row.target_owner_id, row.target_id))
+        ]
         await self._note_read(actor, [key, *ends])
         return AssociationPage(
             items=[_association(row) for row in page.items], next_cursor=page.next_cursor
@@ -169,10 +173,6 @@ def _cut(rows: Sequence[NeighbourRow], most: int) -> bool:
     """Return whether a memory may have more associations than were read."""
     counts = Counter((row.source, row.outgoing) for row in rows)
     return any(count >= most for count in counts.values())
-
-
-def _ends(row: AssociationRow) -> tuple[MemoryKey, MemoryKey]:
-    return (row.owner_id, row.memory_id), (row.target_owner_id, row.target_id)
 
 
 def _node(row: MemoryRow | NodeRow, depth: int, strength: float) -> Node:

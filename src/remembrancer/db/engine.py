@@ -102,11 +102,18 @@ class Database:
             yield connection
 
     @asynccontextmanager
-    async def system_for(self, actor: Actor) -> AsyncIterator[tuple[AsyncConnection, Actor]]:
-        """Open a transaction for ``actor`` across all owners; the caller checks the access rule."""
+    async def system_for(
+        self, actor: Actor, *, dry_run: bool = False
+    ) -> AsyncIterator[tuple[AsyncConnection, Actor]]:
+        """Open a transaction for ``actor`` across all owners; the caller checks the access rule.
+
+        A dry run is rolled back.
+        """
         actor = await self.identify(actor)
         async with self._begin(actor.user_id, "system") as (connection, user_id):
             yield connection, actor.now(user_id)
+            if dry_run:
+                await connection.rollback()
 
     async def identify(self, actor: Actor) -> Actor:
         """Return the actor with its user's id, if it has a name alone.

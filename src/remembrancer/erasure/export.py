@@ -1,7 +1,7 @@
 """Export of everything stored about a user."""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
@@ -31,7 +31,7 @@ class Section:
     owner: str = "owner_id"
     inner: frozenset[str] = frozenset()
     """Columns that are left out, such as keys for look-ups."""
-    through: Table | None = field(default=None)
+    through: Table | None = None
     """A table that connects rows to the user, where the table itself does not."""
 
     def rows(self, user_id: UUID, after: Sequence[Any] | None) -> Select[Any]:

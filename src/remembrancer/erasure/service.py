@@ -23,10 +23,6 @@ Deletion = Callable[[AsyncConnection, Actor], Awaitable[tuple[UUID, Counts]]]
 """Deletes rows; returns their owner, and the number of rows by table."""
 
 
-class _RollbackError(Exception):
-    """Ends the transaction of a dry run."""
-
-
 class Erasure:
     """Deletes for good, where ``forget`` only hides. It cannot be undone.
 
@@ -124,25 +120,18 @@ class Erasure:
         self, actor: Actor, what: What, target_id: str, delete: Deletion, dry_run: bool
     ) -> Receipt:
         action = f"erase.{what}"
-        receipt: Receipt | None = None
+        database = self._backend.database
         try:
-            async with self._backend.database.system_for(actor) as (connection, actor):
+            async with database.system_for(actor, dry_run=dry_run) as (connection, actor):
                 owner_id, counts = await delete(connection, actor)
-                receipt = _receipt(actor, what, owner_id, target_id, counts, dry_run)
-                if dry_run:
-                    raise _RollbackError
                 await audit.note(connection, actor, action, [target_id], owner_id=owner_id)
-        except _RollbackError:
-            pass
         except HiddenMemory as hidden:
             await self._backend.refuse(actor, action, [target_id], hidden.error)
         except NotFound as error:
             await self._backend.refuse(actor, action, [target_id], error)
-        else:
-            if self._clear_caches is not None:
-                self._clear_caches()
-        assert receipt is not None
-        return receipt
+        if self._clear_caches is not None and not dry_run:
+            self._clear_caches()
+        return _receipt(actor, what, owner_id, target_id, counts, dry_run)
 
 
 def _message_deletion(conversation_id: UUID, message_ids: Sequence[UUID]) -> Deletion:

@@ -1,7 +1,6 @@
 """Merge a user into another, and undo it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
@@ -28,14 +27,8 @@ _OWNERS: Final = (preferences, spaces, users, undo)
 """Owners of what moves last, each with ``transfer`` and ``transfer_back``."""
 
 
-@dataclass(frozen=True, slots=True)
-class MergeResult:
-    undo_id: UUID
-    record: dict[str, Any]
-
-
-async def merge(connection: AsyncConnection, survivor: UUID, merged: UUID) -> MergeResult:
-    """Move everything of ``merged`` to ``survivor``; both are locked and differ.
+async def merge(connection: AsyncConnection, survivor: UUID, merged: UUID) -> UUID:
+    """Move everything of ``merged`` to ``survivor``, who are locked and differ; return the undo id.
 
     A memory of both becomes one with the mentions of both. The copy stays, inactive, for an undo.
     """
@@ -76,7 +69,7 @@ async def merge(connection: AsyncConnection, survivor: UUID, merged: UUID) -> Me
     await idempotency.transfer(connection, merged, survivor)
     for owner in _OWNERS:
         record |= await owner.transfer(connection, merged, survivor)
-    return MergeResult(await undo.add(connection, survivor, ACTION, record), record)
+    return await undo.add(connection, survivor, ACTION, record)
 
 
 async def undo_merge(connection: AsyncConnection, survivor: UUID, undo_id: UUID) -> dict[str, Any]:

@@ -19,10 +19,6 @@ from remembrancer.users.schemas import PlatformLink
 from remembrancer.users.service import with_links
 
 
-class _RollbackError(Exception):
-    pass
-
-
 class Identity:
     """Platform links and merges. For admins and services, never for users: a user who links
     another user's platform id to themselves would read that user's messages.
@@ -95,14 +91,8 @@ class Identity:
         actor.require(*STAFF)
         user_id = await self._database.user_id(user_id)
         other_id = await self._database.user_id(other_id)
-        counts = None
-        try:
-            async with self._database.system_for(actor) as (connection, actor):
-                counts = (await _merge(connection, actor, user_id, other_id)).counts
-                raise _RollbackError
-        except _RollbackError:
-            assert counts is not None
-            return counts
+        async with self._database.system_for(actor, dry_run=True) as (connection, actor):
+            return (await _merge(connection, actor, user_id, other_id)).counts
 
     async def undo_merge(self, actor: Actor, user_id: AnyUser, undo_id: UUID) -> Merge:
         """Separate two merged users; later data stays with ``user_id``.
@@ -141,10 +131,10 @@ async def _merge(connection: AsyncConnection, actor: Actor, user_id: UUID, other
     survivor, merged = current_ids[user_id], current_ids[other_id]
     if survivor == merged:
         raise InvalidInput("must be another user; these two are merged already", field="user_id")
-    merge_result = await merge.merge(connection, survivor, merged)
+    undo_id = await merge.merge(connection, survivor, merged)
     both = [str(survivor), str(merged)]
     await audit.note_each(connection, actor, merge.ACTION, {survivor: both, merged: both})
-    [result] = await _merges(connection, survivor, merge_result.undo_id)
+    [result] = await _merges(connection, survivor, undo_id)
     return result
 
 

@@ -3,6 +3,7 @@
 import logging
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Final, Protocol, TypeVar
 
 import mcp_types as protocol
@@ -16,7 +17,7 @@ from remembrancer.context.schemas import ContextQuery
 from remembrancer.document.pages import page_of
 from remembrancer.errors import Forbidden, InvalidInput, NotFound, RemembrancerError, Unavailable
 from remembrancer.mcp import prompts, resources
-from remembrancer.mcp.resources import Principal, Resource, ResourceRequest
+from remembrancer.mcp.resources import Principal, ResourceRequest
 from remembrancer.mcp.sources import Source
 from remembrancer.validation import validate
 
@@ -82,10 +83,8 @@ async def _call_tool(
 async def _list_resources(
     _source: Source, params: protocol.PaginatedRequestParams | None
 ) -> protocol.ListResourcesResult:
-    page, cursor = _page(
-        [protocol.Resource(uri=resource.uri, **_about(resource)) for resource in resources.fixed()],
-        params,
-    )
+    fixed = [protocol.Resource(**asdict(resource)) for resource in resources.fixed()]
+    page, cursor = _page(fixed, params)
     return protocol.ListResourcesResult(resources=page, next_cursor=cursor)
 
 
@@ -93,7 +92,7 @@ async def _list_templates(
     source: Source, params: protocol.PaginatedRequestParams | None
 ) -> protocol.ListResourceTemplatesResult:
     templates = [
-        protocol.ResourceTemplate(uri_template=template.uri, **_about(template))
+        protocol.ResourceTemplate(**asdict(template), uri_template=template.uri)
         for template in resources.templates(source.id_arguments)
     ]
     page, cursor = _page(templates, params)
@@ -184,15 +183,6 @@ def _tool(tool: Mapping[str, Any], id_arguments: Sequence[str]) -> protocol.Tool
             open_world_hint=False,
         ),
     )
-
-
-def _about(resource: Resource) -> dict[str, str]:
-    return {
-        "name": resource.name,
-        "title": resource.title,
-        "description": resource.description,
-        "mime_type": resource.mime_type,
-    }
 
 
 def _text(text: str) -> protocol.TextContent:

@@ -46,7 +46,3 @@ def namespaces(agent_id: UUID, to: Scope) -> tuple[UUID | None, UUID | None]:
 def plan_move(leaving: Sequence[MemoryRow], target: Sequence[MemoryRow]) -> MovePlan:
     merging = repeats(leaving, target)
     return MovePlan([row.id for row in leaving if row.id not in merging], merging)
-
-
-def unchanged_copies(rows: Sequence[MemoryRow], record: MoveRecord) -> list[str]:
-    return [row.id for row in rows if (row.version, row.mention_count) == record.copies[row.id]]

@@ -20,13 +20,7 @@ from remembrancer.memories.budget import Budget
 from remembrancer.memories.dedup import repeats
 from remembrancer.memories.schemas import Status
 from remembrancer.moves import repository
-from remembrancer.moves.rules import (
-    MovePlan,
-    MoveRecord,
-    namespaces,
-    plan_move,
-    unchanged_copies,
-)
+from remembrancer.moves.rules import MovePlan, MoveRecord, namespaces, plan_move
 from remembrancer.moves.schemas import MoveRequest, MoveResult, MoveUndoResult
 from remembrancer.preferences.scopes import scopes
 from remembrancer.user_names import AnyUser
@@ -175,7 +169,9 @@ async def _undo_copy(
     connection: AsyncConnection, owner_id: UUID, record: MoveRecord
 ) -> MoveUndoResult:
     rows = await memories.by_ids(connection, owner_id, list(record.copies))
-    ids = unchanged_copies(list(rows.values()), record)
+    ids = [
+        row.id for row in rows.values() if (row.version, row.mention_count) == record.copies[row.id]
+    ]
     await associations.erase(connection, [(owner_id, memory_id) for memory_id in ids])
     await transfers.erase(connection, [(owner_id, memory_id) for memory_id in ids])
     return MoveUndoResult(returned=len(ids), stayed=len(rows) - len(ids))

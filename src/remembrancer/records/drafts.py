@@ -29,43 +29,42 @@ class Draft:
     text: SearchDocument
 
 
-class RecordDrafts:
-    """Prepares writes before a transaction is open."""
+async def prepare(backend: Backend, writes: Collection[RecordWrite]) -> Sequence[Draft]:
+    """Return drafts, before a transaction is open.
 
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+    Raises ``InvalidInput`` for a write that may not be stored.
+    """
+    if not writes:
+        return []
+    statements = [_statement(backend, write) for write in writes]
+    texts = await backend.search.prepare([s.content for s in statements])
+    return [Draft(*parts) for parts in zip(writes, statements, texts, strict=True)]
 
-    async def prepare(self, writes: Collection[RecordWrite]) -> Sequence[Draft]:
-        """Raise ``InvalidInput`` for a write that may not be stored."""
-        if not writes:
-            return []
-        statements = [self._statement(write) for write in writes]
-        texts = await self._backend.search.prepare([s.content for s in statements])
-        return [Draft(*parts) for parts in zip(writes, statements, texts, strict=True)]
 
-    def _statement(self, write: RecordWrite) -> MemoryCreate:
-        rules.check_address(write.address)
-        rules.check_ttl(write.ttl)
-        check_length(write.content, characters=self._backend.limits.memory_characters)
-        address = _Address(address=list(write.address))
-        if self._backend.guard.screen(address, ("address",)).findings:
-            # Redaction could make two addresses the same.
-            raise InvalidInput("has content that may not be stored", field="address")
-        metadata = (
-            dict(write.metadata) if write.ttl is None else {**write.metadata, "ttl": write.ttl}
-        )
-        statement = validate(
-            MemoryCreate,
-            content=write.content,
-            kind=write.kind,
-            category=write.category,
-            metadata=metadata,
-            valid_to=_end(write.ttl),
-        )
-        screened = screening.statement(self._backend.guard, statement)
-        if screened.refusal:
-            raise screened.refusal
-        return screened.model
+def _statement(backend: Backend, write: RecordWrite) -> MemoryCreate:
+    rules.check_address(write.address)
+    rules.check_ttl(write.ttl)
+    check_length(write.content, characters=backend.limits.memory_characters)
+    address = _Address(address=list(write.address))
+    if backend.guard.screen(address, ("address",)).findings:
+        # Redaction could make two addresses the same.
+        raise InvalidInput("has content that may not be stored", field="address")
+    metadata, end = dict(write.metadata), None
+    if write.ttl is not None:
+        metadata["ttl"] = write.ttl
+        end = datetime.now(UTC) + timedelta(minutes=write.ttl)
+    statement = validate(
+        MemoryCreate,
+        content=write.content,
+        kind=write.kind,
+        category=write.category,
+        metadata=metadata,
+        valid_to=end,
+    )
+    screened = screening.statement(backend.guard, statement)
+    if screened.refusal:
+        raise screened.refusal
+    return screened.model
 
 
 def imported(draft: Draft, memory_id: str) -> ImportedMemory:
@@ -80,9 +79,3 @@ def imported(draft: Draft, memory_id: str) -> ImportedMemory:
         address=draft.write.address,
         recalled=draft.write.recalled,
     )
-
-
-def _end(ttl: float | None) -> datetime | None:
-    if ttl is None:
-        return None
-    return datetime.now(UTC) + timedelta(minutes=ttl)

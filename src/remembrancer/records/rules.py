@@ -1,6 +1,6 @@
 """Rules of addresses, versions and times to live. Pure."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 
 from remembrancer.errors import InvalidInput, VersionConflict
@@ -41,11 +41,6 @@ def is_used_up(ttl: float | None, left: timedelta) -> bool:
     So reads in a row write nothing.
     """
     return ttl is not None and left < timedelta(minutes=ttl) * 0.95
-
-
-def last_of_each(writes: Iterable[RecordWrite]) -> dict[Address, RecordWrite]:
-    """Return the last write for each address."""
-    return {write.address: write for write in writes}
 
 
 def check_expected(write: RecordWrite, version: int | None) -> None:

@@ -21,7 +21,7 @@ from remembrancer.memories.versions import new_version
 from remembrancer.recall.schemas import RecallQuery
 from remembrancer.recall.service import Recall
 from remembrancer.records import repository, rules
-from remembrancer.records.drafts import Draft, RecordDrafts, imported
+from remembrancer.records.drafts import Draft, imported, prepare
 from remembrancer.records.schemas import Address, Changes, Record, RecordWrite
 from remembrancer.validation import validate
 
@@ -46,7 +46,6 @@ class Records:
         self._backend = backend
         self._pipeline = pipeline
         self._budget = budget
-        self._drafts = RecordDrafts(backend)
         self._recall = recall
         self.longest = backend.limits.memory_characters
         """Characters of the longest content."""
@@ -136,7 +135,8 @@ class Records:
         is not at the expected version, and ``Conflict`` if another record is above or below an
         ``alone`` one.
         """
-        drafts = await self._drafts.prepare(rules.last_of_each(changes.writes).values())
+        last = {write.address: write for write in changes.writes}
+        drafts = await prepare(self._backend, last.values())
         async with self._backend.database.transaction(actor) as (connection, actor):
             destination = await self._pipeline.open(connection, actor)
             owner_id = destination.placement.owner_id

@@ -1,6 +1,5 @@
 """The playground: recall as a user, through an agent, at a time, with the reasons."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -21,19 +20,14 @@ router = APIRouter(prefix="/people/{user_id}/playground")
 SOURCES = ("memory", "message", "chunk")
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    recall: RecallAnswer
-    context: Context
-
-
 @router.get("")
 async def playground(request: UserRequest) -> Response:
-    answer: Answer | None = None
+    recall: RecallAnswer | None = None
+    context: Context | None = None
     error: RemembrancerError | None = None
     if "query" in request.query:
         try:
-            answer = await _answer(request)
+            recall, context = await _answer(request)
         except RemembrancerError as caught:
             error = caught
     only_answer = request.partial_target == "answer"
@@ -41,8 +35,8 @@ async def playground(request: UserRequest) -> Response:
         request,
         "playground/answer.html" if only_answer else "playground/page.html",
         error=error,
-        answer=answer.recall if answer else None,
-        context=answer.context if answer else None,
+        answer=recall,
+        context=context,
         query=request.query,
         modes=list(Mode),
         kinds=list(Kind),
@@ -52,7 +46,7 @@ async def playground(request: UserRequest) -> Response:
     )
 
 
-async def _answer(request: PageRequest) -> Answer:
+async def _answer(request: PageRequest) -> tuple[RecallAnswer, Context]:
     query = request.query
     values: dict[str, Any] = {
         **non_empty(query, "query", "mode", "sort", "limit"),
@@ -68,7 +62,7 @@ async def _answer(request: PageRequest) -> Answer:
     # A look at the playground is no use of the memories in it.
     recall = await request.app.memories.recall(actor, recall_query, counts=False)
     context = await request.app.conversations.context(actor, context_query, counts=False)
-    return Answer(recall, context)
+    return recall, context
 
 
 def _local_time(value: str, zone: str) -> datetime:
