@@ -103,9 +103,12 @@ class Remembrancer:
         associations = AssociationWriter(settings.recall.near_duplicate)
         memories = Memories(backend, pipeline, budget, associations, remake_chunks)
         recall = Recall(backend, embedder, self.access_counts)
+        summariser: Summariser = Verbatim()
+        if self.language_model is not None:
+            summariser = LLMSummariser(backend, self.language_model, settings.extraction)
         self.summaries = Summaries(
             backend,
-            self._summariser(),
+            summariser,
             settings.summaries,
             ExtractedFactWriter(
                 search, pipeline, budget, confirm=settings.extraction.review == "confirm"
@@ -147,12 +150,6 @@ class Remembrancer:
             tasks={SUMMARISE: self.summaries.job},
             sweeps={SUMMARISE: self.summaries.sweep},
         )
-
-    def _summariser(self) -> Summariser:
-        """Return the summariser of the language model, or a verbatim one without a model."""
-        if self.language_model is None:
-            return Verbatim()
-        return LLMSummariser(self.backend, self.language_model, self.settings.extraction)
 
     @staticmethod
     @asynccontextmanager

@@ -37,7 +37,7 @@ from remembrancer.db.engine import driver_url, libpq_url
 from remembrancer.errors import Conflict, DatabaseSetupError, InvalidInput
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.keys.schemas import KeyCreate
-from remembrancer.sample.insert import fill
+from remembrancer.sample import fill
 from remembrancer.settings import EmbeddingSettings
 
 HOSTILE = 'tab\there\nnewline \\N \\. back\\slash, Glimåkra 🧶 and "quotes"'

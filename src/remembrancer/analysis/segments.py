@@ -20,6 +20,7 @@ _UNSPACED = {
     "myanmar": "\u1000-\u104f",
     "khmer": "\u1780-\u17d3",
 }
+_HAN = re.compile(f"[{_UNSPACED['han']}]")
 _HANGUL = "\u1100-\u11ff\uac00-\ud7ff"
 _EMOJI = (
     "\u203c\u2049\u231a\u231b\u23e9-\u23f3\u25b6\u25c0\u2600-\u27bf\u2b05-\u2b07\u2b1b\u2b1c"
@@ -71,12 +72,7 @@ def parts(word: str) -> Iterator[str]:
 
 def is_han(run: str) -> bool:
     """Return whether an unspaced run is Han, where one character is often a word."""
-    return bool(_han().match(run))
-
-
-@cache
-def _han() -> re.Pattern[str]:
-    return re.compile(f"[{_UNSPACED['han']}]")
+    return _HAN.match(run) is not None
 
 
 @cache

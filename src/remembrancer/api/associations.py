@@ -2,10 +2,11 @@
 
 from typing import Annotated
 
-from fastapi import Path, Query
+from fastapi import Query
 
 from remembrancer.api.dependencies import App, Paging, RequestActor
 from remembrancer.api.endpoints import Router
+from remembrancer.api.memories import MemoryId
 from remembrancer.associations.schemas import (
     Association,
     AssociationPage,
@@ -15,8 +16,6 @@ from remembrancer.associations.schemas import (
 from remembrancer.memories.schemas import AssociationCreate, Relation
 
 router = Router(prefix="/api/memory/{memory_id}", tags=["graph"])
-
-MemoryId = Annotated[str, Path(examples=["a1B2c3D4"])]
 
 
 @router.put("/associations")

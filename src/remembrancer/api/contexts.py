@@ -60,17 +60,9 @@ async def begin_turn(
     idempotency_key: IdempotencyKey = None,
 ) -> Turn:
     """Store a user's message; return the context and the last messages for the answer."""
-    query = ContextQuery(
-        window=request.window,
-        stable_tokens=request.stable_tokens,
-        dynamic_tokens=request.dynamic_tokens,
-    )
+    query = ContextQuery(**request.model_dump(exclude={"message"}))
     return await app.conversations.begin_turn(
-        actor,
-        conversation_id,
-        request.message,
-        query=query,
-        idempotency_key=idempotency_key,
+        actor, conversation_id, request.message, query=query, idempotency_key=idempotency_key
     )
 
 
@@ -84,10 +76,7 @@ async def finish_turn(
 ) -> AppendResult:
     """Store the agent's answer, and queue a summary if one is due."""
     return await app.conversations.finish_turn(
-        actor,
-        conversation_id,
-        request.content,
-        idempotency_key=idempotency_key,
+        actor, conversation_id, request.content, idempotency_key=idempotency_key
     )
 
 

@@ -5,11 +5,12 @@ from collections.abc import AsyncIterator
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Path, Query
+from fastapi import Query
 from fastapi.responses import StreamingResponse
 
 from remembrancer.api.dependencies import App, Caller, RequestActor
 from remembrancer.api.endpoints import Router
+from remembrancer.api.memories import MemoryId
 from remembrancer.erasure.export import Line
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.errors import InvalidInput
@@ -46,7 +47,7 @@ async def erase_user(
 async def erase_memory(
     app: App,
     actor: RequestActor,
-    memory_id: Annotated[str, Path(examples=["a1B2c3D4"])],
+    memory_id: MemoryId,
     dry_run: DryRun = True,
 ) -> Receipt:
     """Delete a memory for good, with its versions, mentions and associations."""

@@ -22,15 +22,11 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if self._content_length(scope) > self._limit:
+        length = dict(scope["headers"]).get(b"content-length", b"0")
+        if length.isdigit() and int(length) > self._limit:
             await too_large(_over(self._limit))(scope, receive, send)
             return
         await self._app(scope, _Counting(receive, self._limit), send)
-
-    @staticmethod
-    def _content_length(scope: Scope) -> int:
-        length = dict(scope["headers"]).get(b"content-length", b"0")
-        return int(length) if length.isdigit() else 0
 
 
 def _over(limit: int) -> str:

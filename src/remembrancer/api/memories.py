@@ -123,10 +123,7 @@ async def remember(
     further fact.
     """
     result = await app.memories.remember(
-        actor,
-        statement,
-        source="api",
-        idempotency_key=idempotency_key,
+        actor, statement, source="api", idempotency_key=idempotency_key
     )
     return located(response, result)
 
@@ -140,10 +137,7 @@ async def remember_many(
 ) -> Items[schemas.RememberResult | schemas.RememberRefusal]:
     """Remember many statements in one transaction; return the result of each, in order."""
     return await app.memories.remember_many(
-        actor,
-        request.memories,
-        source="api",
-        idempotency_key=idempotency_key,
+        actor, request.memories, source="api", idempotency_key=idempotency_key
     )
 
 

@@ -99,7 +99,9 @@ def _load(connection: Connection, archive: Archive, observer: Observer) -> None:
     for table in tables:
         _fill(connection, archive, table, entries[table.name], observer)
     for name, value in archive.manifest.sequences.items():
-        _set(connection, name, value)
+        quoted_name = Identifier(*name.split(".", 1)).as_string(connection)
+        setval = SQL("SELECT setval({}, {}, true)").format(Literal(quoted_name), Literal(value))
+        connection.execute(setval)
     connection.execute(SQL("ANALYZE {}").format(names))
 
 
@@ -134,11 +136,3 @@ def _fill(
 def _alter(connection: Connection, table: Table, actions: Sequence[str]) -> None:
     for action in actions:
         connection.execute(SQL("ALTER TABLE {} ").format(table.identifier) + SQL(action))
-
-
-def _set(connection: Connection, name: str, value: int) -> None:
-    schema, _, sequence = name.partition(".")
-    quoted_name = Identifier(schema, sequence).as_string(connection)
-    connection.execute(
-        SQL("SELECT setval({}, {}, true)").format(Literal(quoted_name), Literal(value))
-    )

@@ -1,7 +1,7 @@
 """Memories, review, associations, places and documents."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Sequence
+from typing import Unpack
 
 from remembrancer.access import Visibility
 from remembrancer.associations.schemas import (
@@ -28,10 +28,6 @@ from remembrancer.paging import Items, Page
 from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceResult
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
 from remembrancer.review.schemas import ReviewDecision, ReviewResult
-
-
-def _mention(arguments: Mapping[str, Any]) -> Any:
-    return json_of(arguments["mention"]) or {}
 
 
 class Memories(Group[By]):
@@ -163,7 +159,10 @@ class Places(Group[By]):
     def add(self, place: PlaceCreate, **ids: Unpack[ForAgentOnce]) -> PlaceResult:
         """Remember a place; a place with the same id gains a mention."""
 
-    @operation("POST /api/users/{user}/places/{place_id}/mentions", body=_mention)
+    @operation(
+        "POST /api/users/{user}/places/{place_id}/mentions",
+        body=lambda given: json_of(given["mention"]) or {},
+    )
     def mention(
         self, place_id: str, mention: PlaceMention | None = None, **ids: Unpack[ForAgentOnce]
     ) -> Place:

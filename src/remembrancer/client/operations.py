@@ -208,7 +208,8 @@ class _Operation:
             return send(self.call(*args, **kwargs))
 
         update_wrapper(method, self._function)
-        method.__signature__ = _without_self(self.signature)  # type: ignore[attr-defined]
+        parameters = list(self.signature.parameters.values())[1:]
+        method.__signature__ = self.signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return method
 
 
@@ -253,10 +254,6 @@ def _signature(function: Callable[..., Any]) -> Signature:
         else:
             parameters.append(parameter)
     return Signature(parameters, return_annotation=signature(function).return_annotation)
-
-
-def _without_self(full: Signature) -> Signature:
-    return full.replace(parameters=list(full.parameters.values())[1:])
 
 
 class Operation(_Operation, Generic[P, T]):

@@ -158,7 +158,10 @@ class Database:
         try:
             # Autocommit, so that BEGIN is ours: it travels with the first statement.
             async with self._autocommit.begin() as connection, _discard_if_interrupted(connection):
-                yield connection, await _act_as(connection, user_id, role)
+                # In one round trip; a merged user is followed to the survivor.
+                begin = [Statement(_BEGIN, {}), _act_as(user_id, role)]
+                _, [(survivor,)] = await together(connection, begin)
+                yield connection, survivor
         except (psycopg.Error, DBAPIError, PoolTimeout) as error:
             raise _translate(error) from error
 
@@ -172,8 +175,7 @@ class Database:
             async with self._autocommit.connect() as connection:
                 driver = await _driver_of(connection)
                 async with _discard_if_interrupted(connection):
-                    role = "system" if system else actor.role
-                    act_as = Statement(_ACT_AS, {"user_id": actor.user_id, "role": str(role)})
+                    act_as = _act_as(actor.user_id, "system" if system else actor.role)
                     # A pipeline is one transaction, so the settings end with it, without BEGIN
                     # or COMMIT.
                     [[(user_id,)], *answers] = await _pipelined(driver, [act_as, *statements])
@@ -226,11 +228,8 @@ async def _driver_of(connection: AsyncConnection) -> "psycopg.AsyncConnection[An
     return cast("psycopg.AsyncConnection[Any]", raw.driver_connection)
 
 
-async def _act_as(connection: AsyncConnection, user_id: UUID | None, role: str) -> UUID | None:
-    """Begin a transaction for a user in one round trip; return the current user."""
-    act_as = Statement(_ACT_AS, {"user_id": user_id, "role": str(role)})
-    _, [(survivor,)] = await together(connection, [Statement(_BEGIN, {}), act_as])
-    return cast("UUID | None", survivor)
+def _act_as(user_id: UUID | None, role: str) -> Statement:
+    return Statement(_ACT_AS, {"user_id": user_id, "role": str(role)})
 
 
 @asynccontextmanager
@@ -303,13 +302,9 @@ def _translate(error: Exception) -> Exception:
     lost = isinstance(error, DBAPIError) and error.connection_invalidated
     if lost or isinstance(cause, psycopg.OperationalError):
         return errors.DatabaseUnavailable("the database does not answer; try again later")
-    return _other_model(cause) or error
-
-
-def _other_model(error: BaseException | None) -> errors.EmbeddingUnavailable | None:
-    """Return the error for vectors of another size, after `reembed` changed the model."""
-    if isinstance(error, psycopg.DataError) and "different halfvec dimensions" in str(error):
+    if isinstance(cause, psycopg.DataError) and "different halfvec dimensions" in str(cause):
+        # Vectors of another size, after `reembed` changed the model.
         return errors.EmbeddingUnavailable(
             "the store has vectors of another model; restart with that model"
         )
-    return None
+    return error

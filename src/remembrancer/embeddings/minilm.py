@@ -87,7 +87,9 @@ class MiniLM:
         return normalised(np.stack([self._mean_state(text) for text in texts]))
 
     def _mean_state(self, text: str) -> Vectors:
-        encoding = self._tokenizer.encode(_readable(text))
+        # The start of the text, without lone surrogates.
+        readable = text[:_CHARACTERS].encode(errors="replace").decode()
+        encoding = self._tokenizer.encode(readable)
         ids = np.array([encoding.ids], dtype=np.int64)
         inputs = {
             "input_ids": ids,
@@ -98,11 +100,6 @@ class MiniLM:
         # Without padding, the mean over the attention mask is the plain mean.
         mean: Vectors = states[0].mean(axis=0)
         return mean
-
-
-def _readable(text: str) -> str:
-    """Return the start of a text, without lone surrogates."""
-    return text[:_CHARACTERS].encode(errors="replace").decode()
 
 
 def _read(package: str, name: str, sha256: str) -> bytes:

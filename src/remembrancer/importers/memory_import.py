@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from uuid import UUID
 
 from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
@@ -30,7 +29,10 @@ class MemoryImporter:
 
     async def store(self, memories: Sequence[ExportedMemory], result: ImportResult) -> None:
         for about, exported in _by_person(memories).items():
-            user_id = await self._owner(about, exported[0])
+            if about is None:
+                user_id = self._actor.require_user()
+            else:
+                user_id = await self._people.find_or_create((exported[0].platform, about), about)
             items = self._items(exported, result)
             if not items:
                 continue
@@ -53,11 +55,6 @@ class MemoryImporter:
             result.memories_added += new
             result.memories_skipped += len(items) - new
             result.people.add((exported[0].platform, about or str(user_id)))
-
-    async def _owner(self, about: str | None, exported: ExportedMemory) -> UUID:
-        if about is None:
-            return self._actor.require_user()
-        return await self._people.find_or_create((exported.platform, about), about)
 
     def _items(self, memories: Sequence[ExportedMemory], result: ImportResult) -> list[Item]:
         """Return the memories to store; count those that are refused or too long."""

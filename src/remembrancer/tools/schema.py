@@ -22,18 +22,11 @@ def _plain(part: Any, named: dict[str, Any]) -> Any:
     if reference := part.get("$ref"):
         target = named[reference.removeprefix("#/$defs/")]
         siblings = {key: value for key, value in part.items() if key != "$ref"}
-        return _plain({**_undescribed(target), **siblings}, named)
-    rest = {key: value for key, value in part.items() if not _is_title(key, value)}
+        # The docstring of a model is for developers.
+        undescribed = {key: value for key, value in target.items() if key != "description"}
+        return _plain({**undescribed, **siblings}, named)
+    rest = {k: v for k, v in part.items() if k != "title" or not isinstance(v, str)}
     return _optional({key: _plain(value, named) for key, value in rest.items()})
-
-
-def _is_title(key: str, value: Any) -> bool:
-    return key == "title" and isinstance(value, str)
-
-
-def _undescribed(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema without its docstring, which is for developers."""
-    return {key: value for key, value in schema.items() if key != "description"}
 
 
 def _optional(part: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from urllib.parse import parse_qsl
 from uuid import UUID
 
-from fastapi import Depends, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.datastructures import QueryParams
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -188,6 +188,18 @@ async def checked_form(request: SessionRequest, form: PostedForm) -> Form:
 CheckedForm = Annotated[Form, Depends(checked_form)]
 FORM_CHECK = Depends(checked_form)
 """For handlers that need no field of the form."""
+
+
+def add_forms(router: APIRouter, render: Handler) -> None:
+    """Add the page with an empty form, and the page with the form of a memory."""
+
+    @router.get("/new")
+    async def new(request: UserRequest) -> Response:
+        return await render(request)
+
+    @router.get("/{memory_id}/edit")
+    async def edit(request: UserRequest, memory_id: str) -> Response:
+        return await render(request, memory_id)
 
 
 def non_empty(query: Mapping[str, str], *names: str) -> dict[str, str]:

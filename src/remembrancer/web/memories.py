@@ -120,9 +120,7 @@ async def _render_form(
     )
 
 
-@router.get("/new")
-async def new(request: dependencies.UserRequest) -> Response:
-    return await _render_form(request)
+dependencies.add_forms(router, _render_form)
 
 
 def _importance(form: dependencies.Form) -> dict[str, float]:
@@ -171,11 +169,6 @@ def as_agent_id(value: str | None, field: str) -> UUID | None:
         return UUID(value) if value else None
     except ValueError:
         raise InvalidInput("is not the id of an agent", field=field) from None
-
-
-@router.get("/{memory_id}/edit")
-async def edit(request: dependencies.UserRequest, memory_id: str) -> Response:
-    return await _render_form(request, memory_id)
 
 
 @router.post("/{memory_id}")

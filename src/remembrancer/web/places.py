@@ -30,9 +30,7 @@ async def _render_form(
     return await render_named(request, "places/form.html", **values)
 
 
-@router.get("/new")
-async def new(request: dependencies.UserRequest) -> Response:
-    return await _render_form(request)
+dependencies.add_forms(router, _render_form)
 
 
 @router.post("")
@@ -53,11 +51,6 @@ async def _place(request: dependencies.PageRequest, memory_id: str) -> Memory:
     if memory.place_id is None:
         raise NotFound("no such place", field="memory_id")
     return memory
-
-
-@router.get("/{memory_id}/edit")
-async def edit(request: dependencies.UserRequest, memory_id: str) -> Response:
-    return await _render_form(request, memory_id)
 
 
 @router.post("/{memory_id}")
