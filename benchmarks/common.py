@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from pydantic import SecretStr
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -25,10 +26,15 @@ from remembrancer.settings import BudgetSettings
 RESULTS = Path(__file__).parent / "results"
 console = Console()
 
-DATABASE_URL_HELP = (
-    "A scratch Postgres 16+ with pgvector to measure on. It is written to. "
-    "Without it, an embedded row in a temporary directory."
-)
+DatabaseUrl = Annotated[
+    str | None,
+    typer.Option(
+        help="A scratch Postgres 16+ with pgvector to measure on. It is written to. "
+        "Without it, an embedded row in a temporary directory."
+    ),
+]
+People = Annotated[int, typer.Option(min=1, help="Number of other users.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Small sizes, for under a minute.")]
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from benchmarks.common import DATABASE_URL_HELP, console, percentile, progress, show, store, write
+from benchmarks.common import DatabaseUrl, console, percentile, progress, show, store, write
 from benchmarks.latency import BenchmarkStore, SwitchableEmbedder, spread
 from benchmarks.words import Chat
 from remembrancer import ContextQuery, RecallQuery, as_actor
@@ -132,7 +132,7 @@ def main(
     repeat: Annotated[int, typer.Option(help="Questions.")] = 100,
     embed: Annotated[bool, typer.Option(help="Embed questions with the bundled model.")] = False,
     quick: Annotated[bool, typer.Option(help="A small run, as a check.")] = False,
-    database_url: Annotated[str | None, typer.Option(help=DATABASE_URL_HELP)] = None,
+    database_url: DatabaseUrl = None,
 ) -> None:
     """Measure contexts."""
     if quick:

@@ -17,7 +17,9 @@ import psycopg
 import typer
 
 from benchmarks.common import (
-    DATABASE_URL_HELP,
+    DatabaseUrl,
+    People,
+    Quick,
     console,
     percentile,
     progress,
@@ -305,13 +307,11 @@ def main(
     ] = "1000,5000,20000",
     own: Annotated[int, typer.Option(min=1, help="Items of the user among others.")] = 5000,
     others: Annotated[int, typer.Option(min=0, help="Items of all others together.")] = 95_000,
-    people: Annotated[int, typer.Option(min=1, help="Number of other users.")] = 99,
+    people: People = 99,
     repeat: Annotated[int, typer.Option(min=5, help="Measurements behind each figure.")] = 100,
     imported: Annotated[int, typer.Option(min=1, help="Messages of the import.")] = 2000,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Small sizes, for under a minute.")
-    ] = False,
-    database_url: Annotated[str | None, typer.Option(help=DATABASE_URL_HELP)] = None,
+    quick: Quick = False,
+    database_url: DatabaseUrl = None,
 ) -> None:
     """Measure recall and writes by a user's size, with other users, and in round trips.
 

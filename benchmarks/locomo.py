@@ -20,7 +20,7 @@ from typing import Annotated, Any
 
 import typer
 
-from benchmarks.common import DATABASE_URL_HELP, console, mean, percentile, progress, show, write
+from benchmarks.common import DatabaseUrl, console, mean, percentile, progress, show, write
 from remembrancer import (
     ConversationCreate,
     MessageCreate,
@@ -205,7 +205,7 @@ async def measure(
 
 def main(
     path: Annotated[Path, typer.Argument(help="LoCoMo as JSON.", exists=True, dir_okay=False)],
-    database_url: Annotated[str | None, typer.Option(help=DATABASE_URL_HELP)] = None,
+    database_url: DatabaseUrl = None,
     summaries: Annotated[
         bool, typer.Option("--summaries", help="Summarise each conversation before asking.")
     ] = False,

@@ -25,16 +25,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from benchmarks.common import (
-    DATABASE_URL_HELP,
-    console,
-    mean,
-    percentile,
-    progress,
-    show,
-    store,
-    write,
-)
+from benchmarks.common import DatabaseUrl, console, mean, percentile, progress, show, store, write
 from remembrancer import (
     ConversationCreate,
     MessageCreate,
@@ -265,7 +256,7 @@ def main(
     summaries: Annotated[
         bool, typer.Option("--summaries", help="Summarise each session before asking.")
     ] = False,
-    database_url: Annotated[str | None, typer.Option(help=DATABASE_URL_HELP)] = None,
+    database_url: DatabaseUrl = None,
 ) -> None:
     """Measure recall on LongMemEval-S: are answer sessions among the first 1, 5 and 10?
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from benchmarks.common import DATABASE_URL_HELP, console, progress, show, store, write
+from benchmarks.common import DatabaseUrl, console, progress, show, store, write
 from benchmarks.latency import spread
 from benchmarks.words import Chat
 from remembrancer import ConversationCreate, MessageCreate, Remembrancer, ResolveUser, as_actor
@@ -69,7 +69,7 @@ async def measure(database_url: str | None, repeat: int) -> dict[str, Any]:
 
 def main(
     repeat: Annotated[int, typer.Option(min=20, help="Measurements behind each figure.")] = 200,
-    database_url: Annotated[str | None, typer.Option(help=DATABASE_URL_HELP)] = None,
+    database_url: DatabaseUrl = None,
 ) -> None:
     """Compare saving messages with summaries and extraction on and off, in one run."""
     result = asyncio.run(measure(database_url, repeat))

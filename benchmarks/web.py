@@ -12,7 +12,7 @@ from typing import Annotated
 import httpx2
 import typer
 
-from benchmarks.common import DATABASE_URL_HELP, percentile, show, store, write
+from benchmarks.common import DatabaseUrl, percentile, show, store, write
 from benchmarks.latency import SwitchableEmbedder
 from remembrancer import Actor, MemoryCreate, Remembrancer, ResolveUser, Role, as_actor
 from remembrancer.api import create_app
@@ -81,7 +81,7 @@ async def measure(count: int, repeat: int, database_url: str | None) -> dict[str
 def main(
     count: Annotated[int, typer.Option(min=1, help="Memories of the person.")] = 2000,
     repeat: Annotated[int, typer.Option(min=5, help="Requests per page.")] = 50,
-    database_url: Annotated[str | None, typer.Option(help=DATABASE_URL_HELP)] = None,
+    database_url: DatabaseUrl = None,
 ) -> None:
     """Measure the server's time for the pages of a user with many memories."""
     result = asyncio.run(measure(count, repeat, database_url))

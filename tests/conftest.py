@@ -23,6 +23,7 @@ from remembrancer import (
 )
 from remembrancer.api import create_app
 from remembrancer.db.embedded import EmbeddedPostgres
+from remembrancer.db.engine import Database
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.settings import EmbeddingSettings
 from remembrancer.web.sessions import Sessions
@@ -130,3 +131,11 @@ def door(request: pytest.FixtureRequest, memory: Remembrancer, api: Api) -> Door
     return (
         PythonDoor(memory, as_actor()) if request.param == "python" else RestDoor(api, api.service)
     )
+
+
+@pytest.fixture
+async def alone(memory: Remembrancer) -> AsyncIterator[Database]:
+    """A pool of one connection, so that it is known which one a request takes."""
+    database = Database(memory.database.url, pool_size=1)
+    yield database
+    await database.close()

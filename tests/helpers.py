@@ -8,6 +8,7 @@ from unittest.mock import patch
 
 import httpx2
 import psycopg
+from hypothesis import HealthCheck, Phase, settings
 from psycopg.rows import namedtuple_row
 from psycopg.sql import SQL, Identifier
 from sqlalchemy import make_url
@@ -15,6 +16,16 @@ from sqlalchemy import make_url
 from remembrancer import Actor, Remembrancer, ResolveUser, Role, User, as_actor
 from remembrancer.db.embedded.server import SETTINGS
 from remembrancer.keys.schemas import KeyCreate
+
+GENERATED = settings(
+    max_examples=10,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.generate],
+)
+"""For tests that compare with another implementation: a few examples, always the same."""
 
 ADMIN = Actor(Role.ADMIN)
 

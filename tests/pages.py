@@ -1,6 +1,7 @@
 """A browser without a screen: signs in, loads pages, sends forms. And people to look at."""
 
 import re
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from html import unescape
 from typing import Any
@@ -381,6 +382,15 @@ async def signed_in(app: Any, secret: str) -> Browser:
     response = await browser.client.post("/signin", data={"key": secret})
     assert response.status_code == 303, response.text
     return browser
+
+
+@asynccontextmanager
+async def browsing(app: Any, memory: Remembrancer, user: User | None, page: str) -> Any:
+    """A browser of a user, or of an admin, on a page."""
+    browser = await signed_in(app, await secret_of(memory, user))
+    await browser.get(page)
+    yield browser
+    await browser.client.aclose()
 
 
 def base(world: World) -> str:

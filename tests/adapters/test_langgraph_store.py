@@ -7,8 +7,8 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from helpers import Store, empty, person, rows
-from hypothesis import HealthCheck, Phase, given, settings
+from helpers import GENERATED, Store, empty, person, rows
+from hypothesis import given
 from hypothesis import strategies as st
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
@@ -186,14 +186,7 @@ async def test_it_answers_as_the_frameworks_own_store_does(
             expected = [told(one) for one in reference.batch(batch)]
             assert [told(one) for one in await store.abatch(batch)] == expected
 
-    @settings(
-        max_examples=10,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate],
-    )
+    @GENERATED
     @given(BATCHES)
     def compare(batches: list[list[Any]]) -> None:
         asyncio.run_coroutine_threadsafe(play(batches), loop).result()

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from anthropic.lib.tools import ToolError
 from anthropic.lib.tools._beta_builtin_memory_tool import BetaLocalFilesystemMemoryTool
-from helpers import empty, person, rows
-from hypothesis import HealthCheck, Phase, given, settings
+from helpers import GENERATED, empty, person, rows
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remembrancer import Agent, MemoryUpdate, Remembrancer, User, as_actor
@@ -111,14 +111,7 @@ async def test_it_answers_as_anthropics_own_backend_does(
             answer = await said(tool, **command)
             assert without_directories(answer) == without_directories(expected), command
 
-    @settings(
-        max_examples=10,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate],
-    )
+    @GENERATED
     @given(st.lists(COMMANDS, min_size=10, max_size=20))
     def compare(commands: list[dict[str, Any]]) -> None:
         asyncio.run_coroutine_threadsafe(play(commands), loop).result()

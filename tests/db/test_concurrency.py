@@ -151,33 +151,28 @@ async def test_access_counts_and_mentions_of_the_same_memories_do_not_deadlock(
 
 
 async def test_whoever_gives_up_waiting_leaves_no_answer_behind_for_the_next(
-    memory: Remembrancer,
+    alone: Database,
 ) -> None:
     """However far a question had come, the connection that was asked tells the next nothing."""
-    alone = Database(memory.database.url, pool_size=1)
     long_before = Statement(numbered("SELECT 'before' AS told, pg_sleep(0.02)"), {})
     then = Statement(numbered("SELECT 'after' AS told"), {})
-    try:
-        for moment in range(40):
-            with suppress(TimeoutError):
-                async with asyncio.timeout(moment / 1000):
-                    await alone.one_round_trip(as_actor(), long_before, long_before)
-            [[row]] = await alone.one_round_trip(as_actor(), then)
-            assert row.told == "after"
-            with suppress(TimeoutError):
-                async with asyncio.timeout(moment / 1000), alone.system() as connection:
-                    await connection.execute(text("SELECT 'before', pg_sleep(0.02)"))
-            async with alone.system() as connection:
-                assert (await connection.execute(text("SELECT 'after'"))).scalar_one() == "after"
-    finally:
-        await alone.close()
+    for moment in range(40):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(moment / 1000):
+                await alone.one_round_trip(as_actor(), long_before, long_before)
+        [[row]] = await alone.one_round_trip(as_actor(), then)
+        assert row.told == "after"
+        with suppress(TimeoutError):
+            async with asyncio.timeout(moment / 1000), alone.system() as connection:
+                await connection.execute(text("SELECT 'before', pg_sleep(0.02)"))
+        async with alone.system() as connection:
+            assert (await connection.execute(text("SELECT 'after'"))).scalar_one() == "after"
 
 
 async def test_a_request_that_is_cancelled_between_rows_spoils_no_connection(
-    memory: Remembrancer,
+    alone: Database,
 ) -> None:
     """Of many rows, cancelled as the driver begins with them: the next request gets its own."""
-    alone = Database(memory.database.url, pool_size=1)
 
     async def cancelled() -> None:
         async with alone.system() as connection:
@@ -188,35 +183,28 @@ async def test_a_request_that_is_cancelled_between_rows_spoils_no_connection(
             one = text("SELECT set_config('app.nothing', :value, true)")
             await connection.execute(one, [{"value": "a"}, {"value": "b"}])
 
-    try:
-        with pytest.raises(asyncio.CancelledError):
-            await asyncio.create_task(cancelled())
-        async with alone.system() as connection:
-            assert (await connection.execute(text("SELECT 'after'"))).scalar_one() == "after"
-    finally:
-        await alone.close()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.create_task(cancelled())
+    async with alone.system() as connection:
+        assert (await connection.execute(text("SELECT 'after'"))).scalar_one() == "after"
 
 
 async def test_a_transaction_that_is_cancelled_at_any_step_gives_its_connection_back(
-    memory: Remembrancer,
+    alone: Database,
 ) -> None:
     """Also as it begins: the next request gets a connection, and its own answer."""
-    alone = Database(memory.database.url, pool_size=1)
     query = Statement(numbered("SELECT 'before' AS answer"), {})
 
     async def read() -> None:
         async with alone.system() as connection:
             await together(connection, [query, query])
 
-    try:
-        for steps in range(80):
-            task = asyncio.create_task(read())
-            for _ in range(steps):
-                await asyncio.sleep(0)
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
-            async with asyncio.timeout(5), alone.system() as connection:
-                assert (await connection.execute(text("SELECT 'after'"))).scalar_one() == "after"
-    finally:
-        await alone.close()
+    for steps in range(80):
+        task = asyncio.create_task(read())
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        async with asyncio.timeout(5), alone.system() as connection:
+            assert (await connection.execute(text("SELECT 'after'"))).scalar_one() == "after"

@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
@@ -44,14 +44,6 @@ from remembrancer.recall.service import Recall
 pytestmark = pytest.mark.skipif(not psycopg.pq.PGconn.__module__, reason="needs the trace of libpq")
 
 
-@pytest.fixture
-async def alone(memory: Remembrancer) -> AsyncIterator[Database]:
-    """A pool of one connection, so that it is known which one a request takes."""
-    database = Database(memory.database.url, pool_size=1)
-    yield database
-    await database.close()
-
-
 class Traffic:
     """The messages of the protocol that one connection sent (F) and got (B), in order."""
 
@@ -90,6 +82,14 @@ async def _traced(database: Database, call: Any) -> Traffic:
     return traffic
 
 
+async def _takes_one_trip(database: Database, call: Any) -> None:
+    for _ in range(4):  # until the statements are prepared
+        await call()
+    traffic = await _traced(database, call)
+    assert traffic.sent("Sync") == 1
+    assert traffic.round_trips == 1, traffic.lines
+
+
 @pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.RECENT])
 async def test_recall_waits_for_the_database_once(
     memory: Remembrancer, alone: Database, ada: User, agent: Agent, mode: Mode
@@ -104,11 +104,7 @@ async def test_recall_waits_for_the_database_once(
     async def ask() -> None:
         assert (await recall.recall(as_actor(ada, agent), wanted)).hits
 
-    for _ in range(4):  # until the statement is prepared
-        await ask()
-    traffic = await _traced(alone, ask)
-    assert traffic.sent("Sync") == 1
-    assert traffic.round_trips == 1, traffic.lines
+    await _takes_one_trip(alone, ask)
 
 
 async def test_a_context_waits_for_the_database_once(
@@ -126,11 +122,7 @@ async def test_a_context_waits_for_the_database_once(
     async def ask() -> None:
         assert (await contexts.context(as_actor(ada, agent), wanted)).stable.ids
 
-    for _ in range(4):  # until the statements are prepared
-        await ask()
-    traffic = await _traced(alone, ask)
-    assert traffic.sent("Sync") == 1
-    assert traffic.round_trips == 1, traffic.lines
+    await _takes_one_trip(alone, ask)
 
 
 async def test_an_append_waits_for_the_database_eight_times(

@@ -5,6 +5,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import product
 from multiprocessing import get_context
+from typing import Any
 
 import psycopg
 import pytest
@@ -119,25 +120,26 @@ def test_the_database_and_the_rule_agree_on_what_is_in_use(migrated_url: str) ->
             assert in_use == (is_in_use(status, recalled),)
 
 
+def _found(url: str, query: str) -> list[Any]:
+    with psycopg.connect(url) as connection:
+        return connection.execute(query).fetchall()
+
+
 def test_vectors_are_stored_plain(migrated_url: str) -> None:
     """In the row, not in TOAST, where reading them would cost more than comparing them."""
-    with psycopg.connect(migrated_url) as connection:
-        found = connection.execute(
-            "SELECT attrelid::regclass::text, attstorage FROM pg_attribute"
-            " WHERE atttypid IN (SELECT oid FROM pg_type WHERE typname IN ('halfvec', 'vector'))"
-            "   AND attrelid IN (SELECT oid FROM pg_class WHERE relkind = 'r')"
-        ).fetchall()
+    found = _found(
+        migrated_url,
+        "SELECT attrelid::regclass::text, attstorage FROM pg_attribute"
+        " WHERE atttypid IN (SELECT oid FROM pg_type WHERE typname IN ('halfvec', 'vector'))"
+        "   AND attrelid IN (SELECT oid FROM pg_class WHERE relkind = 'r')",
+    )
     assert sorted(found) == [("recall_items", "p"), ("reembeddings", "p")]
 
 
 def test_no_vector_index_is_shared_between_owners(migrated_url: str) -> None:
     """A global HNSW index would silently return too few of one owner's rows."""
-    with psycopg.connect(migrated_url) as connection:
-        found = connection.execute(
-            "SELECT indexdef FROM pg_indexes WHERE indexdef ~* 'hnsw|ivfflat'"
-            " AND indexdef !~* 'where'"
-        ).fetchall()
-    assert found == []
+    indexes = "SELECT indexdef FROM pg_indexes WHERE indexdef ~* 'hnsw|ivfflat'"
+    assert _found(migrated_url, f"{indexes} AND indexdef !~* 'where'") == []
 
 
 OWNER = {

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from pages import Browser, World, peopled, secret_of, signed_in
+from pages import Browser, World, browsing, peopled
 
 from remembrancer import Remembrancer
 
@@ -16,15 +16,12 @@ async def world(memory: Remembrancer) -> World:
 
 @pytest.fixture
 async def ada_there(app: Any, world: World) -> AsyncIterator[Browser]:
-    browser = await signed_in(app, await secret_of(world.memory, world.ada))
-    await browser.get(f"/people/{world.ada.id}/memories")
-    yield browser
-    await browser.client.aclose()
+    page = f"/people/{world.ada.id}/memories"
+    async with browsing(app, world.memory, world.ada, page) as browser:
+        yield browser
 
 
 @pytest.fixture
 async def admin_there(app: Any, world: World) -> AsyncIterator[Browser]:
-    browser = await signed_in(app, await secret_of(world.memory))
-    await browser.get("/admin")
-    yield browser
-    await browser.client.aclose()
+    async with browsing(app, world.memory, None, "/admin") as browser:
+        yield browser

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import html_pages
 import pytest
 from helpers import audit_lines, rows
-from pages import Browser, World, base, secret_of, signed_in
+from pages import Browser, World, base, browsing, secret_of
 
 from remembrancer import MemoryCreate, as_actor, tokens
 
@@ -154,10 +154,9 @@ async def test_a_place_is_added_changed_forgotten_and_brought_back(
 
 @pytest.fixture
 async def bob_there(app: Any, world: World) -> AsyncIterator[Browser]:
-    browser = await signed_in(app, await secret_of(world.memory, world.bob))
-    await browser.get(f"/people/{world.bob.id}/spaces")
-    yield browser
-    await browser.client.aclose()
+    page = f"/people/{world.bob.id}/spaces"
+    async with browsing(app, world.memory, world.bob, page) as browser:
+        yield browser
 
 
 async def test_people_make_a_space_and_share_in_it(
