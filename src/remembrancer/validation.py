@@ -44,14 +44,29 @@ def wrong_field(error: Mapping[str, Any]) -> tuple[list[str], str]:
     return path, reason
 
 
+def _first(errors: ValidationError) -> InvalidInput:
+    error = errors.errors(include_input=False, include_url=False)[0]
+    path, reason = wrong_field(error)
+    if error["type"] == "json_invalid":
+        reason = "is not valid JSON"
+    return InvalidInput(reason, field=".".join(path) or None)
+
+
 def validate(model: type[Model], /, **values: Any) -> Model:
     """Return ``model(**values)``; raise ``InvalidInput`` for the first invalid field."""
     try:
         return model(**values)
     except ValidationError as error:
-        path, reason = wrong_field(error.errors(include_input=False, include_url=False)[0])
         # Not chained: pydantic's own error quotes the value.
-        raise InvalidInput(reason, field=".".join(path) or None) from None
+        raise _first(error) from None
+
+
+def validate_json(model: type[Model], text: str | bytes) -> Model:
+    """Return the model in a JSON text; raise ``InvalidInput`` for the first invalid field."""
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        raise _first(error) from None
 
 
 def check_names(

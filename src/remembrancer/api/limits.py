@@ -22,30 +22,23 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        reason = f"the body has more than {self._limit:,} bytes"
         length = dict(scope["headers"]).get(b"content-length", b"0")
         if length.isdigit() and int(length) > self._limit:
-            await too_large(_over(self._limit))(scope, receive, send)
+            await too_large(reason)(scope, receive, send)
             return
-        await self._app(scope, _Counting(receive, self._limit), send)
+        left = self._limit
 
+        async def receive_and_count() -> Message:
+            nonlocal left
+            message = await receive()
+            left -= len(message.get("body", b""))
+            if left < 0:
+                # FastAPI passes on only this kind of error while it reads a body.
+                raise HTTPException(413, reason)
+            return message
 
-def _over(limit: int) -> str:
-    return f"the body has more than {limit:,} bytes"
-
-
-class _Counting:
-    def __init__(self, receive: Receive, limit: int) -> None:
-        self._receive = receive
-        self._limit = limit
-        self._left = limit
-
-    async def __call__(self) -> Message:
-        message = await self._receive()
-        self._left -= len(message.get("body", b""))
-        if self._left < 0:
-            # FastAPI passes on only this kind of error while it reads a body.
-            raise HTTPException(413, _over(self._limit))
-        return message
+        await self._app(scope, receive_and_count, send)
 
 
 class RateLimit:

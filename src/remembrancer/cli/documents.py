@@ -1,11 +1,9 @@
 """``documents``: a user's memories as one JSON document."""
 
-import json as json_
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from remembrancer.app import Remembrancer
@@ -16,7 +14,7 @@ from remembrancer.cli.output import as_json, console, error_console, new_file
 from remembrancer.cli.runtime import with_store
 from remembrancer.document.schemas import DocumentImport, DocumentImportResult, MemoryDocument
 from remembrancer.errors import InvalidInput
-from remembrancer.validation import wrong_field
+from remembrancer.validation import validate_json
 
 group = typer.Typer(help="A user's memories as one document.", no_args_is_help=True)
 
@@ -74,12 +72,6 @@ async def import_(
 
 def _read(file: Path) -> DocumentImport:
     try:
-        value = json_.loads(file.read_bytes())
-    except (ValueError, RecursionError):
-        raise InvalidInput("is not valid JSON", field=file.name) from None
-    try:
-        return TypeAdapter(DocumentImport).validate_python(value)
-    except ValidationError as error:
-        path, reason = wrong_field(error.errors(include_input=False, include_url=False)[0])
-        # Not chained: pydantic's own error quotes the value.
-        raise InvalidInput(reason, field=".".join(path) or file.name) from None
+        return validate_json(DocumentImport, file.read_bytes())
+    except InvalidInput as error:
+        raise InvalidInput(error.reason, field=error.field or file.name) from None

@@ -7,9 +7,8 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from remembrancer.errors import InvalidInput
-from remembrancer.guard import national, numbers, phrases, rules
+from remembrancer.guard import national, numbers, phrases, rules, secrets
 from remembrancer.guard.schemas import Action, GuardFinding, SensitiveKind, Span
-from remembrancer.guard.secrets import SecretShapes
 from remembrancer.settings import GuardSettings
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -38,7 +37,6 @@ class Guard:
             SensitiveKind.IBAN: Action(settings.iban),
             SensitiveKind.NATIONAL_ID: Action(settings.national_ids),
         }
-        self._shapes = SecretShapes()
 
     def screen(
         self, model: Model, fields: Sequence[str], *, redact_only: bool = False, prefix: str = ""
@@ -94,7 +92,7 @@ class Guard:
     def _find(self, text: str) -> list[Span]:
         spans = (
             span
-            for find in (self._shapes.find, phrases.find, numbers.find, national.find)
+            for find in (secrets.find, phrases.find, numbers.find, national.find)
             for span in find(text)
         )
         return rules.merge_overlaps(

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from typing import Final
 
-from remembrancer.guard.files import lines_of
+from remembrancer.guard import lines_of
 
 _START: Final = (
     r"(?:^|[.!?:;,\n\"'\u201c(\[>-]\s*)"

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from stdnum import get_cc_module
 
-from remembrancer.guard.files import lines_of
+from remembrancer.guard import lines_of
 from remembrancer.guard.schemas import SensitiveKind, Span
 
 _BEFORE: Final = 60

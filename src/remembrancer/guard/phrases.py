@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from remembrancer.guard.files import lines_of
+from remembrancer.guard import lines_of
 from remembrancer.guard.schemas import SensitiveKind, Span
 
 _CODEWORDS: Final = (

@@ -7,9 +7,10 @@ finds secrets without a shape of their own, such as passwords.
 import importlib
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
-from remembrancer.guard.files import lines_of
+from remembrancer.guard import lines_of
 from remembrancer.guard.schemas import SensitiveKind, Span
 
 # The detectors that match a shape in linear time. The entropy and keyword detectors are made for
@@ -50,26 +51,27 @@ _LONG_WORD: Final = re.compile(r"\S{16}")
 _WORD: Final = frozenset("+/=.~%-_")
 
 
-class SecretShapes:
-    def __init__(self) -> None:
-        detectors = (
-            getattr(importlib.import_module(f"detect_secrets.plugins.{module}"), name)
-            for module, name in _DETECTORS
-        )
-        self._shapes = (*(shape for detector in detectors for shape in detector.denylist), *_MORE)
+@cache
+def _shapes() -> tuple[re.Pattern[str], ...]:
+    detectors = (
+        getattr(importlib.import_module(f"detect_secrets.plugins.{module}"), name)
+        for module, name in _DETECTORS
+    )
+    return (*(shape for detector in detectors for shape in detector.denylist), *_MORE)
 
-    def find(self, text: str) -> Iterator[Span]:
-        for match in _PRIVATE_KEY.finditer(text):
-            yield Span(*match.span(), SensitiveKind.SECRET)
-        if not _LONG_WORD.search(text):
-            return
-        for shape in self._shapes:
-            after = 0
-            for match in shape.finditer(text):
-                if match.start() >= after:
-                    span = _whole_word(text, *match.span())
-                    after = span.end
-                    yield span
+
+def find(text: str) -> Iterator[Span]:
+    for match in _PRIVATE_KEY.finditer(text):
+        yield Span(*match.span(), SensitiveKind.SECRET)
+    if not _LONG_WORD.search(text):
+        return
+    for shape in _shapes():
+        after = 0
+        for match in shape.finditer(text):
+            if match.start() >= after:
+                span = _whole_word(text, *match.span())
+                after = span.end
+                yield span
 
 
 def _whole_word(text: str, start: int, end: int) -> Span:

@@ -1,5 +1,7 @@
 """Link platform ids to users, merge users, and undo merges."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
@@ -27,6 +29,15 @@ class Identity:
     def __init__(self, backend: Backend) -> None:
         self._database = backend.database
 
+    @asynccontextmanager
+    async def _for_staff(
+        self, actor: Actor, *users: AnyUser, dry_run: bool = False
+    ) -> AsyncIterator[tuple[AsyncConnection, Actor, list[UUID]]]:
+        actor.require(*STAFF)
+        ids = [await self._database.user_id(user) for user in users]
+        async with self._database.system_for(actor, dry_run=dry_run) as (connection, actor):
+            yield connection, actor, ids
+
     async def links(self, actor: Actor, user_id: AnyUser) -> Items[PlatformLinkDetail]:
         """Return the platform links of a user."""
         async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
@@ -42,9 +53,7 @@ class Identity:
         If another user has it, that user is merged into this one in the same transaction, and the
         result has the id to undo the merge.
         """
-        actor.require(*STAFF)
-        user_id = await self._database.user_id(user_id)
-        async with self._database.system_for(actor) as (connection, actor):
+        async with self._for_staff(actor, user_id) as (connection, actor, [user_id]):
             row = await users.get(connection, user_id)
             try:
                 owner = await users.add_link(
@@ -65,9 +74,7 @@ class Identity:
 
         All memories stay with the user.
         """
-        actor.require(*STAFF)
-        user_id = await self._database.user_id(user_id)
-        async with self._database.system_for(actor) as (connection, actor):
+        async with self._for_staff(actor, user_id) as (connection, actor, [user_id]):
             current_id = await users.hold_current(connection, user_id)
             if not await users.remove_link(connection, current_id, **link.model_dump()):
                 raise NotFound("the user has no such link", field="platform_user_id")
@@ -80,19 +87,14 @@ class Identity:
         a preference for an agent, the survivor's counts. From now on, the other id is an id of the
         survivor. Raises ``InvalidInput`` if both are the same user already.
         """
-        actor.require(*STAFF)
-        user_id = await self._database.user_id(user_id)
-        other_id = await self._database.user_id(other_id)
-        async with self._database.system_for(actor) as (connection, actor):
-            return await _merge(connection, actor, user_id, other_id)
+        async with self._for_staff(actor, user_id, other_id) as (connection, actor, ids):
+            return await _merge(connection, actor, *ids)
 
     async def preview_merge(self, actor: Actor, user_id: AnyUser, other_id: AnyUser) -> MergeCounts:
         """Count what :meth:`merge` would move: merge, and roll back."""
-        actor.require(*STAFF)
-        user_id = await self._database.user_id(user_id)
-        other_id = await self._database.user_id(other_id)
-        async with self._database.system_for(actor, dry_run=True) as (connection, actor):
-            return (await _merge(connection, actor, user_id, other_id)).counts
+        context = self._for_staff(actor, user_id, other_id, dry_run=True)
+        async with context as (connection, actor, ids):
+            return (await _merge(connection, actor, *ids)).counts
 
     async def undo_merge(self, actor: Actor, user_id: AnyUser, undo_id: UUID) -> Merge:
         """Separate two merged users; later data stays with ``user_id``.
@@ -100,9 +102,7 @@ class Identity:
         Raises ``NotFound`` for another user's merge, and ``Conflict`` for a merge that was undone
         before or that a later one must be undone for.
         """
-        actor.require(*STAFF)
-        user_id = await self._database.user_id(user_id)
-        async with self._database.system_for(actor) as (connection, actor):
+        async with self._for_staff(actor, user_id) as (connection, actor, [user_id]):
             current_ids = await users.lock(connection, [user_id])
             if user_id not in current_ids:
                 raise NotFound("no such user", field="user_id")
@@ -115,9 +115,7 @@ class Identity:
 
     async def merges(self, actor: Actor, user_id: AnyUser) -> Items[Merge]:
         """Return the merges into a user, the latest first."""
-        actor.require(*STAFF)
-        user_id = await self._database.user_id(user_id)
-        async with self._database.system_for(actor) as (connection, actor):
+        async with self._for_staff(actor, user_id) as (connection, actor, [user_id]):
             current_id = await users.hold_current(connection, user_id)
             await _note_look(connection, actor, current_id)
             return Items(items=await _merges(connection, current_id))

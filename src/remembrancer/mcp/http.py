@@ -39,7 +39,12 @@ class McpEndpoint:
         from remembrancer.mcp.sources import StoreSource  # noqa: PLC0415 - as below
 
         scope[_SOURCE] = StoreSource(self._app, actor)
-        await self._answer(scope, _BufferedReceive(body, receive), send)
+        read = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+        async def receive_again() -> Message:
+            return next(read, None) or await receive()
+
+        await self._answer(scope, receive_again, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         # The library takes a second to import; a server without MCP clients never needs it.
@@ -73,20 +78,6 @@ class McpEndpoint:
             request.query_params.get("user_id"),
             None if agent_id is None else as_id(agent_id, field="agent_id"),
         )
-
-
-class _BufferedReceive:
-    """Replays a body that was read already, then passes on further messages."""
-
-    def __init__(self, body: bytes, receive: Receive) -> None:
-        self._body: bytes | None = body
-        self._receive = receive
-
-    async def __call__(self) -> Message:
-        if self._body is None:
-            return await self._receive()
-        body, self._body = self._body, None
-        return {"type": "http.request", "body": body, "more_body": False}
 
 
 def _check_origin(request: Request, public_url: str | None) -> None:

@@ -3,12 +3,11 @@
 from typing import Final
 
 from fastapi import APIRouter
-from pydantic import ValidationError
 from starlette.responses import Response
 
 from remembrancer.document.schemas import DocumentImport
 from remembrancer.errors import InvalidInput, RemembrancerError
-from remembrancer.validation import wrong_field
+from remembrancer.validation import validate_json
 from remembrancer.web import labels
 from remembrancer.web.dependencies import CheckedForm, Form, PageRequest, UserRequest, shows_errors
 
@@ -47,9 +46,6 @@ async def import_(request: UserRequest, form: CheckedForm) -> Response:
 
 def _parse(form: Form) -> DocumentImport:
     try:
-        return DocumentImport.model_validate_json(form.get("document") or "")
-    except ValidationError as error:
-        path, reason = wrong_field(error.errors(include_input=False, include_url=False)[0])
-        # Not chained: pydantic's own error quotes the text.
-        prefix = f"{'.'.join(path)}: " if path else ""
-        raise InvalidInput(f"{prefix}{reason}", field="document") from None
+        return validate_json(DocumentImport, form.get("document") or "")
+    except InvalidInput as error:
+        raise InvalidInput(str(error), field="document") from None

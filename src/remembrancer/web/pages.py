@@ -1,20 +1,25 @@
-"""Renders templates: the parts of every page, and error pages."""
+"""Renders templates: the parts of every page, error pages, and static files."""
 
+import hashlib
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from importlib.resources import files
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from fastapi import Request
+from fastapi import APIRouter, Request
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 
 from remembrancer import version
 from remembrancer.access import Actor, Role
+from remembrancer.errors import NotFound
 from remembrancer.users.schemas import User
-from remembrancer.web import assets, charts, diff, labels
+from remembrancer.web import charts, diff, labels
 from remembrancer.web.sessions import NOT_SIGNED_IN, Notice, Session, is_local
+
+router = APIRouter()
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -30,6 +35,21 @@ _TABS: Final = (
 )
 """Tabs of the pages about a user; the path is the name in lower case. Each page has one here."""
 NOT_PAGES: Final = ("/api", "/openapi.json", "/health", "/guides", "/static")
+
+_STATIC = files("remembrancer.web") / "static"
+_FILES: Final = {
+    "style.css": ("text/css", (_STATIC / "style.css").read_bytes()),
+    "app.js": ("text/javascript", (_STATIC / "app.js").read_bytes()),
+    "review.js": ("text/javascript", (_STATIC / "review.js").read_bytes()),
+    "icon.svg": ("image/svg+xml", (_STATIC / "icon.svg").read_bytes()),
+    "htmx.js": (
+        "text/javascript",
+        (files("js_lib_htmx") / "static" / "htmx" / "htmx.min.js").read_bytes(),
+    ),
+}
+_HASHES: Final = {
+    name: hashlib.sha256(content).hexdigest()[:12] for name, (_, content) in _FILES.items()
+}
 
 
 def _when(value: datetime, zone: str = "UTC") -> str:
@@ -56,7 +76,7 @@ def _environment() -> Environment:
     environment.filters["when"] = _when
     environment.filters["number"] = "{:,}".format
     environment.globals |= {
-        "asset": assets.address,
+        "asset": lambda name: f"/static/{name}?v={_HASHES[name]}",
         "word_changes": diff.word_changes,
         "bars": charts.bars,
         "say": labels,
@@ -156,3 +176,14 @@ def signed_out(request: Request, detail: str = "", *, status: int = 401) -> HTML
         "next": request.url.path if request.method == "GET" and status == 401 else "/",
     }
     return render(request, "sign_in.html", values, status=status)
+
+
+@router.get("/static/{name}")
+async def static(name: str) -> Response:
+    """Return a file; its address changes with its content."""
+    if name not in _FILES:
+        raise NotFound("no such file", field="name")
+    kind, content = _FILES[name]
+    return Response(
+        content, media_type=kind, headers={"Cache-Control": "public, max-age=31536000, immutable"}
+    )

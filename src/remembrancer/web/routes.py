@@ -5,13 +5,13 @@ from fastapi import APIRouter
 from remembrancer.web import (
     admin,
     agents,
-    assets,
     conversations,
     document,
     graph,
     login,
     memories,
     memory,
+    pages,
     places,
     playground,
     preferences,
@@ -24,7 +24,7 @@ from remembrancer.web import (
 
 router = APIRouter(include_in_schema=False)
 for part in (
-    assets, login, profile, memories, memory, review, places, document, spaces, preferences,
+    pages, login, profile, memories, memory, review, places, document, spaces, preferences,
     conversations, graph, playground, agents, users, shared, admin,
 ):  # fmt: skip
     router.include_router(part.router)

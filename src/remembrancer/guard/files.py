@@ -1,9 +1,0 @@
-"""Word lists and patterns beside the code."""
-
-from importlib.resources import files
-
-
-def lines_of(name: str) -> list[str]:
-    """Return the lines of a file, except empty ones and comments (`# `)."""
-    lines = (files(__package__) / name).read_text("utf-8").splitlines()
-    return [line for line in lines if line and not line.startswith("# ")]
