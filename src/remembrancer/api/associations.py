@@ -7,12 +7,7 @@ from fastapi import Query
 from remembrancer.api.dependencies import App, Paging, RequestActor
 from remembrancer.api.endpoints import Router
 from remembrancer.api.memories import MemoryId
-from remembrancer.associations.schemas import (
-    Association,
-    AssociationPage,
-    Neighbourhood,
-    Suggestions,
-)
+from remembrancer.associations import schemas
 from remembrancer.memories.schemas import AssociationCreate, Relation
 
 router = Router(prefix="/api/memory/{memory_id}", tags=["graph"])
@@ -22,7 +17,7 @@ router = Router(prefix="/api/memory/{memory_id}", tags=["graph"])
 @router.post("/associations")
 async def associate_memory(
     app: App, actor: RequestActor, memory_id: MemoryId, association: AssociationCreate
-) -> Association:
+) -> schemas.Association:
     """Associate a memory with another, or give the association a new weight.
 
     The actor must be allowed to change the memory and to see the target.
@@ -33,7 +28,7 @@ async def associate_memory(
 @router.get("/associations")
 async def list_associations(
     app: App, actor: RequestActor, memory_id: MemoryId, page: Paging
-) -> AssociationPage:
+) -> schemas.AssociationPage:
     """List the associations of a memory in both directions, the strongest first."""
     return await app.associations.list(actor, memory_id, **page)
 
@@ -57,12 +52,14 @@ async def list_neighbours(
     memory_id: MemoryId,
     depth: Annotated[int, Query(ge=1, le=2, description="Steps from the memory.")] = 1,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-) -> Neighbourhood:
+) -> schemas.Neighbourhood:
     """Return the memories up to `depth` steps away as nodes and edges, for a picture."""
     return await app.associations.neighbours(actor, memory_id, depth=depth, limit=limit)
 
 
 @router.get("/suggestions")
-async def list_suggestions(app: App, actor: RequestActor, memory_id: MemoryId) -> Suggestions:
+async def list_suggestions(
+    app: App, actor: RequestActor, memory_id: MemoryId
+) -> schemas.Suggestions:
     """Suggest associations from a memory. None is added."""
     return await app.associations.suggestions(actor, memory_id)

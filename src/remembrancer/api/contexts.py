@@ -8,14 +8,7 @@ from pydantic import Field
 
 from remembrancer.api.dependencies import App, Caller, IdempotencyKey, RequestActor
 from remembrancer.api.endpoints import Router
-from remembrancer.context.schemas import (
-    MOST_TOKENS,
-    Bulletin,
-    Context,
-    ContextQuery,
-    Tokens,
-    Turn,
-)
+from remembrancer.context.schemas import MOST_TOKENS, Bulletin, Context, ContextQuery, Tokens, Turn
 from remembrancer.conversations.rules import WINDOW
 from remembrancer.conversations.schemas import AppendResult, MessageCreate
 from remembrancer.text import Text

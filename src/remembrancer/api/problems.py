@@ -12,12 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from remembrancer.errors import (
-    InvalidInput,
-    RemembrancerError,
-    TooManyRequests,
-    Unauthenticated,
-)
+from remembrancer.errors import InvalidInput, RemembrancerError, TooManyRequests, Unauthenticated
 from remembrancer.validation import wrong_field
 from remembrancer.web.pages import error_page, wants_page
 

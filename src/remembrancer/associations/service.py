@@ -8,16 +8,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
 from remembrancer.access import Actor
-from remembrancer.associations import repository
+from remembrancer.associations import repository, schemas
 from remembrancer.associations.rows import AssociationRow, NeighbourRow, NodeRow
 from remembrancer.associations.rules import spread
-from remembrancer.associations.schemas import (
-    Association,
-    AssociationPage,
-    Neighbourhood,
-    Node,
-    Suggestions,
-)
 from remembrancer.associations.writer import AssociationRequest, AssociationWriter
 from remembrancer.backend import Backend
 from remembrancer.errors import HiddenMemory, NotFound
@@ -46,7 +39,7 @@ class Associations:
 
     async def add(
         self, actor: Actor, memory_id: str, association: AssociationCreate
-    ) -> Association:
+    ) -> schemas.Association:
         """Associate a memory with another; an existing association gets the new weight.
 
         Raises ``NotFound`` naming ``memory_id`` or ``target_id``, and ``InvalidInput`` for a
@@ -83,7 +76,7 @@ class Associations:
 
     async def list(
         self, actor: Actor, memory_id: str, *, limit: int = 50, cursor: str | None = None
-    ) -> AssociationPage:
+    ) -> schemas.AssociationPage:
         """Return a page of a memory's associations in both directions, the strongest first.
 
         ``limit`` is from 1 to 200. Raises ``NotFound`` and ``InvalidInput``.
@@ -100,13 +93,13 @@ class Associations:
             for end in ((row.owner_id, row.memory_id), (row.target_owner_id, row.target_id))
         ]
         await self._note_read(actor, [key, *ends])
-        return AssociationPage(
+        return schemas.AssociationPage(
             items=[_association(row) for row in page.items], next_cursor=page.next_cursor
         )
 
     async def neighbours(
         self, actor: Actor, memory_id: str, *, depth: int = 1, limit: int = 50
-    ) -> Neighbourhood:
+    ) -> schemas.Neighbourhood:
         """Return the memories around a memory, and their associations.
 
         The nearest come first, then the strongest. ``depth`` is the number of steps, 1 or 2;
@@ -121,13 +114,13 @@ class Associations:
             nodes, complete = await _nodes(connection, actor, memory, depth, limit)
             rows = await repository.between(connection, list(nodes))
         await self._note_read(actor, list(nodes))
-        return Neighbourhood(
+        return schemas.Neighbourhood(
             nodes=list(nodes.values()),
             edges=[_association(row) for row in rows],
             complete=complete,
         )
 
-    async def suggestions(self, actor: Actor, memory_id: str) -> Suggestions:
+    async def suggestions(self, actor: Actor, memory_id: str) -> schemas.Suggestions:
         """Return associations that could be added from a memory to others of its owner.
 
         To the most similar memories, and to those on the same subject, without an association.
@@ -140,7 +133,7 @@ class Associations:
         suggestions = by_id.get(row.id, [])
         ids = [row.id, *(suggestion.target_id for suggestion in suggestions)]
         await self._note_read(actor, [(row.owner_id, memory_id) for memory_id in ids])
-        return Suggestions(items=suggestions)
+        return schemas.Suggestions(items=suggestions)
 
     async def _note_read(self, actor: Actor, keys: Sequence[MemoryKey]) -> None:
         await self._backend.reads.note(actor, _READ, keys)
@@ -148,7 +141,7 @@ class Associations:
 
 async def _nodes(
     connection: AsyncConnection, actor: Actor, memory: MemoryRow, depth: int, limit: int
-) -> tuple[dict[MemoryKey, Node], bool]:
+) -> tuple[dict[MemoryKey, schemas.Node], bool]:
     """Return the nodes of a neighbourhood, and whether they are complete."""
     start = (memory.owner_id, memory.id)
     nodes = {start: _node(memory, 0, 1.0)}
@@ -175,8 +168,8 @@ def _cut(rows: Sequence[NeighbourRow], most: int) -> bool:
     return any(count >= most for count in counts.values())
 
 
-def _node(row: MemoryRow | NodeRow, depth: int, strength: float) -> Node:
-    return Node(
+def _node(row: MemoryRow | NodeRow, depth: int, strength: float) -> schemas.Node:
+    return schemas.Node(
         id=row.id,
         user_id=public_owner(row.owner_id),
         depth=depth,
@@ -189,8 +182,8 @@ def _node(row: MemoryRow | NodeRow, depth: int, strength: float) -> Node:
     )
 
 
-def _association(row: AssociationRow) -> Association:
-    return Association(
+def _association(row: AssociationRow) -> schemas.Association:
+    return schemas.Association(
         memory_id=row.memory_id,
         user_id=public_owner(row.owner_id),
         relation=Relation(row.relation),

@@ -11,13 +11,7 @@ from remembrancer.cli.command import store_command
 from remembrancer.cli.options import AgentOption, UserOption
 from remembrancer.cli.output import plain
 from remembrancer.errors import InvalidInput
-from remembrancer.memories.schemas import (
-    Category,
-    Kind,
-    MemoryCreate,
-    Outcome,
-    RememberResult,
-)
+from remembrancer.memories.schemas import Category, Kind, MemoryCreate, Outcome, RememberResult
 
 
 def _sentence(result: RememberResult) -> Text:

@@ -15,10 +15,9 @@ from remembrancer.client.calls import json_of
 from remembrancer.client.conversations import Conversations
 from remembrancer.client.memories import Associations, Documents, Memories, Places, Review
 from remembrancer.client.operations import AsyncSender, By, Group, Sender, operation
-from remembrancer.client.preferences import Moves, Policies, Preferences
 from remembrancer.client.spaces import Facts, Spaces
 from remembrancer.client.transport import AsyncHttp, Http, Retries, options
-from remembrancer.client.users import Users
+from remembrancer.client.users import Moves, Policies, Preferences, Users
 from remembrancer.memories.schemas import MemoryCreate, RememberResult
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
 from remembrancer.user_names import AnyUser

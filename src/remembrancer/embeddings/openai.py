@@ -84,9 +84,7 @@ class OpenAIEmbedder:
     async def _post(self, body: Mapping[str, Any]) -> httpx2.Response:
         problem = ""
         for attempt in range(ATTEMPTS):
-            # A random spread, so that refused workers do not all return at once.
-            spread = random.uniform(0.5, 1.0)  # noqa: S311 - not a secret
-            wait = min(self._pause * 2.0**attempt * spread, LONGEST_PAUSE)
+            wait = None
             try:
                 response = await self._client.post(self._url, json=body)
             except httpx2.RequestError as error:
@@ -98,12 +96,17 @@ class OpenAIEmbedder:
                 problem = f"HTTP {response.status_code}"
                 if response.status_code != 429 and response.status_code < 500:
                     break
-                wait = _retry_after(response.headers.get("Retry-After"), wait)
+                wait = _retry_after(response.headers.get("Retry-After"))
             if attempt + 1 < ATTEMPTS:
-                await asyncio.sleep(wait)
+                await asyncio.sleep(self._wait(attempt) if wait is None else wait)
         raise EmbeddingUnavailable(
             f"the embedding endpoint failed ({problem}); try again later"
         ) from None
+
+    def _wait(self, attempt: int) -> float:
+        # A random spread, so that refused workers do not all return at once.
+        spread = random.uniform(0.5, 1.0)  # noqa: S311 - not a secret
+        return min(self._pause * 2.0**attempt * spread, LONGEST_PAUSE)
 
 
 def _sendable(text: str) -> str:
@@ -120,16 +123,16 @@ def _rows(answer: Any) -> Vectors:
     return rows
 
 
-def _retry_after(value: str | None, default: float) -> float:
-    """Return the seconds of a ``Retry-After`` header, a number or a date; else the default."""
+def _retry_after(value: str | None) -> float | None:
+    """Return the seconds of a ``Retry-After`` header, a number or a date; null if invalid."""
     if not value:
-        return default
+        return None
     try:
         seconds = float(value)
     except ValueError:
         try:
             when = parsedate_to_datetime(value)
         except ValueError:
-            return default
+            return None
         seconds = (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
-    return min(max(seconds, 0.0), LONGEST_PAUSE) if math.isfinite(seconds) else default
+    return min(max(seconds, 0.0), LONGEST_PAUSE) if math.isfinite(seconds) else None

@@ -21,13 +21,7 @@ from remembrancer.memories.service import Memories
 from remembrancer.paging import Page
 from remembrancer.places import repository, rules
 from remembrancer.places.rows import PlaceMentionRow
-from remembrancer.places.schemas import (
-    Place,
-    PlaceCreate,
-    PlaceMention,
-    PlaceResult,
-    PlaceUpdate,
-)
+from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceResult, PlaceUpdate
 from remembrancer.users import repository as users
 
 ACTION: Final = "memory.mention"

@@ -23,22 +23,7 @@ from remembrancer.memories.schemas import Memory, MemoryFilter, MemoryPage, Revi
 from remembrancer.memories.service import Memories
 from remembrancer.memories.versions import as_changes, new_version
 from remembrancer.paging import Items
-from remembrancer.review import edits, repository
-from remembrancer.review.rules import (
-    ReviewPlan,
-    ReviewState,
-    is_open,
-    obstacle,
-    plan_review,
-    statement_key,
-)
-from remembrancer.review.schemas import (
-    MOST_DECISIONS,
-    Decision,
-    ReviewDecision,
-    ReviewOutcome,
-    ReviewResult,
-)
+from remembrancer.review import edits, repository, rules, schemas
 from remembrancer.search.index import SearchDocument
 from remembrancer.spaces import repository as spaces
 
@@ -70,8 +55,8 @@ class Reviews:
         Raises ``NotFound`` unless all are pending, and ``InvalidInput`` for more than 200.
         """
         actor.require_user()
-        if len(ids) > MOST_DECISIONS:
-            raise InvalidInput(f"must have at most {MOST_DECISIONS} ids", field="memory_id")
+        if len(ids) > schemas.MOST_DECISIONS:
+            raise InvalidInput(f"must have at most {schemas.MOST_DECISIONS} ids", field="memory_id")
         async with self._database.transaction(actor) as (connection, actor):
             rows = await repository.reviewable(connection, actor, ids)
         pending = [rows[memory_id] for memory_id in dict.fromkeys(ids) if memory_id in rows]
@@ -83,8 +68,8 @@ class Reviews:
         return [views.memory(row) for row in pending]
 
     async def decide(
-        self, actor: Actor, decisions: Sequence[ReviewDecision]
-    ) -> Items[ReviewResult]:
+        self, actor: Actor, decisions: Sequence[schemas.ReviewDecision]
+    ) -> Items[schemas.ReviewResult]:
         """Confirm, edit, reject or share memories; return the result of each, in order.
 
         All decisions are carried out, or none if anything fails. The outcome is ``not_found``
@@ -108,8 +93,8 @@ class Reviews:
                 memory_id
                 for memory_id in prepared.changes
                 if (row := rows.get(memory_id))
-                and is_open(row)
-                and not obstacle(row, by_id[memory_id], joined)
+                and rules.is_open(row)
+                and not rules.obstacle(row, by_id[memory_id], joined)
             ]
             await edits.apply(connection, self._backend.search, rows, editable, prepared)
             documents |= {
@@ -118,7 +103,7 @@ class Reviews:
                 if memory_id in rows
             }
             state = await _state(connection, owner_id, rows, joined, prepared)
-            plan = plan_review(by_id, state)
+            plan = rules.plan_review(by_id, state)
             await self._carry_out(connection, actor, plan, documents)
         return Items(items=[plan.results[decision.memory_id] for decision in decisions])
 
@@ -138,14 +123,18 @@ class Reviews:
         }
 
     async def _carry_out(
-        self, connection: AsyncConnection, actor: Actor, plan: ReviewPlan, documents: Documents
+        self,
+        connection: AsyncConnection,
+        actor: Actor,
+        plan: rules.ReviewPlan,
+        documents: Documents,
     ) -> None:
         owner_id = actor.require_user()
         for row, target_id in plan.changes:
             content, document = documents.get(row.id, ("", None))
             if document is None or content != row.content:
                 reason = "was changed at the same moment; try again"
-                plan.add_result(row.id, ReviewOutcome.REFUSED, None, reason)
+                plan.add_result(row.id, schemas.ReviewOutcome.REFUSED, None, reason)
                 continue
             [target] = (await memories.by_ids(connection, owner_id, [target_id])).values()
             await new_version(
@@ -181,23 +170,27 @@ async def _state(
     rows: Mapping[str, MemoryRow],
     joined: Collection[UUID],
     prepared: edits.Edits,
-) -> ReviewState:
+) -> rules.ReviewState:
     hashes = [row.content_hash for row in rows.values()]
     same = await memories.same_statements(connection, owner_id, hashes)
     revised = [row.revises for row in rows.values() if row.revises]
-    return ReviewState(
+    return rules.ReviewState(
         rows=rows,
         spaces=joined,
-        statements={statement_key(row): row.id for row in same if row.status == Status.ACTIVE},
+        statements={
+            rules.statement_key(row): row.id for row in same if row.status == Status.ACTIVE
+        },
         targets=await memories.by_ids(connection, owner_id, revised),
         refusals=prepared.refusals,
         findings=prepared.findings,
     )
 
 
-def _by_id(decisions: Sequence[ReviewDecision]) -> dict[str, Decision]:
-    if not 0 < len(decisions) <= MOST_DECISIONS:
-        raise InvalidInput(f"must have from 1 to {MOST_DECISIONS} decisions", field="decisions")
+def _by_id(decisions: Sequence[schemas.ReviewDecision]) -> dict[str, schemas.Decision]:
+    if not 0 < len(decisions) <= schemas.MOST_DECISIONS:
+        raise InvalidInput(
+            f"must have from 1 to {schemas.MOST_DECISIONS} decisions", field="decisions"
+        )
     by_id = {decision.memory_id: decision.decision for decision in decisions}
     if len(by_id) < len(decisions):
         raise InvalidInput(
