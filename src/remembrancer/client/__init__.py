@@ -14,7 +14,7 @@ from remembrancer.client.agents import Agents, Tools
 from remembrancer.client.calls import json_of
 from remembrancer.client.conversations import Conversations
 from remembrancer.client.memories import Associations, Documents, Memories, Places, Review
-from remembrancer.client.operations import AsyncSender, By, Group, Sender, operation
+from remembrancer.client.operations import By, Group, operation
 from remembrancer.client.spaces import Facts, Spaces
 from remembrancer.client.transport import AsyncHttp, Http, Retries, options
 from remembrancer.client.users import Moves, Policies, Preferences, Users
@@ -105,7 +105,7 @@ class _Nouns(Group[By]):
         """Return the version of the server if it and its database answer. Needs no key."""
 
 
-class AsyncClient(_Nouns[AsyncSender]):
+class AsyncClient(_Nouns[AsyncHttp]):
     """An asynchronous client.
 
     ``url`` is the address of the server, ``key`` an API key. ``timeout`` is in seconds per
@@ -127,7 +127,7 @@ class AsyncClient(_Nouns[AsyncSender]):
         await self.close()
 
 
-class Client(_Nouns[Sender]):
+class Client(_Nouns[Http]):
     """A blocking client; otherwise like :class:`AsyncClient`."""
 
     _sender = Http

@@ -15,7 +15,6 @@ from typing import (
     Final,
     Generic,
     ParamSpec,
-    Protocol,
     TypedDict,
     TypeVar,
     get_args,
@@ -28,6 +27,7 @@ from pydantic import BaseModel
 
 from remembrancer.agents.schemas import Agent
 from remembrancer.client.calls import Call, json_of, part
+from remembrancer.client.transport import AsyncHttp, Http
 from remembrancer.errors import InvalidInput
 from remembrancer.paging import Page
 from remembrancer.user_names import AnyUser
@@ -100,27 +100,7 @@ class ForAgentIfVersion(ForAgent, IfVersion, total=False):
     """A change of one version, for a user and an agent."""
 
 
-class AsyncSender(Protocol):
-    """Sends requests on an event loop."""
-
-    async def send(self, call: Call[T]) -> T:
-        """Send a request and return its result."""
-
-    def lines(self, call: Call[T]) -> AsyncIterator[T]:
-        """Return a response of several lines, one value per line."""
-
-
-class Sender(Protocol):
-    """Sends requests and waits."""
-
-    def send(self, call: Call[T]) -> T:
-        """Send a request and return its result."""
-
-    def lines(self, call: Call[T]) -> Iterator[T]:
-        """Return a response of several lines, one value per line."""
-
-
-By = TypeVar("By", bound=AsyncSender | Sender)
+By = TypeVar("By", bound=AsyncHttp | Http)
 
 
 class Group(Generic[By]):
@@ -261,10 +241,10 @@ class Operation(_Operation, Generic[P, T]):
 
     @overload
     def __get__(
-        self, group: Group[AsyncSender], owner: Any = None
+        self, group: Group[AsyncHttp], owner: Any = None
     ) -> Callable[P, Coroutine[Any, Any, T]]: ...
     @overload
-    def __get__(self, group: Group[Sender], owner: Any = None) -> Callable[P, T]: ...
+    def __get__(self, group: Group[Http], owner: Any = None) -> Callable[P, T]: ...
     @overload
     def __get__(self, group: None, owner: Any = None) -> "Operation[P, T]": ...
     def __get__(self, group: Any, owner: Any = None) -> Any:
@@ -277,10 +257,10 @@ class Stream(_Operation, Generic[P, T]):
 
     @overload
     def __get__(
-        self, group: Group[AsyncSender], owner: Any = None
+        self, group: Group[AsyncHttp], owner: Any = None
     ) -> Callable[P, AsyncIterator[T]]: ...
     @overload
-    def __get__(self, group: Group[Sender], owner: Any = None) -> Callable[P, Iterator[T]]: ...
+    def __get__(self, group: Group[Http], owner: Any = None) -> Callable[P, Iterator[T]]: ...
     @overload
     def __get__(self, group: None, owner: Any = None) -> "Stream[P, T]": ...
     def __get__(self, group: Any, owner: Any = None) -> Any:
@@ -337,9 +317,9 @@ class PagedOperation(_Operation, Generic[P, PageT_co]):
     """A method that returns a list in pages."""
 
     @overload
-    def __get__(self, group: Group[AsyncSender], owner: Any = None) -> AsyncPages[P, PageT_co]: ...
+    def __get__(self, group: Group[AsyncHttp], owner: Any = None) -> AsyncPages[P, PageT_co]: ...
     @overload
-    def __get__(self, group: Group[Sender], owner: Any = None) -> Pages[P, PageT_co]: ...
+    def __get__(self, group: Group[Http], owner: Any = None) -> Pages[P, PageT_co]: ...
     @overload
     def __get__(self, group: None, owner: Any = None) -> "PagedOperation[P, PageT_co]": ...
     def __get__(self, group: Any, owner: Any = None) -> Any:

@@ -1,24 +1,28 @@
 """Merge a user into another, and undo it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import idempotency, undo
+from remembrancer.associations import repository as associations
 from remembrancer.context import repository as contexts
 from remembrancer.conversations import transfers as conversations
+from remembrancer.db.rows import all_rows
+from remembrancer.db.tables import memories as memory_table
 from remembrancer.db.tables import undo_records
 from remembrancer.errors import Conflict
 from remembrancer.extraction import transfers as summaries
-from remembrancer.identity import repository
-from remembrancer.identity.rules import duplicates
+from remembrancer.identity.rules import ComparedRow, duplicates
 from remembrancer.identity.schemas import MergeCounts
-from remembrancer.memories import mentions
+from remembrancer.memories import mentions, source_messages, transfers
 from remembrancer.memories import repository as memories
 from remembrancer.memories.schemas import Status
 from remembrancer.preferences import repository as preferences
+from remembrancer.search import repository as search
 from remembrancer.spaces import repository as spaces
 from remembrancer.users import repository as users
 
@@ -34,8 +38,8 @@ async def merge(connection: AsyncConnection, survivor: UUID, merged: UUID) -> UU
     """
     for owner_id in sorted((survivor, merged)):
         await memories.lock_owner(connection, owner_id)
-    moving = await repository.compared(connection, merged)
-    staying = await repository.compared(connection, survivor)
+    moving = await _compared(connection, merged)
+    staying = await _compared(connection, survivor)
     twins = duplicates(
         [row for row in moving if row.status == Status.ACTIVE],
         [row for row in staying if row.status == Status.ACTIVE],
@@ -46,7 +50,7 @@ async def merge(connection: AsyncConnection, survivor: UUID, merged: UUID) -> UU
     renamed = dict(zip(clashes, fresh, strict=True))
     parts = await conversations.transfer(connection, merged, survivor)
     parts |= await summaries.transfer(connection, merged, survivor)
-    await repository.transfer(
+    await _transfer(
         connection,
         merged,
         survivor,
@@ -86,10 +90,10 @@ async def undo_merge(connection: AsyncConnection, survivor: UUID, undo_id: UUID)
         await memories.lock_owner(connection, owner_id)
     mention_ids = [UUID(i) for i in record["mentions"]]
     await mentions.take_back(connection, survivor, mention_ids)
-    statuses = {row.id: row.status for row in await repository.compared(connection, survivor)}
+    statuses = {row.id: row.status for row in await _compared(connection, survivor)}
     copies = [i for i in record["duplicates"] if statuses.get(i) == Status.INACTIVE]
     await conversations.transfer_back(connection, survivor, merged, record)
-    await repository.transfer(
+    await _transfer(
         connection,
         survivor,
         merged,
@@ -104,6 +108,44 @@ async def undo_merge(connection: AsyncConnection, survivor: UUID, undo_id: UUID)
     for owner in _OWNERS:
         await owner.transfer_back(connection, merged, survivor, record)
     return record
+
+
+async def _compared(connection: AsyncConnection, owner_id: UUID) -> list[ComparedRow]:
+    """Return all memories of an owner, the oldest first."""
+    column = memory_table.c
+    names = ComparedRow.__dataclass_fields__
+    query = (
+        select(*(column[name] for name in names))
+        .where(column.owner_id == owner_id)
+        .order_by(column.created_at, column.id)
+    )
+    return await all_rows(connection, ComparedRow, query)
+
+
+async def _transfer(
+    connection: AsyncConnection,
+    giver: UUID,
+    taker: UUID,
+    memory_ids: Sequence[str],
+    source_ids: Sequence[str],
+    *,
+    renamed: Mapping[str, str],
+    statuses: Mapping[str, Status],
+) -> None:
+    """Move memories with all that refers to them, and the search items of messages and chunks.
+
+    ``renamed`` has the new ids and ``statuses`` the new statuses of some memories, by old id.
+    """
+    await transfers.copy_to_owner(
+        connection, giver, taker, memory_ids, renamed=renamed, statuses=statuses
+    )
+    await associations.transfer(connection, giver, taker, memory_ids, renamed=renamed)
+    ids = [UUID(source_id) for source_id in source_ids]
+    await source_messages.transfer(connection, giver, taker, ids, renamed=renamed)
+    await search.transfer(
+        connection, giver, taker, memory_ids=memory_ids, source_ids=ids, renamed=renamed
+    )
+    await transfers.erase(connection, [(giver, memory_id) for memory_id in memory_ids])
 
 
 def counts(record: Mapping[str, Any]) -> MergeCounts:

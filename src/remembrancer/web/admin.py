@@ -1,4 +1,4 @@
-"""Admin pages: policy, statistics, API keys, audit log, jobs."""
+"""Admin pages: policy, statistics, users, agents, API keys, audit log, jobs."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -9,23 +9,50 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from remembrancer.access import Role
+from remembrancer.agents.schemas import AgentCreate, AgentUpdate
 from remembrancer.audit.schemas import AuditFilter
 from remembrancer.errors import InvalidInput, RemembrancerError
 from remembrancer.jobs.schemas import JobStatus
 from remembrancer.keys.schemas import KeyCreate, NewKey
 from remembrancer.preferences.schemas import PolicyUpdate
 from remembrancer.statistics import counts
+from remembrancer.users.schemas import ResolveUser
 from remembrancer.validation import validate
-from remembrancer.web import dependencies
+from remembrancer.web.dependencies import (
+    FORM_CHECK,
+    AdminRequest,
+    CheckedForm,
+    Form,
+    PageRequest,
+    SessionRequest,
+    non_empty,
+    shows_errors,
+)
 
 router = APIRouter(prefix="/admin")
 
 _AUDIT_FIELDS = ("user_id", "actor_user_id", "action", "target_id", "outcome", "entry_point")
 _MAX_KEY_DAYS = 3650
+_AGENT_FIELDS = (
+    "name",
+    "description",
+    "system_prompt",
+    "memory_scope",
+    "llm_provider",
+    "llm_model",
+)
+_EMPTY_AGENT = {
+    "name": "",
+    "description": "",
+    "system_prompt": "",
+    "llm_provider": None,
+    "llm_model": None,
+}
+_PAGE_SIZE = 50
 
 
 @router.get("")
-async def overview(request: dependencies.AdminRequest) -> Response:
+async def overview(request: AdminRequest) -> Response:
     app = request.app
     start = time.perf_counter()
     await app.database.ping()
@@ -44,9 +71,7 @@ async def overview(request: dependencies.AdminRequest) -> Response:
 
 
 @router.post("/policy")
-async def set_policy(
-    request: dependencies.SessionRequest, form: dependencies.CheckedForm
-) -> Response:
+async def set_policy(request: SessionRequest, form: CheckedForm) -> Response:
     allow = {"true": True, "false": False}.get(form.get("allow") or "")
     if allow is None:
         raise InvalidInput("must be true or false", field="allow")
@@ -60,15 +85,107 @@ async def set_policy(
     )
 
 
+async def _render_users(
+    request: PageRequest,
+    name: str = "",
+    offset: int = 0,
+    form: Form | None = None,
+    error: RemembrancerError | None = None,
+) -> Response:
+    users = request.app.users
+    return request.render(
+        "admin/people.html",
+        error=error,
+        name=name,
+        matches=await users.find_by_name(request.actor, name) if name else None,
+        everybody=None
+        if name
+        else await users.overview(request.actor, limit=_PAGE_SIZE, offset=offset),
+        offset=offset,
+        size=_PAGE_SIZE,
+        form=form or Form(),
+    )
+
+
+@router.get("/people")
+async def list_users(request: AdminRequest, name: str = "", offset: int = 0) -> Response:
+    return await _render_users(request, name.strip(), offset)
+
+
+@router.post("/people")
+@shows_errors(_render_users)
+async def add_user(form: CheckedForm, request: AdminRequest) -> Response:
+    values = form.values("platform", "platform_user_id", "display_name", "time_zone")
+    user = await request.app.users.resolve(request.actor, validate(ResolveUser, **values))
+    return request.redirect(f"/people/{user.id}/profile")
+
+
+@router.get("/agents")
+async def list_agents(request: AdminRequest, cursor: str | None = None) -> Response:
+    page = await request.app.agents.list(request.actor, limit=50, cursor=cursor)
+    return request.render("admin/agents.html", page=page)
+
+
+async def _render_agent(
+    request: PageRequest,
+    agent_id: UUID | None = None,
+    form: Form | None = None,
+    error: RemembrancerError | None = None,
+) -> Response:
+    agent = await request.app.agents.get(request.actor, agent_id) if agent_id else None
+    return request.render("admin/agent_form.html", form=form or Form(), error=error, agent=agent)
+
+
+@router.get("/agents/new")
+async def new_agent(request: AdminRequest) -> Response:
+    return await _render_agent(request)
+
+
+@router.post("/agents")
+@shows_errors(_render_agent)
+async def create_agent(form: CheckedForm, request: AdminRequest) -> Response:
+    agent = await request.app.agents.create(
+        request.actor, validate(AgentCreate, **form.values(*_AGENT_FIELDS))
+    )
+    return request.to("agents", f"{agent.name} is created.")
+
+
+@router.get("/agents/{agent_id}")
+async def edit_agent(request: AdminRequest, agent_id: UUID) -> Response:
+    return await _render_agent(request, agent_id)
+
+
+@router.post("/agents/{agent_id}")
+@shows_errors(_render_agent)
+async def update_agent(form: CheckedForm, request: AdminRequest, agent_id: UUID) -> Response:
+    agent = await request.app.agents.get(request.actor, agent_id)
+    changes = validate(AgentUpdate, **_EMPTY_AGENT | form.values(*_AGENT_FIELDS))
+    version = _version(form, agent.version)
+    await request.app.agents.update(request.actor, agent_id, changes, if_version=version)
+    return request.to("agents", f"{changes.name} is saved.")
+
+
+def _version(form: Form, default: int) -> int:
+    value = form.get("version") or ""
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else default
+
+
+@router.post("/agents/{agent_id}/retire", dependencies=[FORM_CHECK])
+async def retire_agent(request: AdminRequest, agent_id: UUID) -> Response:
+    agent = await request.app.agents.get(request.actor, agent_id)
+    await request.app.agents.delete(request.actor, agent_id)
+    return request.to("agents", f"{agent.name} is retired. Users keep its memories.")
+
+
 @router.get("/keys")
-async def list_keys(request: dependencies.SessionRequest) -> Response:
+async def list_keys(request: SessionRequest) -> Response:
     return await _render_keys(request)
 
 
 async def _render_keys(
-    request: dependencies.PageRequest,
+    request: PageRequest,
     *,
-    form: dependencies.Form | None = None,
+    form: Form | None = None,
     error: RemembrancerError | None = None,
     new_key: NewKey | None = None,
 ) -> Response:
@@ -77,16 +194,14 @@ async def _render_keys(
         error=error,
         keys=(await request.app.keys.list(request.actor)).items,
         roles=list(Role),
-        form=form or dependencies.Form(),
+        form=form or Form(),
         new_key=new_key,
     )
 
 
 @router.post("/keys")
-@dependencies.shows_errors(_render_keys)
-async def create_key(
-    form: dependencies.CheckedForm, request: dependencies.AdminRequest
-) -> Response:
+@shows_errors(_render_keys)
+async def create_key(form: CheckedForm, request: AdminRequest) -> Response:
     values: dict[str, Any] = form.values("name", "role", "user_id")
     if days := form.get("days"):
         values["expires_at"] = _in_days(days)
@@ -101,18 +216,18 @@ def _in_days(days: str) -> datetime:
     return datetime.now(UTC) + timedelta(days=int(days))
 
 
-@router.post("/keys/{key_id}/revoke", dependencies=[dependencies.FORM_CHECK])
-async def revoke_key(request: dependencies.SessionRequest, key_id: UUID) -> Response:
+@router.post("/keys/{key_id}/revoke", dependencies=[FORM_CHECK])
+async def revoke_key(request: SessionRequest, key_id: UUID) -> Response:
     key = await request.app.keys.revoke(request.actor, key_id)
     return request.to("keys", f"The key {key.name} is revoked.")
 
 
 @router.get("/audit")
-async def audit_log(request: dependencies.AdminRequest, cursor: str | None = None) -> Response:
+async def audit_log(request: AdminRequest, cursor: str | None = None) -> Response:
     error: RemembrancerError | None = None
     page = None
     try:
-        filters = validate(AuditFilter, **dependencies.non_empty(request.query, *_AUDIT_FIELDS))
+        filters = validate(AuditFilter, **non_empty(request.query, *_AUDIT_FIELDS))
         page = await request.app.audit.list(request.actor, filters, limit=50, cursor=cursor)
     except RemembrancerError as caught:
         error = caught
@@ -124,7 +239,7 @@ async def audit_log(request: dependencies.AdminRequest, cursor: str | None = Non
 
 @router.get("/jobs")
 async def list_jobs(
-    request: dependencies.SessionRequest, status: str = "", cursor: str | None = None
+    request: SessionRequest, status: str = "", cursor: str | None = None
 ) -> Response:
     if status and status not in set(JobStatus):
         raise InvalidInput(f"must be one of {', '.join(JobStatus)}", field="status")
@@ -139,7 +254,7 @@ async def list_jobs(
     )
 
 
-@router.post("/jobs/{job_id}/retry", dependencies=[dependencies.FORM_CHECK])
-async def retry_job(request: dependencies.SessionRequest, job_id: int) -> Response:
+@router.post("/jobs/{job_id}/retry", dependencies=[FORM_CHECK])
+async def retry_job(request: SessionRequest, job_id: int) -> Response:
     await request.app.jobs.retry(request.actor, job_id)
     return request.to("jobs", "The job is queued.")

@@ -4,7 +4,6 @@ from fastapi import APIRouter
 
 from remembrancer.web import (
     admin,
-    agents,
     conversations,
     document,
     graph,
@@ -19,12 +18,11 @@ from remembrancer.web import (
     review,
     shared,
     spaces,
-    users,
 )
 
 router = APIRouter(include_in_schema=False)
 for part in (
     pages, login, profile, memories, memory, review, places, document, spaces, preferences,
-    conversations, graph, playground, agents, users, shared, admin,
+    conversations, graph, playground, shared, admin,
 ):  # fmt: skip
     router.include_router(part.router)
