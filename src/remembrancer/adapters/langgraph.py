@@ -126,10 +126,14 @@ class RemembrancerStore(base.BaseStore):
 
     def _write(self, address: Address, op: base.PutOp) -> RecordWrite:
         value = dict(op.value or {})
-        paths = op.index or self._fields
+        texts = [
+            text
+            for path in op.index or self._fields
+            for text in ([as_text(value)] if path == _WHOLE else base.get_text_at_path(value, path))
+        ]
         return RecordWrite(
             address,
-            cut(_recall_text(value, paths), self._records.longest),
+            cut("; ".join(texts), self._records.longest),
             {"value": value},
             ttl=op.ttl,
             recalled=op.index is not False,
@@ -138,15 +142,6 @@ class RemembrancerStore(base.BaseStore):
 
 def _address(op: base.GetOp | base.PutOp) -> Address:
     return (SHELF, *op.namespace, op.key)
-
-
-def _recall_text(value: dict[str, Any], paths: Sequence[str]) -> str:
-    texts = [
-        text
-        for path in paths
-        for text in ([as_text(value)] if path == _WHOLE else base.get_text_at_path(value, path))
-    ]
-    return "; ".join(texts)
 
 
 def _meets(namespace: tuple[str, ...], condition: base.MatchCondition) -> bool:

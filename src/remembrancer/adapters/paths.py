@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 ROOT: Final = "/memories"
@@ -85,19 +85,15 @@ def listing(path: str, below: Names, sizes: Mapping[Names, int]) -> str:
 
 
 def _entries(below: Names, sizes: Mapping[Names, int]) -> dict[tuple[Names, str], int]:
+    """Return the sizes of the files and directories, down to the depth of the listing."""
     entries: dict[tuple[Names, str], int] = {}
     for file, size in sizes.items():
         at = file[len(below) :]
-        for entry in _above(at):
-            if not any(name.startswith(".") for name in entry[0]):
+        for depth in range(1, min(len(at), SHOWN_DEPTH) + 1):
+            entry = at[:depth], "" if depth == len(at) else "/"
+            if not any(name.startswith(".") for name in at[:depth]):
                 entries[entry] = entries.get(entry, 0) + size
     return entries
-
-
-def _above(at: Names) -> Iterator[tuple[Names, str]]:
-    """Yield a file and its directories, down to the depth of the listing."""
-    for depth in range(1, min(len(at), SHOWN_DEPTH) + 1):
-        yield at[:depth], "" if depth == len(at) else "/"
 
 
 def _size(count: int) -> str:

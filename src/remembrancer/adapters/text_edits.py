@@ -1,5 +1,6 @@
 """Edits on the text of a file, with the answers that Claude is trained on. Pure."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -33,7 +34,8 @@ def replaced(path: str, text: str, old: str, new: str) -> tuple[str, str]:
             f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
         )
     if count > 1:
-        numbers = ", ".join(str(text.count("\n", 0, at) + 1) for at in _positions(text, old))
+        starts = (match.start() for match in re.finditer(f"(?={re.escape(old)})", text))
+        numbers = ", ".join(str(text.count("\n", 0, start) + 1) for start in starts)
         raise FileRefused(
             f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
             f"{numbers}. Please ensure it is unique"
@@ -65,12 +67,3 @@ def inserted(text: str, line: int, new: str) -> str:
 
 def _lines(lines: Sequence[str], first: int) -> list[str]:
     return [f"{number:>{_WIDTH}}\t{line}" for number, line in enumerate(lines, first)]
-
-
-def _positions(text: str, part: str) -> list[int]:
-    offsets = []
-    at = text.find(part)
-    while at != -1:
-        offsets.append(at)
-        at = text.find(part, at + 1)
-    return offsets

@@ -13,23 +13,17 @@ def create_embedder(settings: EmbeddingSettings) -> Embedder:
     Raises ``ConfigurationError`` if files of the bundled model are missing or altered. The first
     text makes the first call to an endpoint.
     """
-    return CachedQueries(_provider(settings), settings.query_cache)
-
-
-def _provider(settings: EmbeddingSettings) -> Embedder:
+    embedder: Embedder
     # The runtime of the bundled model takes a third of a second to import, too long for `--help`.
     if settings.provider == "minilm":
         from remembrancer.embeddings.minilm import MiniLM  # noqa: PLC0415
 
-        return MiniLM(threads=settings.threads, batch_size=settings.batch_size)
-    from remembrancer.embeddings.openai import OpenAIEmbedder  # noqa: PLC0415
+        embedder = MiniLM(threads=settings.threads, batch_size=settings.batch_size)
+    else:
+        from remembrancer.embeddings.openai import OpenAIEmbedder  # noqa: PLC0415
 
-    key = settings.api_key
-    return OpenAIEmbedder(
-        base_url=settings.base_url,
-        model=settings.model,
-        dimensions=settings.dimensions,
-        api_key=key.get_secret_value() if key else None,
-        batch_size=settings.batch_size,
-        timeout=settings.timeout,
-    )
+        names = {"base_url", "model", "dimensions", "batch_size", "timeout"}
+        options = settings.model_dump(include=names)
+        key = settings.api_key
+        embedder = OpenAIEmbedder(**options, api_key=key.get_secret_value() if key else None)
+    return CachedQueries(embedder, settings.query_cache)

@@ -31,8 +31,11 @@ class CachedQueries:
         if (vector := self._vectors.get(text)) is not None:
             self._vectors.move_to_end(text)
             return vector
-        # A separate task: a caller that gives up must not cancel it for the others.
-        task = self._pending.get(text) or self._start(text)
+        if (task := self._pending.get(text)) is None:
+            # A separate task: a caller that gives up must not cancel it for the others.
+            task = asyncio.create_task(self._inner.embed_query(text))
+            self._pending[text] = task
+            task.add_done_callback(lambda task: self._store(text, task))
         return await asyncio.shield(task)
 
     async def close(self) -> None:
@@ -47,12 +50,6 @@ class CachedQueries:
     def forget(self) -> None:
         """Empty the cache, for example after an erasure."""
         self._vectors.clear()
-
-    def _start(self, text: str) -> asyncio.Task[Vectors]:
-        task = asyncio.create_task(self._inner.embed_query(text))
-        self._pending[text] = task
-        task.add_done_callback(lambda task: self._store(text, task))
-        return task
 
     def _store(self, text: str, task: asyncio.Task[Vectors]) -> None:
         self._pending.pop(text, None)

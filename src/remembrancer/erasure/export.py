@@ -96,22 +96,17 @@ class Export:
         Raises ``NotFound`` before the first one for an unknown user, or somebody else.
         """
         user_id = await self._backend.database.user_id(user_id)
-        owner_id = await self._find(actor, user_id)
+        try:
+            acting = actor.acting_for(user_id)
+            async with self._backend.database.transaction(acting) as (connection, acting):
+                owner_id = (await checks.find_user(connection, acting)).id
+        except NotFound as error:
+            await self._backend.refuse(actor, ACTION, [str(user_id)], error)
         actor = actor.acting_for(user_id).now(owner_id)
         await self._backend.reads.note(actor, ACTION, [(owner_id, str(owner_id))])
         for section in SECTIONS:
             async for line in self._section(owner_id, section):
                 yield line
-
-    async def _find(self, actor: Actor, user_id: UUID) -> UUID:
-        try:
-            async with self._backend.database.transaction(actor.acting_for(user_id)) as (
-                connection,
-                acting,
-            ):
-                return (await checks.find_user(connection, acting)).id
-        except NotFound as error:
-            await self._backend.refuse(actor, ACTION, [str(user_id)], error)
 
     async def _section(self, owner_id: UUID, section: Section) -> AsyncIterator[Line]:
         after: Sequence[Any] | None = None

@@ -1,14 +1,11 @@
 """The plan of a move between scopes, and its undo record. Pure."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from pydantic import BaseModel
 
 from remembrancer.access import Scope
-from remembrancer.memories.dedup import repeats
-from remembrancer.memories.rows import MemoryRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +38,3 @@ class MoveRecord(BaseModel):
 def namespaces(agent_id: UUID, to: Scope) -> tuple[UUID | None, UUID | None]:
     """Return the agents of the source and the target; None is the global namespace."""
     return (None, agent_id) if to is Scope.AGENT else (agent_id, None)
-
-
-def plan_move(leaving: Sequence[MemoryRow], target: Sequence[MemoryRow]) -> MovePlan:
-    merging = repeats(leaving, target)
-    return MovePlan([row.id for row in leaving if row.id not in merging], merging)

@@ -20,7 +20,7 @@ from remembrancer.memories.budget import Budget
 from remembrancer.memories.dedup import repeats
 from remembrancer.memories.schemas import Status
 from remembrancer.moves import repository
-from remembrancer.moves.rules import MovePlan, MoveRecord, namespaces, plan_move
+from remembrancer.moves.rules import MovePlan, MoveRecord, namespaces
 from remembrancer.moves.schemas import MoveRequest, MoveResult, MoveUndoResult
 from remembrancer.preferences.scopes import scopes
 from remembrancer.user_names import AnyUser
@@ -63,7 +63,12 @@ class Moves:
             owner_id = await hold_user(connection, actor)
             await check_agent(connection, agent_id, retired=request.to is Scope.GLOBAL)
             await memories.lock_owner(connection, owner_id)
-            plan = await _plan(connection, owner_id, agent_id, request.to)
+            to_agent = request.to is Scope.AGENT
+            read = repository.first_told_to if to_agent else repository.in_namespace
+            leaving = await read(connection, owner_id, agent_id)
+            _, target = namespaces(agent_id, request.to)
+            merging = repeats(leaving, await repository.in_namespace(connection, owner_id, target))
+            plan = MovePlan([row.id for row in leaving if row.id not in merging], merging)
             undo_id = None
             if plan.ids and not request.dry_run:
                 undo_id = await self._carry_out(connection, actor, agent_id, plan, request)
@@ -134,15 +139,6 @@ class Moves:
         if copying:
             await self._budget.enforce(connection, actor, owner_id, list(copies))
         return undo_id
-
-
-async def _plan(connection: AsyncConnection, owner_id: UUID, agent_id: UUID, to: Scope) -> MovePlan:
-    _, target = namespaces(agent_id, to)
-    if to is Scope.AGENT:
-        leaving = await repository.first_told_to(connection, owner_id, agent_id)
-    else:
-        leaving = await repository.in_namespace(connection, owner_id, agent_id)
-    return plan_move(leaving, await repository.in_namespace(connection, owner_id, target))
 
 
 async def _undo_move(

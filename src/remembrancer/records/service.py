@@ -22,7 +22,7 @@ from remembrancer.recall.schemas import RecallQuery
 from remembrancer.recall.service import Recall
 from remembrancer.records import repository, rules
 from remembrancer.records.drafts import Draft, imported, prepare
-from remembrancer.records.schemas import Address, Changes, Record, RecordWrite
+from remembrancer.records.schemas import Address, Changes, Record
 from remembrancer.validation import validate
 
 MetadataFilter = Callable[[Mapping[str, Any]], bool]
@@ -150,7 +150,10 @@ class Records:
             await memories.set_status(connection, owner_id, removed, Status.FORGOTTEN)
             await _note(connection, actor, "memory.forget", [*expired, *removed])
             existing = _by_address([row for row in rows if row.id not in removed])
-            await _check_alone(connection, actor, [draft.write for draft in drafts], existing)
+            new = [draft.write for draft in drafts if draft.write.address not in existing]
+            alone = [write.address for write in new if write.alone]
+            if await repository.obstacle(connection, actor, alone) is not None:
+                raise Conflict("another record is above or below this address", field="address")
             for draft in drafts:
                 row = existing.get(draft.write.address)
                 rules.check_expected(draft.write, row.version if row is not None else None)
@@ -264,17 +267,6 @@ def _record(row: MemoryRow, score: float | None = None) -> Record:
         updated_at=row.updated_at,
         score=score,
     )
-
-
-async def _check_alone(
-    connection: AsyncConnection,
-    actor: Actor,
-    writes: Sequence[RecordWrite],
-    existing: Mapping[Address, MemoryRow],
-) -> None:
-    new = [write.address for write in writes if write.alone and write.address not in existing]
-    if await repository.obstacle(connection, actor, new) is not None:
-        raise Conflict("another record is above or below this address", field="address")
 
 
 async def _restart_ttl(

@@ -19,18 +19,9 @@ LOG_LIMIT = 1 << 20
 
 
 def run(command: list[str], account: Account | None, cwd: Path) -> None:
-    process = subprocess.run(  # noqa: S603 - a fixed command
-        _as_account(command, account),
-        cwd=cwd,
-        env=_environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        check=False,
-    )
+    with _start(command, account, cwd) as process:
+        output = process.communicate()[0].decode(errors="replace").strip()
     if process.returncode != 0:
-        output = process.stdout.decode(errors="replace").strip()
         raise DatabaseSetupError(f"{Path(command[0]).name} failed in {cwd}:\n{output}")
 
 
@@ -105,16 +96,7 @@ class ServerProcess:
 
     def _run(self) -> None:
         try:
-            self._popen = subprocess.Popen(  # noqa: S603 - a fixed command
-                _as_account(self._command, self._account),
-                cwd=self._cwd,
-                env=_environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C is for this process, which stops the server
-                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-            )
+            self._popen = _start(self._command, self._account, self._cwd)
         except OSError as error:
             self._failure = error
             return
@@ -134,14 +116,20 @@ class ServerProcess:
             self._popen.send_signal(signal.SIGINT if mode == "INT" else signal.SIGQUIT)
 
 
-def _as_account(command: list[str], account: Account | None) -> list[str]:
-    if sys.platform == "win32":
-        return command
-    ids = [str(account.uid), str(account.gid)] if account else ["", ""]
-    return [sys.executable, "-I", "-S", _exec.__file__, str(os.getpid()), *ids, *command]
-
-
-def _environment() -> dict[str, str]:
+def _start(command: list[str], account: Account | None, cwd: Path) -> subprocess.Popen[bytes]:
+    if sys.platform != "win32":
+        ids = [str(account.uid), str(account.gid)] if account else ["", ""]
+        bare = [sys.executable, "-I", "-S", _exec.__file__, str(os.getpid()), *ids]
+        command = [*bare, *command]
     # PGPORT, PGDATA and others are for other servers; TZ saves initdb a long search
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-    return inherited | {"LC_ALL": "C", "TZ": "UTC"}
+    return subprocess.Popen(  # noqa: S603 - a fixed command
+        command,
+        cwd=cwd,
+        env=inherited | {"LC_ALL": "C", "TZ": "UTC"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,  # Ctrl-C is for this process, which stops the server
+        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+    )
