@@ -33,7 +33,6 @@ DatabaseUrl = Annotated[
         "Without it, an embedded row in a temporary directory."
     ),
 ]
-People = Annotated[int, typer.Option(min=1, help="Number of other users.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Small sizes, for under a minute.")]
 
 

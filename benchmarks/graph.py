@@ -14,17 +14,7 @@ from typing import Annotated, Any
 import typer
 from sqlalchemy import text
 
-from benchmarks.common import (
-    DatabaseUrl,
-    People,
-    Quick,
-    console,
-    percentile,
-    progress,
-    show,
-    store,
-    write,
-)
+from benchmarks.common import DatabaseUrl, Quick, console, percentile, progress, show, store, write
 from benchmarks.latency import BenchmarkStore, SwitchableEmbedder, spread
 from remembrancer import MemoryCreate, User, as_actor
 from remembrancer.ids import SHARED_OWNER
@@ -159,7 +149,7 @@ def report(result: dict[str, Any]) -> None:
 def main(
     own: Annotated[int, typer.Option(min=1, help="Items of the user who asks.")] = 5000,
     others: Annotated[int, typer.Option(min=1, help="Items of all others together.")] = 75_000,
-    people: People = 100,
+    people: Annotated[int, typer.Option(min=1, help="Number of other users.")] = 100,
     edges: Annotated[int, typer.Option(min=1, help="Associations of the popular memory.")] = 50_000,
     own_edges: Annotated[int, typer.Option(min=0, help="Of them, the asker's own.")] = 3000,
     repeat: Annotated[int, typer.Option(min=5, help="Questions.")] = 200,

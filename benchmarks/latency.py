@@ -16,17 +16,7 @@ import numpy as np
 import psycopg
 import typer
 
-from benchmarks.common import (
-    DatabaseUrl,
-    People,
-    Quick,
-    console,
-    percentile,
-    progress,
-    show,
-    store,
-    write,
-)
+from benchmarks.common import DatabaseUrl, Quick, console, percentile, progress, show, store, write
 from benchmarks.probes import Recorder, round_trips
 from benchmarks.words import COMMON, Chat
 from remembrancer import (
@@ -307,7 +297,7 @@ def main(
     ] = "1000,5000,20000",
     own: Annotated[int, typer.Option(min=1, help="Items of the user among others.")] = 5000,
     others: Annotated[int, typer.Option(min=0, help="Items of all others together.")] = 95_000,
-    people: People = 99,
+    people: Annotated[int, typer.Option(min=1, help="Number of other users.")] = 99,
     repeat: Annotated[int, typer.Option(min=5, help="Measurements behind each figure.")] = 100,
     imported: Annotated[int, typer.Option(min=1, help="Messages of the import.")] = 2000,
     quick: Quick = False,

@@ -45,10 +45,7 @@ async def erase_user(
 
 @router.post("/api/memory/{memory_id}/erase")
 async def erase_memory(
-    app: App,
-    actor: RequestActor,
-    memory_id: MemoryId,
-    dry_run: DryRun = True,
+    app: App, actor: RequestActor, memory_id: MemoryId, dry_run: DryRun = True
 ) -> Receipt:
     """Delete a memory for good, with its versions, mentions and associations."""
     return await app.memories.erase(actor, memory_id, dry_run=dry_run)

@@ -35,11 +35,7 @@ SESSION = (
 
 
 def back_up(
-    url: str,
-    path: Path,
-    *,
-    replace: bool = False,
-    observer: Observer = Observer(),  # noqa: B008 - it is frozen
+    url: str, path: Path, *, replace: bool = False, observer: Observer | None = None
 ) -> Manifest:
     """Write the store at ``url`` to a file, as of one moment; return its manifest.
 
@@ -53,7 +49,7 @@ def back_up(
         ):
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             connection.read_only = True
-            return _write(connection, archive, observer)
+            return _write(connection, archive, observer or Observer())
     except psycopg.Error as error:
         # The text of the error may quote a row.
         kind = type(error).__name__
@@ -62,11 +58,7 @@ def back_up(
         ) from None
 
 
-def _write(
-    connection: Connection,
-    archive: ZipFile,
-    observer: Observer,
-) -> Manifest:
+def _write(connection: Connection, archive: ZipFile, observer: Observer) -> Manifest:
     for statement in SESSION:
         connection.execute(statement)
     # Row-level security also applies to the owner; the system role sees all rows.

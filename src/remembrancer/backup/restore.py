@@ -20,11 +20,7 @@ from remembrancer.errors import Conflict, DatabaseSetupError, InvalidInput
 
 
 def restore(
-    url: str,
-    path: Path,
-    *,
-    replace: bool = False,
-    observer: Observer = Observer(),  # noqa: B008 - it is frozen
+    url: str, path: Path, *, replace: bool = False, observer: Observer | None = None
 ) -> Manifest:
     """Restore a backup into the database at ``url``; return its manifest.
 
@@ -39,6 +35,7 @@ def restore(
             raise InvalidInput(
                 "comes from a newer version; upgrade Remembrancer first", field=path.name
             )
+        observer = observer or Observer()
         observer.start(manifest.rows)
         engine = create_engine(driver_url(url), connect_args={"client_encoding": "utf8"})
         try:

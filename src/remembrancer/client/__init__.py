@@ -10,14 +10,13 @@ from uuid import UUID
 
 from remembrancer.agents.schemas import Agent
 from remembrancer.client.admin import Audit, Jobs, Keys
-from remembrancer.client.agents import Agents, Tools
 from remembrancer.client.calls import json_of
 from remembrancer.client.conversations import Conversations
 from remembrancer.client.memories import Associations, Documents, Memories, Places, Review
 from remembrancer.client.operations import By, Group, operation
 from remembrancer.client.spaces import Facts, Spaces
 from remembrancer.client.transport import AsyncHttp, Http, Retries, options
-from remembrancer.client.users import Moves, Policies, Preferences, Users
+from remembrancer.client.users import Agents, Moves, Policies, Preferences, Tools, Users
 from remembrancer.memories.schemas import MemoryCreate, RememberResult
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
 from remembrancer.user_names import AnyUser

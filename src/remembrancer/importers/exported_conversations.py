@@ -78,11 +78,10 @@ def _message(turn: Turn, message_id: str) -> MessageCreate:
     # The database stores instants; the metadata preserves the sender's own clock time.
     local = turn.sent_at if turn.sent_at is not None and turn.sent_at.utcoffset() else None
     return MessageCreate(
-        role=turn.role,
-        content=turn.content,
-        platform_user_id=turn.platform_user_id,
+        **{
+            name: getattr(turn, name) for name in ("role", "content", "platform_user_id", "sent_at")
+        },
         sender_name=turn.sender,
-        sent_at=turn.sent_at,
         platform_message_id=message_id,
         metadata={"sent_at": local.isoformat()} if local else {},
     )

@@ -14,6 +14,9 @@ from remembrancer.importers.users import People
 from remembrancer.memories import screening
 from remembrancer.memories.schemas import AssociationCreate, MemoryCreate, Status
 
+_SAME = ("content", "kind", "category", "subject", "platform")
+"""Fields that a memory and its statement have both."""
+
 
 class MemoryImporter:
     """Stores memories under their users, each once: a used id stays used."""
@@ -90,11 +93,7 @@ def _by_person(memories: Sequence[ExportedMemory]) -> dict[str | None, list[Expo
 
 def _statement(exported: ExportedMemory) -> MemoryCreate:
     return MemoryCreate(
-        content=exported.content,
-        kind=exported.kind,
-        category=exported.category,
-        subject=exported.subject,
-        platform=exported.platform,
+        **{name: getattr(exported, name) for name in _SAME},
         metadata=exported.metadata or {},
         associations=[
             AssociationCreate(target_id=key, relation=relation)

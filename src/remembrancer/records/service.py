@@ -28,6 +28,8 @@ from remembrancer.validation import validate
 MetadataFilter = Callable[[Mapping[str, Any]], bool]
 """Whether the metadata of a record matches."""
 
+_SAME = ("content", "metadata", "version", "created_at", "updated_at")
+"""Columns of a memory that a record has too."""
 _RANKED = 100
 """Records that a search ranks; the others follow, the latest first."""
 
@@ -260,12 +262,8 @@ def _record(row: MemoryRow, score: float | None = None) -> Record:
         address=tuple(row.address or ()),
         memory_id=row.id,
         user_id=row.owner_id,
-        content=row.content,
-        metadata=row.metadata,
-        version=row.version,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
         score=score,
+        **{name: getattr(row, name) for name in _SAME},
     )
 
 
