@@ -74,6 +74,10 @@ def to_transcript(
     return Transcript(platform, conversation, turns, title[:200], together, people, personal)
 
 
+_SAME = ("role", "content", "platform_user_id", "sent_at")
+"""Fields that a turn and its message have both."""
+
+
 def _message(turn: Turn, message_id: str) -> MessageCreate:
     # The database stores instants; the metadata preserves the sender's own clock time.
     local = turn.sent_at if turn.sent_at is not None and turn.sent_at.utcoffset() else None
