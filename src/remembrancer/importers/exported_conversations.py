@@ -82,9 +82,7 @@ def _message(turn: Turn, message_id: str) -> MessageCreate:
     # The database stores instants; the metadata preserves the sender's own clock time.
     local = turn.sent_at if turn.sent_at is not None and turn.sent_at.utcoffset() else None
     return MessageCreate(
-        **{
-            name: getattr(turn, name) for name in ("role", "content", "platform_user_id", "sent_at")
-        },
+        **{name: getattr(turn, name) for name in _SAME},
         sender_name=turn.sender,
         platform_message_id=message_id,
         metadata={"sent_at": local.isoformat()} if local else {},
