@@ -223,13 +223,13 @@ def test_keys_carry_the_owner(migrated_url: str, name: str) -> None:
 
 def test_nothing_is_set_null_and_no_trigger_runs(migrated_url: str) -> None:
     """Neither survives sharding by owner. The queue, a schema of its own, is not sharded."""
-    with psycopg.connect(migrated_url) as connection:
-        found = connection.execute(
-            "SELECT conname FROM pg_constraint WHERE confdeltype IN ('n', 'd')"
-            " AND connamespace = 'public'::regnamespace"
-            " UNION ALL SELECT tgname FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = tgrelid"
-            " WHERE NOT tgisinternal AND c.relnamespace = 'public'::regnamespace"
-        ).fetchall()
+    found = _found(
+        migrated_url,
+        "SELECT conname FROM pg_constraint WHERE confdeltype IN ('n', 'd')"
+        " AND connamespace = 'public'::regnamespace"
+        " UNION ALL SELECT tgname FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = tgrelid"
+        " WHERE NOT tgisinternal AND c.relnamespace = 'public'::regnamespace",
+    )
     assert found == []
 
 

@@ -47,13 +47,18 @@ TEA = answer(
 )
 
 
+async def talk_of_tea(door: Door, model: Scripted, user: User) -> Any:
+    """What waits after a talk about tea, jam and fish, by content."""
+    model.said = [TEA]
+    await talk(door, user, "I like tea and jam", "And fish")
+    return await waiting(door, user)
+
+
 async def test_what_waits_is_listed_with_its_message_and_recalled_once_confirmed(
     door: Door, model: Scripted, ada: User
 ) -> None:
     """Confirmed and rejected in bulk; each is answered for itself, and is in the audit log."""
-    model.said = [TEA]
-    await talk(door, ada, "I like tea and jam", "And fish")
-    found = await waiting(door, ada)
+    found = await talk_of_tea(door, model, ada)
     assert set(found) == {"Ada likes tea.", "Ada likes jam.", "Ada likes fish."}
     [(said,)] = rows("SELECT id FROM messages WHERE content = 'And fish'")
     assert found["Ada likes fish."]["message_id"] == str(said)
@@ -79,9 +84,7 @@ async def test_what_waits_can_be_edited_and_read_by_its_owner_alone(
     door: Door, model: Scripted, ada: User, bob: User
 ) -> None:
     """Corrected words are what is confirmed; nobody else reads or decides."""
-    model.said = [TEA]
-    await talk(door, ada, "I like tea and jam", "And fish")
-    tea = (await waiting(door, ada))["Ada likes tea."]["id"]
+    tea = (await talk_of_tea(door, model, ada))["Ada likes tea."]["id"]
     edited = await door.update(tea, user=ada, content="Ada likes green tea.")
     assert (edited["status"], edited["review"]) == ("pending", "pending")
     assert (await door.read(tea, user=ada))["version"] == 2
@@ -102,9 +105,7 @@ async def test_what_waits_is_edited_as_it_is_confirmed_many_at_once(
     door: Door, model: Scripted, ada: User
 ) -> None:
     """New words, kind and category count; what may not be stored leaves its own as it was."""
-    model.said = [TEA]
-    await talk(door, ada, "I like tea and jam", "And fish")
-    found = await waiting(door, ada)
+    found = await talk_of_tea(door, model, ada)
     tea, jam, fish = (found[f"Ada likes {what}."]["id"] for what in ("tea", "jam", "fish"))
     done = await door.review(
         [
@@ -134,9 +135,7 @@ async def test_what_was_rejected_by_mistake_waits_again(
     door: Door, model: Scripted, ada: User, bob: User
 ) -> None:
     """Reopened by its owner alone, once, with an audit line; then it can be confirmed."""
-    model.said = [TEA]
-    await talk(door, ada, "I like tea and jam", "And fish")
-    fish = (await waiting(door, ada))["Ada likes fish."]["id"]
+    fish = (await talk_of_tea(door, model, ada))["Ada likes fish."]["id"]
     [early] = await door.review([(fish, "reopen")], user=ada)
     assert early["outcome"] == "not_found"
     await door.review([(fish, "reject")], user=ada)

@@ -39,12 +39,8 @@ def opened(path: Path, **options: Any) -> Export:
 
 def test_chatgpt_follows_the_branch_that_was_open(tmp_path: Path) -> None:
     """An edited question counts as edited; pictures are captions, tools and thoughts left out."""
-    export = opened(
-        zipped(
-            tmp_path / "export.zip",
-            {"conversations.json": exports.chatgpt(), "user.json": exports.CHATGPT_USER},
-        )
-    )
+    files = {"conversations.json": exports.chatgpt(), "user.json": exports.CHATGPT_USER}
+    export = opened(zipped(tmp_path / "export.zip", files))
     [transcript] = transcripts(export)
     assert (transcript.platform, transcript.title) == ("chatgpt", "Glazing")
     assert turns_of(transcript) == [
@@ -66,12 +62,8 @@ def test_chatgpt_without_an_open_branch_takes_the_latest(tmp_path: Path) -> None
 
 def test_claude_takes_the_text_blocks(tmp_path: Path) -> None:
     """Thoughts and tools are left out, kinds nobody knows are reason, times keep their zone."""
-    export = opened(
-        zipped(
-            tmp_path / "c.zip",
-            {"conversations.json": exports.claude(), "users.json": exports.CLAUDE_USERS},
-        )
-    )
+    files = {"conversations.json": exports.claude(), "users.json": exports.CLAUDE_USERS}
+    export = opened(zipped(tmp_path / "c.zip", files))
     [transcript] = transcripts(export)
     account = "99999999-0000-4000-8000-000000000001"
     assert turns_of(transcript) == [
