@@ -21,7 +21,7 @@ from remembrancer import (
     as_actor,
 )
 from remembrancer.records.schemas import Changes, RecordWrite
-from remembrancer.review.service import Decision, ReviewDecision
+from remembrancer.review.schemas import Decision, ReviewDecision
 
 A, B = ("shelf", "a"), ("shelf", "b")
 

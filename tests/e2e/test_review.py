@@ -47,7 +47,7 @@ TEA = answer(
 )
 
 
-async def talk_of_tea(door: Door, model: Scripted, user: User) -> Any:
+async def talk_of_tea(door: Door, model: Scripted, user: User) -> dict[str, Json]:
     """What waits after a talk about tea, jam and fish, by content."""
     model.said = [TEA]
     await talk(door, user, "I like tea and jam", "And fish")
