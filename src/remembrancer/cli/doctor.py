@@ -121,19 +121,15 @@ async def _model(app: Remembrancer) -> Finding:
     sizes = [row.size for row in await _rows(app, "vector_sizes")]
     stored = rows[0] if rows else None
     configured = (embedder.name, embedder.dimensions)
+    problem = ""
     if stored is not None and (stored.name, stored.dimensions) != configured:
-        return Finding(
-            False,
-            "Embedding model",
-            f"{embedder.name} is set, the store has {stored.name}: run `remembrancer reembed`",
-        )
-    if sizes not in ([], [embedder.dimensions]):
-        return Finding(
-            False,
-            "Embedding model",
-            f"vectors of sizes {sizes}: run `remembrancer reembed`",
-        )
-    return Finding(True, "Embedding model", f"{embedder.name}, {embedder.dimensions} dimensions")
+        problem = f"{embedder.name} is set, the store has {stored.name}"
+    elif sizes not in ([], [embedder.dimensions]):
+        problem = f"vectors of sizes {sizes}"
+    result = f"{embedder.name}, {embedder.dimensions} dimensions"
+    if problem:
+        result = f"{problem}: run `remembrancer reembed`"
+    return Finding(not problem, "Embedding model", result)
 
 
 def _language_model(settings: Settings) -> Finding:
