@@ -6,6 +6,7 @@ A changed preference moves nothing: memories stay until a move.
 from typing import Final
 from uuid import UUID
 
+from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit, undo
@@ -20,12 +21,25 @@ from remembrancer.memories.budget import Budget
 from remembrancer.memories.dedup import repeats
 from remembrancer.memories.schemas import Status
 from remembrancer.moves import repository
-from remembrancer.moves.rules import MovePlan, MoveRecord, namespaces
 from remembrancer.moves.schemas import MoveRequest, MoveResult, MoveUndoResult
 from remembrancer.preferences.scopes import scopes
 from remembrancer.user_names import AnyUser
 
 MOVE: Final = "memory.move"
+
+
+class MoveRecord(BaseModel):
+    """The record that undoes a move or copy."""
+
+    agent_id: UUID
+    to: Scope
+    copied: bool
+    moved: list[str]
+    merged: list[str]
+    mentions: list[UUID]
+    """Mentions that merging added."""
+    copies: dict[str, tuple[int, int]]
+    """Version and mention count of each copy."""
 
 
 class Moves:
@@ -66,19 +80,21 @@ class Moves:
             to_agent = request.to is Scope.AGENT
             read = repository.first_told_to if to_agent else repository.in_namespace
             leaving = await read(connection, owner_id, agent_id)
-            _, target = namespaces(agent_id, request.to)
+            target = agent_id if to_agent else None
             merging = repeats(leaving, await repository.in_namespace(connection, owner_id, target))
-            plan = MovePlan([row.id for row in leaving if row.id not in merging], merging)
+            moving = [row.id for row in leaving if row.id not in merging]
             undo_id = None
-            if plan.ids and not request.dry_run:
-                undo_id = await self._carry_out(connection, actor, agent_id, plan, request)
+            if leaving and not request.dry_run:
+                undo_id = await self._carry_out(
+                    connection, actor, agent_id, request, moving, merging
+                )
             effective = (await scopes(connection, agent_id, [owner_id])).get(owner_id)
             result = MoveResult(
                 to=request.to,
                 copied=request.copy_them,
                 dry_run=request.dry_run,
-                moved=len(plan.moving),
-                merged=len(plan.merging),
+                moved=len(moving),
+                merged=len(merging),
                 undo_id=undo_id,
                 effective_scope=effective.scope if effective else None,
             )
@@ -107,35 +123,36 @@ class Moves:
         connection: AsyncConnection,
         actor: Actor,
         agent_id: UUID,
-        plan: MovePlan,
         request: MoveRequest,
+        moving: list[str],
+        merging: dict[str, str],
     ) -> UUID:
-        """Return the id of the undo record."""
+        """Return the id of the undo record. ``merging`` has the memory that each one repeats."""
         owner_id, copying = actor.require_user(), request.copy_them
-        _, target = namespaces(agent_id, request.to)
-        added = await mentions.repeat(connection, owner_id, plan.merging)
+        target = agent_id if request.to is Scope.AGENT else None
+        added = await mentions.repeat(connection, owner_id, merging)
         copies: dict[str, tuple[int, int]] = {}
         if copying:
-            new_ids = await memories.new_ids(connection, owner_id, len(plan.moving))
-            pairs = dict(zip(plan.moving, new_ids, strict=True))
+            new_ids = await memories.new_ids(connection, owner_id, len(moving))
+            pairs = dict(zip(moving, new_ids, strict=True))
             await transfers.copy(connection, owner_id, pairs, target)
             rows = await memories.by_ids(connection, owner_id, new_ids)
             copies = {row.id: (row.version, row.mention_count) for row in rows.values()}
         else:
-            await memories.set_namespace(connection, owner_id, plan.moving, target)
-            await memories.set_status(connection, owner_id, list(plan.merging), Status.INACTIVE)
+            await memories.set_namespace(connection, owner_id, moving, target)
+            await memories.set_status(connection, owner_id, list(merging), Status.INACTIVE)
         record = MoveRecord(
             agent_id=agent_id,
             to=request.to,
             copied=copying,
-            moved=[] if copying else plan.moving,
-            merged=[] if copying else list(plan.merging),
+            moved=[] if copying else moving,
+            merged=[] if copying else list(merging),
             mentions=added,
             copies=copies,
         )
         undo_id = await undo.add(connection, owner_id, MOVE, record.model_dump(mode="json"))
         action = "memory.copy" if copying else MOVE
-        await audit.note(connection, actor, action, plan.ids, owner_id=owner_id)
+        await audit.note(connection, actor, action, [*moving, *merging], owner_id=owner_id)
         if copying:
             await self._budget.enforce(connection, actor, owner_id, list(copies))
         return undo_id
@@ -144,7 +161,9 @@ class Moves:
 async def _undo_move(
     connection: AsyncConnection, owner_id: UUID, record: MoveRecord
 ) -> MoveUndoResult:
-    source, target = namespaces(record.agent_id, record.to)
+    to_agent = record.to is Scope.AGENT
+    source = None if to_agent else record.agent_id
+    target = record.agent_id if to_agent else None
     rows = (await memories.by_ids(connection, owner_id, [*record.moved, *record.merged])).values()
     merged = {row.id for row in rows if row.status == Status.INACTIVE and row.id in record.merged}
     returning = [row for row in rows if row.id in merged or row.agent_id == target]
