@@ -32,7 +32,9 @@ SELECT *
  LIMIT :limit OFFSET :offset;
 
 -- name: sizes
-SELECT DISTINCT ON (m.address) m.address, octet_length(m.content) AS bytes
+-- The metadata has the text of a blank file.
+SELECT DISTINCT ON (m.address) m.address,
+       octet_length(coalesce(m.metadata ->> 'text', m.content)) AS bytes
   FROM memories AS m
  WHERE /*[visible m*/ true /*]*/ AND /*[stored*/ m.address IS NOT NULL /*]*/
    AND m.address[1:cardinality(CAST(:prefix AS text[]))] = CAST(:prefix AS text[])
