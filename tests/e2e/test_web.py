@@ -304,7 +304,7 @@ async def test_a_user_cannot_do_what_is_for_admins(
     filled |= {"name": "x", "role": "admin", "display_name": "x"}
     for path in changes(app):
         if path.startswith("/admin") or "/links" in path or "/merge" in path:
-            where = _filled(path, undo_id=uuid4(), job_id=1, **ids)
+            where = _filled(path, undo_id=uuid4(), job_id=1, memory_id="M1", **ids)
             await ada_there.post(where, 403, **filled)
 
 
