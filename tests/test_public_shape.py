@@ -28,7 +28,7 @@ ONLY_IN_THE_LIBRARY = {
     "memories.in_conversation": "the memories of one conversation, for the pages",
     "conversations.on_platform": "chat commands know only the platform's id",
     "conversations.position": "the pages show the messages around one message",
-    "conversations.erase_messages": "chat commands erase several messages at once",
+    "conversations.delete_messages": "chat commands erase several messages at once",
     "users.find_by_name": "admins search by name in the pages and the command line",
     "places.update": "the pages edit a place",
     "documents.add": "importers read other formats",

@@ -8,6 +8,7 @@ from remembrancer.backend import Backend
 from remembrancer.context.bulletin import Bulletins
 from remembrancer.context.service import Contexts
 from remembrancer.context.turns import ConversationTurns
+from remembrancer.erasure.deletions import erase_derived
 from remembrancer.erasure.export import Export
 from remembrancer.erasure.service import Erasure
 from remembrancer.extraction.service import Summaries
@@ -66,9 +67,10 @@ class ConversationOperations(ConversationTurns):
     def __init__(
         self, backend: Backend, contexts: Contexts, summaries: Summaries, erasure: Erasure
     ) -> None:
-        super().__init__(backend, summaries.after_append, contexts, summaries)
-        self.erase_message = erasure.erase_message
-        self.erase_messages = erasure.erase_messages
+        super().__init__(backend, summaries.after_append, erase_derived, contexts, summaries)
+        self.delete_message = erasure.delete_message
+        self.delete_messages = erasure.delete_messages
+        self.delete = erasure.delete_conversation
 
 
 class AgentOperations(Agents):

@@ -139,7 +139,7 @@ async def test_a_message_and_its_author_are_erased_at_once(memory: Remembrancer,
         who = await person(memory, f"P{number}")
         talk, [said, _] = await _talk(memory, who, bob)
         ended = await asyncio.gather(
-            memory.conversations.erase_message(as_actor(who), talk, said, dry_run=False),
+            memory.conversations.delete_message(as_actor(who), talk, said),
             memory.users.erase(as_actor(), who.id, dry_run=False),
             return_exceptions=True,
         )
@@ -219,7 +219,7 @@ async def test_a_merge_that_was_taken_back_is_no_trace_of_who_is_erased(
     await memory.remember("Bob keeps wasps.", user=bob, message_id=said)
     tea = await memory.remember("Bob likes tea.", user=bob)
     merge = await memory.users.merge(as_actor(), ada.id, bob.id)
-    await memory.conversations.erase_message(as_actor(ada), talk, said, dry_run=False)
+    await memory.conversations.delete_message(as_actor(ada), talk, said)
     await memory.memories.erase(as_actor(ada), tea.memory.id, dry_run=False)
     await memory.users.undo_merge(as_actor(), ada.id, merge.undo_id)
     assert (await memory.memories.list(as_actor(bob))).total == 0

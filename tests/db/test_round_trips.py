@@ -35,6 +35,8 @@ from remembrancer.context.service import Contexts
 from remembrancer.context.template_files import Templates
 from remembrancer.conversations.service import Conversations
 from remembrancer.db.engine import Database
+from remembrancer.erasure.deletions import erase_derived
+from remembrancer.extraction.remake import remake_chunks
 from remembrancer.memories.budget import Budget
 from remembrancer.memories.pipeline import WritePipeline
 from remembrancer.memories.service import Memories
@@ -131,7 +133,7 @@ async def test_an_append_waits_for_the_database_eight_times(
     """Two transactions: one reads the owners, one stores all that follows from the messages."""
     talk = await memory.conversations.open(as_actor(ada), ConversationCreate(agent_id=agent.id))
     backend = replace(memory.backend, database=alone)
-    conversations = Conversations(backend, memory.summaries.after_append)
+    conversations = Conversations(backend, memory.summaries.after_append, erase_derived)
 
     async def append() -> None:
         messages = [
@@ -155,7 +157,7 @@ async def test_remember_waits_for_the_database_ten_times(
     backend = replace(memory.backend, database=alone)
     near, budget = memory.settings.recall.near_duplicate, Budget(0)
     pipeline = WritePipeline(backend.search, budget)
-    memories = Memories(backend, pipeline, budget, AssociationWriter(near))
+    memories = Memories(backend, pipeline, budget, AssociationWriter(near), remake_chunks)
     words = iter(["Lisbon", "Porto", "Faro", "Braga", "Evora"])
 
     async def remember() -> None:

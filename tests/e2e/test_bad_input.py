@@ -175,6 +175,10 @@ class Rest:
                 "messages": [{"content": "Hello"}],
                 **own,
             },
+            "/api/conversations/{conversation_id}/messages/{message_id}": {
+                "content": "Hello again",
+                **own,
+            },
             "/api/conversations/{conversation_id}/turn": {"message": {"content": "Hello"}, **own},
             "/api/conversations/{conversation_id}/answer": {"content": "Hello", **own},
             "/api/memory/context": {"message": "tea", **own},

@@ -162,7 +162,7 @@ async def test_an_erased_message_takes_its_words_out_of_the_block(
     )
     first = await door.context(user=ada, conversation_id=where)
     assert "herring" in first["stable"]["text"]
-    await door.erase_message(where, message, user=ada, dry_run=False)
+    await door.delete_message(where, message, user=ada)
     told = await door.context(user=ada, conversation_id=where)
     assert "herring" not in told["stable"]["text"] + told["dynamic"]["text"]
     assert rows("SELECT count(*) FROM frozen_lines") == [(0,)]

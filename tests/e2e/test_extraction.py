@@ -1012,7 +1012,7 @@ async def test_case_17_a_message_erased_while_the_model_thinks_gives_no_fact(
     model.said = slow
     summarising = asyncio.ensure_future(door.summarize(conversation, user=ada))
     await asyncio.to_thread(model.reached.wait, 20)
-    await door.erase_message(conversation, said, user=ada, dry_run=False)
+    await door.delete_message(conversation, said, user=ada)
     await summarising
     assert await contents(door, ada) == []
     [chunk] = (await door.chunks(conversation, user=ada))["items"]

@@ -179,7 +179,7 @@ async def test_a_message_that_is_erased_takes_its_words_about_a_place_along(
     before = await door.read(memory_id, user=ada)
     changes = {"content": "Home: 5 Oak Avenue", "message_id": said["id"]}
     await door.update(memory_id, user=ada, **changes)
-    await door.erase_message(talk["id"], said["id"], user=ada, dry_run=False)
+    await door.delete_message(talk["id"], said["id"], user=ada)
     after = await door.read(memory_id, user=ada)
     assert [after[f] for f in ("content", "notes", "tokens")] == [
         before[f] for f in ("content", "notes", "tokens")

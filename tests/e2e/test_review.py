@@ -328,7 +328,7 @@ async def test_what_waits_is_erased_with_its_message_and_with_its_user(
     model.said = [TEA]
     conversation = await talk(door, ada, "I like tea and jam", "And fish")
     [(said,)] = rows("SELECT id FROM messages WHERE content = 'And fish'")
-    await door.erase_message(conversation, said, user=ada, dry_run=False)
+    await door.delete_message(conversation, said, user=ada)
     assert set(await waiting(door, ada)) == {"Ada likes tea.", "Ada likes jam."}
     await (await door.as_admin()).erase_user(ada, dry_run=False)
     assert rows("SELECT 1 FROM memories") == rows("SELECT 1 FROM recall_items") == []

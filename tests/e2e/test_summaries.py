@@ -252,9 +252,7 @@ async def test_a_message_erased_while_it_is_summarised_is_in_no_summary(
         async def summarise(self, transcript: Transcript) -> Summary:
             if not erased.is_set():
                 message = UUID(first["messages"][0]["id"])
-                await memory.conversations.erase_message(
-                    as_actor(ada), UUID(said["id"]), message, dry_run=False
-                )
+                await memory.conversations.delete_message(as_actor(ada), UUID(said["id"]), message)
                 erased.set()
             return Summary(transcript.text)
 

@@ -224,7 +224,7 @@ async def test_no_form_changes_anything_without_its_token(
     ids = {
         "user_id": world.ada.id, "memory_id": world.tea, "agent_id": world.agents["Pantry"].id,
         "undo_id": uuid4(), "key_id": uuid4(), "job_id": 1, "space_id": world.space,
-        "member_id": world.bob.id,
+        "member_id": world.bob.id, "conversation_id": world.talk, "message_id": uuid4(),
     }  # fmt: skip
     before = rows("SELECT count(*), max(updated_at) FROM memories")
     paths = [path for path in changes(app) if path != "/signin"]
@@ -259,7 +259,7 @@ async def test_no_form_reaches_another_persons_data(
     before = rows(stored)
     ids = {
         "agent_id": world.agents["Pantry"].id, "undo_id": uuid4(), "space_id": boat.id,
-        "member_id": world.bob.id,
+        "member_id": world.bob.id, "conversation_id": world.bobs_talk, "message_id": uuid4(),
     }  # fmt: skip
     filled = {
         "content": "Mine", "scope": "agent", "to": "global", "what": "everything",
@@ -274,7 +274,7 @@ async def test_no_form_reaches_another_persons_data(
         foreign = _filled(path, user_id=world.bob.id, memory_id=world.bobs, **ids)
         await ada_there.post(foreign, 404, **filled)
         for memory_id in (world.bobs, pier.place.memory_id):
-            if "{memory_id}" in path or "{space_id}" in path:
+            if any(f"{{{kind}_id}}" in path for kind in ("memory", "space", "conversation")):
                 crossed = _filled(path, user_id=world.ada.id, memory_id=memory_id, **ids)
                 await ada_there.post(crossed, 404, **filled)
     # And where the id is not in the address but in a field.

@@ -78,25 +78,25 @@ class RemembrancerSession:
             )
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Erase the last item with everything based only on it; return it, or null without one."""
+        """Delete the last item with everything based only on it; return it, or null without one."""
         page = await self._memory.conversations.messages(self._actor, self._conversation_id, last=1)
         for message in page.items:
-            await self._erase([message])
+            await self._delete([message])
             popped: TResponseInputItem | None = _item(message)
             return popped
         return None
 
     async def clear_session(self) -> None:
-        """Erase the actor's items with everything based only on them; items of others stay."""
+        """Delete the actor's items with everything based only on them; items of others stay."""
         # The user may have been merged into another.
         person = await self._memory.users.get(self._actor, self._actor.require_user())
         own = [m for m in await self._messages(None) if m.user_id == person.id]
         if own:
-            await self._erase(own)
+            await self._delete(own)
 
-    async def _erase(self, messages: Sequence[Message]) -> None:
-        await self._memory.conversations.erase_messages(
-            self._actor, self._conversation_id, [message.id for message in messages], dry_run=False
+    async def _delete(self, messages: Sequence[Message]) -> None:
+        await self._memory.conversations.delete_messages(
+            self._actor, self._conversation_id, [message.id for message in messages]
         )
 
     async def _messages(self, limit: int | None) -> Sequence[Message]:

@@ -1,6 +1,6 @@
 """Conversations: /api/conversations."""
 
-from typing import Annotated
+from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import Query, Response
@@ -18,14 +18,22 @@ from remembrancer.conversations.schemas import (
     AppendResult,
     Conversation,
     ConversationCreate,
+    EditResult,
     Message,
     MessageCreate,
+    MessageEdit,
+    MessageRef,
 )
+from remembrancer.erasure.schemas import Receipt
 from remembrancer.errors import InvalidInput
 from remembrancer.paging import Items, Page
 from remembrancer.validation import Input
 
 router = Router(prefix="/api/conversations", tags=["conversations"])
+
+MESSAGE: Final = "/{conversation_id}/messages/{message_id:path}"
+"""One message. A platform's id may have a slash."""
+DryRun = Annotated[bool, Query(description="Only count.")]
 
 
 class AppendRequest(Input):
@@ -114,3 +122,33 @@ async def read_messages(
 ) -> Items[Message]:
     """Return the last messages of a conversation, the oldest first."""
     return await app.conversations.messages(actor, conversation_id, last=last, before=before)
+
+
+@router.patch(MESSAGE)
+async def edit_message(
+    app: App, actor: RequestActor, conversation_id: UUID, message_id: MessageRef, edit: MessageEdit
+) -> EditResult:
+    """Replace the words of a message. What rests on the old ones follows."""
+    return await app.conversations.edit_message(actor, conversation_id, message_id, edit.content)
+
+
+@router.delete(MESSAGE)
+async def delete_message(
+    app: App,
+    actor: RequestActor,
+    conversation_id: UUID,
+    message_id: MessageRef,
+    dry_run: DryRun = False,
+) -> Receipt:
+    """Delete a message, and memories that cite only it, for good; its summaries are made anew."""
+    return await app.conversations.delete_message(
+        actor, conversation_id, message_id, dry_run=dry_run
+    )
+
+
+@router.delete("/{conversation_id}")
+async def delete_conversation(
+    app: App, actor: RequestActor, conversation_id: UUID, dry_run: DryRun = False
+) -> Receipt:
+    """Delete a conversation, and memories that cite only its messages, for good."""
+    return await app.conversations.delete(actor, conversation_id, dry_run=dry_run)

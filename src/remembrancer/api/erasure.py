@@ -3,7 +3,6 @@
 import json
 from collections.abc import AsyncIterator
 from typing import Annotated
-from uuid import UUID
 
 from fastapi import Query
 from fastapi.responses import StreamingResponse
@@ -49,20 +48,6 @@ async def erase_memory(
 ) -> Receipt:
     """Delete a memory for good, with its versions, mentions and associations."""
     return await app.memories.erase(actor, memory_id, dry_run=dry_run)
-
-
-@router.post("/api/conversations/{conversation_id}/messages/{message_id}/erase")
-async def erase_message(
-    app: App,
-    actor: RequestActor,
-    conversation_id: UUID,
-    message_id: UUID,
-    dry_run: DryRun = True,
-) -> Receipt:
-    """Delete a message, its summaries, and memories that cite only it, for good."""
-    return await app.conversations.erase_message(
-        actor, conversation_id, message_id, dry_run=dry_run
-    )
 
 
 @router.get("/api/users/{user_id}/export", response_class=StreamingResponse)

@@ -1,4 +1,4 @@
-"""``/memory`` on Discord, by discord.py: ``pip install 'remembrancer[discord]'``."""
+"""``/memory`` and changes of messages on Discord: ``pip install 'remembrancer[discord]'``."""
 
 import io
 import re
@@ -7,8 +7,10 @@ from uuid import UUID
 
 import discord
 from discord import app_commands
+from discord.ext import commands
 
 from remembrancer.app import Remembrancer
+from remembrancer.chat.changes import MessageChanges
 from remembrancer.chat.dispatch import ChatCommands, IncomingMessage
 from remembrancer.chat.replies import File, Span
 
@@ -76,3 +78,29 @@ def add_memory_command(
     tree.add_command(
         app_commands.Command(name="memory", description="Manage your memory", callback=on_memory)
     )
+
+
+def add_message_changes(
+    bot: "commands.Bot", app: Remembrancer, agent_id: UUID | None = None
+) -> None:
+    """Apply edits and deletions of messages, beside the listeners of the bot.
+
+    For conversations with the platform ``discord``, the channel's id, and the ids of its messages.
+    """
+    changes = MessageChanges(app, "discord", agent_id)
+
+    async def on_edit(event: discord.RawMessageUpdateEvent) -> None:
+        # Without content only an embed or a pin changed.
+        content = event.data.get("content")
+        if content is not None:
+            await changes.edit(str(event.channel_id), str(event.message_id), content)
+
+    async def on_delete(event: discord.RawMessageDeleteEvent) -> None:
+        await changes.delete(str(event.channel_id), [str(event.message_id)])
+
+    async def on_bulk_delete(event: discord.RawBulkMessageDeleteEvent) -> None:
+        await changes.delete(str(event.channel_id), map(str, sorted(event.message_ids)))
+
+    bot.add_listener(on_edit, "on_raw_message_edit")
+    bot.add_listener(on_delete, "on_raw_message_delete")
+    bot.add_listener(on_bulk_delete, "on_raw_bulk_message_delete")

@@ -1,4 +1,4 @@
-"""``/memory`` on Telegram, by python-telegram-bot: ``pip install 'remembrancer[telegram]'``."""
+"""``/memory`` and changes of messages on Telegram: ``pip install 'remembrancer[telegram]'``."""
 
 from html import escape
 from typing import Any
@@ -6,13 +6,15 @@ from uuid import UUID
 
 from telegram import Update
 from telegram.error import BadRequest, Forbidden
-from telegram.ext import Application, CommandHandler
+from telegram.ext import Application, CommandHandler, MessageHandler, filters
 
 from remembrancer.app import Remembrancer
+from remembrancer.chat.changes import MessageChanges
 from remembrancer.chat.dispatch import ChatCommands, IncomingMessage, NotReachableError
 from remembrancer.chat.replies import File, Span
 
 _TAGS = {"bold": "b", "code": "code"}
+_CHANGES = -8420
 
 
 class TelegramMessenger:
@@ -74,3 +76,23 @@ def add_memory_command(
         await commands.serve(TelegramMessenger(context.bot), incoming)
 
     application.add_handler(CommandHandler("memory", on_memory))
+
+
+def add_message_changes(
+    application: "Application[Any, Any, Any, Any, Any, Any]",
+    app: Remembrancer,
+    agent_id: UUID | None = None,
+) -> None:
+    """Apply edits of messages, beside the handlers of the bot. Telegram reports no deletions.
+
+    For conversations with the platform ``telegram``, the chat's id, and the ids of its messages.
+    """
+    changes = MessageChanges(app, "telegram", agent_id)
+
+    async def on_edit(update: Update, _context: Any) -> None:
+        message = update.edited_message or update.edited_channel_post
+        if message is not None and (content := message.text or message.caption) is not None:
+            await changes.edit(str(message.chat_id), str(message.message_id), content)
+
+    # Of each group of handlers, one gets an update.
+    application.add_handler(MessageHandler(filters.UpdateType.EDITED, on_edit), group=_CHANGES)

@@ -1,4 +1,4 @@
-"""``conversations``: summarise, and delete messages permanently."""
+"""``conversations``: summarise, edit messages, and delete permanently."""
 
 from collections import Counter
 from typing import Annotated
@@ -8,10 +8,12 @@ import typer
 
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for
+from remembrancer.cli.command import command
 from remembrancer.cli.erasure import erasure
-from remembrancer.cli.options import UserArgument
+from remembrancer.cli.options import UserArgument, UserOption
 from remembrancer.cli.output import console, progress
 from remembrancer.cli.runtime import ADMIN, with_store
+from remembrancer.conversations.schemas import EditResult
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.errors import InvalidInput
 from remembrancer.extraction.schemas import UnsummarisedConversation
@@ -65,16 +67,50 @@ def _print(totals: Counter[str]) -> None:
         screen.print(f"The guard refused {totals['refused']:,} more facts.")
 
 
+MessageArgument = Annotated[
+    str, typer.Argument(help="Id of a message, or platform: and the platform's id.")
+]
+
+
 @erasure(group)
-async def erase_message(
+async def delete_message(
     app: Remembrancer,
     user: UserArgument,
     conversation_id: UUID,
-    message_id: UUID,
+    message: MessageArgument,
     *,
     dry_run: bool,
 ) -> Receipt:
-    """Delete a message permanently, with its summaries and the memories based only on it."""
-    return await app.conversations.erase_message(
-        await actor_for(app, user), conversation_id, message_id, dry_run=dry_run
+    """Delete a message permanently, with the memories based only on it."""
+    return await app.conversations.delete_message(
+        await actor_for(app, user), conversation_id, message, dry_run=dry_run
+    )
+
+
+@erasure(group)
+async def delete(
+    app: Remembrancer, conversation_id: UUID, *, user: UserOption = None, dry_run: bool
+) -> Receipt:
+    """Delete a conversation permanently, with the memories based only on its messages."""
+    return await app.conversations.delete(
+        await actor_for(app, user), conversation_id, dry_run=dry_run
+    )
+
+
+def _edited(result: EditResult) -> str:
+    redacted = " The guard redacted a part of it." if result.guard else ""
+    return f"Message {result.message.position} is edited.{redacted}"
+
+
+@command(group, render=_edited)
+async def edit_message(
+    app: Remembrancer,
+    user: UserArgument,
+    conversation_id: UUID,
+    message: MessageArgument,
+    content: Annotated[str, typer.Argument(help="The new words.")],
+) -> EditResult:
+    """Replace the words of a message. What rests on the old ones follows."""
+    return await app.conversations.edit_message(
+        await actor_for(app, user), conversation_id, message, content
     )

@@ -143,6 +143,7 @@ def _counts(result: ImportResult, seconds: float | None) -> list[tuple[int, str]
             (result.memories_skipped, "memories existed already"),
         ]
     extras = [
+        (result.messages_edited, "messages edited: they have other words in this export"),
         (result.memories_evicted, "memories evicted: over the token budget of their user"),
         (result.memories_refused, "memories refused: too long, or refused by the guard"),
     ]

@@ -18,9 +18,11 @@ from remembrancer.client.operations import (
 )
 from remembrancer.context.schemas import Context, ContextQuery, Turn
 from remembrancer.conversations.schemas import (
+    AnyMessage,
     AppendResult,
     Conversation,
     ConversationCreate,
+    EditResult,
     Message,
     MessageCreate,
 )
@@ -80,16 +82,31 @@ class Conversations(Group[By]):
     ) -> Items[Message]:
         """Return the last messages before a position, the oldest first."""
 
-    @operation("POST /api/conversations/{conversation_id}/messages/{message_id}/erase")
-    def erase_message(
+    @operation("PATCH /api/conversations/{conversation_id}/messages/{message_id}", body=json_of)
+    def edit_message(
+        self, conversation_id: UUID, message_id: AnyMessage, content: str, **ids: Unpack[ForUser]
+    ) -> EditResult:
+        """Replace the words of a message; what rests on the old ones follows.
+
+        The message is an id, or ``platform:`` and the platform's id.
+        """
+
+    @operation("DELETE /api/conversations/{conversation_id}/messages/{message_id}")
+    def delete_message(
         self,
         conversation_id: UUID,
-        message_id: UUID,
+        message_id: AnyMessage,
         *,
-        dry_run: bool = True,
+        dry_run: bool = False,
         **ids: Unpack[ForUser],
     ) -> Receipt:
         """Delete a message and what cites it alone, for good; with ``dry_run``, only count."""
+
+    @operation("DELETE /api/conversations/{conversation_id}")
+    def delete(
+        self, conversation_id: UUID, *, dry_run: bool = False, **ids: Unpack[ForUser]
+    ) -> Receipt:
+        """Delete a conversation and what cites it alone, for good; with ``dry_run``, only count."""
 
     @operation("POST /api/memory/context", ids="body", safe=True)
     def context(self, query: ContextQuery | None = None, **ids: Unpack[ForAgent]) -> Context:

@@ -8,10 +8,11 @@ from remembrancer.context.schemas import Context, ContextQuery, Turn
 from remembrancer.context.service import Contexts
 from remembrancer.conversations import repository
 from remembrancer.conversations.append import AfterAppend
+from remembrancer.conversations.edits import EraseDerived
 from remembrancer.conversations.rules import WINDOW
 from remembrancer.conversations.schemas import AppendResult, MessageCreate, MessageRole
 from remembrancer.conversations.service import Conversations
-from remembrancer.errors import InvalidInput, NotFound
+from remembrancer.errors import Conflict, InvalidInput, NotFound
 from remembrancer.extraction.schemas import Chunk, SummaryResult
 from remembrancer.extraction.service import OnProgress, Summaries
 from remembrancer.paging import Page
@@ -24,10 +25,11 @@ class ConversationTurns(Conversations):
         self,
         backend: Backend,
         after_append: AfterAppend,
+        erase_derived: EraseDerived,
         contexts: Contexts,
         summaries: Summaries,
     ) -> None:
-        super().__init__(backend, after_append)
+        super().__init__(backend, after_append, erase_derived)
         self._contexts = contexts
         self._summaries = summaries
 
@@ -134,6 +136,6 @@ class ConversationTurns(Conversations):
                 idempotency_key=idempotency_key,
                 is_turn=is_turn,
             )
-        except (InvalidInput, NotFound) as error:
+        except (Conflict, InvalidInput, NotFound) as error:
             field = error.field and error.field.replace("messages.0.", within)
             raise type(error)(error.reason, field=field, **error.extra) from error

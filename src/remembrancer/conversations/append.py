@@ -1,6 +1,9 @@
-"""Append messages: guard, senders, search documents, placements, storage, summary job."""
+"""Append messages: guard, senders, search documents, placements, storage, summary job.
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+A message that the conversation has by its platform's id is not appended again: see ``edits``.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID
@@ -10,19 +13,21 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit
 from remembrancer.access import STAFF, Actor, Placement, Role
 from remembrancer.backend import Backend
-from remembrancer.conversations import repository, rules, senders
+from remembrancer.conversations import edits, repository, rules, senders
 from remembrancer.conversations.access import no_such_conversation
+from remembrancer.conversations.edits import Edit, Editor, MessagesChangedError
 from remembrancer.conversations.placements import placements
-from remembrancer.conversations.rows import AppendTarget
+from remembrancer.conversations.rows import AppendedRow, AppendTarget, MessageRow
 from remembrancer.conversations.schemas import (
     AppendedMessage,
     AppendResult,
     MessageCreate,
     MessageRole,
+    PlatformMessageId,
 )
 from remembrancer.conversations.senders import Sender
 from remembrancer.db.engine import pipeline
-from remembrancer.errors import NotFound, UserMerged
+from remembrancer.errors import Conflict, NotFound, UserMerged
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
 from remembrancer.search.index import SearchDocument, Source
@@ -38,8 +43,9 @@ AfterAppend = Callable[[AsyncConnection, UUID], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A message with its id, owner, sender's name and time."""
+    """A message with its index in the request, its id, owner, sender's name and time."""
 
+    index: int
     id: UUID
     message: MessageCreate
     owner_id: UUID
@@ -48,13 +54,20 @@ class Draft:
     known_at: datetime | None = None
     """When it became known: now, or for imported history when it was said."""
 
+    @property
+    def key(self) -> PlatformMessageId | UUID:
+        """The platform's id, which makes it the same message when it is sent again."""
+        platform_id = self.message.platform_message_id
+        return self.id if platform_id is None else PlatformMessageId(platform_id)
+
 
 class Appender:
     """Appends messages to conversations; ``after_append`` queues a summary if one is due."""
 
-    def __init__(self, backend: Backend, after_append: AfterAppend) -> None:
+    def __init__(self, backend: Backend, after_append: AfterAppend, editor: Editor) -> None:
         self._backend = backend
         self._after_append = after_append
+        self._editor = editor
 
     async def append(
         self,
@@ -84,25 +97,24 @@ class Appender:
         if is_history:
             drafts = [replace(draft, known_at=draft.sent_at) for draft in drafts]
         documents = await self._documents(drafts)
-        async with (
-            self._backend.database.system_for(actor) as (connection, actor),
-            once(
-                connection, actor, "messages.append", idempotency_key, (conversation_id, messages)
-            ) as answer,
-        ):
-            if answer.earlier is not None:
-                return AppendResult.model_validate(answer.earlier)
-            drafts = await _hold_owners(connection, drafts, named)
-            rules.check_senders(
-                [draft.message for draft in drafts],
-                [draft.owner_id for draft in drafts],
-                target.linked,
-                reader=actor.user_id if is_turn else None,
-            )
-            result = await self._store(connection, actor, target, drafts, documents)
-            result.guard = [finding for screen in screened for finding in screen.findings]
-            answer.new = result.model_dump(mode="json")
-            return result
+        request = (conversation_id, messages)
+        while True:
+            try:
+                async with (
+                    self._backend.database.system_for(actor) as (connection, actor),
+                    once(connection, actor, "messages.append", idempotency_key, request) as answer,
+                ):
+                    if answer.earlier is not None:
+                        return AppendResult.model_validate(answer.earlier)
+                    reader = actor.user_id if is_turn else None
+                    result = await self._store(
+                        connection, actor, target, drafts, named, documents, reader
+                    )
+                    result.guard = [finding for screen in screened for finding in screen.findings]
+                    answer.new = result.model_dump(mode="json")
+                    return result
+            except MessagesChangedError:
+                continue
 
     async def _with_ids(self, messages: Sequence[MessageCreate]) -> list[MessageCreate]:
         """Return messages with ids for the names of their users."""
@@ -151,14 +163,69 @@ class Appender:
         actor: Actor,
         target: AppendTarget,
         drafts: Sequence[Draft],
+        named: Mapping[str, Sender],
         documents: Mapping[UUID, SearchDocument],
+        reader: UUID | None,
     ) -> AppendResult:
+        keys = {draft.key for draft in drafts if isinstance(draft.key, PlatformMessageId)}
+        known = await repository.find_messages(connection, target.id, keys)
+        others = await edits.owners(connection, known)
+        drafts, held = await _hold_owners(connection, drafts, named, others)
+        rules.check_senders(
+            [draft.message for draft in drafts],
+            [draft.owner_id for draft in drafts],
+            target.linked,
+            reader=reader,
+        )
+        _check_same(actor, drafts, known)
         where = await placements(connection, target, {draft.owner_id for draft in drafts})
+        count = 0
+        if keys:
+            count = (await edits.lock(connection, target.id, keys, known)).message_count
+        latest = {draft.key: draft for draft in drafts}
+        by_key = {PlatformMessageId(row.platform_message_id): row for row in known}
+        changes = [
+            Edit(row, latest[key].message.content, documents.get(latest[key].id))
+            for key, row in by_key.items()
+            if row.content != latest[key].message.content
+        ]
+        if changes:
+            await self._editor.apply(connection, actor, changes, held)
+        new = [draft for key, draft in latest.items() if key not in by_key]
+        added = await self._insert(connection, actor, target, new, where, documents)
+        edited = {change.message.id for change in changes}
+        answers: dict[UUID | PlatformMessageId, AppendedMessage] = {
+            draft.key: AppendedMessage(id=draft.id, position=added[draft.id].position)
+            for draft in new
+        }
+        for key, row in by_key.items():
+            outcome = "edited" if row.id in edited else "repeated"
+            answers[key] = AppendedMessage(id=row.id, position=row.position, outcome=outcome)
+        first = next(iter(added.values()), None) or known[0]
+        return AppendResult(
+            conversation_id=target.id,
+            messages=[answers[draft.key] for draft in drafts],
+            message_count=max([count, *(row.position for row in added.values())]),
+            off_record=first.off_record,
+        )
+
+    async def _insert(
+        self,
+        connection: AsyncConnection,
+        actor: Actor,
+        target: AppendTarget,
+        drafts: Sequence[Draft],
+        where: Mapping[UUID, Placement],
+        documents: Mapping[UUID, SearchDocument],
+    ) -> dict[UUID, AppendedRow]:
+        """Insert new messages at the end; return their rows by id."""
+        if not drafts:
+            return {}
         rows = await repository.append(
             connection, target.id, [_row(draft, where[draft.owner_id]) for draft in drafts]
         )
         if not rows:
-            raise NotFound("the conversation was erased", field="conversation_id")
+            raise NotFound("the conversation was deleted", field="conversation_id")
         by_id = {row.id: row for row in rows}
         await self._backend.search.store(
             connection,
@@ -185,14 +252,7 @@ class Appender:
         async with pipeline(connection):
             await self._after_append(connection, target.id)
             await audit.note_each(connection, actor, ACTION, by_owner)
-        return AppendResult(
-            conversation_id=target.id,
-            messages=[
-                AppendedMessage(id=draft.id, position=by_id[draft.id].position) for draft in drafts
-            ],
-            message_count=max(row.position for row in rows),
-            off_record=rows[0].off_record,
-        )
+        return by_id
 
 
 def _drafts(
@@ -222,13 +282,14 @@ def _drafts(
     now = datetime.now(UTC)
     return [
         Draft(
+            index=index,
             id=new_uuid(),
             message=message,
             owner_id=owner,
             sender_name=message.sender_name or _default_name(message, names[owner]),
             sent_at=message.sent_at or now,
         )
-        for message, owner in zip(messages, owners, strict=True)
+        for index, (message, owner) in enumerate(zip(messages, owners, strict=True))
     ]
 
 
@@ -237,15 +298,39 @@ def _default_name(message: MessageCreate, owner_name: str) -> str:
 
 
 async def _hold_owners(
-    connection: AsyncConnection, drafts: Sequence[Draft], named: Mapping[str, Sender]
-) -> list[Draft]:
-    """Create strangers, hold all owners, and return the drafts with the owners of now."""
+    connection: AsyncConnection,
+    drafts: Sequence[Draft],
+    named: Mapping[str, Sender],
+    others: Collection[UUID],
+) -> tuple[list[Draft], set[UUID]]:
+    """Create strangers and hold all owners, and others.
+
+    Returns the drafts with the owners of now, and the ids that are held.
+    """
     stored = await senders.store(connection, named)
     owners = {draft.owner_id: stored.get(draft.owner_id, draft.owner_id) for draft in drafts}
-    survivors = await users.hold(connection, set(owners.values()))
+    survivors = await users.hold(connection, {*owners.values(), *others})
     if not set(owners.values()) <= survivors.keys():
         raise NotFound("no such user", field="user_id")
-    return [replace(draft, owner_id=survivors[owners[draft.owner_id]]) for draft in drafts]
+    held = [replace(draft, owner_id=survivors[owners[draft.owner_id]]) for draft in drafts]
+    return held, set(survivors.values())
+
+
+def _check_same(actor: Actor, drafts: Sequence[Draft], known: Sequence[MessageRow]) -> None:
+    """Raise ``Conflict`` where messages with one id of the platform have different senders."""
+    senders_of = {row.platform_message_id: (row.role, row.owner_id) for row in known}
+    for draft in drafts:
+        if (platform_id := draft.message.platform_message_id) is None:
+            continue
+        sender = (draft.message.role.value, draft.owner_id)
+        role, owner_id = senders_of.setdefault(platform_id, sender)
+        # An answer names no sender: for a service it belongs to whoever spoke last.
+        is_answer = actor.role in STAFF and role != MessageRole.USER
+        if role != sender[0] or not (is_answer or owner_id == draft.owner_id):
+            raise Conflict(
+                "is the id of another sender's message in this conversation",
+                field=f"messages.{draft.index}.platform_message_id",
+            )
 
 
 def _row(draft: Draft, placement: Placement) -> dict[str, object]:

@@ -1,11 +1,11 @@
 """Conversations, participants and messages in the database."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import exists, func, select, update
+from sqlalchemy import exists, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -15,16 +15,18 @@ from remembrancer.conversations.rows import (
     ConversationRow,
     MessageRow,
 )
+from remembrancer.conversations.schemas import PlatformMessageId
 from remembrancer.db.engine import Statement
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows, first_row, one_row
-from remembrancer.db.sql import json_rows, numbered, statement, statement_text
+from remembrancer.db.sql import among, json_rows, numbered, statement, statement_text
 from remembrancer.db.tables import conversations, messages, participants, withheld_messages
 from remembrancer.paging import Page
 
 _append = partial(statement, "remembrancer.conversations", "append")
 _TARGET: Final = numbered(statement_text("remembrancer.conversations", "append", "target"))
 _INSERT: Final = _append("insert")
+_EDIT: Final = _append("edit")
 
 _WITHHELD: Final = exists().where(
     withheld_messages.c.owner_id == messages.c.owner_id,
@@ -162,6 +164,35 @@ async def last_messages(
         query = query.where(messages.c.position < before)
     query = query.order_by(messages.c.position.desc()).limit(last)
     return (await all_rows(connection, MessageRow, query))[::-1]
+
+
+async def find_messages(
+    connection: AsyncConnection, conversation_id: UUID, refs: Collection[UUID | PlatformMessageId]
+) -> list[MessageRow]:
+    """Return the messages of a conversation with these ids, in order."""
+    column = messages.c
+    platform_ids = [ref for ref in refs if isinstance(ref, PlatformMessageId)]
+    ids = [ref for ref in refs if isinstance(ref, UUID)]
+    if not refs:
+        return []
+    named = [
+        among(key, values)
+        for key, values in ((column.id, ids), (column.platform_message_id, platform_ids))
+        if values
+    ]
+    query = select(messages, _WITHHELD.label("withheld"))
+    query = query.where(column.conversation_id == conversation_id, or_(*named))
+    return await all_rows(connection, MessageRow, query.order_by(column.position))
+
+
+async def edit(connection: AsyncConnection, contents: Mapping[tuple[UUID, UUID], str]) -> None:
+    """Set the contents of messages, given by owner and id."""
+    binds = {
+        "owners": [owner_id for owner_id, _ in contents],
+        "ids": [message_id for _, message_id in contents],
+        "contents": list(contents.values()),
+    }
+    await connection.execute(_EDIT, binds)
 
 
 async def messages_after(

@@ -43,6 +43,7 @@ class MessageRow:
     metadata: dict[str, Any]
     sent_at: datetime
     created_at: datetime
+    edited_at: datetime | None
     withheld: bool
     """Whether it left recall and prompts with a forgotten memory."""
 

@@ -3,7 +3,16 @@
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from remembrancer.access import EffectiveScope, Placement, Scope, Visibility
+from remembrancer.access import (
+    STAFF,
+    Actor,
+    EffectiveScope,
+    Placement,
+    Role,
+    Scope,
+    Visibility,
+    may_change,
+)
 from remembrancer.conversations.schemas import MessageCreate, MessageRole
 from remembrancer.errors import InvalidInput
 
@@ -21,11 +30,13 @@ def check_lengths(messages: Sequence[MessageCreate], *, batch: int, characters: 
     if len(messages) > batch:
         raise InvalidInput(f"must have at most {batch:,} messages", field="messages")
     for index, message in enumerate(messages):
-        if len(message.content) > characters:
-            raise InvalidInput(
-                f"must have at most {characters:,} characters",
-                field=f"messages.{index}.content",
-            )
+        check_length(message.content, characters, f"messages.{index}.content")
+
+
+def check_length(content: str, characters: int, field: str = "content") -> None:
+    """Raise ``InvalidInput`` unless the content of a message is within the limit."""
+    if len(content) > characters:
+        raise InvalidInput(f"must have at most {characters:,} characters", field=field)
 
 
 def owners(
@@ -77,6 +88,15 @@ def check_senders(
         else:
             continue
         raise InvalidInput(reason, field=f"messages.{index}.{field}")
+
+
+def may_edit(actor: Actor, owner_id: UUID) -> bool:
+    """Return whether ``actor`` may edit and delete the messages of ``owner_id``.
+
+    Their own. A service without a user is the agent itself, and passes on what a platform says.
+    """
+    is_agent = actor.user_id is None and actor.role in STAFF
+    return is_agent or actor.role is Role.ADMIN or may_change(actor, owner_id)
 
 
 def placement(

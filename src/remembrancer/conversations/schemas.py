@@ -2,16 +2,65 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 
 from remembrancer.access import Visibility
 from remembrancer.guard.schemas import GuardFinding
 from remembrancer.text import Instant, Key, Label, Metadata, OptionalLabel, Text
 from remembrancer.user_names import UserRef
 from remembrancer.validation import Input
+
+_PREFIX: Final = "platform:"
+_NOT_A_MESSAGE: Final = "must be the id of a message, or platform:id with the id of the platform"
+_key: Final = TypeAdapter(Key)
+
+
+class PlatformMessageId(str):
+    """The id that a platform gave to a message; unique in its conversation."""
+
+    __slots__ = ()
+
+
+def parse_message(value: object) -> UUID | PlatformMessageId:
+    """Return the id in ``value``; raise ``ValueError`` if there is none."""
+    if isinstance(value, UUID | PlatformMessageId):
+        return value
+    text = value if isinstance(value, str) else ""
+    try:
+        if text.startswith(_PREFIX):
+            return PlatformMessageId(_key.validate_python(text.removeprefix(_PREFIX)))
+        return UUID(text)
+    except (ValueError, ValidationError):
+        raise ValueError(_NOT_A_MESSAGE) from None
+
+
+MessageRef = Annotated[
+    UUID | PlatformMessageId,
+    PlainValidator(parse_message),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "description": "A message: its id, or `platform:` and the platform's id.",
+            "examples": ["platform:1310571"],
+        }
+    ),
+]
+"""A message in a request."""
+
+AnyMessage = UUID | str
+"""A message as an argument of a method: its id, or ``platform:`` and the platform's id."""
 
 
 class MessageRole(StrEnum):
@@ -84,12 +133,22 @@ class MessageCreate(Input):
     platform_user_id: Key | None = None
     sender_name: Label | None = Field(None, examples=["Ada"])
     sent_at: Instant | None = Field(None, description="Time of the message; now unless given.")
-    platform_message_id: Key | None = None
+    platform_message_id: Key | None = Field(
+        None,
+        description="The platform's id, unique in the conversation. Sent again, it is the same "
+        "message: nothing is appended, and other content edits it.",
+    )
     metadata: Metadata = {}
 
 
+class MessageEdit(Input):
+    """The new content of a message."""
+
+    content: Text
+
+
 class Message(BaseModel):
-    """A message as stored. ``position`` counts from 1 without gaps."""
+    """A message as stored. ``position`` counts from 1; only deleted messages leave gaps."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -101,6 +160,7 @@ class Message(BaseModel):
     sender_name: str
     content: str
     sent_at: datetime
+    edited_at: datetime | None = Field(None, description="Time of the last edit.")
     off_record: bool = Field(
         False, description="Sent while remembering was paused: never recalled or summarised."
     )
@@ -112,10 +172,15 @@ class Message(BaseModel):
 
 
 class AppendedMessage(BaseModel):
-    """The id and the position of an appended message."""
+    """The id and the position of a message, and what the append did."""
 
     id: UUID
     position: int
+    outcome: Literal["appended", "repeated", "edited"] = Field(
+        "appended",
+        description="`repeated` and `edited`: its platform_message_id was there already, with the "
+        "same content or with another.",
+    )
 
 
 class AppendResult(BaseModel):
@@ -128,6 +193,15 @@ class AppendResult(BaseModel):
         False,
         description="Remembering is paused here: the messages are never recalled or summarised.",
     )
+    guard: list[GuardFinding] = Field(
+        [], description="Findings of the guard; blocked content is redacted."
+    )
+
+
+class EditResult(BaseModel):
+    """An edited message."""
+
+    message: Message
     guard: list[GuardFinding] = Field(
         [], description="Findings of the guard; blocked content is redacted."
     )

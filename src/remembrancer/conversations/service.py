@@ -1,4 +1,4 @@
-"""Conversations: open, read, pause, append."""
+"""Conversations: open, read, pause, append, edit."""
 
 from collections.abc import Iterable, Sequence
 from uuid import UUID
@@ -9,21 +9,22 @@ from remembrancer import audit
 from remembrancer.access import Actor, Role
 from remembrancer.backend import Backend
 from remembrancer.checks import check_agent, hold_user
-from remembrancer.conversations import repository, rules
+from remembrancer.conversations import repository, rules, views
 from remembrancer.conversations.access import no_such_conversation, reading
 from remembrancer.conversations.append import AfterAppend, Appender
-from remembrancer.conversations.rows import MessageRow
+from remembrancer.conversations.edits import Editor, EraseDerived
 from remembrancer.conversations.schemas import (
+    AnyMessage,
     AppendResult,
     Conversation,
     ConversationCreate,
+    EditResult,
     Message,
     MessageCreate,
-    MessageRole,
 )
 from remembrancer.errors import NotFound
 from remembrancer.idempotency import once
-from remembrancer.ids import new_uuid, public_owner
+from remembrancer.ids import new_uuid
 from remembrancer.paging import LARGEST_PAGE, Items, Page
 from remembrancer.spaces import repository as spaces
 from remembrancer.text import check_range
@@ -36,9 +37,12 @@ class Conversations:
     of memories.
     """
 
-    def __init__(self, backend: Backend, after_append: AfterAppend) -> None:
+    def __init__(
+        self, backend: Backend, after_append: AfterAppend, erase_derived: EraseDerived
+    ) -> None:
         self._backend = backend
-        self._appender = Appender(backend, after_append)
+        self._editor = Editor(backend, erase_derived)
+        self._appender = Appender(backend, after_append, self._editor)
 
     async def open(
         self,
@@ -128,7 +132,7 @@ class Conversations:
         async with reading(self._backend, actor, conversation_id, action) as (connection, actor):
             rows = await repository.last_messages(connection, conversation_id, last, before)
         await self._backend.reads.note(actor, action, ((row.owner_id, row.id) for row in rows))
-        return Items(items=[_message(row) for row in rows])
+        return Items(items=[views.message(row) for row in rows])
 
     async def position(self, actor: Actor, conversation_id: UUID, message_id: UUID) -> int:
         """Return the position of a message, counted from 1; raise ``NotFound`` without one."""
@@ -164,9 +168,14 @@ class Conversations:
 
         They are known from now on, whenever they were said; with the source ``import``, which is
         history, from when they were said. So recall as of an earlier time does not have them.
+
+        A message whose ``platform_message_id`` is in the conversation is the same message: it is
+        not appended again, and other content edits it. Its ``outcome`` says so.
+
         Repeating a request with the same ``idempotency_key`` within 24 hours appends nothing and
         returns the first answer. Raises ``NotFound`` for a conversation the actor takes no part
-        in and for an unknown user, and ``InvalidInput`` for a message without an owner.
+        in and for an unknown user, ``InvalidInput`` for a message without an owner, and
+        ``Conflict`` for a ``platform_message_id`` of another sender's message.
         """
         return await self._appender.append(
             actor,
@@ -175,6 +184,18 @@ class Conversations:
             idempotency_key=idempotency_key,
             is_history=source == "import",
         )
+
+    async def edit_message(
+        self, actor: Actor, conversation_id: UUID, message_id: AnyMessage, content: str
+    ) -> EditResult:
+        """Replace the words of a message, by its id or ``platform:`` and the platform's id.
+
+        What rests on the old words follows: they are searched no more, summaries over the message
+        are deleted and made anew, and memories with no other source are erased. Its position,
+        sender and time stay. For the message's owner, and for services that act for no user.
+        Raises ``NotFound`` for others.
+        """
+        return await self._editor.edit(actor, conversation_id, message_id, content)
 
     async def _set_paused(
         self, actor: Actor, conversation_id: UUID, action: str, *, paused: bool
@@ -197,20 +218,3 @@ async def _may_open(connection: AsyncConnection, actor: Actor, conversation_id: 
     """
     participants = await repository.participants_of(connection, conversation_id)
     return actor.role is not Role.USER or actor.user_id in participants
-
-
-def _message(row: MessageRow) -> Message:
-    return Message(
-        id=row.id,
-        conversation_id=row.conversation_id,
-        position=row.position,
-        user_id=public_owner(row.owner_id),
-        role=MessageRole(row.role),
-        sender_name=row.sender_name,
-        content=row.content,
-        sent_at=row.sent_at,
-        off_record=row.off_record,
-        withheld=row.withheld,
-        platform_message_id=row.platform_message_id,
-        metadata=row.metadata,
-    )

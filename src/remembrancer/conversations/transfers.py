@@ -85,3 +85,9 @@ async def leave_all(
     left = list((await connection.execute(_erasures("leave"), {"user_id": user_id})).scalars())
     erased = list((await connection.execute(_erasures("erase_empty"), {"ids": left})).scalars())
     return Counter(participants=len(left), conversations=len(erased)), erased
+
+
+async def erase_conversation(connection: AsyncConnection, conversation_id: UUID) -> Counter[str]:
+    """Delete a conversation with its messages; return the deleted rows by table."""
+    result = await connection.execute(_erasures("erase_conversation"), {"id": conversation_id})
+    return Counter(dict(result.mappings().one()))

@@ -1,7 +1,7 @@
 """Order of deletions: no row is left that refers to a deleted one. Returns rows by table."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -10,7 +10,10 @@ from remembrancer import idempotency, undo
 from remembrancer.associations import repository as associations
 from remembrancer.context import repository as contexts
 from remembrancer.conversations import transfers as conversations
+from remembrancer.conversations.rows import MessageRow
+from remembrancer.erasure.locks import MessageKey
 from remembrancer.extraction import transfers as summaries
+from remembrancer.extraction.remake import remake_chunks
 from remembrancer.ids import MemoryKey
 from remembrancer.jobs import queue
 from remembrancer.keys import repository as keys
@@ -68,22 +71,64 @@ async def erase_memories(connection: AsyncConnection, memory_keys: Sequence[Memo
 
 
 async def erase_messages(
-    connection: AsyncConnection, owner_id: UUID, message_ids: Sequence[UUID]
+    connection: AsyncConnection,
+    conversation_id: UUID,
+    owner_id: UUID,
+    positions: Mapping[UUID, int],
 ) -> Counts:
-    """Delete messages of an owner, the summaries over them, and memories from them alone."""
-    counts = await summaries.erase_over(connection, owner_id, message_ids)
-    return counts + await erase_withheld(connection, owner_id, message_ids)
+    """Delete messages of an owner, given by id and position, with what rests on them."""
+    chunks = await remake_chunks(connection, {conversation_id: positions.values()})
+    return Counter(chunks=chunks) + await erase_withheld(connection, owner_id, list(positions))
 
 
 async def erase_withheld(
     connection: AsyncConnection, owner_id: UUID, message_ids: Sequence[UUID]
 ) -> Counts:
     """Delete messages on which no summary rests, and memories from them alone."""
-    counts = await source_messages.erase(connection, owner_id, message_ids)
     keys = [(owner_id, message_id) for message_id in message_ids]
-    counts += await search.erase_sources(connection, keys)
+    counts = await search.erase_sources(connection, keys)
     counts += await conversations.erase_messages(connection, owner_id, message_ids)
-    return counts + await _erase_citations(connection, message_ids)
+    return counts + await _erase_sources(connection, keys)
+
+
+async def erase_derived(
+    connection: AsyncConnection, conversation_id: UUID, messages: Sequence[MessageRow]
+) -> None:
+    """Empty the summaries over messages, and delete memories from these messages alone."""
+    await remake_chunks(connection, {conversation_id: [m.position for m in messages]})
+    await _erase_citations(connection, [message.id for message in messages])
+
+
+async def erase_conversation(
+    connection: AsyncConnection,
+    conversation_id: UUID,
+    messages: Sequence[MessageKey],
+    owners: Collection[UUID],
+) -> Counts:
+    """Delete a locked conversation with its messages, and what rests on them alone.
+
+    ``owners`` are those of memories that may name the conversation: they no longer do.
+    """
+    counts = await summaries.erase_conversation(connection, conversation_id)
+    keys = [(message.owner_id, message.id) for message in messages]
+    counts += await search.erase_sources(connection, keys)
+    counts += await conversations.erase_conversation(connection, conversation_id)
+    counts += await contexts.erase_conversations(connection, [conversation_id])
+    counts += await queue.erase(connection, [conversation_id])
+    counts += await _erase_sources(connection, keys)
+    await citations.remove_conversation(connection, conversation_id, owners)
+    return counts
+
+
+async def _erase_sources(
+    connection: AsyncConnection, messages: Sequence[tuple[UUID, UUID]]
+) -> Counts:
+    """Delete what says that memories rest on messages, given by owner and id."""
+    counts: Counts = Counter()
+    for owner_id in sorted({owner_id for owner_id, _ in messages}):
+        ids = [message_id for owner, message_id in messages if owner == owner_id]
+        counts += await source_messages.erase(connection, owner_id, ids)
+    return counts + await _erase_citations(connection, [message_id for _, message_id in messages])
 
 
 async def _erase_citations(connection: AsyncConnection, message_ids: Sequence[UUID]) -> Counts:

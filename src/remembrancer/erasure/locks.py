@@ -21,6 +21,7 @@ from remembrancer.db.tables import (
     spaces,
     users,
 )
+from remembrancer.errors import Conflict
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories import citations, source_messages
 from remembrancer.memories import repository as memory_store
@@ -31,6 +32,7 @@ from remembrancer.users import repository as user_store
 class MessageKey:
     owner_id: UUID
     id: UUID
+    position: int
 
 
 async def lock_user(connection: AsyncConnection, user_id: UUID) -> UUID | None:
@@ -115,7 +117,7 @@ async def find_messages(
     connection: AsyncConnection, conversation_ids: Collection[UUID], message_ids: Sequence[UUID]
 ) -> Sequence[MessageKey]:
     """Return the messages of conversations that exist."""
-    query = select(messages.c.owner_id, messages.c.id).where(
+    query = select(messages.c.owner_id, messages.c.id, messages.c.position).where(
         among(messages.c.conversation_id, conversation_ids), among(messages.c.id, message_ids)
     )
     return await all_rows(connection, MessageKey, query)
@@ -134,3 +136,32 @@ async def lock_withheld(connection: AsyncConnection, owner_id: UUID, memory_id: 
     await lock_messages(connection, conversation_ids, sorted(ids))
     now = await source_messages.erasable(connection, owner_id, memory_id)
     return ids & {message.id for message in now}
+
+
+async def lock_conversation(
+    connection: AsyncConnection, conversation_id: UUID
+) -> tuple[Sequence[MessageKey], set[UUID]]:
+    """Lock a conversation with the participants and everybody whose memories cite it.
+
+    Returns its messages and these users. Raises ``Conflict`` if somebody joined meanwhile.
+    """
+    held: set[UUID] = set()
+    while not (owners := (await _all_of(connection, conversation_id))[1]) <= held:
+        held |= set((await user_store.hold(connection, owners)).values()) | owners
+    conversation = select(conversations.c.id).filter_by(id=conversation_id)
+    await connection.execute(conversation.with_for_update())
+    keys, owners = await _all_of(connection, conversation_id)
+    if not owners <= held:
+        raise Conflict("somebody joined meanwhile; try again", field="conversation_id")
+    await lock_owners(connection, owners)
+    return keys, owners
+
+
+async def _all_of(
+    connection: AsyncConnection, conversation_id: UUID
+) -> tuple[Sequence[MessageKey], set[UUID]]:
+    query = select(messages.c.owner_id, messages.c.id, messages.c.position)
+    keys = await all_rows(connection, MessageKey, query.filter_by(conversation_id=conversation_id))
+    joined = select(participants.c.user_id).filter_by(conversation_id=conversation_id)
+    owners = set((await connection.execute(joined)).scalars())
+    return keys, owners | await citations.owners(connection, [key.id for key in keys])

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from remembrancer.access import Role
 
-What = Literal["user", "memories", "memory", "message", "messages"]
+What = Literal["user", "memories", "memory", "message", "messages", "conversation"]
 
 
 class Receipt(BaseModel):

@@ -7,12 +7,18 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
-from remembrancer.access import Actor, Role, may_change
+from remembrancer.access import Actor, Role
 from remembrancer.backend import Backend
+from remembrancer.conversations.access import no_such_conversation
+from remembrancer.conversations.edits import as_message
+from remembrancer.conversations.repository import find_messages, participants_of
+from remembrancer.conversations.rows import MessageRow
+from remembrancer.conversations.rules import may_edit
+from remembrancer.conversations.schemas import AnyMessage, PlatformMessageId
 from remembrancer.erasure import deletions, locks
 from remembrancer.erasure.locks import MessageKey
 from remembrancer.erasure.schemas import Receipt, What
-from remembrancer.errors import HiddenMemory, NotFound
+from remembrancer.errors import Forbidden, HiddenMemory, NotFound
 from remembrancer.ids import public_owner
 from remembrancer.memories import repository as memories
 from remembrancer.memories.rules import check_id
@@ -90,31 +96,67 @@ class Erasure:
 
         return await self._erase(actor, "memory", memory_id, delete, dry_run)
 
-    async def erase_message(
-        self, actor: Actor, conversation_id: UUID, message_id: UUID, *, dry_run: bool = True
-    ) -> Receipt:
-        """Delete a message, the summaries over it, and memories that cite it alone, of any owner.
-
-        A memory with another source only loses this one. Positions of the other messages stay.
-        For the owner of the message, and for admins.
-        """
-        delete = _message_deletion(conversation_id, [message_id])
-        return await self._erase(actor, "message", str(message_id), delete, dry_run)
-
-    async def erase_messages(
+    async def delete_message(
         self,
         actor: Actor,
         conversation_id: UUID,
-        message_ids: Sequence[UUID],
+        message_id: AnyMessage,
         *,
-        dry_run: bool = True,
+        dry_run: bool = False,
+    ) -> Receipt:
+        """Delete a message, by its id or ``platform:`` and the platform's id, for good.
+
+        Memories that cite it alone are deleted too, of any owner; those with another source only
+        lose this one. Summaries over it are made anew. Positions of the other messages stay. For
+        the owner of the message, admins, and services that act for no user.
+        """
+        ref = as_message(message_id)
+        async with self._backend.database.system() as connection:
+            found = await find_messages(connection, conversation_id, [ref])
+        target_id = str(found[0].id if found else message_id)
+        delete = _message_deletion(conversation_id, [ref])
+        return await self._erase(actor, "message", target_id, delete, dry_run)
+
+    async def delete_messages(
+        self,
+        actor: Actor,
+        conversation_id: UUID,
+        message_ids: Sequence[AnyMessage],
+        *,
+        dry_run: bool = False,
     ) -> Receipt:
         """Delete messages of one user in a conversation, all or none.
 
-        Each as :meth:`erase_message` does.
+        Each as :meth:`delete_message` does.
         """
-        delete = _message_deletion(conversation_id, message_ids)
+        refs = [as_message(message_id) for message_id in message_ids]
+        delete = _message_deletion(conversation_id, refs)
         return await self._erase(actor, "messages", str(conversation_id), delete, dry_run)
+
+    async def delete_conversation(
+        self, actor: Actor, conversation_id: UUID, *, dry_run: bool = False
+    ) -> Receipt:
+        """Delete a conversation with its messages and summaries, for good.
+
+        Memories that cite only its messages are deleted too; others stay, and no longer name it.
+        For its only participant, admins, and services that act for no user. Raises ``Forbidden``
+        where others take part as well.
+        """
+
+        async def delete(connection: AsyncConnection, actor: Actor) -> tuple[UUID, Counts]:
+            _check_may_delete(actor, await participants_of(connection, conversation_id))
+            messages, owners = await locks.lock_conversation(connection, conversation_id)
+            people = await participants_of(connection, conversation_id)
+            _check_may_delete(actor, people)
+            counts = await deletions.erase_conversation(
+                connection, conversation_id, messages, owners
+            )
+            first, *others = sorted(people)
+            noted = {other: [str(conversation_id)] for other in others}
+            await audit.note_each(connection, actor, "erase.conversation", noted)
+            return first, counts
+
+        return await self._erase(actor, "conversation", str(conversation_id), delete, dry_run)
 
     async def _erase(
         self, actor: Actor, what: What, target_id: str, delete: Deletion, dry_run: bool
@@ -127,34 +169,45 @@ class Erasure:
                 await audit.note(connection, actor, action, [target_id], owner_id=owner_id)
         except HiddenMemory as hidden:
             await self._backend.refuse(actor, action, [target_id], hidden.error)
-        except NotFound as error:
+        except (Forbidden, NotFound) as error:
             await self._backend.refuse(actor, action, [target_id], error)
         if self._clear_caches is not None and not dry_run:
             self._clear_caches()
         return _receipt(actor, what, owner_id, target_id, counts, dry_run)
 
 
-def _message_deletion(conversation_id: UUID, message_ids: Sequence[UUID]) -> Deletion:
+def _message_deletion(conversation_id: UUID, refs: Sequence[UUID | PlatformMessageId]) -> Deletion:
     """Return the deletion of messages of one owner, whom the actor may erase."""
-    ids = set(message_ids)
 
     async def delete(connection: AsyncConnection, actor: Actor) -> tuple[UUID, Counts]:
-        keys = await locks.find_messages(connection, [conversation_id], list(ids))
-        if _may_erase(actor, keys, ids):
+        found = await find_messages(connection, conversation_id, refs)
+        ids = {message.id for message in found}
+        keys: Sequence[MessageKey] = []
+        if len(ids) == len(set(refs)) and _may_erase(actor, found):
             keys = await locks.lock_messages(connection, [conversation_id], list(ids))
-        if not _may_erase(actor, keys, ids):
+        if {key.id for key in keys} != ids or not _may_erase(actor, keys):
             raise NotFound("no such message", field="message_id")
+        positions = {key.id: key.position for key in keys}
         owner_id = keys[0].owner_id
-        return owner_id, await deletions.erase_messages(connection, owner_id, list(ids))
+        return owner_id, await deletions.erase_messages(
+            connection, conversation_id, owner_id, positions
+        )
 
     return delete
 
 
-def _may_erase(actor: Actor, keys: Sequence[MessageKey], ids: set[UUID]) -> bool:
-    owner_ids = {key.owner_id for key in keys}
-    if {key.id for key in keys} != ids or len(owner_ids) != 1:
-        return False
-    return actor.role is Role.ADMIN or may_change(actor, owner_ids.pop())
+def _may_erase(actor: Actor, messages: Sequence[MessageKey | MessageRow]) -> bool:
+    owner_ids = {message.owner_id for message in messages}
+    return len(owner_ids) == 1 and may_edit(actor, owner_ids.pop())
+
+
+def _check_may_delete(actor: Actor, people: frozenset[UUID]) -> None:
+    is_staff = actor.role is Role.ADMIN or actor.user_id is None
+    if not people or not (is_staff or actor.user_id in people):
+        raise no_such_conversation()
+    if not is_staff and len(people) > 1:
+        reason = "others take part in the conversation; delete your own messages instead"
+        raise Forbidden(reason, field="conversation_id")
 
 
 def _receipt(

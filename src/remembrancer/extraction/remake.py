@@ -9,7 +9,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Placement, Visibility
 from remembrancer.backend import Backend
-from remembrancer.conversations import repository as conversations
 from remembrancer.db.rows import all_rows
 from remembrancer.db.sql import statement
 from remembrancer.errors import AnswerCutShort
@@ -17,6 +16,7 @@ from remembrancer.extraction import ranges
 from remembrancer.extraction.ranges import MessageRange
 from remembrancer.extraction.repository import ChunkRow
 from remembrancer.extraction.store_chunks import index_chunks
+from remembrancer.extraction.store_facts import ExtractedFactWriter
 from remembrancer.extraction.summariser import Summariser, Summary, Verbatim
 from remembrancer.jobs.queue import SUMMARISE, enqueue_sql
 from remembrancer.search import repository as search
@@ -54,12 +54,18 @@ async def remake_chunks(
 class ChunkRemake:
     """Makes emptied summaries anew from the messages of now.
 
-    It stores no facts: those of the messages are stored already.
+    It stores facts from edited messages only: those of the others are stored already.
     """
 
-    def __init__(self, backend: Backend, summariser: Summariser) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        summariser: Summariser,
+        fact_writer: ExtractedFactWriter | None = None,
+    ) -> None:
         self._backend = backend
         self._summariser = summariser
+        self._fact_writer = fact_writer
 
     async def run(self, conversation_id: UUID) -> int:
         """Return the number of ranges that have a summary again."""
@@ -89,8 +95,8 @@ class ChunkRemake:
         documents = await self._backend.search.prepare([text] if text else [])
         async with self._backend.database.system() as connection:
             # An append, an erasure or another change of these messages waits.
-            await conversations.find(connection, transcript.conversation_id, lock=True)
-            if not await ranges.is_current(connection, messages):
+            locked = await ranges.lock(connection, transcript.conversation_id)
+            if locked is None or not await ranges.is_current(connection, messages):
                 return False
             binds = {
                 "conversation_id": transcript.conversation_id,
@@ -103,6 +109,10 @@ class ChunkRemake:
             for document in documents:
                 copies = [(row.id, _placement(row)) for row in rows]
                 await index_chunks(connection, self._backend.search, transcript, copies, document)
+            if summary.facts and self._fact_writer is not None:
+                edited = set((await connection.execute(_sql("edited"), binds)).scalars())
+                facts = [each for each in summary.facts if each.fact.memory.message_id in edited]
+                await self._fact_writer.store(connection, locked[0], transcript, facts)
         return bool(rows and documents)
 
 

@@ -75,7 +75,7 @@ class Summaries:
         self._settings = settings
         self._fact_writer = fact_writer
         self._batches = SmallerBatches()
-        self._remake = ChunkRemake(backend, summariser)
+        self._remake = ChunkRemake(backend, summariser, fact_writer)
 
     async def summarize(
         self, actor: Actor, conversation_id: UUID, *, progress: OnProgress | None = None

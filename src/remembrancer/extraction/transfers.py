@@ -1,7 +1,7 @@
 """Summaries of a user who is merged into another, and back, or erased. Items move with them."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -52,18 +52,18 @@ def _plain(value: UUID | int) -> str | int:
     return str(value) if isinstance(value, UUID) else value
 
 
-async def erase_over(
-    connection: AsyncConnection, owner_id: UUID, message_ids: Sequence[UUID] | None = None
-) -> Counter[str]:
-    """Delete all users' summaries of an owner's messages, by default of all."""
-    ids = None if message_ids is None else list(message_ids)
-    return await _erase(
-        connection, _erasures("erase_over"), {"owner_id": owner_id, "message_ids": ids}
-    )
+async def erase_over(connection: AsyncConnection, owner_id: UUID) -> Counter[str]:
+    """Delete all users' summaries of an owner's messages."""
+    return await _erase(connection, _erasures("erase_over"), {"owner_id": owner_id})
 
 
 async def erase_owner(connection: AsyncConnection, owner_id: UUID) -> Counter[str]:
     return await _erase(connection, _erasures("erase_owner"), {"owner_id": owner_id})
+
+
+async def erase_conversation(connection: AsyncConnection, conversation_id: UUID) -> Counter[str]:
+    binds = {"conversation_id": conversation_id}
+    return await _erase(connection, _erasures("erase_conversation"), binds)
 
 
 async def _erase(

@@ -13,6 +13,7 @@ class ImportResult:
 
     conversations: int = 0
     messages_added: int = 0
+    messages_edited: int = 0
     messages_skipped: int = 0
     memories_added: int = 0
     memories_skipped: int = 0
@@ -28,7 +29,7 @@ class ImportResult:
 
     @property
     def total(self) -> int:
-        return self.messages_added + self.messages_skipped + self.memories
+        return self.messages_added + self.messages_edited + self.messages_skipped + self.memories
 
     def add_times(self, times: Iterable[datetime | None]) -> None:
         instants = [at for at in (*times, self.first, self.last) if at is not None]

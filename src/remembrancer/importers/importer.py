@@ -1,13 +1,12 @@
 """Store exports so that any part can be imported again without duplicates.
 
-Messages are stored in batches, each whole or not at all. The ids of the stored messages show
-what a conversation has already. An idempotency key, a hash of the batch, keeps two imports at
-the same time apart.
+Messages are stored in batches, each whole or not at all. A message is the same by its platform's
+id: with other words in a newer export it is edited. One that an export lacks stays.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 from uuid import UUID
@@ -117,35 +116,35 @@ class Importer:
 
     async def store_transcript(self, transcript: Transcript) -> None:
         transcript = self._prepared(transcript)
-        conversation, stored_ids = await self._stored(transcript)
+        conversation, stored = await self._stored(transcript)
         self._count_people(transcript)
         for batch in _batches(transcript.messages()):
-            missing = [m for m in batch if m.platform_message_id not in stored_ids]
-            self.result.messages_added += len(missing)
-            self.result.messages_skipped += len(batch) - len(missing)
-            if missing:
+            changed = [m for m in batch if _outcome(m, stored) != "repeated"]
+            outcomes = Counter(repeated=len(batch) - len(changed))
+            if changed:
                 actor = await self._speaker(transcript)
                 conversation = conversation or await self._open(actor, transcript)
-                await self._app.conversations.append(
-                    actor,
-                    conversation.id,
-                    missing,
-                    source="import",
-                    idempotency_key=_key(conversation, missing),
+                result = await self._app.conversations.append(
+                    actor, conversation.id, changed, source="import"
                 )
+                outcomes.update(message.outcome for message in result.messages)
+            self._count(outcomes)
             self._on_progress(len(batch))
 
     async def preview(self, export: Export) -> None:
         for transcript in map(self._prepared, export.transcripts()):
-            _, stored_ids = await self._stored(transcript)
-            skipped = sum(m.platform_message_id in stored_ids for m in transcript.messages())
+            _, stored = await self._stored(transcript)
             self._count_people(transcript)
-            self.result.messages_skipped += skipped
-            self.result.messages_added += len(transcript.turns) - skipped
+            self._count(Counter(_outcome(m, stored) for m in transcript.messages()))
             self._on_progress(len(transcript.turns))
         for batch in _batches(export.memories()):
             await self._memories.preview(batch, self.result)
             self._on_progress(len(batch))
+
+    def _count(self, outcomes: Counter[str]) -> None:
+        self.result.messages_added += outcomes["appended"]
+        self.result.messages_edited += outcomes["edited"]
+        self.result.messages_skipped += outcomes["repeated"]
 
     def _count_people(self, transcript: Transcript) -> None:
         self.result.conversations += 1
@@ -199,25 +198,26 @@ class Importer:
 
     async def _stored(
         self, transcript: Transcript
-    ) -> tuple[schemas.Conversation | None, dict[str, datetime]]:
-        """Return the conversation, if it is there, and the times of its messages by their ids."""
+    ) -> tuple[schemas.Conversation | None, dict[str, schemas.Message]]:
+        """Return the conversation, if it is there, and its messages by the platform's ids."""
         conversation = await self._app.conversations.on_platform(
             self._staff, transcript.platform, transcript.conversation
         )
         one_sided = transcript.conversation == f"{UNKNOWN}-{transcript.partner}"
         if transcript.partner is not None and (conversation is None or one_sided):
             async for other in self._chats_with(transcript.platform, transcript.partner):
-                times = await self._times(other)
-                messages = transcript.messages()
-                if any(times.get(m.platform_message_id or "") == m.sent_at for m in messages):
-                    return other, times
+                stored = await self._messages(other)
+                for message in transcript.messages():
+                    same = stored.get(message.platform_message_id or "")
+                    if same is not None and same.sent_at == message.sent_at:
+                        return other, stored
             if conversation is not None:
                 reason = (
                     "shows one side alone, and no message of the chat that is stored; "
                     "export the chat from its beginning"
                 )
                 raise invalid(f"{transcript.platform} chat {transcript.partner}", reason)
-        return conversation, await self._times(conversation) if conversation else {}
+        return conversation, await self._messages(conversation) if conversation else {}
 
     async def _chats_with(self, platform: str, partner: str) -> AsyncIterator[schemas.Conversation]:
         """Yield the stored private chats of a person, whoever the other side is."""
@@ -235,8 +235,8 @@ class Importer:
             if (cursor := page.next_cursor) is None:
                 return
 
-    async def _times(self, conversation: schemas.Conversation) -> dict[str, datetime]:
-        times: dict[str, datetime] = {}
+    async def _messages(self, conversation: schemas.Conversation) -> dict[str, schemas.Message]:
+        messages: dict[str, schemas.Message] = {}
         before = conversation.message_count + 1
         while before > 1:
             page = await self._app.conversations.messages(
@@ -244,9 +244,17 @@ class Importer:
             )
             if not page.items:
                 break
-            times |= {m.platform_message_id: m.sent_at for m in page.items if m.platform_message_id}
+            messages |= {m.platform_message_id: m for m in page.items if m.platform_message_id}
             before = page.items[0].position
-        return times
+        return messages
+
+
+def _outcome(message: schemas.MessageCreate, stored: Mapping[str, schemas.Message]) -> str:
+    """Return what an append of the message does, with the messages that are stored."""
+    same = stored.get(message.platform_message_id or "")
+    if same is None:
+        return "appended"
+    return "repeated" if same.content == message.content else "edited"
 
 
 def _has_unnamed_user(transcript: Transcript) -> bool:
@@ -280,8 +288,3 @@ def _batches(items: Iterable[T]) -> Iterator[list[T]]:
     rest = iter(items)
     while batch := list(islice(rest, BATCH)):
         yield batch
-
-
-def _key(conversation: schemas.Conversation, messages: Sequence[schemas.MessageCreate]) -> str:
-    parts = (part for m in messages for part in (m.platform_message_id or "", m.content))
-    return f"import-{digest((str(conversation.id), *parts))[:40]}"

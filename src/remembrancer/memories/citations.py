@@ -102,6 +102,15 @@ async def remove_references(
     await connection.execute(_sql("remove_references"), binds)
 
 
+async def remove_conversation(
+    connection: AsyncConnection, conversation_id: UUID, owner_ids: Collection[UUID]
+) -> None:
+    """Remove a conversation from the sources of its owners' memories."""
+    binds = {"conversation_id": conversation_id, "owners": list(owner_ids)}
+    await connection.execute(_sql("remove_conversation"), binds)
+    await search.remove_conversation(connection, conversation_id, owner_ids)
+
+
 async def _fall_back(connection: AsyncConnection, fallbacks: Sequence[_Fallback]) -> None:
     hashes = [
         statement_hash(row.content, row.valid_from, row.valid_to, row.place_id, row.address)

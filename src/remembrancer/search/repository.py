@@ -20,6 +20,7 @@ from sqlalchemy import (
     literal,
     select,
     text,
+    update,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import BigInteger, Text
@@ -123,6 +124,16 @@ async def erase_sources(
 ) -> Counts:
     """Delete the items of messages and chunks, given by owner and id."""
     return await _erase(connection, _erasure("of_sources"), key_columns(sources))
+
+
+async def remove_conversation(
+    connection: AsyncConnection, conversation_id: UUID, owner_ids: Collection[UUID]
+) -> None:
+    """Remove a conversation from the items of its owners' memories."""
+    item = recall_items.c
+    change = update(recall_items).where(among(item.owner_id, owner_ids))
+    change = change.where(item.conversation_id == conversation_id, item.source_type == "memory")
+    await connection.execute(change.values(conversation_id=None))
 
 
 async def erase_owner(connection: AsyncConnection, owner_id: UUID) -> Counts:

@@ -1,4 +1,4 @@
-"""Pages about a user's conversations: messages, summaries, and the memories they led to."""
+"""Pages about a user's conversations: messages, summaries, the memories they led to, changes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,11 +10,18 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from remembrancer.conversations.schemas import Message
-from remembrancer.errors import InvalidInput
+from remembrancer.errors import InvalidInput, RemembrancerError
 from remembrancer.extraction.schemas import Chunk
 from remembrancer.memories.schemas import Memory, SourcedMemory
 from remembrancer.paging import all_items
-from remembrancer.web.dependencies import UserRequest
+from remembrancer.web.dependencies import (
+    FORM_CHECK,
+    CheckedForm,
+    Form,
+    PageRequest,
+    UserRequest,
+    shows_errors,
+)
 from remembrancer.web.memories import render_named
 
 router = APIRouter(prefix="/people/{user_id}/conversations")
@@ -89,3 +96,71 @@ def _by_message(memories: Sequence[SourcedMemory]) -> dict[UUID, list[Memory]]:
         if sourced.message_id is not None:
             groups.setdefault(sourced.message_id, []).append(sourced.memory)
     return groups
+
+
+@router.get("/{conversation_id}/delete")
+async def preview_deletion(request: UserRequest, conversation_id: UUID) -> Response:
+    return await _render_deletion(request, conversation_id)
+
+
+async def _render_deletion(
+    request: PageRequest, conversation_id: UUID, error: InvalidInput | None = None
+) -> Response:
+    delete = request.app.conversations.delete
+    receipt = await delete(request.user_actor, conversation_id, dry_run=True)
+    return request.render(
+        "conversations/delete.html", error=error, conversation_id=conversation_id, receipt=receipt
+    )
+
+
+@router.post("/{conversation_id}/delete")
+async def delete(request: UserRequest, conversation_id: UUID, form: CheckedForm) -> Response:
+    if form.get("confirmation") != "delete":
+        error = InvalidInput("type the word delete", field="confirmation")
+        return await _render_deletion(request, conversation_id, error)
+    await request.app.conversations.delete(request.user_actor, conversation_id)
+    return request.to("conversations", "The conversation is deleted.")
+
+
+@router.get("/{conversation_id}/messages/{message_id}")
+async def show_message(request: UserRequest, conversation_id: UUID, message_id: UUID) -> Response:
+    return await _render_message(request, conversation_id, message_id)
+
+
+async def _render_message(
+    request: PageRequest,
+    conversation_id: UUID,
+    message_id: UUID,
+    form: Form | None = None,
+    error: RemembrancerError | None = None,
+) -> Response:
+    conversations, actor = request.app.conversations, request.user_actor
+    receipt = await conversations.delete_message(actor, conversation_id, message_id, dry_run=True)
+    position = await conversations.position(actor, conversation_id, message_id)
+    page = await conversations.messages(actor, conversation_id, last=1, before=position + 1)
+    [message] = page.items
+    content = form.get("content") or "" if form else message.content
+    return request.render(
+        "conversations/message.html",
+        error=error,
+        message=message,
+        receipt=receipt,
+        content=content,
+    )
+
+
+@router.post("/{conversation_id}/messages/{message_id}")
+@shows_errors(_render_message)
+async def edit_message(
+    request: UserRequest, conversation_id: UUID, message_id: UUID, form: CheckedForm
+) -> Response:
+    edit = request.app.conversations.edit_message
+    await edit(request.user_actor, conversation_id, message_id, form.get("content") or "")
+    path = f"conversations/{conversation_id}?message={message_id}#message-{message_id}"
+    return request.to(path, "The message is edited.")
+
+
+@router.post("/{conversation_id}/messages/{message_id}/delete", dependencies=[FORM_CHECK])
+async def delete_message(request: UserRequest, conversation_id: UUID, message_id: UUID) -> Response:
+    await request.app.conversations.delete_message(request.user_actor, conversation_id, message_id)
+    return request.to(f"conversations/{conversation_id}", "The message is deleted.")

@@ -46,6 +46,34 @@ class PythonConversations(PythonCalls):
         )
         return page["items"]
 
+    async def edit_message(
+        self, conversation_id: Any, message_id: Any, content: Any, *, user: Any = None
+    ) -> Json:
+        where = parsed(UUID, conversation_id)
+        return await self._tried(
+            lambda: self.memory.conversations.edit_message(
+                self._for(user), where, message_id, content
+            )
+        )
+
+    async def delete_message(
+        self, conversation_id: Any, message_id: Any, *, user: Any = None, **how: Any
+    ) -> Json:
+        where = parsed(UUID, conversation_id)
+        return await self._tried(
+            lambda: self.memory.conversations.delete_message(
+                self._for(user), where, message_id, **how
+            )
+        )
+
+    async def delete_conversation(
+        self, conversation_id: Any, *, user: Any = None, **how: Any
+    ) -> Json:
+        where = parsed(UUID, conversation_id)
+        return await self._tried(
+            lambda: self.memory.conversations.delete(self._for(user), where, **how)
+        )
+
     async def context(self, *, user: Any = None, agent: Any = None, **wanted: Any) -> Json:
         asked = parsed(ContextQuery, wanted)
         return await self._tried(

@@ -165,14 +165,6 @@ class PythonPeople(PythonCalls):
             lambda: self.memory.memories.erase(self._for(user), memory_id, **how)
         )
 
-    async def erase_message(
-        self, conversation_id: Any, message_id: Any, *, user: Any = None, **how: Any
-    ) -> Json:
-        where, which = parsed(UUID, conversation_id), parsed(UUID, message_id)
-        return await self._tried(
-            lambda: self.memory.conversations.erase_message(self._for(user), where, which, **how)
-        )
-
     async def exported(self, user: Any) -> list[Json]:
         async def lines() -> list[Json]:
             return [line async for line in self.memory.users.export(self.actor, id_of(user))]

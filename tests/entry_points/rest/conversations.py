@@ -2,9 +2,15 @@
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote
 
 from entry_points.base import Json
 from entry_points.rest.base import RestCalls, whom
+
+
+def message_path(conversation_id: Any, message_id: Any) -> str:
+    name = quote(str(message_id), safe="", errors="surrogatepass")
+    return f"/api/conversations/{conversation_id}/messages/{name}"
 
 
 class RestConversations(RestCalls):
@@ -35,6 +41,25 @@ class RestConversations(RestCalls):
         path = f"/api/conversations/{conversation_id}/messages"
         answer = await self._send("GET", path, last=last, before=before, **whom(user))
         return answer["items"]
+
+    async def edit_message(
+        self, conversation_id: Any, message_id: Any, content: Any, *, user: Any = None
+    ) -> Json:
+        path = message_path(conversation_id, message_id)
+        return await self._send("PATCH", path, {"content": content, **whom(user)})
+
+    async def delete_message(
+        self, conversation_id: Any, message_id: Any, *, user: Any = None, **how: Any
+    ) -> Json:
+        path = message_path(conversation_id, message_id)
+        return await self._send("DELETE", path, **whom(user), **how)
+
+    async def delete_conversation(
+        self, conversation_id: Any, *, user: Any = None, **how: Any
+    ) -> Json:
+        return await self._send(
+            "DELETE", f"/api/conversations/{conversation_id}", **whom(user), **how
+        )
 
     async def context(self, *, user: Any = None, agent: Any = None, **wanted: Any) -> Json:
         return await self._send("POST", "/api/memory/context", {**wanted, **whom(user, agent)})

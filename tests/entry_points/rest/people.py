@@ -113,12 +113,6 @@ class RestPeople(RestCalls):
     async def erase_memory(self, memory_id: str, *, user: Any = None, **how: Any) -> Json:
         return await self._send("POST", path_of(memory_id) + "/erase", **whom(user), **how)
 
-    async def erase_message(
-        self, conversation_id: Any, message_id: Any, *, user: Any = None, **how: Any
-    ) -> Json:
-        path = f"/api/conversations/{conversation_id}/messages/{message_id}/erase"
-        return await self._send("POST", path, **whom(user), **how)
-
     async def exported(self, user: Any) -> list[Json]:
         path = f"/api/users/{id_of(user)}/export"
         response = await self.api.client.get(path, headers=self.headers)

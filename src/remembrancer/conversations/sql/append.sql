@@ -1,4 +1,4 @@
--- Append messages to a conversation.
+-- Append messages to a conversation, and edit them.
 
 -- The conversation, and the names of users that messages may belong to.
 --
@@ -63,3 +63,11 @@ SELECT new.owner_id, new.agent_id, new.space_id, new.visibility, new.id, c.id,
        new.platform_message_id, c.paused, new.metadata, new.sent_at
   FROM conversation AS c, new
 RETURNING id, position, off_record;
+
+-- Binds: the owners, ids and new contents of messages.
+-- name: edit
+UPDATE messages AS m
+   SET content = e.content, edited_at = now()
+  FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS uuid[]), CAST(:contents AS text[]))
+       AS e (owner_id, id, content)
+ WHERE m.owner_id = e.owner_id AND m.id = e.id;

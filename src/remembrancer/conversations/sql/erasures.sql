@@ -13,3 +13,18 @@ RETURNING c.id;
 DELETE FROM messages
  WHERE owner_id = :owner_id
    AND (CAST(:ids AS uuid[]) IS NULL OR id = ANY (CAST(:ids AS uuid[])));
+
+-- The foreign keys of messages are checked at the end of the statement.
+-- name: erase_conversation
+WITH erased_messages AS (
+    DELETE FROM messages WHERE conversation_id = :id RETURNING 1
+),
+left_participants AS (
+    DELETE FROM participants WHERE conversation_id = :id RETURNING 1
+),
+erased AS (
+    DELETE FROM conversations WHERE id = :id RETURNING 1
+)
+SELECT (SELECT count(*) FROM erased_messages) AS messages,
+       (SELECT count(*) FROM left_participants) AS participants,
+       (SELECT count(*) FROM erased) AS conversations;

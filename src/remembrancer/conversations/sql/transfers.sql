@@ -17,10 +17,10 @@ WITH moved AS (
 )
 INSERT INTO messages (owner_id, id, conversation_id, position, agent_id, space_id, visibility,
                       role, sender_name, content, platform, platform_message_id, off_record,
-                      metadata, sent_at, created_at)
+                      metadata, sent_at, created_at, edited_at)
 SELECT :taker, id, conversation_id, position, agent_id, space_id, visibility,
        role, sender_name, content, platform, platform_message_id, off_record,
-       metadata, sent_at, created_at
+       metadata, sent_at, created_at, edited_at
   FROM moved
 RETURNING id;
 

@@ -56,11 +56,20 @@ messages = table(
     required(JSONB, "metadata", default="{}"),
     base.given_instants("sent_at"),
     base.instants("created_at"),
+    base.optional_instants("edited_at"),
     base.part_of("participants", owner_id="user_id", conversation_id="conversation_id"),
     base.one_of("role", "user", "assistant", "system", "tool"),
     base.one_of("visibility", "private", "shared"),
     base.index("ix_messages_position", "conversation_id", "position"),
     base.index("ix_messages_owner_position", "owner_id", "conversation_id", "position"),
+    # Appends hold their conversation, so that the id is unique in it for all owners together.
+    base.unique_index(
+        "uq_messages_platform",
+        "conversation_id",
+        "platform_message_id",
+        "owner_id",
+        where="platform_message_id IS NOT NULL",
+    ),
 )
 
 _range = ("owner_id", "conversation_id", "range_start", "range_end")

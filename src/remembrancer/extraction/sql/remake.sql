@@ -34,3 +34,13 @@ UPDATE chunks
    AND stale
    AND (CAST(:readers AS uuid[]) IS NULL OR owner_id = ANY (CAST(:readers AS uuid[])))
 RETURNING *;
+
+-- Edited messages of a range that no memory cites: an edit took those of the old words.
+--
+-- Binds: conversation_id, range_start, range_end.
+-- name: edited
+SELECT m.id
+  FROM messages AS m
+ WHERE m.conversation_id = :conversation_id AND m.position BETWEEN :range_start AND :range_end
+   AND m.edited_at IS NOT NULL
+   AND NOT EXISTS (SELECT FROM mentions AS n WHERE n.message_id = m.id);

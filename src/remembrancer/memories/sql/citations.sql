@@ -120,3 +120,15 @@ UPDATE memory_versions AS v
   FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[])) AS k (owner_id, id)
  WHERE v.owner_id = k.owner_id AND v.memory_id = k.id
    AND v.message_id = ANY (CAST(:messages AS uuid[]));
+
+-- name: remove_conversation
+WITH of_memories AS (
+    UPDATE memories SET conversation_id = NULL
+     WHERE owner_id = ANY (CAST(:owners AS uuid[])) AND conversation_id = :conversation_id
+),
+of_versions AS (
+    UPDATE memory_versions SET conversation_id = NULL
+     WHERE owner_id = ANY (CAST(:owners AS uuid[])) AND conversation_id = :conversation_id
+)
+UPDATE mentions SET conversation_id = NULL
+ WHERE owner_id = ANY (CAST(:owners AS uuid[])) AND conversation_id = :conversation_id;
