@@ -78,11 +78,7 @@ def _copy(source: Path, target: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="new-", dir=target.parent) as scratch:
         fresh = Path(scratch) / "fresh"
         for part in _parts(source):
-            (fresh / part).parent.mkdir(parents=True, exist_ok=True)
-            if (source / part).is_dir():
-                shutil.copytree(source / part, fresh / part, symlinks=True)
-            else:
-                shutil.copy(source / part, fresh / part)
+            _copy_part(source / part, fresh / part)
         for path in (fresh, *fresh.rglob("*")):
             if not path.is_symlink():
                 path.chmod(0o755 if path.is_dir() or path.parent.name == "bin" else 0o644)
@@ -92,6 +88,14 @@ def _copy(source: Path, target: Path) -> None:
         except OSError:
             if not target.exists():  # else another process copied the same files first
                 raise
+
+
+def _copy_part(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target, symlinks=True)
+    else:
+        shutil.copy(source, target)
 
 
 def _verify(cached: Path) -> None:
