@@ -41,7 +41,7 @@ def run_lives(
         chosen = Settings(embedding=EmbeddingSettings(threads=1))
         store = Remembrancer.open(database_url=url, settings=chosen)
         Store.memory = runner.run(store.__aenter__())
-        _embed_each_text_once(Store.memory)
+        embed_each_text_once(Store.memory)
         try:
             while Store.steps < steps:
                 # How long lives are is up to chance, so some more of them until it is enough.
@@ -52,7 +52,7 @@ def run_lives(
     assert rule is None or rule.count > Store.steps, "the rule was hardly ever taken out"
 
 
-def _embed_each_text_once(memory: Any) -> None:
+def embed_each_text_once(memory: Any) -> None:
     """Cache vectors: every life says the same words, and the model is most of a write."""
     embed, known = memory.embedder.embed_documents, dict[str, Any]()
 
