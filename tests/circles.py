@@ -353,8 +353,8 @@ class Circle(RuleBasedStateMachine):
             self.members[where].discard(who)
             self.left.add(pair)
         elif what == "r" and who != owner and owner in self.people:
-            if self.tries(spaces.remove_member(as_actor(owner), where, who)):
-                self.members[where].discard(who)
+            self.tries(spaces.remove_member(as_actor(owner), where, who))
+            self.members[where].discard(who)
         self.check()
 
     @rule(user=NUMBERS, agent=NUMBERS, allow=st.booleans())

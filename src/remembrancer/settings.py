@@ -171,6 +171,11 @@ class ContextSettings(BaseModel):
 
     stable_tokens: int = Field(2000, ge=0, le=100_000)
     """Budget of the stable block, frozen when a conversation starts."""
+    pause_minutes: int = Field(60, ge=1, le=100_000)
+    """Minutes without a message after which the stable block is frozen anew."""
+    most_changes: int = Field(30, ge=1, le=200)
+    """Maximum new or changed memories in the dynamic block; with more, the stable block is frozen
+    anew."""
     dynamic_tokens: int = Field(1500, ge=0, le=100_000)
     """Budget of the dynamic block, new for each message."""
     bulletin_tokens: int = Field(800, ge=0, le=100_000)

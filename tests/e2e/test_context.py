@@ -134,6 +134,41 @@ async def test_what_changed_since_the_freeze_is_told_beside_it(
     assert digest(await door.context(user=ada, conversation_id=where)) == digest(first)
 
 
+async def test_case_36_a_chat_that_never_ends_is_frozen_anew(
+    door: Door, ada: User, agent: Agent
+) -> None:
+    """After a silence, after many changes and on request; what is left out is counted."""
+    await fill(door, ada, agent, 6)
+    where = await talk(door, ada, agent)
+
+    async def told(**wanted: Any) -> Any:
+        return await door.context(user=ada, conversation_id=where, **wanted)
+
+    first = await told()
+    late = await door.remember("Ada moved to Lisbon.", user=ada, agent=agent)
+    assert digest(await told()) == digest(first)
+
+    await door.say(where, [{"content": "Good night"}, {"content": "Good morning"}], user=ada)
+    assert digest(await told()) == digest(first)
+    rows("UPDATE frozen_contexts SET frozen_at = frozen_at - interval '9 hours'")
+    rows("UPDATE messages SET created_at = created_at - interval '8 hours' WHERE position = 1")
+    second = await told()
+    assert late["memory"]["id"] in second["stable"]["ids"]
+    assert second["dynamic"]["ids"] == []
+    assert digest(await told()) == digest(second)
+
+    await fill(door, ada, agent, 31)
+    third = await told()
+    assert len(third["stable"]["ids"]) + third["stable"]["left_out"] == 6 + 1 + 31 - 6
+    assert third["dynamic"]["ids"] == []
+
+    await door.remember("Ada sings in a choir.", user=ada, agent=agent)
+    assert digest(await told()) == digest(third)
+    fourth = await told(refresh=True)
+    assert "Ada sings in a choir." in fourth["stable"]["text"]
+    assert digest(await told()) == digest(fourth)
+
+
 async def test_an_erased_memory_lives_on_in_no_frozen_block(
     memory: Remembrancer, door: Door, ada: User, agent: Agent
 ) -> None:

@@ -67,6 +67,11 @@ async def freeze(
     return True
 
 
+async def thaw(connection: AsyncConnection, key: dict[str, UUID], frozen_at: datetime) -> None:
+    """Drop a block, unless it was frozen anew meanwhile."""
+    await connection.execute(delete(frozen_contexts).filter_by(**key, frozen_at=frozen_at))
+
+
 async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> None:
     """Drop the giver's frozen contexts, and lines of memories that have moved to the taker.
 

@@ -16,6 +16,8 @@ class ReaderRow:
     agent_id: UUID | None
     space_id: UUID | None
     """Its space; null as well unless all participants are members."""
+    silent_since: datetime | None
+    """When its latest long silence had become one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,9 @@ class ContextQuery(Input):
         le=200,
         description="Number of last messages that the prompt has anyway: not recalled.",
     )
+    refresh: bool = Field(
+        False, description="Freeze the stable block of the conversation anew, as at a new start."
+    )
     stable_tokens: Tokens | None = Field(None, description="Budget; from the settings if null.")
     dynamic_tokens: Tokens | None = Field(None, description="Budget; from the settings if null.")
     as_of: Instant | None = Field(

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from remembrancer import tokens
@@ -36,7 +36,6 @@ from remembrancer.spaces.rows import SpaceNames
 from remembrancer.users import repository as users
 
 FEWEST_TOKENS_A_LINE: Final = 10
-MOST_CHANGES: Final = 20
 MOST_OF_SPEAKER: Final = 30
 MOST_RECENT: Final = 3
 ACTION: Final = "context.read"
@@ -103,8 +102,9 @@ class Contexts:
     """Memory as text for an agent's prompt.
 
     The first context of a conversation freezes the stable block. It is the same, byte by byte,
-    in every later one, without what the reader may no longer see. The dynamic block is made for
-    each message.
+    in every later one, without what the reader may no longer see. It is frozen anew after a long
+    silence, after many changes, and on request (decision 20). The dynamic block is made for each
+    message.
     """
 
     def __init__(
@@ -125,15 +125,17 @@ class Contexts:
         for another agent than the conversation's.
         """
         sources = await self._read(actor, query)
-        if query.conversation_id is not None:
-            agent_id = await self._conversation_agent(sources, query.conversation_id)
+        if (where := query.conversation_id) is not None:
+            agent_id = await self._conversation_agent(sources, where)
             if agent_id != sources.actor.agent_id:
-                return await self.context(
-                    sources.actor.acting_for(None, agent_id), query, counts=counts
-                )
-            if not sources.frozen and not await self._freeze(sources, query.conversation_id):
+                actor = sources.actor.acting_for(None, agent_id)
+                sources = await self._read(actor, query)
+            if self._is_stale(sources):
+                await self._thaw(sources, where)
+                sources = await self._read(sources.actor, query)
+            while not sources.frozen and not await self._freeze(sources, where):
                 # Another request was first: its block is the frozen one.
-                return await self.context(sources.actor, query, counts=counts)
+                sources = await self._read(sources.actor, query)
         stable = self._stable(sources)
         dynamic = self._dynamic(sources, {*stable.ids})
         if counts:
@@ -158,12 +160,12 @@ class Contexts:
             }
             count = self._stable_budget(query) // FEWEST_TOKENS_A_LINE + MOST_MISSES
             return [
-                statement("reader", **viewer),
+                statement("reader", **viewer, pause=self._settings.pause_minutes),
                 statement("frozen_block", **viewer),
                 statement("candidates", **viewer, count=count)
                 if query.as_of is None
                 else statement("candidates_as_of", **viewer, count=count, as_of=query.as_of),
-                statement("changes", **viewer, count=MOST_CHANGES),
+                statement("changes", **viewer, count=self._settings.most_changes + 1),
                 statement(
                     "speaker_memories",
                     **viewer,
@@ -216,6 +218,22 @@ class Contexts:
             raise InvalidInput("is not the agent of this conversation", field="agent_id")
         return agent_id
 
+    def _is_stale(self, sources: _Sources) -> bool:
+        """Return whether the frozen block has to be frozen anew."""
+        if not sources.frozen:
+            return False
+        frozen_at, silent_since = sources.frozen[0].frozen_at, sources.reader.silent_since
+        return (
+            sources.query.refresh
+            or len(sources.changes) > self._settings.most_changes
+            or (silent_since is not None and frozen_at < silent_since)
+        )
+
+    async def _thaw(self, sources: _Sources, conversation_id: UUID) -> None:
+        key = _key(sources, conversation_id)
+        async with self._backend.database.system_for(sources.actor) as (connection, _):
+            await repository.thaw(connection, key, sources.frozen[0].frozen_at)
+
     async def _freeze(self, sources: _Sources, conversation_id: UUID) -> bool:
         """Store the memories of the stable block; return false if it was frozen already."""
         actor = sources.actor
@@ -223,11 +241,7 @@ class Contexts:
         entries = self._fitting(sources, budget)
         left_out = sources.total - len(entries)
         text = self._renderer.stable(entries, left_out, sources.line_reader.space)
-        key: dict[str, Any] = {
-            "owner_id": sources.owner_id,
-            "conversation_id": conversation_id,
-            "agent_id": actor.agent_id or SHARED_OWNER,
-        }
+        key = _key(sources, conversation_id)
         async with self._backend.database.system_for(actor) as (connection, _):
             if actor.user_id is not None:
                 survivors = await users.hold(connection, [actor.user_id])
@@ -323,6 +337,14 @@ class Contexts:
         }
         owners |= {hit.id: hit.user_id for hit in hits}
         return _DynamicBlock(block, hits, [(owners.get(i, sources.actor.user_id), i) for i in ids])
+
+
+def _key(sources: _Sources, conversation_id: UUID) -> dict[str, UUID]:
+    return {
+        "owner_id": sources.owner_id,
+        "conversation_id": conversation_id,
+        "agent_id": sources.actor.agent_id or SHARED_OWNER,
+    }
 
 
 def _digest(text: str) -> bytes:
