@@ -160,6 +160,8 @@ class _Lines:
 
 
 def _write(text: str, look: Look) -> None:
-    colour = "red" if look == "error" else None
-    typer.secho(text, nl=False, err=look == "error", dim=look == "dim" or None, fg=colour)
+    if look != "plain":
+        colour = "red" if look == "error" else None
+        text = f"{typer.style(text.rstrip(), dim=look == 'dim' or None, fg=colour)}\n"
+    typer.echo(text, nl=False, err=look == "error")
     sys.stdout.flush()

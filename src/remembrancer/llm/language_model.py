@@ -107,7 +107,6 @@ class LanguageModel:
                     stream=stream,
                     on_text=forward,
                 )
-                return to_reply(response, without_tools=without_tools)
             except (exceptions.AgentRunError, httpx2.HTTPError) as error:
                 if begun or not isinstance(error, exceptions.AgentRunError):
                     raise _translated(error) from None
@@ -115,6 +114,7 @@ class LanguageModel:
                     # The provider took the request, but streamed nothing.
                     raise exceptions.ModelHTTPError(200, self.name, "stream") from None
                 raise
+            return to_reply(response, without_tools=without_tools)
 
         return await self._concede(attempt, concessions.OF_CHAT)
 
