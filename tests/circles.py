@@ -15,7 +15,7 @@ from uuid import UUID
 
 from helpers import ADMIN, empty, person
 from helpers import Store as Database
-from hypothesis import seed, settings
+from hypothesis import Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -23,7 +23,8 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from run_state_machine import LIVES, embed_each_text_once
+from run_state_machine import LIVES as LIVES_WITH_SHRINKING
+from run_state_machine import embed_each_text_once
 from scripted import Json, Reply, Scripted, answer, minded
 
 from remembrancer import (
@@ -55,6 +56,7 @@ NUMBERS = st.integers(0, 997)
 QUESTION = "What is everybody fond of?"
 TOKEN = re.compile(r"\b[bdfgklmnprstvz][aeiou](?:[bdfgklmnprstvz][aeiou]){3}\b")
 LOVES = ["bees", "chess", "rain", "trains", "figs", "old maps", "sailing", "tin toys", "opera"]
+LIVES = settings(LIVES_WITH_SHRINKING, phases=[Phase.generate])
 PLENTY = {"stable_tokens": 20_000, "dynamic_tokens": 20_000}
 
 
@@ -82,6 +84,8 @@ class Thing:
     gone: bool = False
     """Forgotten, deleted or erased."""
     text: str = ""
+    summaries: list["Thing"] = field(default_factory=list)
+    """Where summaries lie that hold the word: in the scope of when they were made."""
 
 
 @dataclass
@@ -121,7 +125,7 @@ class Circle(RuleBasedStateMachine):
         self.talks: dict[UUID, Talk] = {}
         self.things: dict[str, Thing] = {}
         self.words = self.taken = 0
-        self.learns: str | None = None
+        self.summed: list[str] = []
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return self.runner.run(work)
@@ -161,6 +165,8 @@ class Circle(RuleBasedStateMachine):
         """Whether somebody may see a thing through an agent, or with their own eyes."""
         if thing.gone:
             return False
+        if any(self.sees(who, agent, summary) for summary in thing.summaries):
+            return True
         if thing.shared and who in self.members.get(thing.space, ()):  # type: ignore[arg-type]
             return agent is None or thing.agent in {None, agent}
         if thing.owner != who:
@@ -171,6 +177,7 @@ class Circle(RuleBasedStateMachine):
 
     def told(self, who: UUID, agent: UUID | None, space: UUID | None, thing: Thing) -> bool:
         """Whether an agent is told a thing, in a conversation of a space or of none."""
+        # A summary lies in the space of what it summarises.
         return self.sees(who, agent, thing) and thing.space in {None, space}
 
     def may_learn_from(self, talk_id: UUID, thing: Thing) -> bool:
@@ -458,18 +465,28 @@ class Circle(RuleBasedStateMachine):
         before = len(self.model.requests)
         self.model.said = self.script(talk)
         self.run(self.memory.conversations.summarize(as_actor(), talk_id))
+        self.keep_summaries(talk)
         for asked in self.model.asked[before:]:
             type(self).asked += 1
             self.holds(asked, lambda thing: self.may_learn_from(talk_id, thing), f"asked of {talk}")
 
+    def keep_summaries(self, talk: Talk) -> None:
+        for word in self.summed:
+            said = self.things[word]
+            agent = None if talk.shared else self.namespace(said.owner, talk.agent)
+            said.summaries.append(Thing(word, said.owner, agent, said.space, talk.shared))
+
     def script(self, talk: Talk) -> Any:
         """A model that makes a summary of the words of a talk with one person."""
+        self.summed = []
 
         def says(body: Json) -> Reply:
             asked = "\n".join(m["content"] for m in body["messages"] if m["role"] == "user")
-            words = [w for w in TOKEN.findall(asked.lower()) if w in self.things]
-            said = [w for w in words if self.things[w].talk is not None]
-            return answer(" ".join(said) if len(talk.people) == 1 else "They talked.")
+            if len(talk.people) > 1:
+                return answer("They talked.")
+            words = dict.fromkeys(TOKEN.findall(asked.lower()))
+            self.summed = [w for w in words if w in self.things and self.things[w].talk]
+            return answer(" ".join(self.summed))
 
         return says
 

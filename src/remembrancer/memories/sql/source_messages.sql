@@ -1,6 +1,7 @@
 -- Messages of a memory's owner that say what the memory says.
 
--- Messages with their similarity to the last versions of the memory, in the namespaces it is in.
+-- Messages with their similarity to the last versions of the memory, in the namespaces it is in,
+-- or in the conversations where it came up.
 -- They certainly say it if the memory cites them; if their words are almost the same; or if a
 -- mention without a message came up within ten minutes after them and, of the people's and of the
 -- agent's messages, they are nearest to it.
@@ -20,7 +21,10 @@ near AS MATERIALIZED (
       JOIN recall_items AS i
         ON i.owner_id = :owner_id AND i.source_type = 'message'
        AND i.space_id IS NOT DISTINCT FROM w.space_id
-       AND (w.agent_id IS NULL OR i.agent_id = w.agent_id)
+       AND (w.agent_id IS NULL OR i.agent_id = w.agent_id
+            -- The scope in effect may have changed since the message was said.
+            OR i.conversation_id IN (SELECT conversation_id FROM mentions
+                                      WHERE owner_id = :owner_id AND memory_id = :memory_id))
      GROUP BY i.source_id, i.active
 ),
 certain AS MATERIALIZED (
