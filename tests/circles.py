@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 from uuid import UUID
 
-from helpers import ADMIN, empty, person
+from helpers import ADMIN, embed_each_text_once, empty, person
 from helpers import Store as Database
 from hypothesis import Phase, seed, settings
 from hypothesis import strategies as st
@@ -24,7 +24,6 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from run_state_machine import LIVES as LIVES_WITH_SHRINKING
-from run_state_machine import embed_each_text_once
 from scripted import Json, Reply, Scripted, answer, minded
 
 from remembrancer import (

@@ -8,7 +8,16 @@ import httpx2
 import pytest
 from entry_points import Door, PythonDoor, RestDoor
 from fastapi import FastAPI
-from helpers import Api, Store, careless, database_beside, empty, headers_of, person
+from helpers import (
+    Api,
+    Store,
+    careless,
+    database_beside,
+    embed_each_text_once,
+    empty,
+    headers_of,
+    person,
+)
 from interrupts import let_children_be_interrupted
 from scripted import Scripted
 
@@ -42,12 +51,14 @@ def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if url := os.environ.get("REMEMBRANCER_TEST_DATABASE_URL"):
         with database_beside(url, os.environ.get("PYTEST_XDIST_WORKER", "alone")) as own:
             yield own
+            Store.close()
         return
     data_dir = tmp_path_factory.mktemp("store")
     server = EmbeddedPostgres(data_dir, shared_buffers="64MB")
     with careless():
         url = server.start()
     yield url
+    Store.close()
     server.stop()
 
 
@@ -61,6 +72,7 @@ async def opened(
         embedding=EmbeddingSettings(threads=1),
     )
     async with Remembrancer.open(database_url=database_url, settings=settings) as memory:
+        embed_each_text_once(memory)
         yield memory
 
 

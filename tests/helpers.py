@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 from unittest.mock import patch
 
@@ -34,19 +35,41 @@ class Store:
     """Where the store of this test process is, for a look past the services."""
 
     url: ClassVar[str]
+    _connections: ClassVar[dict[str, psycopg.Connection[Any]]] = {}
+
+    @classmethod
+    def connection(cls, url: str) -> psycopg.Connection[Any]:
+        """The connection of the database's owner; a new one for each look takes longer."""
+        found = cls._connections.get(url)
+        if found is None or found.closed:
+            found = cls._connections[url] = psycopg.connect(
+                url, autocommit=True, prepare_threshold=None, options="-c lock_timeout=10s"
+            )
+        return found
+
+    @classmethod
+    def close(cls) -> None:
+        """Close the connections, before the server stops."""
+        while cls._connections:
+            cls._connections.popitem()[1].close()
 
 
 def rows(statement: str, *values: Any) -> list[Any]:
     """What a statement answers to the owner of the database, whom nothing is hidden from."""
-    with psycopg.connect(Store.url, autocommit=True) as connection:
-        cursor = connection.execute(statement, values or None)
-        return cursor.fetchall() if cursor.description else []
+    cursor = Store.connection(Store.url).execute(statement, values or None)
+    return cursor.fetchall() if cursor.description else []
 
 
 def audit_lines() -> list[Any]:
     """The audit log, oldest line first."""
-    with psycopg.connect(Store.url, row_factory=namedtuple_row) as connection:
-        return connection.execute("SELECT * FROM audit_log ORDER BY id").fetchall()
+    cursor = Store.connection(Store.url).cursor(row_factory=namedtuple_row)
+    return cursor.execute("SELECT * FROM audit_log ORDER BY id").fetchall()
+
+
+def embed_each_text_once(memory: Remembrancer) -> None:
+    """Cache the vectors of the bundled model: tests say the same words over and over."""
+    model: Any = memory.embedder._inner  # type: ignore[attr-defined]
+    model._mean_state = cache(model._mean_state)
 
 
 def careless() -> Any:
@@ -70,20 +93,19 @@ def database_beside(url: str, name: str) -> Iterator[str]:
 
 def empty(database_url: str) -> None:
     """Remove every row but those that the first start writes."""
-    with psycopg.connect(
-        database_url, autocommit=True, options="-c lock_timeout=10s"
-    ) as connection:
-        tables = connection.execute(
-            "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables "
-            "WHERE schemaname IN ('public', 'jobs') AND tablename NOT IN "
-            "('alembic_version', 'memory_policy', 'embedding_model')"
-        ).fetchall()
-        # Few rows are deleted faster than as many tables are truncated; whole tables at
-        # once need no look at foreign keys.
-        deletes = "".join(f"DELETE FROM {table};" for (table,) in tables)
+    connection = Store.connection(database_url)
+    tables = connection.execute(
+        "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables "
+        "WHERE schemaname IN ('public', 'jobs') AND tablename NOT IN "
+        "('alembic_version', 'memory_policy', 'embedding_model')"
+    ).fetchall()
+    # Few rows are deleted faster than as many tables are truncated; whole tables at once need
+    # no look at foreign keys.
+    deletes = "".join(f"DELETE FROM {table};" for (table,) in tables)
+    with connection.transaction():
         connection.execute(
-            f"BEGIN; SET LOCAL session_replication_role = replica; {deletes}"
-            "UPDATE memory_policy SET allow_agent_specific_memory = true; COMMIT"
+            f"SET LOCAL session_replication_role = replica; {deletes}"
+            "UPDATE memory_policy SET allow_agent_specific_memory = true"
         )
 
 

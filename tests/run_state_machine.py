@@ -1,12 +1,10 @@
 """Run the state machine on a store, for a number of steps."""
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Any
 
-import numpy as np
 from helpers import Store as Database
+from helpers import embed_each_text_once
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 from rule_removal import rule_removal
@@ -50,15 +48,3 @@ def run_lives(
             runner.run(store.__aexit__(None, None, None))
     assert Store.shown > Store.steps, (Store.shown, Store.steps)
     assert rule is None or rule.count > Store.steps, "the rule was hardly ever taken out"
-
-
-def embed_each_text_once(memory: Any) -> None:
-    """Cache vectors: every life says the same words, and the model is most of a write."""
-    embed, known = memory.embedder.embed_documents, dict[str, Any]()
-
-    async def embed_documents(texts: Sequence[str]) -> Any:
-        if new := [text for text in texts if text not in known]:
-            known.update(zip(new, await embed(new), strict=True))
-        return np.array([known[text] for text in texts])
-
-    memory.embedder.embed_documents = embed_documents
