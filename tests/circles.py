@@ -124,6 +124,8 @@ class Circle(RuleBasedStateMachine):
         self.talks: dict[UUID, Talk] = {}
         self.things: dict[str, Thing] = {}
         self.words = self.taken = 0
+        self.reworded: dict[str, str] = {}
+        """Words that memories had: a frozen block keeps them, as data of its version."""
         self.summed: list[str] = []
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -191,13 +193,19 @@ class Circle(RuleBasedStateMachine):
             and thing.agent in {None, talk.agent}
         )
 
-    def holds(self, written: Any, allowed: Any, where: str) -> None:
+    def holds(self, written: Any, allowed: Any, where: str, *, frozen: bool = False) -> None:
         """No word in a text stands for a thing that is not allowed in it."""
         text = written if isinstance(written, str) else json.dumps(written, default=str)
-        for word in set(TOKEN.findall(text.lower())):
+        words = set(TOKEN.findall(text.lower()))
+        for word in {self.latest(word) for word in words} if frozen else words:
             assert word in self.things, f"{where}: {word} was taken back"
             assert allowed(self.things[word]), f"{where}: {self.things[word]}"
             type(self).shown += 1
+
+    def latest(self, word: str) -> str:
+        while word in self.reworded:
+            word = self.reworded[word]
+        return word
 
     # Beginning ----------------------------------------------------------------------------
 
@@ -324,6 +332,8 @@ class Circle(RuleBasedStateMachine):
                 )
             if done:
                 del self.things[old.word]
+                if old.talk is None:
+                    self.reworded[old.word] = new.word
                 self.keep(new, old.id)
         self.check()
 
@@ -448,9 +458,9 @@ class Circle(RuleBasedStateMachine):
             return thing.shared and thing.space == talk.space and told(thing)
 
         group = len(talk.people) > 1
-        self.holds(
-            context.stable.text, told_to_all if group else told, f"stable of {who} in {talk}"
-        )
+        allowed = told_to_all if group else told
+        where = f"stable of {who} in {talk}"
+        self.holds(context.stable.text, allowed, where, frozen=True)
         self.holds(context.dynamic.text, told, f"dynamic of {who} in {talk}")
 
     def learn(self, talk_id: UUID) -> None:
