@@ -4,12 +4,22 @@ import asyncio
 import hashlib
 import sys
 from typing import Any
+from uuid import UUID
 
 import pytest
 from entry_points import Door, PythonDoor, Refused, refusals
 from helpers import audit_lines, rows
 
-from remembrancer import Agent, Remembrancer, Scope, User, as_actor
+from remembrancer import (
+    Agent,
+    AgentCreate,
+    InvalidInput,
+    MessageCreate,
+    Remembrancer,
+    Scope,
+    User,
+    as_actor,
+)
 
 
 def digest(context: Any) -> str:
@@ -132,6 +142,22 @@ async def test_what_changed_since_the_freeze_is_told_beside_it(
     assert f"[id:{boss['memory']['id']}] is no longer known" in third["dynamic"]["text"]
     await door.restore(boss["memory"]["id"], user=ada)
     assert digest(await door.context(user=ada, conversation_id=where)) == digest(first)
+
+
+async def test_a_turn_through_another_agent_stores_nothing(
+    memory: Remembrancer, ada: User, agent: Agent
+) -> None:
+    """The message is refused as a whole, and not only its context."""
+    door = PythonDoor(memory, as_actor())
+    where = await talk(door, ada, agent)
+    other = await memory.agents.create(as_actor(), AgentCreate(name="Another"))
+    with pytest.raises(InvalidInput) as refused:
+        await memory.conversations.begin_turn(
+            as_actor(ada.id, other.id), UUID(where), MessageCreate(content="Hello")
+        )
+    assert refused.value.field == "agent_id"
+    page = await memory.conversations.messages(as_actor(ada.id), UUID(where))
+    assert list(page.items) == []
 
 
 async def test_case_36_a_chat_that_never_ends_is_frozen_anew(

@@ -27,7 +27,7 @@ from remembrancer.conversations.schemas import (
 )
 from remembrancer.conversations.senders import Sender
 from remembrancer.db.engine import pipeline
-from remembrancer.errors import Conflict, NotFound, UserMerged
+from remembrancer.errors import Conflict, InvalidInput, NotFound, UserMerged
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
 from remembrancer.search.index import SearchDocument, Source
@@ -90,6 +90,8 @@ class Appender:
         actor = await self._backend.database.identify(actor)
         messages = await self._with_ids([result.model for result in screened])
         actor, target = await self._target(actor, conversation_id, messages)
+        if is_turn and target.agent_id and actor.agent_id not in {None, target.agent_id}:
+            raise InvalidInput("is not the agent of this conversation", field="agent_id")
         named = senders.platform_senders(target, messages)
         if named:
             actor.require(*STAFF)
