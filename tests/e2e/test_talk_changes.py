@@ -289,7 +289,7 @@ async def test_case_40_only_the_sender_and_the_agent_change_a_message(
         ):
             assert (refused.status, refused.fields) == (404, ["message_id"])
     refused_lines = [line.action for line in audit_lines() if line.outcome == "refused"]
-    assert refused_lines == ["message.edit", "erase.message"] * 2 or len(refused_lines) == 4
+    assert sorted(refused_lines) == sorted(["message.edit", "erase.message"] * 2)
     await door.edit_message(talk, "platform:m1", "I hum")
     own = await door.of(ada)
     assert (await own.edit_message(talk, "platform:m1", "I sang"))["message"]["content"] == "I sang"
@@ -299,7 +299,13 @@ async def test_case_40_only_the_sender_and_the_agent_change_a_message(
 
 @pytest.mark.parametrize(
     ("name", "status"),
-    [("platform:nothing", 404), (str(uuid4()), 404), ("m1", 422), ("platform:", 422), ("?", 422)],
+    [
+        ("platform:nothing", 404),
+        (str(UUID(int=4)), 404),
+        ("m1", 422),
+        ("platform:", 422),
+        ("?", 422),
+    ],
 )
 async def test_case_40_changes_of_a_message_that_is_not_there_are_refused(
     door: Door, ada: User, name: str, status: int
