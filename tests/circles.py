@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 from uuid import UUID
 
-from helpers import ADMIN, embed_each_text_once, empty, person
+from helpers import ADMIN, empty, person
 from helpers import Store as Database
 from hypothesis import Phase, seed, settings
 from hypothesis import strategies as st
@@ -510,7 +510,6 @@ def run_circles(url: str, steps: int, *, lives: settings = LIVES) -> None:
         stack = AsyncExitStack()
         store = Remembrancer.open(database_url=url, settings=chosen)
         plain = runner.run(stack.enter_async_context(store))
-        embed_each_text_once(plain)
         minds = minded(plain, model.base_url, retries=0)
         Circle.memory = runner.run(stack.enter_async_context(minds))
         try:

@@ -13,9 +13,9 @@ from helpers import (
     Store,
     careless,
     database_beside,
-    embed_each_text_once,
     empty,
     headers_of,
+    one_model,
     person,
 )
 from interrupts import let_children_be_interrupted
@@ -45,6 +45,12 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def bundled_model() -> Iterator[None]:
+    with one_model():
+        yield
+
+
 @pytest.fixture(scope="session")
 def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A Postgres of this test process, or a database in REMEMBRANCER_TEST_DATABASE_URL's."""
@@ -72,7 +78,6 @@ async def opened(
         embedding=EmbeddingSettings(threads=1),
     )
     async with Remembrancer.open(database_url=database_url, settings=settings) as memory:
-        embed_each_text_once(memory)
         yield memory
 
 

@@ -16,6 +16,7 @@ from sqlalchemy import make_url
 
 from remembrancer import Actor, Remembrancer, ResolveUser, Role, User, as_actor
 from remembrancer.db.embedded.server import SETTINGS
+from remembrancer.embeddings import minilm
 from remembrancer.keys.schemas import KeyCreate
 
 GENERATED = settings(
@@ -66,10 +67,20 @@ def audit_lines() -> list[Any]:
     return cursor.execute("SELECT * FROM audit_log ORDER BY id").fetchall()
 
 
-def embed_each_text_once(memory: Remembrancer) -> None:
-    """Cache the vectors of the bundled model: tests say the same words over and over."""
-    model: Any = memory.embedder._inner  # type: ignore[attr-defined]
-    model._mean_state = cache(model._mean_state)
+def one_model() -> Any:
+    """Load the bundled model once in this process, and embed each text once.
+
+    Loading takes a third of a second, and tests say the same words over and over.
+    """
+    load = minilm.MiniLM
+
+    @cache
+    def loaded(**settings: Any) -> Any:
+        model: Any = load(**settings)
+        model._mean_state = cache(model._mean_state)
+        return model
+
+    return patch.object(minilm, "MiniLM", loaded)
 
 
 def careless() -> Any:

@@ -4,7 +4,6 @@ import asyncio
 from contextlib import nullcontext
 
 from helpers import Store as Database
-from helpers import embed_each_text_once
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 from rule_removal import rule_removal
@@ -39,7 +38,6 @@ def run_lives(
         chosen = Settings(embedding=EmbeddingSettings(threads=1))
         store = Remembrancer.open(database_url=url, settings=chosen)
         Store.memory = runner.run(store.__aenter__())
-        embed_each_text_once(Store.memory)
         try:
             while Store.steps < steps:
                 # How long lives are is up to chance, so some more of them until it is enough.
