@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from fastapi import FastAPI
 from pydantic import BaseModel
 
 from remembrancer import AgentCreate, Remembrancer, Settings, as_actor
-from remembrancer.api import create_app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -81,12 +81,12 @@ def test_documented_defaults_are_the_defaults() -> None:
 # Endpoints ------------------------------------------------------------------
 
 
-async def test_every_endpoint_is_documented_and_nothing_else(opened: Remembrancer) -> None:
+async def test_every_endpoint_is_documented_and_nothing_else(application: FastAPI) -> None:
     """docs/rest.md has a row for each method and path of the API, and no stale ones."""
     rows = re.findall(r"^\| `([A-Z]+) ([^ `]+)` \|", read("rest"), re.MULTILINE)
     served = [
         (method.upper(), path)
-        for path, operations in create_app(opened).openapi()["paths"].items()
+        for path, operations in application.openapi()["paths"].items()
         for method in operations
     ]
     assert sorted(rows) == sorted(served)

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import httpx2
 import pytest
+from fastapi import FastAPI
 from helpers import ADMIN, Api, person, rows
 
 from remembrancer import (
@@ -223,8 +224,8 @@ METHODS = ("get", "post", "put", "patch", "delete")
 
 
 @cache
-def _operations(memory: Remembrancer) -> list[Operation]:
-    document = create_app(memory).openapi()
+def _operations(application: FastAPI) -> list[Operation]:
+    document = application.openapi()
     return [
         Operation(method.upper(), path, spec, document)
         for path, item in document["paths"].items()
@@ -234,7 +235,7 @@ def _operations(memory: Remembrancer) -> list[Operation]:
 
 
 @pytest.fixture
-async def rest(api: Api, ada: User, agent: Agent) -> Rest:
+async def rest(api: Api, ada: User, agent: Agent, application: FastAPI) -> Rest:
     memory = await api.memory.remember("Ada likes tea.", user=ada)
     target = await api.memory.remember("Ada plays the cello.", user=ada)
     opened = await api.memory.conversations.open(as_actor(ada), ConversationCreate())
@@ -275,7 +276,7 @@ async def rest(api: Api, ada: User, agent: Agent) -> Rest:
         "key_id": str((await api.memory.keys.list(ADMIN)).items[0].id),
         "job_id": str(rows("SELECT jobs.enqueue('none', 'none', 'none:1', '{}')")[0][0]),
     }
-    return Rest(api, api.client, _operations(api.memory), ids)
+    return Rest(api, api.client, _operations(application), ids)
 
 
 def refused(response: httpx2.Response, field: str | None = None, *statuses: int) -> Json:

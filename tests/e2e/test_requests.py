@@ -8,6 +8,7 @@ import httpx2
 import pytest
 from entry_points import Door, Refused
 from entry_points.rest.base import whom
+from fastapi import FastAPI
 from helpers import Api, rows
 from pages import Browser, World
 
@@ -26,7 +27,6 @@ from remembrancer import (
     as_actor,
 )
 from remembrancer.access import Actor
-from remembrancer.api import create_app
 from remembrancer.client import AsyncClient
 from remembrancer.user_names import UNRESOLVED, UserName, parse_user
 
@@ -39,9 +39,11 @@ def name_of(user: User) -> str:
 # Parameters (case 29) ------------------------------------------------------------------
 
 
-async def test_every_route_refuses_a_parameter_that_it_does_not_have(api: Api, ada: User) -> None:
+async def test_every_route_refuses_a_parameter_that_it_does_not_have(
+    api: Api, ada: User, application: FastAPI
+) -> None:
     """Named, before anything happens; so is one that is given twice."""
-    paths = create_app(api.memory).openapi()["paths"]
+    paths = application.openapi()["paths"]
     ids = {"user_id": str(ada.id), "memory_id": "a1B2c3D4", "fact_id": "a1B2c3D4", "job_id": "1"}
     tried = 0
     for path, operations in paths.items():
