@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -190,6 +191,7 @@ def test_no_block_is_ever_over_its_budget(script: str, seed: int, count: int, bu
         assert len(listed(filled.text)) == len(filled.entries)
 
 
+@cache
 def _independent() -> tiktoken.Encoding:
     """Tiktoken's own way in, with the vocabulary it would download."""
     own = tokens._encoding()
