@@ -6,7 +6,7 @@ from hypothesis import Phase, settings
 from rule_removal import row_security_off
 from run_state_machine import LIVES, run_lives
 
-FEW = 300
+FEW = 150
 MANY = pytest.param(2000, marks=pytest.mark.soak)
 
 
