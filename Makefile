@@ -20,7 +20,8 @@ demo: .venv/app  ## Play the sample through a server on throw-away data
 test: .venv/dev  ## Run the whole test suite
 	@command -v chromium || command -v chromium-browser || command -v google-chrome || \
 		echo "No Chromium is installed: the tests that look at pages will be skipped."
-	$(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 10
+	@# Processes that tests start are much slower to start without bytecode.
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 10
 
 soak: .venv/dev  ## Run the long random tests: 2,000 steps each (about ten minutes)
 	$(BIN)/pytest -n 2 -m soak
