@@ -237,6 +237,45 @@ def test_an_export_of_another_system(cli: Cli, count: Any, tmp_path: Path) -> No
     assert (hit["sender_name"], hit["at"]) == ("Siv P", "2024-05-13T10:02:00Z")
 
 
+def test_case_40_messages_are_edited_and_deleted(cli: Cli, server: Any, tmp_path: Path) -> None:
+    """By the platform's id; a deletion is tried first. A conversation goes the same way."""
+    lines = [("m1", "Ulla keeps bees"), ("m2", "Ulla keeps geese")]
+    file = tmp_path / "farm.jsonl"
+    file.write_text(
+        "".join(
+            json.dumps({"content": words, "sender": "Ulla", "message_id": name}) + "\n"
+            for name, words in lines
+        )
+    )
+    assert cli("import", file).code == 0
+    with psycopg.connect(server[1]) as connection:
+        found = connection.execute(
+            "SELECT conversation_id, owner_id FROM messages WHERE platform_message_id = 'm1'"
+        ).fetchone()
+    assert found
+    talk, ulla = found
+
+    def said() -> list[str]:
+        hits = cli("recall", "What does Ulla keep?", "--user", ulla, "--json").json["hits"]
+        return sorted(hit["content"] for hit in hits)
+
+    edit = ("conversations", "edit-message", ulla, talk)
+    assert "platform:m9" not in refused(cli(*edit, "platform:m9", "Ulla keeps goats"))
+    assert "edited" in cli(*edit, "platform:m1", "Ulla keeps goats").out
+    assert said() == ["Ulla keeps geese", "Ulla keeps goats"]
+
+    delete = ("conversations", "delete-message", ulla, talk, "platform:m2")
+    assert cli(*delete).code == 0
+    assert len(said()) == 2
+    assert cli(*delete, "--apply", "--yes").code == 0
+    assert said() == ["Ulla keeps goats"]
+
+    assert cli("conversations", "delete", talk).code == 0
+    assert said() == ["Ulla keeps goats"]
+    assert cli("conversations", "delete", talk, "--apply", "--yes").code == 0
+    assert said() == []
+
+
 def test_remember_says_what_became_of_it(cli: Cli) -> None:
     """New, known and similar statements are told apart."""
     cli("users", "resolve", "web", "quin", "--name", "Quin")

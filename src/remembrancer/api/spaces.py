@@ -35,7 +35,7 @@ from remembrancer.user_names import UserRef
 router = Router(prefix="/api/spaces", tags=["spaces"])
 of_memory = Router(prefix="/api/memory", tags=["spaces"])
 
-MemberId = Annotated[UUID, Path(description="The user id of a member.")]
+MemberId = Annotated[UserRef, Path(description="A member: an id or platform:id.")]
 
 
 @router.post("", status_code=201)

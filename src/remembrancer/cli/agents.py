@@ -22,6 +22,8 @@ MemoryScope = Annotated[
     typer.Option(help="agent: only this agent uses its memories. global: all global agents do."),
 ]
 
+SystemPrompt = Annotated[str | None, typer.Option(help="Its instructions to the model.")]
+Temperature = Annotated[float | None, typer.Option(help="Its temperature, 0 to 2.")]
 LlmProvider = Annotated[str | None, typer.Option(help="The provider of its language model.")]
 LlmModel = Annotated[str | None, typer.Option(help="Its language model.")]
 TtsVoice = Annotated[str | None, typer.Option(help="The voice that speaks its answers.")]
@@ -56,6 +58,8 @@ async def create(
     name: Annotated[str, typer.Argument(help="Its name.")],
     description: Description = None,
     memory_scope: MemoryScope = None,
+    system_prompt: SystemPrompt = None,
+    temperature: Temperature = None,
     llm_provider: LlmProvider = None,
     llm_model: LlmModel = None,
     tts_voice: TtsVoice = None,
@@ -64,6 +68,8 @@ async def create(
     options = _present(
         description=description,
         memory_scope=memory_scope,
+        system_prompt=system_prompt,
+        temperature=temperature,
         llm_provider=llm_provider,
         llm_model=llm_model,
         tts_voice=tts_voice,
@@ -78,6 +84,8 @@ async def update(
     name: Annotated[str | None, typer.Option(help="A new name.")] = None,
     description: Description = None,
     memory_scope: MemoryScope = None,
+    system_prompt: SystemPrompt = None,
+    temperature: Temperature = None,
     llm_provider: LlmProvider = None,
     llm_model: LlmModel = None,
     tts_voice: TtsVoice = None,
@@ -87,6 +95,8 @@ async def update(
         name=name,
         description=description,
         memory_scope=memory_scope,
+        system_prompt=system_prompt,
+        temperature=temperature,
         llm_provider=llm_provider,
         llm_model=llm_model,
         tts_voice=tts_voice,
