@@ -486,7 +486,9 @@ class Store(RuleBasedStateMachine):
         plenty = {"stable_tokens": 50_000, "dynamic_tokens": 50_000}
         wanted = ContextQuery(message="What was said here?", **plenty)
         context = await self.memory.conversations.context(as_actor(user, agent), wanted)
-        self.agree(set(context.stable.ids), memories, context, seen)
+        # Nothing of spaces is told outside of their conversations.
+        outside = {id_: item for id_, item in seen.items() if item.space is None}
+        self.agree(set(context.stable.ids), memories & outside.keys(), context, outside)
         assert set(context.dynamic.ids) <= set(seen)
         talks = [
             talk

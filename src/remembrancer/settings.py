@@ -185,7 +185,7 @@ class ContextSettings(BaseModel):
     summaries: int = Field(3, ge=0, le=20)
     """Maximum summaries recalled for a message."""
     min_relevance: float = Field(0.3, ge=0, le=1)
-    """Minimum relevance of what is recalled for a message."""
+    """Minimum relevance of what is recalled for a question about the world."""
     high_importance: float = Field(0.7, ge=0, le=1)
     """Minimum decayed importance of the current speaker's memories in a group's context."""
     templates: Path | None = None

@@ -16,7 +16,11 @@ async def test_case_37_nothing_to_say(door: Door, ada: User) -> None:
     await door.remember_many([{"content": fact} for fact in FACTS], user=ada)
     elsewhere = {"stable_tokens": 0}
     city, coffee, _ = FACTS
-    for message, fact in [("Which city do I live in?", city), ("A coffee, please", coffee)]:
+    for message, fact in [
+        ("What should I drink?", coffee),
+        ("Which city do I live in?", city),
+        ("A coffee, please", coffee),
+    ]:
         block = (await door.context(message=message, **elsewhere, user=ada))["dynamic"]
         assert fact in block["text"]
     block = await door.context(message="What is the capital of France?", **elsewhere, user=ada)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from remembrancer.analysis import is_acknowledgement
+from remembrancer.analysis import is_acknowledgement, is_impersonal
 from remembrancer.embeddings.base import Baseline
 from remembrancer.recall.fusion import fuse
 from remembrancer.recall.relevance import relevance
@@ -91,17 +91,46 @@ def test_no_candidates() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Noted.", "ok", "Thank you very much!", "👍", "了解です", "d'accord", "네 감사합니다", "???"],
+    ["Noted.", "ok", "Thank you very much!", "👍", "了解です", "d'accord", "네 감사합니다"],
 )
 def test_acknowledgements(text: str) -> None:
     """Thanks, greetings, yes and no, in many languages."""
     assert is_acknowledgement(text)
 
 
-@pytest.mark.parametrize("text", ["no peanuts", "O+", "ok Rex", "The Who", "5", "Ja, um acht Uhr"])
+@pytest.mark.parametrize(
+    "text", ["Sure?", "???", "no peanuts", "O+", "ok Rex", "The Who", "5", "Ja, um acht Uhr"]
+)
 def test_what_says_something(text: str) -> None:
     """One word of content is enough."""
     assert not is_acknowledgement(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["What is the capital of France?", "How do vaccines work?", "Was ist die Hauptstadt von Peru?"],
+)
+def test_questions_about_the_world(text: str) -> None:
+    """They name nobody."""
+    assert is_impersonal(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What should I not eat?",
+        "Was darf ich nicht essen?",
+        "Qu'est-ce que je ne dois pas manger ?",
+        "¿Qué no debo comer?",
+        "Cosa non posso mangiare?",
+        "何を食べてはいけませんか",
+        "Suggest a recipe",
+        "dog",
+    ],
+)
+def test_questions_that_may_be_about_somebody(text: str) -> None:
+    """They name somebody, or their language may leave that out."""
+    assert not is_impersonal(text)
 
 
 def test_acknowledgements_and_repeats_come_last() -> None:

@@ -8,12 +8,15 @@ from remembrancer.analysis.segments import fold, runs
 
 MOST_WORDS: Final = 4
 LONGEST: Final = 100
+_QUESTION_MARKS: Final = frozenset("?\uff1f\u061f\u037e")
 
 
 def is_acknowledgement(text: str) -> bool:
-    """Return whether a text only thanks, greets, agrees or declines, or has no words at all."""
-    words = _tokens(text[:LONGEST])
-    return len(text) < LONGEST and len(words) <= MOST_WORDS and _known().issuperset(words)
+    """Return whether a text only thanks, greets, agrees or declines, and asks nothing."""
+    if len(text) >= LONGEST or not _QUESTION_MARKS.isdisjoint(text):
+        return False
+    words = _tokens(text)
+    return len(words) <= MOST_WORDS and _known().issuperset(words)
 
 
 def _tokens(text: str) -> list[str]:

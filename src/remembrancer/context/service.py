@@ -9,7 +9,7 @@ from uuid import UUID
 
 from remembrancer import tokens
 from remembrancer.access import Actor, EffectiveScope, may_take_part
-from remembrancer.analysis import is_acknowledgement
+from remembrancer.analysis import is_acknowledgement, is_impersonal
 from remembrancer.backend import Backend
 from remembrancer.context import repository
 from remembrancer.context.dynamic import DynamicSources, dynamic_entries
@@ -297,6 +297,14 @@ class Contexts:
             frozen_at=frozen_at if sources.query.conversation_id else None,
         )
 
+    def _relevant(self, sources: _Sources) -> Sequence[Hit]:
+        """Return the hits to tell: for a question about the world, relevant ones alone."""
+        message = sources.query.message
+        if message is None or not is_impersonal(message):
+            return sources.hits
+        least = self._settings.min_relevance
+        return [hit for hit in sources.hits if (hit.relevance or 0.0) >= least]
+
     def _dynamic(self, sources: _Sources, listed: set[str]) -> _DynamicBlock:
         query, settings = sources.query, self._settings
         entries = dynamic_entries(
@@ -309,7 +317,7 @@ class Contexts:
                 changes=sources.changes,
                 speaker=sources.speaker,
                 recent=sources.recent,
-                hits=[h for h in sources.hits if (h.relevance or 0.0) >= settings.min_relevance],
+                hits=self._relevant(sources),
                 recalled=settings.recalled,
                 summaries=settings.summaries,
             ),
