@@ -246,7 +246,7 @@ async def test_case_60_a_document_cites_no_talk_of_others(door: Door, ada: User,
     ]
     [poi] = document["placer_user_datapoints"]
     assert set(poi["mentioned_in"]) == {"", hers["conversation_id"]}
-    await door.erase_message(*his.values(), user=bob, dry_run=False)
+    await door.delete_message(*his.values(), user=bob)
     assert (await door.listed(user=ada))["total"] == 5
 
 

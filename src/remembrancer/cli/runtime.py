@@ -5,6 +5,7 @@ import logging
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Awaitable, Callable, Coroutine
 from types import FrameType
 from typing import Any, TypeVar
@@ -57,13 +58,14 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def _interruptible(work: Awaitable[T]) -> T:
-    """Let Ctrl-C end the work in silence: what its tasks log on their way out is no news."""
+    """Let Ctrl-C end the work in silence: what it logs on its way out is no news."""
     cancel = signal.getsignal(signal.SIGINT)
     if not callable(cancel) or threading.current_thread() is not threading.main_thread():
         return await work
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         logging.disable()
+        warnings.simplefilter("ignore")
         cancel(number, frame)
 
     signal.signal(signal.SIGINT, interrupt)
