@@ -143,7 +143,7 @@ def fuse(
                 if arm.present[row]
             },
         )
-        for row in _order(candidates, total)[:k]
+        for row in _order(candidates, total, k)
     ]
 
 
@@ -300,22 +300,26 @@ def _recency(at: datetime | None, now: datetime | None, half_life: float) -> flo
     return math.exp2(-days / half_life)
 
 
-def _order(candidates: Sequence[CandidateRow], total: Floats) -> list[int]:
+def _order(candidates: Sequence[CandidateRow], total: Floats, k: int) -> list[int]:
     ids = np.array([c.id for c in candidates])
     kinds = np.array([_SOURCE_TYPES[c.source_type] for c in candidates])
     plain = np.array([not c.exact for c in candidates])
     rows: list[int] = np.lexsort((ids, kinds, -total, plain)).tolist()
     said: set[tuple[str | None, str]] = set()
+    first: list[int] = []
     last: list[int] = []
     for row in rows:
+        if len(first) == k:
+            break
         item = candidates[row]
         if item.source_type == "message" and not item.exact:
             words = (item.sender_name, item.content)
             if words in said or is_acknowledgement(item.content):
                 last.append(row)
+                continue
             said.add(words)
-    behind = set(last)
-    return [row for row in rows if row not in behind] + last
+        first.append(row)
+    return [*first, *last][:k]
 
 
 def _explain(arm: Arm, rank: Ints, row: int) -> ArmRank:

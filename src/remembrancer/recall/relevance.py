@@ -31,10 +31,11 @@ def relevance(candidates: Sequence[CandidateRow], words: int, baseline: Baseline
     own = 1 - (1 - _nearness(candidates, baseline)) * (1 - _coverage(candidates, words))
     own[[row for row, item in enumerate(candidates) if item.exact]] = 1.0
     best = own
-    for step in range(1, REACH + 1):
-        rows = neighbour_rows(candidates, np.array([-step, step], dtype=np.int64))
-        lent = np.where(rows < 0, 0.0, own[rows]).max(axis=1)
-        best = np.maximum(best, lent * SHARE**step)
+    steps = np.array([o for step in range(1, REACH + 1) for o in (-step, step)], dtype=np.int64)
+    if candidates:
+        rows = neighbour_rows(candidates, steps)
+        lent = np.where(rows < 0, 0.0, own[rows]) * SHARE ** np.abs(steps)
+        best = np.maximum(best, lent.max(axis=1))
     row_of = {item.id: row for row, item in enumerate(candidates)}
     for row, item in enumerate(candidates):
         if item.path is not None and item.path["seed"] in row_of:
