@@ -1,4 +1,4 @@
-"""LoCoMo: does recall find the turns that answer a question?
+"""LoCoMo, and data of its shape: does recall find the turns that answer a question?
 
 Each conversation becomes a space of its two speakers with one shared conversation. The service
 stores every turn, and recalls each question of categories 1 to 4 as the first speaker. No language
@@ -8,7 +8,6 @@ model is involved.
 import asyncio
 import json
 import re
-import tempfile
 import time
 import uuid
 from collections import defaultdict
@@ -20,7 +19,8 @@ from typing import Annotated, Any
 
 import typer
 
-from benchmarks.common import DatabaseUrl, console, mean, percentile, progress, show, write
+from benchmarks.common import DatabaseUrl, console, mean, percentile, progress, show, store, write
+from benchmarks.vectors import StoredVectors
 from remembrancer import (
     ConversationCreate,
     MessageCreate,
@@ -91,7 +91,12 @@ async def fill(
     opened = await memory.conversations.open(
         actor, ConversationCreate(space_id=space.id, visibility="shared")
     )
-    turns = [(at, turn) for at, session in sessions(conversation) for turn in session]
+    turns = [
+        (at, turn)
+        for at, session in sessions(conversation)
+        for turn in session
+        if turn["text"].strip()
+    ]
     messages = [
         MessageCreate(
             content=turn["text"],
@@ -101,10 +106,14 @@ async def fill(
         )
         for at, turn in turns
     ]
-    appended = await memory.conversations.append(actor, opened.id, messages)
+    positions: list[int] = []
+    most = memory.settings.limits.batch
+    for start in range(0, len(messages), most):
+        batch = messages[start : start + most]
+        appended = await memory.conversations.append(actor, opened.id, batch)
+        positions += [message.position for message in appended.messages]
     if summaries:
         await memory.conversations.summarize(actor, opened.id)
-    positions = [message.position for message in appended.messages]
     return StoredConversation(
         first, dict(zip(positions, (turn["dia_id"] for _, turn in turns), strict=True))
     )
@@ -172,14 +181,20 @@ def grouped(scores: Sequence[Score]) -> dict[str, dict[str, Any]]:
 
 
 async def measure(
-    samples: Sequence[dict[str, Any]], database_url: str | None, *, summaries: bool
+    samples: Sequence[dict[str, Any]],
+    database_url: str | None,
+    cache: Path | None,
+    *,
+    summaries: bool,
 ) -> dict[str, Any]:
     """Fill a store, recall all questions, and return the result."""
     run = uuid.uuid4().hex
     scores: list[Score] = []
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch, progress() as bar:
+    with progress() as bar:
         task = bar.add_task("conversations", total=len(samples))
-        async with Remembrancer.open(scratch, database_url=database_url) as memory:
+        async with store(
+            database_url, wrap=lambda e: e if cache is None else StoredVectors(e, cache)
+        ) as memory:
             model, stored, filling = memory.embedder.name, 0, 0.0
             for sample in samples:
                 began = time.perf_counter()
@@ -206,18 +221,23 @@ async def measure(
 def main(
     path: Annotated[Path, typer.Argument(help="LoCoMo as JSON.", exists=True, dir_okay=False)],
     database_url: DatabaseUrl = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="Directory of a vector cache, for quick runs.", file_okay=False),
+    ] = None,
     summaries: Annotated[
         bool, typer.Option("--summaries", help="Summarise each conversation before asking.")
     ] = False,
 ) -> None:
     """Measure recall on LoCoMo: the share of evidence turns among the first 1, 5 and 10.
 
+    Reads any file of its shape, such as REALTALK.
     Omits category 5, which has no answers, and questions whose evidence names no turn.
     "audited" uses the corrected evidence of the file, if it has any.
     """
     samples = json.loads(path.read_text(encoding="utf-8"))
-    result = asyncio.run(measure(samples, database_url, summaries=summaries))
-    about = f"LoCoMo, {result['model']}, {result['messages']} messages"
+    result = asyncio.run(measure(samples, database_url, cache, summaries=summaries))
+    about = f"{path.stem}, {result['model']}, {result['messages']} messages"
     for label, kinds in (
         ("share of the evidence", ("raw", "audited")),
         ("questions with any or all of it", ("any", "all")),

@@ -10,10 +10,8 @@ message once.
 
 import asyncio
 import gzip
-import hashlib
 import json
 import math
-import sqlite3
 import time
 import uuid
 from collections.abc import Sequence
@@ -22,10 +20,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from benchmarks.common import DatabaseUrl, console, mean, percentile, progress, show, store, write
+from benchmarks.vectors import DIRECTORY, StoredVectors
 from remembrancer import (
     ConversationCreate,
     MessageCreate,
@@ -34,58 +32,12 @@ from remembrancer import (
     Settings,
     as_actor,
 )
-from remembrancer.embeddings import Embedder
-from remembrancer.embeddings.base import Vectors
 from remembrancer.search.index import voiced
 
 DEPTHS = (1, 5, 10)
 BATCH = 128
 LONGEST = 100_000
 """Maximum characters of a message; the data set has up to 76,560."""
-
-
-class StoredVectors:
-    """An embedder with a file cache of document vectors."""
-
-    def __init__(self, inner: Embedder, directory: Path) -> None:
-        self._inner = inner
-        self.name = inner.name
-        self.dimensions = inner.dimensions
-        self.embedded = 0
-        directory.mkdir(parents=True, exist_ok=True)
-        # A safe file name from the model's name.
-        model = "".join(c if c.isalnum() else "-" for c in inner.name)
-        self._file = sqlite3.connect(directory / f"{model}.sqlite", isolation_level=None)
-        self._file.execute("CREATE TABLE IF NOT EXISTS vectors (digest BLOB PRIMARY KEY, v BLOB)")
-
-    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        digests = [hashlib.sha256(text.encode()).digest() for text in texts]
-        known = {digest: self._get(digest) for digest in digests}
-        missing = {
-            digest: text
-            for digest, text in zip(digests, texts, strict=True)
-            if known[digest] is None
-        }
-        if missing:
-            vectors = await self._inner.embed_documents(list(missing.values()))
-            self.embedded += len(missing)
-            for digest, vector in zip(missing, vectors, strict=True):
-                known[digest] = vector
-                self._file.execute(
-                    "INSERT OR IGNORE INTO vectors VALUES (?, ?)", (digest, vector.tobytes())
-                )
-        return np.array([known[digest] for digest in digests], dtype=np.float32)
-
-    async def embed_query(self, text: str) -> Vectors:
-        return await self._inner.embed_query(text)
-
-    async def close(self) -> None:
-        self._file.close()
-        await self._inner.close()
-
-    def _get(self, digest: bytes) -> Vectors | None:
-        row = self._file.execute("SELECT v FROM vectors WHERE digest = ?", (digest,)).fetchone()
-        return None if row is None else np.frombuffer(row[0], dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -249,7 +201,7 @@ def main(
     ],
     cache: Annotated[
         Path, typer.Option(help="Directory of the vector cache.", file_okay=False)
-    ] = Path("benchmarks/results/vectors"),
+    ] = DIRECTORY,
     questions: Annotated[
         int | None, typer.Option(min=1, help="Ask only the first N questions.")
     ] = None,
