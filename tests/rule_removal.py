@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
 
@@ -11,6 +11,8 @@ from helpers import rows
 from psycopg import AsyncCursor
 
 from remembrancer.access import visible
+from remembrancer.db.pipeline import Session
+from remembrancer.db.sql import NumberedSql
 from remembrancer.ids import SHARED_OWNER
 
 _RULE = re.compile(rf"\((\s*\((\w+)\.owner_id = '{SHARED_OWNER}' AND \(\2\.agent_id IS NULL)")
@@ -42,7 +44,7 @@ class RuleRemoval:
 @contextmanager
 def rule_removal() -> Iterator[RuleRemoval]:
     """Run every statement without the rule, whoever made it and when."""
-    removal, execute = RuleRemoval(), AsyncCursor.execute
+    removal, execute, put = RuleRemoval(), AsyncCursor.execute, Session.put
     assert removal.without_rule(visible("m")).startswith("(TRUE OR")
 
     async def execute_without_rule(cursor: Any, query: Any, *args: Any, **options: Any) -> Any:
@@ -50,7 +52,13 @@ def rule_removal() -> Iterator[RuleRemoval]:
             query = removal.without_rule(query)
         return await execute(cursor, query, *args, **options)
 
-    with patch.object(AsyncCursor, "execute", execute_without_rule):
+    def put_without_rule(session: Any, sql: NumberedSql, values: Any) -> int:
+        return put(session, replace(sql, text=removal.without_rule(sql.text)), values)
+
+    with (
+        patch.object(AsyncCursor, "execute", execute_without_rule),
+        patch.object(Session, "put", put_without_rule),
+    ):
         yield removal
 
 

@@ -4,7 +4,7 @@ The rule is here twice: as SQL (:func:`visible`) and in Python (:func:`can_see`)
 the two. Row-level security in the database is the second lock, for a query without the rule.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
@@ -68,6 +68,25 @@ class SpaceRole(StrEnum):
     MEMBER = "member"
 
 
+REFUSED_KEY: Final = "the API key is unknown, expired or revoked"
+
+
+@dataclass(slots=True)
+class KeyCheck:
+    """The check of an API key that was valid before: the actor's first statements make it.
+
+    Unless the key is still valid, and all else here is still so, they raise ``Unauthenticated`` and
+    nothing is read or written.
+    """
+
+    key_id: UUID
+    role: Role
+    user_id: UUID | None
+    merged_ids: tuple[UUID, ...]
+    """In order."""
+    is_due: bool = True
+
+
 @dataclass(frozen=True, slots=True)
 class Actor:
     """Who asks: in which role, for which user, through which agent and entry point.
@@ -85,6 +104,8 @@ class Actor:
     """Former ids of the user, of people who were merged into them."""
     user_name: UserName | None = None
     """Name of a user who is not looked up yet; the database does so before it does anything."""
+    key_check: KeyCheck | None = field(default=None, compare=False, repr=False)
+    """Null if the key was checked before, and without one."""
 
     def __post_init__(self) -> None:
         """Check that the user can be one."""

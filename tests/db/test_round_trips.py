@@ -9,8 +9,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
 
+import httpx2
 import psycopg
 import pytest
+from helpers import headers_of
 from psycopg.pq import Trace
 from sqlalchemy import event
 
@@ -25,9 +27,11 @@ from remembrancer import (
     Outcome,
     RecallQuery,
     Remembrancer,
+    Role,
     User,
     as_actor,
 )
+from remembrancer.api import create_app
 from remembrancer.associations.writer import AssociationWriter
 from remembrancer.audit.reads import Reads
 from remembrancer.context.renderer import Renderer
@@ -37,6 +41,7 @@ from remembrancer.conversations.service import Conversations
 from remembrancer.db.engine import Database
 from remembrancer.erasure.deletions import erase_derived
 from remembrancer.extraction.remake import remake_chunks
+from remembrancer.keys.schemas import KeyCreate
 from remembrancer.memories.budget import Budget
 from remembrancer.memories.pipeline import WritePipeline
 from remembrancer.memories.service import Memories
@@ -125,6 +130,29 @@ async def test_a_context_waits_for_the_database_once(
         assert (await contexts.context(as_actor(ada, agent), wanted)).stable.ids
 
     await _takes_one_trip(alone, ask)
+
+
+@pytest.mark.parametrize("path", ["recall", "context"])
+async def test_a_request_waits_for_the_database_once(
+    memory: Remembrancer, alone: Database, ada: User, agent: Agent, path: str
+) -> None:
+    """The check of a key that is known travels with what it is for."""
+    await memory.remember("Ada lives in Lisbon.", user=ada, agent=agent)
+    talk = await memory.conversations.open(as_actor(ada), ConversationCreate(agent_id=agent.id))
+    app = create_app(Remembrancer(memory.settings, alone, memory.embedder))
+    headers = await headers_of(memory, KeyCreate(name="service", role=Role.SERVICE))
+    asked = {"query": "Where does Ada live?"}
+    if path == "context":
+        asked = {"message": "Where does Ada live?", "conversation_id": str(talk.id)}
+    body = {"user_id": str(ada.id), "agent_id": str(agent.id), **asked}
+    transport = httpx2.ASGITransport(app=app)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+
+        async def ask() -> None:
+            answer = await client.post(f"/api/memory/{path}", json=body, headers=headers)
+            assert "Lisbon" in answer.text
+
+        await _takes_one_trip(alone, ask)
 
 
 async def test_an_append_waits_for_the_database_eight_times(

@@ -601,10 +601,13 @@ async def test_another_method_or_path_is_refused(rest: Rest) -> None:
 
 
 async def test_without_a_good_key_nothing_is_answered(rest: Rest, ada: User) -> None:
-    """No key, garbage, expired or revoked: 401 at every endpoint."""
+    """No key, garbage, expired or revoked: 401 at every endpoint, however lately it was good."""
     keys = rest.api.memory.keys
     made = await keys.create(ADMIN, KeyCreate(name="old", role=Role.ADMIN))
     expired = await keys.create(ADMIN, KeyCreate(name="older", role=Role.ADMIN))
+    for key in (made, expired):
+        await keys.authenticate(key.secret, entry_point="rest")
+    known = dict(keys._holders)
     await keys.revoke(ADMIN, made.id)
     rows("UPDATE api_keys SET expires_at = now() - interval '1 s' WHERE id = %s", expired.id)
     bad: list[dict[str, Any]] = [
@@ -624,6 +627,7 @@ async def test_without_a_good_key_nothing_is_answered(rest: Rest, ada: User) -> 
             path = operation.path
             for name, value in rest.ids.items():
                 path = path.replace("{" + name + "}", value)
+            keys._holders |= known  # as after a request of a moment ago
             response = await rest.client.request(
                 operation.method, path, headers=headers, json=rest.good_body(operation)
             )

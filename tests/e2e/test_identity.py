@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 from uuid import uuid4
 
+import httpx2
 from entry_points import Door, refusals
 from helpers import Api, audit_lines, person, rows
 
@@ -249,6 +250,28 @@ async def test_a_merge_can_be_taken_back(
     )
     assert (again.status, unknown.status) == (409, 404)
     assert {line.action for line in audit_lines()} >= {"user.merge", "user.unmerge"}
+
+
+async def test_a_key_knows_at_once_who_was_merged_and_who_was_split_off(
+    api: Api, ada: User, bob: User
+) -> None:
+    """Requests that leave the check of the key to their first statements see both at once."""
+    own = await api.key_of(ada)
+    await api.memory.remember("Bob keeps bees.", user=bob)
+
+    async def ask(user: object) -> httpx2.Response:
+        body = {"query": "bees", "user_id": str(user)}
+        return await api.client.post("/api/memory/recall", json=body, headers=own)
+
+    [link] = bob.platform_links
+    names = (bob.id, f"{link.platform}:{link.platform_user_id}")
+    assert (await ask(ada.id)).json()["hits"] == []
+    assert [(await ask(name)).status_code for name in names] == [404, 404]
+    merge = await api.memory.users.merge(as_actor(), ada.id, bob.id)
+    assert [len((await ask(name)).json()["hits"]) for name in (ada.id, *names)] == [1, 1, 1]
+    await api.memory.users.undo_merge(as_actor(), ada.id, merge.undo_id)
+    assert [(await ask(name)).status_code for name in names] == [404, 404]
+    assert (await ask(ada.id)).json()["hits"] == []
 
 
 async def test_ids_that_both_have_stay_apart(

@@ -7,7 +7,7 @@ from fastapi import Query
 from pydantic import Field
 
 from remembrancer.api.dependencies import App, Caller, IdempotencyKey, RequestActor
-from remembrancer.api.endpoints import Router
+from remembrancer.api.endpoints import Router, checks_key
 from remembrancer.context.schemas import MOST_TOKENS, Bulletin, Context, ContextQuery, Tokens, Turn
 from remembrancer.conversations.rules import WINDOW
 from remembrancer.conversations.schemas import AppendResult, MessageCreate
@@ -35,6 +35,7 @@ class AnswerRequest(Input):
 
 
 @router.post("/context")
+@checks_key
 async def get_context(app: App, actor: RequestActor, query: ContextQuery) -> Context:
     """Return the context of an agent's next answer.
 
@@ -45,6 +46,7 @@ async def get_context(app: App, actor: RequestActor, query: ContextQuery) -> Con
 
 
 @of_conversation.post("/turn", status_code=201)
+@checks_key
 async def begin_turn(
     app: App,
     actor: RequestActor,
@@ -60,6 +62,7 @@ async def begin_turn(
 
 
 @of_conversation.post("/answer", status_code=201)
+@checks_key
 async def finish_turn(
     app: App,
     actor: RequestActor,

@@ -12,7 +12,7 @@ from remembrancer.api.dependencies import (
     Paging,
     RequestActor,
 )
-from remembrancer.api.endpoints import Router
+from remembrancer.api.endpoints import Router, checks_key
 from remembrancer.conversations.rules import WINDOW
 from remembrancer.conversations.schemas import (
     AppendResult,
@@ -94,6 +94,7 @@ async def resume_conversation(app: App, actor: RequestActor, conversation_id: UU
 
 
 @router.post("/{conversation_id}/messages", status_code=201)
+@checks_key
 async def append_messages(
     app: App,
     actor: RequestActor,

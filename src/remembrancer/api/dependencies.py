@@ -9,7 +9,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel
 
 from remembrancer.access import Actor, Role, as_user
-from remembrancer.api.endpoints import body_ids
+from remembrancer.api.endpoints import EndpointRequest, body_ids
 from remembrancer.app import Remembrancer
 from remembrancer.errors import InvalidInput, Unauthenticated
 from remembrancer.memories.schemas import Outcome, RememberResult
@@ -21,8 +21,9 @@ _ETAG = re.compile(r'(?:W/)?"(?P<quoted>[0-9]{1,9})"|(?P<bare>[0-9]{1,9})')
 _bearer = HTTPBearer(auto_error=False, description="An API key, made with `remembrancer keys`.")
 
 
-def application(request: Request) -> Remembrancer:
+async def application(request: Request) -> Remembrancer:
     """Return the application that this server serves."""
+    # Not async for its own sake: FastAPI calls other functions in a thread.
     app: Remembrancer = request.app.state.memory
     return app
 
@@ -31,14 +32,18 @@ App = Annotated[Remembrancer, Depends(application)]
 
 
 async def authenticated(
-    request: Request,
+    request: EndpointRequest,
     app: App,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> Actor:
     """Return the actor of an API key or, for reads only, of a browser's session."""
     if credentials is not None:
-        caller = await app.keys.authenticate(credentials.credentials, entry_point="rest")
-        request.app.state.rate_limit.count(str(caller.key_id))
+        caller = await app.keys.authenticate(
+            credentials.credentials, entry_point="rest", check_later=request.checks_key_later
+        )
+        if request.key_check is None:  # else it is counted
+            request.app.state.rate_limit.count(str(caller.key_id))
+        request.key_check = caller.key_check
         await body_ids(request)
         return caller
     # Other sites can make a browser send its cookie: it allows reads only.

@@ -6,17 +6,48 @@ to act for may be in the query or in the body.
 
 import json
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeGuard, get_origin
+from typing import Any, Final, TypeGuard, TypeVar, get_origin
 
 from fastapi import APIRouter, Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
+from remembrancer.access import KeyCheck
+from remembrancer.api.problems import Problem
 from remembrancer.errors import InvalidInput
 from remembrancer.validation import check_names
 
 ACTING: Final = ("user_id", "agent_id")
+REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
+    status: {"model": Problem, "description": description}
+    for status, description in {
+        401: "The API key is missing or not valid.",
+        403: "The key's role may not do this.",
+        404: "It does not exist, or this actor may not see it.",
+        409: "It conflicts with stored data.",
+        412: "If-Match is not the current version.",
+        413: "The body is too large.",
+        422: "A field is wrong; the problem names it.",
+        429: "Too many requests.",
+        503: "The database or the embedding model does not answer.",
+    }.items()
+}
+
+
+Handler = TypeVar("Handler", bound=Callable[..., object])
+
+_CHECKING: Final[set[Callable[..., object]]] = set()
+
+
+def checks_key(handler: Handler) -> Handler:
+    """Leave the check of the API key to the first statements of the request's actor.
+
+    For endpoints whose first use of the database is a transaction of that actor: it makes the check
+    in a round trip of its own unnecessary.
+    """
+    _CHECKING.add(handler)
+    return handler
 
 
 class Endpoint(APIRoute):
@@ -30,10 +61,24 @@ class Endpoint(APIRoute):
         acting = [name for name in ACTING if name in known and name not in self._body_fields()]
         has_body = self.body_field is not None or "requestBody" in (self.openapi_extra or {})
 
+        checks_key_later = self.endpoint in _CHECKING
+
         async def checked(request: Request) -> Response:
             names = [name for name, _ in request.query_params.multi_items()]
             check_names(names, known, lists=lists)
-            return await handle(_EndpointRequest(request, acting, has_body=has_body))
+            asked = EndpointRequest(request, acting, has_body=has_body)
+            asked.checks_key_later = checks_key_later
+            try:
+                response = await handle(asked)
+            except Exception:
+                if not asked.is_check_due:
+                    raise
+                # Perhaps for what was known of the key: ask again with a key that is checked.
+                asked.checks_key_later = False
+                return await handle(asked)
+            if asked.is_check_due:
+                raise RuntimeError("the endpoint left the key unchecked")
+            return response
 
         return checked
 
@@ -46,17 +91,25 @@ class Router(APIRouter):
     """A router of such routes."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(route_class=Endpoint, **options)
+        super().__init__(route_class=Endpoint, responses=REFUSALS, **options)
 
 
-class _EndpointRequest(Request):
+class EndpointRequest(Request):
     """A request whose acting ids are taken out of its body."""
+
+    checks_key_later = False
+    key_check: KeyCheck | None = None
 
     def __init__(self, request: Request, acting: Sequence[str], *, has_body: bool) -> None:
         super().__init__(request.scope, request.receive)
         self.has_body = has_body
         self.ids: dict[str, Any] = {}
         self._acting = acting
+
+    @property
+    def is_check_due(self) -> bool:
+        """Whether no statement has checked the key yet."""
+        return self.key_check is not None and self.key_check.is_due
 
     async def json(self) -> Any:
         """Return the body without the acting ids."""
@@ -71,7 +124,7 @@ async def body_ids(request: Request) -> Mapping[str, Any]:
 
     Raises ``InvalidInput`` for anything else in the body of a request that takes none.
     """
-    if not isinstance(request, _EndpointRequest):
+    if not isinstance(request, EndpointRequest):
         return {}
     if not request.has_body and request.method not in {"GET", "HEAD"} and await request.body():
         try:

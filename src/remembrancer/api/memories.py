@@ -19,7 +19,7 @@ from remembrancer.api.dependencies import (
     located,
     tagged,
 )
-from remembrancer.api.endpoints import Router
+from remembrancer.api.endpoints import Router, checks_key
 from remembrancer.document.schemas import DocumentImport, DocumentImportResult, MemoryDocument
 from remembrancer.errors import InvalidInput
 from remembrancer.memories import schemas
@@ -109,6 +109,7 @@ async def list_memories_of_user(
 
 
 @router.post("/", status_code=201, responses=MENTIONED)
+@checks_key
 async def remember(
     app: App,
     actor: RequestActor,
@@ -142,18 +143,21 @@ async def remember_many(
 
 
 @router.post("/recall")
+@checks_key
 async def recall(app: App, actor: RequestActor, query: RecallQuery) -> RecallAnswer:
     """Recall what is relevant to a query and visible to the user through the agent."""
     return await app.memories.recall(actor, query)
 
 
 @by_user.post("/recall")
+@checks_key
 async def recall_for_user(app: App, actor: PathActor, query: RecallQuery) -> RecallAnswer:
     """Recall what is relevant to a query and visible to the user in the path."""
     return await app.memories.recall(actor, query)
 
 
 @by_agent.get("/search")
+@checks_key
 async def search_memories(
     app: App,
     actor: RequestActor,

@@ -29,7 +29,6 @@ from remembrancer.api import (
 )
 from remembrancer.api.endpoints import Router, document_acting
 from remembrancer.api.limits import BodyLimit, RateLimit
-from remembrancer.api.problems import Problem
 from remembrancer.app import Remembrancer
 from remembrancer.mcp.http import McpEndpoint
 from remembrancer.web.sessions import Sessions
@@ -40,21 +39,6 @@ Memory for AI agents that keeps people apart.
 Send an API key with every request: `Authorization: Bearer …`. A request with a service key
 names its user (`user_id`); a user key acts for its own user only.
 """
-
-_REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "description": description}
-    for status, description in {
-        401: "The API key is missing or not valid.",
-        403: "The key's role may not do this.",
-        404: "It does not exist, or this actor may not see it.",
-        409: "It conflicts with stored data.",
-        412: "If-Match is not the current version.",
-        413: "The body is too large.",
-        422: "A field is wrong; the problem names it.",
-        429: "Too many requests.",
-        503: "The database or the embedding model does not answer.",
-    }.items()
-}
 
 _SECURITY_HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
@@ -115,7 +99,6 @@ def create_app(memory: Remembrancer) -> FastAPI:
         description=_DESCRIPTION,
         docs_url=None,
         redoc_url=None,
-        responses=_REFUSALS,
     )
     app.state.memory = memory
     app.state.sessions = Sessions()
@@ -149,9 +132,10 @@ def create_app(memory: Remembrancer) -> FastAPI:
         summaries.router,
         admin.jobs,
         admin.keys,
-        web.router,
     ):
-        app.include_router(part)
+        # Not as routers, which FastAPI would search twice for each request.
+        app.router.routes.extend(part.routes)
+    app.include_router(web.router)
     app.router.routes.append(Route("/mcp", McpEndpoint(memory), include_in_schema=False))
     app.add_middleware(BodyLimit, limit=limits.body_bytes)
     app.add_middleware(SecurityHeaders)

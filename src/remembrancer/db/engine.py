@@ -3,9 +3,9 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Final, ParamSpec, TypeVar, cast
 from uuid import UUID
 
@@ -14,10 +14,11 @@ from sqlalchemy import event, make_url, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.util import greenlet_spawn
 
 from remembrancer import errors
-from remembrancer.access import Actor, as_user
-from remembrancer.db.rows import row_factory
+from remembrancer.access import REFUSED_KEY, Actor, KeyCheck, as_user
+from remembrancer.db.pipeline import pipelined
 from remembrancer.db.sql import NumberedSql, numbered
 from remembrancer.user_names import UNRESOLVED, AnyUser, UserName
 
@@ -51,12 +52,16 @@ _SESSION = {
 
 _BEGIN = NumberedSql("BEGIN", ())
 _ACT_AS = numbered("SELECT app_act_as(:user_id, :role) AS user_id")
+_ACT_BY_KEY = numbered(
+    "SELECT app_act_by_key(:user_id, :role, :key_id, :key_role, :key_user_id,"
+    " CAST(:merged_ids AS uuid[])) AS user_id"
+)
+_REFUSED_KEY = "RK401"
 _BY_NAME = text(
     "SELECT platform, platform_user_id, user_id FROM platform_links"
     " JOIN unnest(CAST(:platforms AS text[]), CAST(:platform_user_ids AS text[]))"
     " AS name (platform, platform_user_id) USING (platform, platform_user_id)"
 )
-_SET = "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS s (name, value)"
 
 
 def driver_url(url: str) -> str:
@@ -92,7 +97,7 @@ class Database:
     async def transaction(self, actor: Actor) -> AsyncIterator[tuple[AsyncConnection, Actor]]:
         """Open a transaction; after a merge the yielded actor acts for the surviving user."""
         actor = await self.identify(actor)
-        async with self._begin(actor.user_id, actor.role) as (connection, user_id):
+        async with self._begin(actor.user_id, actor.role, actor.key_check) as (connection, user_id):
             yield connection, actor.now(user_id)
 
     @asynccontextmanager
@@ -110,7 +115,7 @@ class Database:
         A dry run is rolled back.
         """
         actor = await self.identify(actor)
-        async with self._begin(actor.user_id, "system") as (connection, user_id):
+        async with self._begin(actor.user_id, "system", actor.key_check) as (connection, user_id):
             yield connection, actor.now(user_id)
             if dry_run:
                 await connection.rollback()
@@ -153,14 +158,18 @@ class Database:
 
     @asynccontextmanager
     async def _begin(
-        self, user_id: UUID | None, role: str
+        self, user_id: UUID | None, role: str, check: KeyCheck | None = None
     ) -> AsyncIterator[tuple[AsyncConnection, UUID | None]]:
         try:
             # Autocommit, so that BEGIN is ours: it travels with the first statement.
-            async with self._autocommit.begin() as connection, _discard_if_interrupted(connection):
+            async with (
+                self._autocommit.begin() as connection,
+                _discard_if_interrupted(connection.invalidate),
+            ):
                 # In one round trip; a merged user is followed to the survivor.
-                begin = [Statement(_BEGIN, {}), _act_as(user_id, role)]
+                begin = [Statement(_BEGIN, {}), _act_as(user_id, role, check)]
                 _, [(survivor,)] = await together(connection, begin)
+                _note(check)
                 yield connection, survivor
         except (psycopg.Error, DBAPIError, PoolTimeout) as error:
             raise _translate(error) from error
@@ -172,18 +181,28 @@ class Database:
         if actor.user_name is not None:
             raise errors.UserMerged((await self.identify(actor)).user_id)
         try:
-            async with self._autocommit.connect() as connection:
-                driver = await _driver_of(connection)
-                async with _discard_if_interrupted(connection):
-                    act_as = _act_as(actor.user_id, "system" if system else actor.role)
-                    # A pipeline is one transaction, so the settings end with it, without BEGIN
-                    # or COMMIT.
-                    [[(user_id,)], *answers] = await _pipelined(driver, [act_as, *statements])
+            async with self._lent() as driver:
+                role = "system" if system else actor.role
+                act_as = _act_as(actor.user_id, role, actor.key_check)
+                # A pipeline is one transaction, so the settings end with it, without BEGIN or
+                # COMMIT.
+                [[(user_id,)], *answers] = await pipelined(driver, [act_as, *statements])
         except (psycopg.Error, DBAPIError, PoolTimeout) as error:
             raise _translate(error) from error
+        _note(actor.key_check)
         if user_id != actor.user_id:
             raise errors.UserMerged(user_id)
         return answers
+
+    @asynccontextmanager
+    async def _lent(self) -> AsyncIterator["psycopg.AsyncConnection[Any]"]:
+        # Past SQLAlchemy's connection, whose set-up takes longer than a short statement.
+        lent = await greenlet_spawn(self._engine.sync_engine.pool.connect)
+        try:
+            async with _discard_if_interrupted(partial(greenlet_spawn, lent.invalidate)):
+                yield cast("psycopg.AsyncConnection[Any]", lent.driver_connection)
+        finally:
+            await greenlet_spawn(lent.close)
 
     async def ping(self) -> None:
         async with self.system() as connection:
@@ -205,7 +224,7 @@ async def together(
     connection: AsyncConnection, statements: Sequence[Statement]
 ) -> list[Sequence[Any]]:
     """Run statements in an open transaction in one round trip; return the rows of each."""
-    return await _pipelined(await _driver_of(connection), statements)
+    return await pipelined(await _driver_of(connection), statements)
 
 
 def retries_deadlock(
@@ -228,12 +247,28 @@ async def _driver_of(connection: AsyncConnection) -> "psycopg.AsyncConnection[An
     return cast("psycopg.AsyncConnection[Any]", raw.driver_connection)
 
 
-def _act_as(user_id: UUID | None, role: str) -> Statement:
-    return Statement(_ACT_AS, {"user_id": user_id, "role": str(role)})
+def _act_as(user_id: UUID | None, role: str, check: KeyCheck | None) -> Statement:
+    binds = {"user_id": user_id, "role": str(role)}
+    if check is None or not check.is_due:
+        return Statement(_ACT_AS, binds)
+    key = {
+        "key_id": check.key_id,
+        "key_role": str(check.role),
+        "key_user_id": check.user_id,
+        "merged_ids": list(check.merged_ids),
+    }
+    return Statement(_ACT_BY_KEY, binds | key)
+
+
+def _note(check: KeyCheck | None) -> None:
+    if check is not None:
+        check.is_due = False
 
 
 @asynccontextmanager
-async def _discard_if_interrupted(connection: AsyncConnection) -> AsyncIterator[None]:
+async def _discard_if_interrupted(
+    invalidate: Callable[[], Awaitable[None]],
+) -> AsyncIterator[None]:
     """Discard an interrupted connection: its next user would get the unread answers."""
     try:
         yield
@@ -241,33 +276,12 @@ async def _discard_if_interrupted(connection: AsyncConnection) -> AsyncIterator[
         # Raised between two statements, or handled by SQLAlchemy already.
         raise
     except BaseException as error:
-        await connection.invalidate()
+        await invalidate()
         task = asyncio.current_task()
         if isinstance(error, AssertionError) and task is not None and task.cancelling():
             # psycopg 3.3 raises this when it is cancelled at the start of many rows.
             raise asyncio.CancelledError from error
         raise
-
-
-async def _pipelined(
-    driver: "psycopg.AsyncConnection[Any]", statements: Sequence[Statement]
-) -> list[Sequence[Any]]:
-    """Return the rows of each statement."""
-    # The end of the pipeline is sent with the statements: fetching after it makes one round trip.
-    async with AsyncExitStack() as stack:
-        answers = [
-            await stack.enter_async_context(
-                psycopg.AsyncRawCursor(driver, row_factory=row_factory(statement.row_type))
-            )
-            for statement in statements
-        ]
-        async with driver.pipeline(), driver.cursor() as settings:
-            for statement, answer in zip(statements, answers, strict=True):
-                if changes := statement.settings:
-                    await settings.execute(_SET, (list(changes), list(changes.values())))
-                values = [statement.binds[name] for name in statement.sql.names]
-                await answer.execute(statement.sql.text, values, binary=True)
-        return [await answer.fetchall() if answer.description else [] for answer in answers]
 
 
 def _create_engine(url: str, pool_size: int) -> AsyncEngine:
@@ -297,6 +311,8 @@ def _translate(error: Exception) -> Exception:
             "all connections are busy; try again later or raise the pool size"
         )
     cause = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(cause, psycopg.Error) and cause.sqlstate == _REFUSED_KEY:
+        return errors.Unauthenticated(REFUSED_KEY)
     if isinstance(cause, psycopg.errors.DeadlockDetected):
         return errors.Deadlock("another change was made at the same moment; try again")
     lost = isinstance(error, DBAPIError) and error.connection_invalidated

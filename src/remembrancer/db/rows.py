@@ -1,10 +1,11 @@
 """Rows with a type: each row of a result becomes a frozen dataclass of its columns."""
 
+from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from typing import Any, TypeVar
 
-from psycopg.rows import BaseRowFactory, namedtuple_row
 from sqlalchemy import Executable
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -44,19 +45,22 @@ async def one_row(
     return row_type(**(await connection.execute(statement, binds)).mappings().one())
 
 
-def row_factory(row_type: type[Any] | None) -> BaseRowFactory[Any]:
-    """Return a row factory for psycopg; the columns are the fields of ``row_type``, in order."""
+def row_maker(
+    row_type: type[Any] | None, columns: tuple[str, ...]
+) -> Callable[[Sequence[Any]], Any]:
+    """Return what makes a row of values; the columns are the fields of ``row_type``, in order."""
     if row_type is None:
-        return namedtuple_row
+        return _named_row(columns)
     names, make = _fields_of(row_type)
+    if columns != names:
+        raise TypeError(f"the columns are not the fields of {row_type.__name__}: {columns}")
+    return make
 
-    def factory(cursor: Any) -> Callable[[Sequence[Any]], Any]:
-        columns = tuple(column.name for column in cursor.description or ())
-        if columns and columns != names:
-            raise TypeError(f"the columns are not the fields of {row_type.__name__}: {columns}")
-        return make
 
-    return factory
+@cache
+def _named_row(columns: tuple[str, ...]) -> Callable[[Sequence[Any]], Any]:
+    make: Callable[[Sequence[Any]], Any] = namedtuple("Row", columns, rename=True)._make  # type: ignore[attr-defined]
+    return make
 
 
 def _fields_of(row_type: type[Any]) -> tuple[tuple[str, ...], Callable[[Sequence[Any]], Any]]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -9,7 +10,7 @@ from sqlalchemy import ColumnElement
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
-from remembrancer.access import Actor, Role
+from remembrancer.access import REFUSED_KEY, Actor, KeyCheck, Role
 from remembrancer.backend import Backend
 from remembrancer.db.tables import api_keys
 from remembrancer.errors import NotFound, Unauthenticated
@@ -21,6 +22,7 @@ from remembrancer.users import repository as users
 
 PREFIX: Final = "rmb_"
 _BYTES: Final = 32
+MOST_HOLDERS: Final = 10_000
 _SIGN_IN: Final = "session.start"
 
 
@@ -29,6 +31,8 @@ class Keys:
 
     def __init__(self, backend: Backend) -> None:
         self._database = backend.database
+        # By the hash of the secret. Nothing trusts them without a check in the database.
+        self._holders: dict[bytes, repository.HolderRow] = {}
 
     async def create(self, actor: Actor, key: KeyCreate) -> NewKey:
         """Create a key. Only this answer has its secret. For admins."""
@@ -72,28 +76,39 @@ class Keys:
             await _note(connection, actor, "key.revoke", key)
             return key
 
-    async def authenticate(self, secret: str, *, entry_point: str) -> Actor:
-        """Return the actor of a secret. Raises ``Unauthenticated`` unless its key is valid."""
+    async def authenticate(
+        self, secret: str, *, entry_point: str, check_later: bool = False
+    ) -> Actor:
+        """Return the actor of a secret. Raises ``Unauthenticated`` unless its key is valid.
+
+        With ``check_later``, for a secret that was valid before, the first transaction of the actor
+        checks the key instead.
+        """
         # The secret has 256 random bits: nobody can guess its hash, and the time of a look-up
         # says nothing about it.
-        return await self._actor(api_keys.c.hash == hash_secret(secret), entry_point)
+        key_hash = hash_secret(secret)
+        if check_later and (row := self._holders.get(key_hash)) is not None:
+            merged_ids = tuple(sorted(row.merged_ids))
+            check = KeyCheck(row.id, Role(row.role), row.user_id, merged_ids)
+            return replace(_actor(row, entry_point), key_check=check)
+        # Taken out first: it comes back as the latest, if it is valid.
+        self._holders.pop(key_hash, None)
+        row = await self._holder(api_keys.c.hash == key_hash)
+        self._holders[key_hash] = row
+        if len(self._holders) > MOST_HOLDERS:
+            del self._holders[next(iter(self._holders))]
+        return _actor(row, entry_point)
 
     async def authenticate_id(self, key_id: UUID, *, entry_point: str) -> Actor:
         """Return the actor of a key. Raises ``Unauthenticated`` unless it is valid."""
-        return await self._actor(api_keys.c.id == key_id, entry_point)
+        return _actor(await self._holder(api_keys.c.id == key_id), entry_point)
 
-    async def _actor(self, condition: ColumnElement[bool], entry_point: str) -> Actor:
+    async def _holder(self, condition: ColumnElement[bool]) -> repository.HolderRow:
         async with self._database.system() as connection:
             row = await repository.holder(connection, condition)
         if row is None:
-            raise Unauthenticated("the API key is unknown, expired or revoked")
-        return Actor(
-            Role(row.role),
-            user_id=row.user_id,
-            entry_point=entry_point,
-            key_id=row.id,
-            merged_ids=frozenset(row.merged_ids),
-        )
+            raise Unauthenticated(REFUSED_KEY)
+        return row
 
 
 class SignIns:
@@ -136,6 +151,16 @@ class SignIns:
 async def _note(connection: AsyncConnection, actor: Actor, action: str, key: Key) -> None:
     owner_id = key.user_id or SHARED_OWNER
     await audit.note(connection, actor, action, [str(key.id)], owner_id=owner_id)
+
+
+def _actor(row: repository.HolderRow, entry_point: str) -> Actor:
+    return Actor(
+        Role(row.role),
+        user_id=row.user_id,
+        entry_point=entry_point,
+        key_id=row.id,
+        merged_ids=frozenset(row.merged_ids),
+    )
 
 
 def hash_secret(secret: str) -> bytes:

@@ -9,7 +9,7 @@ from remembrancer.guard.instructions import is_instruction
 from remembrancer.ids import public_owner
 from remembrancer.recall.fusion import RankedItem
 from remembrancer.recall.rows import CandidateRow, OrderedRow
-from remembrancer.recall.schemas import ArmReason, AssociatedMemory, Hit, Reasons
+from remembrancer.recall.schemas import Hit
 from remembrancer.spaces.rows import SpaceNames
 
 _COLUMNS: Final = (
@@ -49,21 +49,21 @@ def ranked_hit(
         _MESSAGE_COLUMNS if row.source_type == "message" else _COLUMNS,
         score=ranked.score,
         relevance=round(float(relevance), 4),
-        relations=_associated(row.revisions or ()),
-        reasons=Reasons(
-            exact=ranked.exact,
-            arms={
-                name: ArmReason(
-                    rank=arm.rank,
-                    raw=round(arm.raw, 4),
-                    score=round(arm.score, 4),
-                    lifted_by=arm.lifted_by,
-                )
+        relations=row.revisions or (),
+        reasons={
+            "exact": ranked.exact,
+            "arms": {
+                name: {
+                    "rank": arm.rank,
+                    "raw": round(arm.raw, 4),
+                    "score": round(arm.score, 4),
+                    "lifted_by": arm.lifted_by,
+                }
                 for name, arm in ranked.arms.items()
             },
-            words=[labels[word] for word in sorted(set(row.words or ()))],
-            path=_associated(row.path["path"] if row.path else ()),
-        ),
+            "words": [labels[word] for word in sorted(set(row.words or ()))],
+            "path": row.path["path"] if row.path else (),
+        },
     )
 
 
@@ -74,19 +74,18 @@ def ordered_hit(row: OrderedRow, asker: Asker) -> Hit:
 def _hit(
     row: CandidateRow | OrderedRow, asker: Asker, columns: Iterable[str], **reasons: Any
 ) -> Hit:
-    return Hit(
-        type=row.source_type,
-        id=row.memory_id or str(row.source_id),
-        user_id=public_owner(row.owner_id),
-        space_name=asker.names.space(row.space_id),
-        author=asker.names.author(
-            row.owner_id, shared=row.visibility == "shared", reader=asker.user_id
-        ),
-        quoted=row.source_type == "memory" and is_instruction(row.content),
-        **{name: getattr(row, name) for name in columns},
-        **reasons,
+    # One call validates the hit and all that is in it; a call for each model takes twice as long.
+    return Hit.model_validate(
+        {
+            "type": row.source_type,
+            "id": row.memory_id or str(row.source_id),
+            "user_id": public_owner(row.owner_id),
+            "space_name": asker.names.space(row.space_id),
+            "author": asker.names.author(
+                row.owner_id, shared=row.visibility == "shared", reader=asker.user_id
+            ),
+            "quoted": row.source_type == "memory" and is_instruction(row.content),
+            **{name: getattr(row, name) for name in columns},
+            **reasons,
+        }
     )
-
-
-def _associated(memories: Iterable[Mapping[str, Any]]) -> list[AssociatedMemory]:
-    return [AssociatedMemory.model_validate(memory) for memory in memories]

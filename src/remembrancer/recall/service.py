@@ -36,6 +36,7 @@ PLANNER: Final = {
 """Forces a generic plan for the candidate statement: row estimates are unreliable in tables that
 have grown or were never analysed. Joins are hashed, except the statement's own nested look-ups, and
 tables are read by their indexes (decision 4)."""
+_BY_KEY: Final = {"plan_cache_mode": "force_generic_plan"}
 BM25_K1: Final = 0.9
 BM25_B: Final = 0.4
 
@@ -232,7 +233,7 @@ class Recall:
     ) -> tuple[AskerRow, Sequence[Any], Answers]:
         """Return the checked row of the asker, the rows of the search, and all other rows."""
         binds = {"user_id": actor.user_id, "agent_id": actor.agent_id}
-        about = Statement(queries.asker(), binds, row_type=AskerRow)
+        about = Statement(queries.asker(), binds, _BY_KEY, AskerRow)
         # The search comes last: its settings stay until the end of the round trip.
         trip = [about, *statements(actor), *([search] if search else [])]
         [[asker], *answers] = await self._database.one_round_trip(actor, *trip)

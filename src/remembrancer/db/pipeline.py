@@ -1,0 +1,122 @@
+"""Runs statements together: all are sent at once, then all answers are read.
+
+psycopg's pipeline sends each statement by itself and looks for answers in between, which takes most
+of the time of a short round trip.
+"""
+
+from collections.abc import Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
+
+import psycopg
+from psycopg.abc import PQGen
+from psycopg.adapt import PyFormat, Transformer
+from psycopg.generators import fetch_many, send
+from psycopg.pq import ExecStatus, Format
+from psycopg.pq.abc import PGresult
+
+from remembrancer.db.rows import row_maker
+from remembrancer.db.sql import NumberedSql
+
+if TYPE_CHECKING:
+    from remembrancer.db.engine import Statement
+
+MOST_PREPARED: Final = 200
+"""Statements that a connection keeps prepared; further ones are planned at each use."""
+
+_SET: Final = NumberedSql(
+    "SELECT set_config(name, value, true) FROM unnest($1::text[], $2::text[]) AS s (name, value)",
+    ("names", "values"),
+)
+
+
+class Session:
+    """The statements that a connection has prepared.
+
+    It does not refer to the connection: they would keep each other alive.
+    """
+
+    def __init__(self, driver: "psycopg.AsyncConnection[Any]") -> None:
+        self._connection = driver.pgconn
+        self._transformer = Transformer(driver.adapters)
+        # By text and types of the values.
+        self._names: dict[tuple[str, tuple[int, ...]], bytes] = {}
+
+    def travel(self, statements: Sequence["Statement"]) -> PQGen[list[Sequence[Any]]]:
+        """Send the statements and read their rows."""
+        connection = self._connection
+        connection.enter_pipeline_mode()
+        in_effect: dict[str, str] = {}
+        skipped = [self._put_all(statement, in_effect) - 1 for statement in statements]
+        connection.pipeline_sync()
+        yield from send(connection)
+        answers: list[Sequence[Any]] = []
+        error: psycopg.Error | None = None
+        for statement, skip in zip(statements, skipped, strict=True):
+            for number in range(skip + 1):
+                [result] = yield from fetch_many(connection)
+                if result.status == ExecStatus.FATAL_ERROR:
+                    error = error or psycopg.errors.error_from_result(result)
+                elif number == skip and error is None:
+                    answers.append(self._rows(result, statement.row_type))
+        yield from fetch_many(connection)
+        connection.exit_pipeline_mode()
+        if error is not None:
+            # Whether the new ones are prepared is not known.
+            self._names.clear()
+            raise error
+        return answers
+
+    def _put_all(self, statement: "Statement", in_effect: dict[str, str]) -> int:
+        """Send a statement after its settings; return the number of answers."""
+        count = 0
+        if changes := dict(statement.settings.items() - in_effect.items()):
+            in_effect |= changes
+            count = self.put(_SET, [[*changes], [*changes.values()]])
+        binds = statement.binds
+        return count + self.put(statement.sql, [binds[name] for name in statement.sql.names])
+
+    def put(self, sql: NumberedSql, values: Sequence[Any]) -> int:
+        """Send a statement; return the number of answers."""
+        connection, transformer = self._connection, self._transformer
+        dumped = transformer.dump_sequence(values, [PyFormat.AUTO] * len(values))
+        types = transformer.types or ()
+        key = sql.text, types
+        name = self._names.get(key)
+        if name is None and len(self._names) >= MOST_PREPARED:
+            connection.send_query_params(
+                sql.text.encode(), dumped, types, transformer.formats, Format.BINARY
+            )
+            return 1
+        is_new = name is None
+        if name is None:
+            self._names[key] = name = b"remembrancer_%d" % next(_numbers)
+            connection.send_prepare(name, sql.text.encode(), types)
+        connection.send_query_prepared(name, dumped, transformer.formats, Format.BINARY)
+        return 1 + is_new
+
+    def _rows(self, result: PGresult, row_type: type[Any] | None) -> Sequence[Any]:
+        if result.status != ExecStatus.TUPLES_OK:
+            return []
+        columns = tuple((result.fname(n) or b"").decode() for n in range(result.nfields))
+        self._transformer.set_pgresult(result)
+        return self._transformer.load_rows(0, result.ntuples, row_maker(row_type, columns))
+
+
+_sessions: Final[WeakKeyDictionary["psycopg.AsyncConnection[Any]", Session]] = WeakKeyDictionary()
+_numbers: Final = count()
+
+
+async def pipelined(
+    driver: "psycopg.AsyncConnection[Any]", statements: Sequence["Statement"]
+) -> list[Sequence[Any]]:
+    """Return the rows of each statement. Raises the error of the first that fails."""
+    if (session := _sessions.get(driver)) is None:
+        session = _sessions[driver] = Session(driver)
+    try:
+        return await driver.wait(session.travel(statements))
+    except psycopg.errors.InvalidSqlStatementName:
+        # After a rollback psycopg drops all that is prepared. No statement of this trip has run:
+        # the first one was missing too.
+        return await driver.wait(session.travel(statements))
