@@ -28,4 +28,5 @@ def serve(
     # FastAPI takes a second to import; only this command needs it
     from remembrancer.cli.server_lifecycle import until_stopped  # noqa: PLC0415
 
-    run(until_stopped(settings.model_copy(update={"server": server}), with_sample=with_sample))
+    work = until_stopped(settings.model_copy(update={"server": server}), with_sample=with_sample)
+    run(work, serves=True)
