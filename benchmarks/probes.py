@@ -62,9 +62,9 @@ class Recorder:
         self._last: tuple[Actor, Statement] | None = None
         self._database.one_round_trip = self._record
 
-    async def _record(self, actor: Actor, *statements: Statement) -> Any:
+    async def _record(self, actor: Actor, *statements: Statement, **options: Any) -> Any:
         self._last = actor, statements[-1]
-        return await self._send(actor, *statements)
+        return await self._send(actor, *statements, **options)
 
     async def explain(self) -> tuple[float, float]:
         """Run the last statement again; return milliseconds of planning and execution."""
