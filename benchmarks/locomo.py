@@ -11,9 +11,10 @@ import re
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,6 +31,7 @@ from remembrancer import (
     User,
     as_actor,
 )
+from remembrancer.embeddings import Embedder
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 DEPTHS = (1, 5, 10)
@@ -42,6 +44,11 @@ class StoredConversation:
 
     asker: User
     turn_at: dict[int, str]
+
+    async def recall(self, memory: Remembrancer, question: str, limit: int) -> list[str]:
+        """Return the turns that recall finds, best first."""
+        answer = await memory.recall(question, user=self.asker, limit=limit)
+        return [self.turn_at[hit.position or 0] for hit in answer.hits]
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,26 @@ def sessions(conversation: dict[str, Any]) -> Iterator[tuple[datetime, list[dict
         yield at, conversation[f"session_{number}"]
 
 
+@dataclass(frozen=True)
+class Turn:
+    """One message of a conversation."""
+
+    id: str
+    sender: str
+    content: str
+    at: datetime
+
+
+def turns_of(sample: dict[str, Any]) -> list[Turn]:
+    """Return the turns of a conversation that have text, in order."""
+    return [
+        Turn(turn["dia_id"], turn["speaker"], turn["text"], at)
+        for at, session in sessions(sample["conversation"])
+        for turn in session
+        if turn["text"].strip()
+    ]
+
+
 async def fill(
     memory: Remembrancer, sample: dict[str, Any], run: str, *, summaries: bool
 ) -> StoredConversation:
@@ -91,20 +118,15 @@ async def fill(
     opened = await memory.conversations.open(
         actor, ConversationCreate(space_id=space.id, visibility="shared")
     )
-    turns = [
-        (at, turn)
-        for at, session in sessions(conversation)
-        for turn in session
-        if turn["text"].strip()
-    ]
+    turns = turns_of(sample)
     messages = [
         MessageCreate(
-            content=turn["text"],
-            user_id=people[turn["speaker"]].id,
-            sender_name=turn["speaker"],
-            sent_at=at,
+            content=turn.content,
+            user_id=people[turn.sender].id,
+            sender_name=turn.sender,
+            sent_at=turn.at,
         )
-        for at, turn in turns
+        for turn in turns
     ]
     positions: list[int] = []
     most = memory.settings.limits.batch
@@ -114,9 +136,7 @@ async def fill(
         positions += [message.position for message in appended.messages]
     if summaries:
         await memory.conversations.summarize(actor, opened.id)
-    return StoredConversation(
-        first, dict(zip(positions, (turn["dia_id"] for _, turn in turns), strict=True))
-    )
+    return StoredConversation(first, dict(zip(positions, (turn.id for turn in turns), strict=True)))
 
 
 def answerable(
@@ -130,18 +150,18 @@ def answerable(
 
 
 async def ask(
-    memory: Remembrancer, sample: dict[str, Any], stored_conversation: StoredConversation
+    sample: dict[str, Any],
+    turns: set[str],
+    embedder: Embedder,
+    recall: Callable[[str, int], Awaitable[Sequence[str]]],
 ) -> list[Score]:
-    """Recall every question about one conversation."""
-    turns = set(stored_conversation.turn_at.values())
+    """Recall every question about one conversation, of which ``turns`` are stored."""
     scores = []
     for question, evidence in answerable(sample, turns):
         # Cached, so that the time is that of the search.
-        await memory.embedder.embed_query(question["question"])
+        await embedder.embed_query(question["question"])
         began = time.perf_counter()
-        answer = await memory.recall(
-            question["question"], user=stored_conversation.asker, limit=max(DEPTHS)
-        )
+        ranked = await recall(question["question"], max(DEPTHS))
         seconds = time.perf_counter() - began
         audited = set(question.get("evidence_audited", [])) & turns
         scores.append(
@@ -150,7 +170,7 @@ async def ask(
                 conversation=sample["sample_id"],
                 evidence=frozenset(evidence),
                 audited=frozenset(audited or evidence),
-                turns=tuple(stored_conversation.turn_at[hit.position or 0] for hit in answer.hits),
+                turns=tuple(ranked),
                 seconds=seconds,
             )
         )
@@ -198,10 +218,11 @@ async def measure(
             model, stored, filling = memory.embedder.name, 0, 0.0
             for sample in samples:
                 began = time.perf_counter()
-                stored_conversation = await fill(memory, sample, run, summaries=summaries)
+                talk = await fill(memory, sample, run, summaries=summaries)
                 filling += time.perf_counter() - began
-                stored += len(stored_conversation.turn_at)
-                scores += await ask(memory, sample, stored_conversation)
+                stored += len(talk.turn_at)
+                recall = partial(talk.recall, memory)
+                scores += await ask(sample, set(talk.turn_at.values()), memory.embedder, recall)
                 bar.advance(task)
     seconds = [score.seconds for score in scores]
     return {
