@@ -16,7 +16,7 @@ from sqlalchemy import make_url
 
 from remembrancer import Actor, Remembrancer, ResolveUser, Role, User, as_actor
 from remembrancer.db.embedded.server import SETTINGS
-from remembrancer.embeddings import minilm
+from remembrancer.embeddings import onnx
 from remembrancer.keys.schemas import KeyCreate
 
 GENERATED = settings(
@@ -68,19 +68,19 @@ def audit_lines() -> list[Any]:
 
 
 def one_model() -> Any:
-    """Load the bundled model once in this process, and embed each text once.
+    """Load each model once in this process, and embed each text once.
 
     Loading takes a third of a second, and tests say the same words over and over.
     """
-    load = minilm.MiniLM
+    load = onnx.OnnxEmbedder
 
     @cache
-    def loaded(**settings: Any) -> Any:
-        model: Any = load(**settings)
-        model._mean_state = cache(model._mean_state)
-        return model
+    def loaded(model: onnx.OnnxModel, **settings: Any) -> Any:
+        embedder: Any = load(model, **settings)
+        embedder._pooled_state = cache(embedder._pooled_state)
+        return embedder
 
-    return patch.object(minilm, "MiniLM", loaded)
+    return patch.object(onnx, "OnnxEmbedder", loaded)
 
 
 def careless() -> Any:

@@ -25,8 +25,9 @@ class DatabaseSettings(BaseModel):
 class EmbeddingSettings(BaseModel):
     """The embedding model."""
 
-    provider: Literal["minilm", "openai"] = "minilm"
-    """``minilm`` is bundled; ``openai`` is any endpoint with that API."""
+    provider: Literal["minilm", "bge", "openai"] = "minilm"
+    """``minilm`` is bundled; ``bge`` comes with the extra of that name; ``openai`` is any endpoint
+    with that API."""
     model: str = "text-embedding-3-small"
     """Model name at the ``openai`` endpoint."""
     dimensions: int = Field(1536, ge=8, le=4000)
@@ -40,7 +41,7 @@ class EmbeddingSettings(BaseModel):
     timeout: float = Field(30.0, gt=0)
     """Seconds to wait for one call to the endpoint."""
     threads: int = Field(0, ge=0, le=256)
-    """Texts that the bundled model embeds in parallel; 0 means one per core."""
+    """Texts that ``minilm`` or ``bge`` embeds in parallel; 0 means one per core."""
     query_cache: int = Field(2048, ge=0)
     """Query vectors in the memory cache."""
 

