@@ -44,6 +44,7 @@ class StoredConversation:
 
     asker: User
     turn_at: dict[int, str]
+    conversation_id: uuid.UUID
 
     async def recall(self, memory: Remembrancer, question: str, limit: int) -> list[str]:
         """Return the turns that recall finds, best first."""
@@ -136,7 +137,8 @@ async def fill(
         positions += [message.position for message in appended.messages]
     if summaries:
         await memory.conversations.summarize(actor, opened.id)
-    return StoredConversation(first, dict(zip(positions, (turn.id for turn in turns), strict=True)))
+    ids = (turn.id for turn in turns)
+    return StoredConversation(first, dict(zip(positions, ids, strict=True)), opened.id)
 
 
 def answerable(

@@ -90,7 +90,7 @@ async def test_case_31_a_conversation_of_a_space_is_told_of_it_under_its_name(
     told = await door.context(user=ada, conversation_id=where, message=question)
     stable, dynamic = told["stable"]["text"], told["dynamic"]["text"]
     assert stable.index(NUTS) < stable.index('### In the space "Grandma Rose"') < stable.index(BEES)
-    assert dynamic.index('what was said, in the space "Grandma Rose"') < dynamic.index(TALK)
+    assert dynamic.index('Earlier messages, in the space "Grandma Rose"') < dynamic.index(TALK)
     assert "boat" not in text_of(told)
     await door.remember_in(rose, "She danced the tango.", user=ada)
     again = await door.context(user=ada, conversation_id=where)

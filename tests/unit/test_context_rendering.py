@@ -1,5 +1,6 @@
 """Context as text: what may stand on a line, what fits into a budget, what stays the same."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -14,9 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remembrancer import ConfigurationError, tokens
-from remembrancer.context.lines import Reader, message_line, zone_of
-from remembrancer.context.renderer import Moment, Renderer
+from remembrancer.context.dynamic import DynamicSources, dynamic_entries
+from remembrancer.context.lines import Reader, excerpt, hit_line, zone_of
+from remembrancer.context.renderer import MessageEntry, Moment, Renderer
 from remembrancer.context.template_files import Templates
+from remembrancer.context.token_budget import Entry, FilledText
+from remembrancer.recall.schemas import Hit, Reasons
 from remembrancer.sanitizer import prompt_line, quotation
 
 RENDERER = Renderer(Templates())
@@ -57,6 +61,52 @@ class Row:
 def stable(rows: list[Row], budget: int = 100_000, total: int | None = None) -> Any:
     entries = RENDERER.entries(rows, Reader())
     return RENDERER.fill_stable(entries, len(rows) if total is None else total, budget)
+
+
+def hit(
+    position: int,
+    content: str,
+    *,
+    sender: str = "Ada",
+    days: int = 0,
+    talk: int = 1,
+    memory: bool = False,
+    words: Sequence[str] = (),
+) -> Hit:
+    """A recalled message, or a memory, with an id of its position."""
+    return Hit(
+        type="memory" if memory else "message",
+        id=f"m{position}" if talk == 1 else f"n{position}",
+        content=content,
+        score=1.0,
+        at=START + timedelta(days=days),
+        user_id=None,
+        agent_id=None,
+        space_id=None,
+        visibility="private",
+        conversation_id=None if memory else UUID(int=talk),
+        position=None if memory else position,
+        sender_name=None if memory else sender,
+        reasons=Reasons(words=list(words)),
+    )
+
+
+def dynamic(
+    hits: Sequence[Hit], budget: int = 1000, listed: Mapping[str, str] | None = None
+) -> FilledText[Entry]:
+    sources = DynamicSources(
+        reader=Reader(),
+        listed=listed or {},
+        joined=False,
+        frozen=(),
+        changes=(),
+        speaker=(),
+        recent=(),
+        hits=hits,
+        recalled=50,
+        summaries=3,
+    )
+    return RENDERER.fill_dynamic(Moment(START, "UTC"), dynamic_entries(RENDERER, sources), budget)
 
 
 def listed(text: str) -> list[str]:
@@ -214,11 +264,103 @@ def test_the_time_is_that_of_the_user() -> None:
 
 
 def test_a_long_message_is_cut_between_characters() -> None:
-    """It keeps its date and says that there was more."""
-    line = message_line("m", "字" * 30_000, START, zone_of("UTC"), sender="A:da\nX")
+    """If it is one sentence. It keeps its date and says that there was more."""
+    line = hit_line(hit(1, "字" * 30_000, sender="A:da\nX"), zone_of("UTC"))
     assert len(line.content.encode()) <= 490
     assert line.content.endswith('…"')
     assert line.sender == "A da X"
+    assert line.date == "2026-01-05"
+
+
+def test_a_long_message_is_cut_to_the_sentences_that_match() -> None:
+    """Whole sentences around the best one, with a mark where some are missing."""
+    sentences = [f"Sentence {n} is about the weather in the hills." for n in range(40)]
+    sentences[20] = "My sister has a cello from Porto!"
+    text = " ".join(sentences)
+    shown = hit_line(hit(1, text, words=["cello", "porto"]), zone_of("UTC")).content
+    inside = shown.removeprefix('"… ').removesuffix(' …"')
+    assert inside.startswith(sentences[20])
+    assert inside in text
+    assert inside.endswith("hills.")
+    assert len(shown.encode()) <= 490
+    assert excerpt("Mr. small is here. " * 2, 30) == "Mr. small is here. …"
+    assert excerpt("Short.", 480) == "Short."
+
+
+def test_neighbours_share_a_line() -> None:
+    """Names and the date once, in the order of the talk, at the place of the best of them."""
+    hits = [
+        hit(7, "I got a cat.", sender="Ada"),
+        hit(3, "Hi there, Bob.", sender="Ada", days=1),
+        hit(8, "He is called Tom.", sender="Ada"),
+        hit(5, "Any news?", sender="Bob"),
+        hit(9, "Lovely!", sender="Bob"),
+        hit(8, "What about me?", sender="Eve", talk=2),
+    ]
+    assert listed(dynamic(hits).text) == [
+        '- (2026-01-05) Bob: "Any news?" … Ada: "I got a cat." "He is called Tom." Bob: "Lovely!"',
+        '- (2026-01-06) Ada: "Hi there, Bob."',
+        '- (2026-01-05) Eve: "What about me?"',
+    ]
+
+
+def test_nothing_is_told_twice() -> None:
+    """Not the same words of one sender, nor what a memory says already; "ok" says nothing."""
+    hits = [
+        hit(1, "The code is 42", sender="Ada"),
+        hit(2, "The  code is 42.", sender="Ada"),
+        hit(3, "The code is 42.", sender="Bob"),
+        hit(4, "ok, thanks!", sender="Bob"),
+        hit(5, "The code is 42", memory=True),
+        hit(6, "Ada likes tea.", memory=True),
+        hit(7, "Ada likes tea", sender="Bob"),
+        hit(8, "The key is under the mat.", sender="Ada"),
+    ]
+    filled = dynamic(hits, listed={"aaaaaaaa": "The key is under the mat"})
+    assert [entry.ids[0] for entry in filled.entries] == ["m1", "m3", "m6"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.builds(
+            hit,
+            st.integers(1, 12),
+            st.sampled_from(
+                [
+                    "I moved to Porto. It rains! A lot.",
+                    "Where? " * 90,
+                    "字" * 300,
+                    "Ok.",
+                    "The cat is ill.",
+                ]
+            ),
+            sender=st.sampled_from(["Ada", "Bob", 'A" B:', "<x>"]),
+            days=st.integers(0, 2),
+            talk=st.integers(1, 2),
+            memory=st.booleans(),
+        ),
+        max_size=40,
+    ),
+    st.integers(0, 900),
+)
+def test_a_dynamic_block_is_packed_within_its_budget(hits: list[Hit], budget: int) -> None:
+    """Whatever is found: never more tokens, nothing twice, the same text again."""
+    filled = dynamic(hits, budget)
+    assert filled.tokens == tokens.count(filled.text) <= budget
+    assert filled == dynamic(hits, budget)
+    ids = [entry.ids[0] for entry in filled.entries]
+    assert len(ids) == len(set(ids))
+    quoted = [part for line in listed(filled.text) for part in line.split('"')[1::2]]
+    messages = [entry for entry in filled.entries if isinstance(entry, MessageEntry)]
+    assert quoted == [entry.message.content[1:-1] for entry in messages]
+    # Each line stands where its best message ranks.
+    ranks = [h.id for h in hits]
+    best: dict[Any, int] = {}
+    for entry in messages:
+        line = (entry.message.conversation_id, entry.message.date)
+        best[line] = min(best.get(line, len(ranks)), ranks.index(entry.ids[0]))
+    assert [*best.values()] == sorted(best.values())
 
 
 def test_templates_in_a_directory_are_used_before_ours(tmp_path: Path) -> None:
@@ -228,7 +370,7 @@ def test_templates_in_a_directory_are_used_before_ours(tmp_path: Path) -> None:
         "* {{ id }}\n = {{ content }}{% endmacro %}"
         "{% macro place(id, content, shared, quoted, mentions, mentioned_in) %}"
         "{{ content }}{% endmacro %}"
-        "{% macro message(content, date, sender) %}{{ content }}{% endmacro %}"
+        "{% macro messages(lines) %}{{ lines[0].content }}{% endmacro %}"
         "{% macro forgotten(id) %}{{ id }}{% endmacro %}"
     )
     renderer = Renderer(Templates(tmp_path))

@@ -1,17 +1,18 @@
 """The entries of a dynamic block, in the order of need. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from remembrancer.analysis import is_acknowledgement
 from remembrancer.context.lines import (
-    LONGEST,
-    LONGEST_SUMMARY,
+    MessageLine,
     Reader,
+    hit_line,
     memory_line,
     message_line,
 )
-from remembrancer.context.renderer import Renderer
+from remembrancer.context.renderer import MessageEntry, Renderer
 from remembrancer.context.rows import FrozenRow, PromptMemory, RecentMessage
 from remembrancer.context.token_budget import Entry
 from remembrancer.guard.instructions import is_instruction
@@ -22,9 +23,9 @@ CHANGED = "Changed since this conversation began"
 SPEAKER = "About the current speaker"
 JOINED = "About who has joined"
 RECENT = "What they said last, elsewhere"
-MEMORIES = "Recalled for this message: memories"
-MESSAGES = "Recalled for this message: what was said"
-SUMMARIES = "Recalled for this message: summaries of earlier talk"
+MEMORIES = "Recalled memories"
+MESSAGES = "Earlier messages"
+SUMMARIES = "Summaries of earlier talk"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,8 @@ class DynamicSources:
     """Rows and hits to render, with the largest number of hits of a kind."""
 
     reader: Reader
-    listed: set[str]
-    """Memories in the stable block."""
+    listed: Mapping[str, str]
+    """Contents of the memories in the stable block, by id."""
     joined: bool
     frozen: Sequence[FrozenRow]
     changes: Sequence[PromptMemory]
@@ -65,39 +66,52 @@ def _entries(renderer: Renderer, sources: DynamicSources) -> Iterator[Entry]:
             yield _entry(renderer.forgotten(row.memory_id), CHANGED, row.memory_id)
     for memory in sources.changes:
         yield _memory_entry(renderer, memory, CHANGED, reader)
-    known = sources.listed | {memory.memory_id for memory in sources.changes}
+    known = {*sources.listed, *(memory.memory_id for memory in sources.changes)}
     for memory in sources.speaker:
         if memory.memory_id not in known:
             yield _memory_entry(renderer, memory, JOINED if sources.joined else SPEAKER, reader)
     for message in sources.recent:
-        line = message_line(
-            str(message.id), message.content, message.sent_at, reader.zone, sender=None
-        )
-        yield _entry(renderer.message(line), _titled(RECENT, message.space_id, reader), line.id)
-    yield from _recalled(renderer, sources, known)
+        line = message_line(message, reader.zone)
+        yield _message_entry(renderer, line, _titled(RECENT, message.space_id, reader))
+    texts = [*sources.listed.values()]
+    texts += [memory.content for memory in (*sources.changes, *sources.speaker)]
+    yield from _recalled(renderer, sources, known, texts)
 
 
-def _recalled(renderer: Renderer, sources: DynamicSources, known: set[str]) -> Iterator[Entry]:
+def _recalled(
+    renderer: Renderer, sources: DynamicSources, known: set[str], texts: Iterable[str]
+) -> Iterator[Entry]:
+    """Yield the entries of hits, without acknowledgements and what stands in the prompt already."""
     reader = sources.reader
     left = {"memory": sources.recalled, "chunk": sources.summaries}
-    said: set[tuple[str | None, str]] = set()
+    told = {_plain(text) for text in texts}
+    said = {("", text) for text in told}
     for hit in sources.hits:
+        is_message = hit.type == "message"
         kind = "chunk" if hit.type == "chunk" else "memory"
-        words = (hit.sender_name, hit.content)
-        if left[kind] == 0 or words in said or (hit.type == "memory" and hit.id in known):
+        words, sender = _plain(hit.content), (hit.sender_name or "") if is_message else ""
+        repeats = {("", words), (sender, words)} & said if is_message else words in told
+        if left[kind] == 0 or repeats or (hit.type == "memory" and hit.id in known):
             continue
-        said.add(words)
+        if is_message and is_acknowledgement(hit.content):
+            continue
+        told.add(words)
+        said.add((sender, words))
         left[kind] -= 1
         if hit.type == "memory":
             yield _memory_entry(renderer, _as_memory(hit), MEMORIES, reader)
             continue
-        title, longest = (
-            (SUMMARIES, LONGEST_SUMMARY) if hit.type == "chunk" else (MESSAGES, LONGEST)
-        )
-        line = message_line(
-            hit.id, hit.content, hit.at, reader.zone, sender=hit.sender_name, longest=longest
-        )
-        yield _entry(renderer.message(line), _titled(title, hit.space_id, reader), hit.id)
+        line = hit_line(hit, reader.zone)
+        if is_message:
+            yield _message_entry(renderer, line, _titled(MESSAGES, hit.space_id, reader))
+        else:
+            title = _titled(SUMMARIES, hit.space_id, reader)
+            yield _entry(renderer.messages([line]), title, line.id)
+
+
+def _plain(text: str) -> str:
+    """Return a text without what does not matter to a reader: spaces, and a full stop."""
+    return " ".join(text.split()).removesuffix(".")
 
 
 def _as_memory(hit: Hit) -> PromptMemory:
@@ -121,6 +135,11 @@ def _as_memory(hit: Hit) -> PromptMemory:
 def _memory_entry(renderer: Renderer, memory: PromptMemory, title: str, reader: Reader) -> Entry:
     section = _titled(title, memory.space_id, reader)
     return _entry(renderer.memory(memory_line(memory, reader)), section, memory.memory_id)
+
+
+def _message_entry(renderer: Renderer, line: MessageLine, section: str) -> Entry:
+    text = renderer.messages([line])
+    return MessageEntry(text, section, f"### {section}", (line.id,), message=line)
 
 
 def _titled(title: str, space_id: UUID | None, reader: Reader) -> str:

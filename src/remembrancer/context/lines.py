@@ -1,22 +1,28 @@
 """Memories and messages as values for templates: one line each, safe for a prompt. Pure."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from functools import cache
+from itertools import pairwise
 from typing import Final
 from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from remembrancer.context.rows import PromptMemory
+from remembrancer.context.rows import PromptMemory, RecentMessage
 from remembrancer.guard.instructions import is_instruction
+from remembrancer.recall.schemas import Hit
 from remembrancer.sanitizer import prompt_line, quotation
 from remembrancer.spaces.rows import SpaceNames
 
 LONGEST: Final = 480
-"""Bytes of a recalled message, about 120 tokens; the rest is cut off."""
+"""Maximum bytes of a recalled message, about 120 tokens."""
 LONGEST_SUMMARY: Final = 1200
 """The same for a summary."""
+LONGEST_SEARCH: Final = 20_000
+"""Characters of a long message in which the best sentences are looked for."""
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?…])\s+(?=[^\sa-z])|(?<=[\u3002\uff01\uff1f])|\n+")
 
 
 @dataclass(slots=True)
@@ -59,10 +65,14 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class MessageLine:
+    """A message, or a summary, between quotation marks."""
+
     id: str
     content: str
     date: str
     sender: str | None = None
+    conversation_id: UUID | None = None
+    position: int = 0
 
 
 def memory_line(memory: PromptMemory, reader: Reader) -> MemoryLine:
@@ -92,22 +102,60 @@ def is_quoted(memory: PromptMemory) -> bool:
     return any(is_instruction(text) for text in (memory.content, memory.subject) if text)
 
 
-def message_line(
-    id_: str,
-    content: str,
-    at: datetime,
-    zone: tzinfo,
-    *,
-    sender: str | None,
-    longest: int = LONGEST,
-) -> MessageLine:
-    """Cut the text to ``longest`` bytes, between characters."""
-    encoded = prompt_line(content[: longest * 2]).encode()
-    text = encoded[:longest].decode(errors="ignore")
-    if len(encoded) > longest or len(content) > longest * 2:
-        text = f"{text.rstrip()} …"
-    name = prompt_line(sender).replace(":", " ") if sender else None
-    return MessageLine(id_, f'"{text.replace(chr(34), chr(39))}"', day(at, zone), name)
+def message_line(message: RecentMessage, zone: tzinfo) -> MessageLine:
+    """Return a message of the reader."""
+    text = excerpt(message.content, LONGEST)
+    return MessageLine(str(message.id), _between_marks(text), day(message.sent_at, zone))
+
+
+def hit_line(hit: Hit, zone: tzinfo) -> MessageLine:
+    """Return a recalled message or summary. A long one is cut to the sentences that match best."""
+    longest = LONGEST_SUMMARY if hit.type == "chunk" else LONGEST
+    return MessageLine(
+        id=hit.id,
+        content=_between_marks(excerpt(hit.content, longest, hit.reasons.words)),
+        date=day(hit.at, zone),
+        sender=_between_marks(hit.sender_name)[1:-1].replace(":", " ") if hit.sender_name else None,
+        conversation_id=hit.conversation_id,
+        position=hit.position or 0,
+    )
+
+
+def excerpt(text: str, longest: int, words: Collection[str] = ()) -> str:
+    """Return sentences of a text around the one with the most ``words``, in ``longest`` bytes.
+
+    An ellipsis stands for what is left out. Only a sentence that is too long by itself is cut.
+    """
+    if len(text.encode()) <= longest:
+        return text
+    looked = text[:LONGEST_SEARCH]
+    ends = [match.end() for match in _SENTENCE_END.finditer(looked)]
+    sentences = [looked[a:b] for a, b in pairwise([0, *ends, len(looked)]) if a < b]
+    sizes = [len(sentence.encode()) for sentence in sentences]
+    folded = [sentence.casefold() for sentence in sentences]
+    scores = [sum(word in sentence for word in words) for sentence in folded]
+    first = scores.index(max(scores))
+    last, left = first, longest - sizes[first]
+    while True:
+        if last + 1 < len(sentences) and sizes[last + 1] <= left:
+            last += 1
+            left -= sizes[last]
+        elif first and sizes[first - 1] <= left:
+            first -= 1
+            left -= sizes[first]
+        else:
+            break
+    part = "".join(sentences[first : last + 1])
+    if left < 0:
+        part = part.encode()[:longest].decode(errors="ignore")
+        part = part[: part.rfind(" ", len(part) // 2)] if " " in part[len(part) // 2 :] else part
+    more = left < 0 or last + 1 < len(sentences) or len(looked) < len(text)
+    return f"{'… ' * bool(first)}{part.strip()}{' …' * more}"
+
+
+def _between_marks(text: str) -> str:
+    """Return a text between quotation marks that it cannot close."""
+    return f'"{prompt_line(text).replace(chr(34), chr(39))}"'
 
 
 def day(at: datetime, zone: tzinfo) -> str:

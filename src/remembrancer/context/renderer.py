@@ -1,12 +1,13 @@
 """Render memories to the text of a prompt. Pure: the same input gives the same bytes."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
+from remembrancer import tokens
 from remembrancer.context.lines import (
     MemoryLine,
     MessageLine,
@@ -17,7 +18,7 @@ from remembrancer.context.lines import (
 )
 from remembrancer.context.rows import PromptMemory
 from remembrancer.context.template_files import Templates
-from remembrancer.context.token_budget import Entry, FilledText, fill
+from remembrancer.context.token_budget import Entry, FilledText, fill, line_price
 from remembrancer.memories.schemas import Kind
 from remembrancer.sanitizer import prompt_line
 
@@ -31,6 +32,13 @@ class MemoryEntry(Entry):
 
     memory: PromptMemory
     quoted: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class MessageEntry(Entry):
+    """A message as an entry: it shares a line with others of its day and conversation."""
+
+    message: MessageLine
 
 
 Order = Callable[[MemoryEntry], tuple[Any, ...]]
@@ -68,8 +76,9 @@ class Renderer:
             "memory", m.id, m.subject, m.content, m.shared, m.quoted, m.date
         )
 
-    def message(self, message: MessageLine) -> str:
-        return self._templates.line("message", message.content, message.date, message.sender)
+    def messages(self, messages: Sequence[MessageLine]) -> str:
+        """Return the line of messages of one day of a conversation, in order."""
+        return self._templates.line("messages", messages)
 
     def forgotten(self, memory_id: str) -> str:
         return self._templates.line("forgotten", memory_id)
@@ -106,14 +115,17 @@ class Renderer:
     def fill_dynamic(
         self, moment: Moment, entries: Sequence[Entry], budget: int
     ) -> FilledText[Entry]:
-        """Return the dynamic block: the time, the speaker, and as many entries as fit."""
+        """Return the dynamic block: the time, the speaker, and as many entries as fit.
+
+        Messages of one day of a conversation share a line, where the best of them stands.
+        """
         titles = list(dict.fromkeys(str(entry.section) for entry in entries))
 
         def text(chosen: Sequence[Entry]) -> str:
             sections = [
-                Section(title, lines)
+                Section(title, [self._line(group) for group in groups])
                 for title in titles
-                if (lines := [entry.line for entry in chosen if entry.section == title])
+                if (groups := _groups(chosen, title))
             ]
             return self._templates.text(
                 "dynamic.md.j2",
@@ -125,10 +137,21 @@ class Renderer:
                 sections=sections,
             )
 
-        filled = fill(entries, budget, text)
-        order = {title: number for number, title in enumerate(titles)}
-        in_order = sorted(filled.entries, key=lambda entry: order[str(entry.section)])
-        return FilledText(filled.text, filled.tokens, in_order)
+        filled = fill(entries, budget, text, self._price)
+        groups = (group for title in titles for group in _groups(filled.entries, title))
+        return FilledText(filled.text, filled.tokens, [*chain.from_iterable(groups)])
+
+    def _line(self, entries: Sequence[Entry]) -> str:
+        messages = [entry.message for entry in entries if isinstance(entry, MessageEntry)]
+        return self.messages(messages) if len(messages) > 1 else entries[0].line
+
+    def _price(self, entry: Entry, chosen: Sequence[Entry]) -> int:
+        """Return the tokens that an entry adds to the line it shares."""
+        line = [other for other in chosen if _line_key(other) == _line_key(entry)]
+        if not line:
+            return line_price(entry, chosen)
+        longer = self._line(sorted([*line, entry], key=_position))
+        return tokens.count(longer) - tokens.count(self._line(sorted(line, key=_position)))
 
     def _entries(
         self,
@@ -172,6 +195,25 @@ class Renderer:
             lambda chosen: self._block(template, chosen, order, total - len(chosen), **values),
         )
         return FilledText(filled.text, filled.tokens, sorted(filled.entries, key=order))
+
+
+def _groups(entries: Iterable[Entry], section: str) -> Sequence[Sequence[Entry]]:
+    """Return the entries of each line of a section."""
+    groups: dict[Hashable, list[Entry]] = {}
+    for entry in entries:
+        if entry.section == section:
+            groups.setdefault(_line_key(entry), []).append(entry)
+    return [sorted(group, key=_position) for group in groups.values()]
+
+
+def _line_key(entry: Entry) -> Hashable:
+    if not isinstance(entry, MessageEntry):
+        return entry.ids
+    return entry.section, entry.message.conversation_id, entry.message.date
+
+
+def _position(entry: Entry) -> int:
+    return entry.message.position if isinstance(entry, MessageEntry) else 0
 
 
 @cache

@@ -137,7 +137,7 @@ class Contexts:
                 # Another request was first: its block is the frozen one.
                 sources = await self._read(sources.actor, query)
         stable = self._stable(sources)
-        dynamic = self._dynamic(sources, {*stable.ids})
+        dynamic = self._dynamic(sources, stable)
         if counts:
             self._recall.count(dynamic.hits)
         await self._backend.reads.note(
@@ -305,13 +305,15 @@ class Contexts:
         least = self._settings.min_relevance
         return [hit for hit in sources.hits if (hit.relevance or 0.0) >= least]
 
-    def _dynamic(self, sources: _Sources, listed: set[str]) -> _DynamicBlock:
+    def _dynamic(self, sources: _Sources, stable: StableBlock) -> _DynamicBlock:
         query, settings = sources.query, self._settings
+        rows = sources.frozen or sources.candidates
+        contents = {row.memory_id: row.content for row in rows}
         entries = dynamic_entries(
             self._renderer,
             DynamicSources(
                 reader=sources.line_reader,
-                listed=listed,
+                listed={id_: contents[id_] for id_ in stable.ids},
                 joined=query.joined,
                 frozen=sources.frozen,
                 changes=sources.changes,

@@ -8,7 +8,7 @@ from jinja2.exceptions import TemplateError
 
 from remembrancer.errors import ConfigurationError
 
-MACROS = ("memory", "place", "message", "forgotten")
+MACROS = ("memory", "place", "messages", "forgotten")
 """Macros of ``lines.j2``, each for one line."""
 NAMES = ("lines.j2", "stable.md.j2", "dynamic.md.j2", "bulletin.md.j2")
 

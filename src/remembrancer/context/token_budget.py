@@ -38,12 +38,23 @@ class FilledText(Generic[Chosen]):
     entries: Sequence[Chosen]
 
 
+def line_price(entry: Entry, _chosen: Sequence[Entry]) -> int:
+    """Return the tokens of a line. It begins with a mark and ends with a line break, so that the
+    counts of lines add up.
+    """
+    return tokens.count(f"{entry.line}\n")
+
+
 def fill(
-    entries: Iterable[Chosen], budget: int, render: Callable[[Sequence[Chosen]], str]
+    entries: Iterable[Chosen],
+    budget: int,
+    render: Callable[[Sequence[Chosen]], str],
+    price: Callable[[Chosen, Sequence[Chosen]], int] = line_price,
 ) -> FilledText[Chosen]:
     """Return the text of as many ``entries``, the first ones first, as ``budget`` tokens hold.
 
-    Entries are read one by one, as far as needed. ``render`` makes the text of the chosen ones.
+    Entries are read one by one, as far as needed. ``render`` makes the text of the chosen ones,
+    and ``price`` counts the tokens that an entry adds to the ones chosen before.
     An entry that is too long is skipped for shorter ones after it. If not even the text without
     entries fits, the result is empty.
     """
@@ -56,31 +67,35 @@ def fill(
     bare = tokens.count(render([]))
     if bare > budget:
         return FilledText("", 0, [])
-    chosen = _choose(entries, budget - bare)
+    left = budget - bare
     while True:
+        chosen = _choose(entries, left, price)
         text = render(chosen)
         total = tokens.count(text)
         if total <= budget:
             return FilledText(text, total, chosen)
-        # A template may add text: drop the last entries until it fits.
         if not chosen:
             return FilledText("", 0, [])
-        chosen = chosen[:-1]
+        # A template adds text of its own: choose again with less.
+        left -= total - budget
+        if not isinstance(entries, Sequence):
+            entries = chosen
 
 
-def _choose(entries: Iterable[Chosen], left: int) -> list[Chosen]:
+def _choose(
+    entries: Iterable[Chosen], left: int, price: Callable[[Chosen, Sequence[Chosen]], int]
+) -> list[Chosen]:
     chosen: list[Chosen] = []
     sections: set[Hashable] = set()
     misses = 0
     for entry in entries:
-        # Lines begin with a mark and end with a line break: their counts add up.
-        price = tokens.count(entry.line + "\n")
+        cost = price(entry, chosen)
         if entry.section not in sections:
-            price += tokens.count(f"{entry.heading}\n\n")
-        if price <= left:
+            cost += tokens.count(f"{entry.heading}\n\n")
+        if cost <= left:
             chosen.append(entry)
             sections.add(entry.section)
-            left -= price
+            left -= cost
             misses = 0
         else:
             misses += 1
