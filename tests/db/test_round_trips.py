@@ -14,7 +14,8 @@ import psycopg
 import pytest
 from helpers import headers_of
 from psycopg.pq import Trace
-from sqlalchemy import event
+from sqlalchemy import event, text
+from sqlalchemy.exc import DBAPIError
 
 from remembrancer import (
     Agent,
@@ -38,7 +39,9 @@ from remembrancer.context.renderer import Renderer
 from remembrancer.context.service import Contexts
 from remembrancer.context.template_files import Templates
 from remembrancer.conversations.service import Conversations
-from remembrancer.db.engine import Database
+from remembrancer.db import pipeline
+from remembrancer.db.engine import Database, Statement
+from remembrancer.db.sql import numbered
 from remembrancer.erasure.deletions import erase_derived
 from remembrancer.extraction.remake import remake_chunks
 from remembrancer.keys.schemas import KeyCreate
@@ -198,6 +201,34 @@ async def test_remember_waits_for_the_database_ten_times(
         await remember()
     traffic = await _traced(alone, remember)
     assert traffic.round_trips <= 10, traffic.steps
+
+
+async def test_a_round_trip_after_a_rollback_is_like_any_other(alone: Database) -> None:
+    """The driver drops what is prepared on the connection; it is prepared again."""
+    query = Statement(numbered("SELECT CAST(:answer AS int) AS answer"), {"answer": 42})
+    for _ in range(4):  # until the driver has prepared a statement too
+        async with alone.system() as connection:
+            await connection.execute(text("SELECT 1"))
+        await alone.one_round_trip(as_actor(), query)
+    with pytest.raises(DBAPIError):
+        async with alone.system() as connection:
+            await connection.execute(text("SELECT 1 / 0"))
+    [[row]] = await alone.one_round_trip(as_actor(), query)
+    assert row.answer == 42
+
+
+async def test_a_connection_prepares_a_limited_number_of_statements(
+    alone: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Further ones run all the same."""
+    monkeypatch.setattr(pipeline, "MOST_PREPARED", 4)
+    for number in range(8):
+        query = Statement(numbered(f"SELECT {number} AS answer"), {})
+        [[row]] = await alone.one_round_trip(as_actor(), query)
+        assert row.answer == number
+    held = "SELECT count(*) AS held FROM pg_prepared_statements WHERE name LIKE 'remembrancer%'"
+    [[row]] = await alone.one_round_trip(as_actor(), Statement(numbered(held), {}))
+    assert row.held == 4
 
 
 class Counted:

@@ -23,7 +23,7 @@ _bearer = HTTPBearer(auto_error=False, description="An API key, made with `remem
 
 async def application(request: Request) -> Remembrancer:
     """Return the application that this server serves."""
-    # Not async for its own sake: FastAPI calls other functions in a thread.
+    # Async, because FastAPI calls other functions in a thread.
     app: Remembrancer = request.app.state.memory
     return app
 
@@ -33,10 +33,11 @@ App = Annotated[Remembrancer, Depends(application)]
 
 async def authenticated(
     request: EndpointRequest,
-    app: App,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> Actor:
     """Return the actor of an API key or, for reads only, of a browser's session."""
+    # The state, not App: each dependency takes FastAPI longer than the look-up.
+    app: Remembrancer = request.app.state.memory
     if credentials is not None:
         caller = await app.keys.authenticate(
             credentials.credentials, entry_point="rest", check_later=request.checks_key_later
@@ -62,14 +63,13 @@ AgentQuery = Annotated[UUID | None, Query(description="The agent to act through.
 
 async def request_actor(
     request: Request,
-    app: App,
     actor: Caller,
     user_id: Annotated[UserRef | None, Query(description="The user to act for.")] = None,
     agent_id: AgentQuery = None,
 ) -> Actor:
     """Return the actor for the user and agent of the query or the body."""
     body = await body_ids(request)
-    user = await _same_user(app, actor, user_id, body.get("user_id"))
+    user = await _same_user(request.app.state.memory, actor, user_id, body.get("user_id"))
     return actor.acting_for(user, _same_agent(agent_id, body.get("agent_id")))
 
 

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg.abc import PQGen
-from psycopg.adapt import PyFormat, Transformer
+from psycopg.adapt import Dumper, PyFormat, Transformer
 from psycopg.generators import fetch_many, send
 from psycopg.pq import ExecStatus, Format
 from psycopg.pq.abc import PGresult
@@ -29,6 +29,21 @@ _SET: Final = NumberedSql(
     "SELECT set_config(name, value, true) FROM unnest($1::text[], $2::text[]) AS s (name, value)",
     ("names", "values"),
 )
+
+
+class Halfvec(bytes):
+    """A vector as Postgres reads it in binary: a tenth of its text, which nobody has to parse."""
+
+
+class _HalfvecDumper(Dumper):
+    # Without a type, so that the statement's CAST gives it one.
+    format = Format.BINARY
+
+    def dump(self, obj: Halfvec) -> Halfvec:
+        return obj
+
+
+psycopg.adapters.register_dumper(Halfvec, _HalfvecDumper)
 
 
 class Session:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from struct import pack
 from typing import Any, Final, get_args
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from remembrancer.access import Actor, EffectiveScope, ScopeFacts
 from remembrancer.analysis import named_senders, query_terms
 from remembrancer.backend import Backend
 from remembrancer.db.engine import Statement
+from remembrancer.db.pipeline import Halfvec
 from remembrancer.embeddings import Embedder
 from remembrancer.embeddings.base import Baseline, baseline_of
 from remembrancer.errors import EmbeddingUnavailable, InvalidInput, NotFound, UserMerged
@@ -36,7 +38,8 @@ PLANNER: Final = {
 """Forces a generic plan for the candidate statement: row estimates are unreliable in tables that
 have grown or were never analysed. Joins are hashed, except the statement's own nested look-ups, and
 tables are read by their indexes (decision 4)."""
-_BY_KEY: Final = {"plan_cache_mode": "force_generic_plan"}
+_BY_KEY: Final = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"}
+"""Plans a statement that reads by key once a connection, and not for tables as small as then."""
 BM25_K1: Final = 0.9
 BM25_B: Final = 0.4
 
@@ -185,7 +188,7 @@ class Recall:
         binds = filters | {
             "user_id": actor.user_id,
             "agent_id": actor.agent_id,
-            "vector": str(vector.tolist()),
+            "vector": Halfvec(pack(">HH", len(vector), 0) + vector.astype(">f2").tobytes()),
             "terms": list(terms),
             "words": list(terms.values()),
             "content_hash": content_hash(text),
