@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from remembrancer.access import KeyCheck
 from remembrancer.api.problems import Problem
-from remembrancer.errors import InvalidInput
+from remembrancer.errors import InvalidInput, Unavailable
 from remembrancer.validation import check_names
 
 ACTING: Final = ("user_id", "agent_id")
@@ -70,8 +70,8 @@ class Endpoint(APIRoute):
             asked.checks_key_later = checks_key_later
             try:
                 response = await handle(asked)
-            except Exception:
-                if not asked.is_check_due:
+            except Exception as error:
+                if not asked.is_check_due or isinstance(error, Unavailable):
                     raise
                 # Perhaps for what was known of the key: ask again with a key that is checked.
                 asked.checks_key_later = False
