@@ -2,7 +2,8 @@
 
 A store is filled by the library with random vectors, and `remembrancer serve` serves it from a
 process of its own. Questions repeat, so that their vectors come from the cache: a figure has no
-embedding unless it says so. Clients are raw sockets in this process, on the same cores.
+embedding unless it says so. Clients are raw sockets in this process, on the same cores. On
+a busy machine, processor times say more than the others.
 
 With ``--against`` the source tree of another version is measured too, each part right after the
 same part of this version. Compare the two, and only within a run.
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import psutil
+import psycopg
 import typer
 
 from benchmarks.common import Quick, show, store, write
@@ -130,6 +132,9 @@ class Version:
                 REMEMBRANCER_DATABASE_URL=line["url"], REMEMBRANCER_BUDGET__TOKENS="0",
             )  # fmt: skip
             self.process = psutil.Process(server.pid)
+            with psycopg.connect(line["url"]) as connection:
+                backend = psutil.Process(connection.info.backend_pid)
+                self._postgres = backend.parents()[0]
             await self._is_up()
             yield self
 
@@ -213,12 +218,21 @@ class Version:
                 await client.post(path, body)
                 times.append((time.perf_counter() - began) * 1e3)
 
-        began = time.perf_counter()
+        began, before = time.perf_counter(), self._processor()
         await asyncio.gather(*map(work, clients))
         self._note(name, times)
-        seconds = time.perf_counter() - began
-        self.results.setdefault(f"{name}: seconds", []).append(seconds)
-        self.results.setdefault(f"{name}: requests", []).append(requests)
+        self._note(f"{name}: seconds", [time.perf_counter() - began])
+        spent = [after - earlier for after, earlier in zip(self._processor(), before, strict=True)]
+        self._note(f"{name}: server", spent[:1])
+        self._note(f"{name}: postgres", spent[1:])
+
+    def _processor(self) -> list[float]:
+        """Return the processor seconds of the server and of Postgres."""
+        postgres = [self._postgres, *self._postgres.children()]
+        return [
+            sum(sum(process.cpu_times()[:2]) for process in processes)
+            for processes in ([self.process], postgres)
+        ]
 
     def _note(self, name: str, times: Sequence[float]) -> None:
         self.results.setdefault(name, []).extend(times)
@@ -230,9 +244,16 @@ class Version:
             if ": " in name:
                 continue
             rows[name] = spread(times)
-            if seconds := self.results.get(f"{name}: seconds"):
-                requests = sum(self.results[f"{name}: requests"])
-                rows[name]["a second"] = requests / sum(seconds)
+            if f"{name}: seconds" in self.results:
+                seconds, server, postgres = (
+                    sum(self.results[f"{name}: {part}"])
+                    for part in ("seconds", "server", "postgres")
+                )
+                rows[name] |= {
+                    "a second": len(times) / seconds,
+                    "server CPU": 1e3 * server / len(times),
+                    "Postgres CPU": 1e3 * postgres / len(times),
+                }
         return rows
 
 
