@@ -31,15 +31,16 @@ SYSTEMS = (
     System("langgraph store", "langgraph", "langgraph-checkpoint-postgres"),
     System("chroma", "chroma", "chromadb"),
 )
-QUIET = {
+ENVIRONMENT = {
     "ANONYMIZED_TELEMETRY": "False",
     "HF_HUB_OFFLINE": "1",
+    "HINDSIGHT_API_ENABLE_GRAPH_RETRIEVAL": "false",
     "HINDSIGHT_API_LLM_PROVIDER": "none",
     "LANGSMITH_TRACING": "false",
     "MEM0_TELEMETRY": "False",
     "OTEL_SDK_DISABLED": "true",
 }
-"""Settings that keep peers from calling home."""
+"""No peer calls home. Without a language model Hindsight has no entities: its graph is noise."""
 
 
 async def line(system: System, bench: Bench, talks: Sequence[Talk]) -> dict[str, Any]:
@@ -144,7 +145,8 @@ def main(
     Categories are at 10. The time of a recall is without the vector of the question, the messages
     stored a second without their vectors.
     """
-    os.environ.update(QUIET)
+    for variable, value in ENVIRONMENT.items():
+        os.environ.setdefault(variable, value)
     sys.addaudithook(refuse_network)
     if unknown := set(only or ()) - {system.name for system in SYSTEMS}:
         raise typer.BadParameter(f"no such system: {', '.join(unknown)}", param_hint="--only")
