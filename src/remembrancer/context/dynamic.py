@@ -72,7 +72,7 @@ def _entries(renderer: Renderer, sources: DynamicSources) -> Iterator[Entry]:
             yield _memory_entry(renderer, memory, JOINED if sources.joined else SPEAKER, reader)
     for message in sources.recent:
         line = message_line(message, reader.zone)
-        yield _message_entry(renderer, line, _titled(RECENT, message.space_id, reader))
+        yield _entry(renderer.messages([line]), _titled(RECENT, message.space_id, reader), line.id)
     texts = [*sources.listed.values()]
     texts += [memory.content for memory in (*sources.changes, *sources.speaker)]
     yield from _recalled(renderer, sources, known, texts)
