@@ -56,6 +56,7 @@ from remembrancer.nouns import (
 from remembrancer.places.service import Places
 from remembrancer.preferences.policy import Policies
 from remembrancer.preferences.service import Preferences
+from remembrancer.recall import create_reranker
 from remembrancer.recall.access_counts import AccessCounts
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
 from remembrancer.recall.service import Recall
@@ -102,7 +103,8 @@ class Remembrancer:
         erasure = Erasure(backend, clear_caches=forget_queries)
         associations = AssociationWriter(settings.recall.near_duplicate)
         memories = Memories(backend, pipeline, budget, associations, remake_chunks)
-        recall = Recall(backend, embedder, self.access_counts)
+        self.reranker = create_reranker(settings.rerank)
+        recall = Recall(backend, embedder, self.access_counts, self.reranker)
         summariser: Summariser = Verbatim()
         if self.language_model is not None:
             summariser = LLMSummariser(backend, self.language_model, settings.extraction)
@@ -186,8 +188,9 @@ class Remembrancer:
             async with database.system() as connection:
                 await delete_old_keys(connection)
             memory = Remembrancer(chosen, database, embedder)
-            if memory.language_model is not None:
-                stack.push_async_callback(memory.language_model.close)
+            for model in (memory.language_model, memory.reranker):
+                if model is not None:
+                    stack.push_async_callback(model.close)
             await memory.retention.forget()
             for periodic in (
                 memory.access_counts.writing,

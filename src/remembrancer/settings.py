@@ -7,7 +7,7 @@ underscores, such as ``REMEMBRANCER_EMBEDDING__PROVIDER``.
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import BaseModel, Field, HttpUrl, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -73,6 +73,23 @@ class RecallSettings(BaseModel):
 
     near_duplicate: float = Field(0.95, ge=0.5, le=1.0)
     """Minimum cosine similarity at which a memory that differs in a word contradicts another."""
+
+
+class RerankSettings(BaseModel):
+    """Rerank of the best candidates of a recall by an endpoint, which gets their texts."""
+
+    provider: Literal["off", "cohere", "jina", "tei"] = "off"
+    """API of the endpoint; ``tei`` is Text Embeddings Inference."""
+    url: HttpUrl | None = None
+    """Whole address of the endpoint, if it is not the provider's own."""
+    api_key: SecretStr | None = None
+    """Key for the endpoint, if it needs one."""
+    model: str = ""
+    """Model at the endpoint; TEI has only one."""
+    candidates: int = Field(30, ge=2, le=200)
+    """Candidates that each recall sends."""
+    timeout: float = Field(3.0, gt=0, le=60)
+    """Seconds after which a recall goes on without the endpoint."""
 
 
 class ToolSettings(BaseModel):
@@ -235,6 +252,7 @@ class Settings(BaseSettings):
     limits: LimitSettings = LimitSettings()
     budget: BudgetSettings = BudgetSettings()
     recall: RecallSettings = RecallSettings()
+    rerank: RerankSettings = RerankSettings()
     tools: ToolSettings = ToolSettings()
     guard: GuardSettings = GuardSettings()
     jobs: JobSettings = JobSettings()

@@ -86,7 +86,7 @@ class ArmReason(BaseModel):
     rank: int = Field(description="1 is best.")
     raw: float = Field(
         description="Cosine similarity in the dense arm, BM25 in the keyword arm, strength of the "
-        "path in the graph arm."
+        "path in the graph arm, score of the endpoint in the rerank arm."
     )
     score: float = Field(
         description="The ranked score: the raw score and the shares of neighbouring messages; in "

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from struct import pack
-from typing import Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 from uuid import UUID
 
 from remembrancer.access import Actor, EffectiveScope, ScopeFacts
@@ -25,6 +26,9 @@ from remembrancer.recall.rows import AskerRow, CandidateRow, OrderedRow
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort, SourceType
 from remembrancer.search.index import content_hash
 from remembrancer.spaces.rows import SpaceNames
+
+if TYPE_CHECKING:
+    from remembrancer.recall.rerank import Reranker
 
 PER_ARM: Final = 16
 """Candidates of each arm. More do not change the result (decision 4)."""
@@ -93,11 +97,18 @@ class RecallResult:
 class Recall:
     """Search memories, messages and chunks together, without a language model."""
 
-    def __init__(self, backend: Backend, embedder: Embedder, access_counts: AccessCounts) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        embedder: Embedder,
+        access_counts: AccessCounts,
+        reranker: "Reranker | None" = None,
+    ) -> None:
         self._database = backend.database
         self._reads = backend.reads
         self._embedder = embedder
         self._access_counts = access_counts
+        self._reranker = reranker
         self._longest_query = backend.limits.message_characters
         self._fusion = Fusion()
         self._baseline: Baseline | None = None
@@ -114,9 +125,10 @@ class Recall:
         """Return the best matches that the actor's agent may know about the user.
 
         One database round trip after the query is embedded. The same query over the same data
-        returns the same hits in the same order. ``among`` limits hybrid mode to some of the user's
-        own memories, by id, and ``prompt`` to what its conversation is told. Each memory in the
-        answer counts as accessed once more, unless ``counts`` is false.
+        returns the same hits in the same order, with a rerank endpoint as far as it does.
+        ``among`` limits hybrid mode to some of the user's own memories, by id, and ``prompt`` to
+        what its conversation is told. Each memory in the answer counts as accessed once more,
+        unless ``counts`` is false.
 
         Raises ``NotFound`` for an unknown user or agent, ``InvalidInput`` for a query that is too
         long, and ``EmbeddingUnavailable`` if the database has the vectors of another model.
@@ -202,14 +214,18 @@ class Recall:
         search = Statement(queries.candidates(filters), binds, PLANNER, CandidateRow)
         asker, answer, answers = await self._run(actor, search, statements)
         candidates: Sequence[CandidateRow] = answer
-        ranking = fuse(
+        rank = partial(
+            fuse,
             candidates,
-            query.limit,
             named=named_senders(text, {row.sender_name for row in candidates if row.sender_name}),
             now=query.as_of or datetime.now(UTC),
             weights=self._fusion,
-            arms=[arm] if (arm := graph_arm(candidates)) else (),
         )
+        arms = [arm] if (arm := graph_arm(candidates)) else []
+        if self._reranker is not None and candidates:
+            best = rank(self._reranker.candidates, arms=arms)
+            arms += await self._reranker.arms(text, candidates, best)
+        ranking = rank(query.limit, arms=arms)
         relevances = relevance(candidates, len(set(terms.values())), self._baseline)
         row_of = {row.id: (row, of) for row, of in zip(candidates, relevances, strict=True)}
         labels, reader = hits.word_labels(terms), hits.Asker(actor.user_id, _names(asker))
