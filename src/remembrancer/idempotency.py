@@ -6,18 +6,17 @@ which the answer is built again. The only writer of idempotency keys.
 
 import hashlib
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
 from pydantic_core import to_json
-from sqlalchemy import ColumnElement, and_, delete, func, select, text, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import delete, func, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.access import Actor
+from remembrancer.db.engine import Trip, together
 from remembrancer.db.tables import idempotency_keys as keys
 from remembrancer.db.transfers import change_owner
 from remembrancer.errors import IdempotencyMismatch, InvalidInput
@@ -25,6 +24,16 @@ from remembrancer.ids import SHARED_OWNER
 
 LIFETIME: Final = "24 hours"
 LONGEST_KEY: Final = 255
+
+_OWNER: Final = f"coalesce(app_user_id(), '{SHARED_OWNER}')"
+_IS: Final = f"owner_id = {_OWNER} AND action = :action AND key = :key"
+_CLAIM: Final = text(f"""
+    INSERT INTO idempotency_keys (owner_id, action, key, fingerprint)
+    VALUES ({_OWNER}, :action, :key, :fingerprint)
+    ON CONFLICT DO NOTHING
+""")
+_FIND: Final = text(f"SELECT fingerprint, answer FROM idempotency_keys WHERE {_IS}")
+_ANSWER: Final = text(f"UPDATE idempotency_keys SET answer = CAST(:answer AS jsonb) WHERE {_IS}")
 
 
 @dataclass(slots=True)
@@ -35,45 +44,56 @@ class Answer:
     new: Any = None
 
 
+class Claim:
+    """The claim of a key for a request, in the transaction that serves it; none without a key.
+
+    Raises ``InvalidInput`` for what can be no key.
+    """
+
+    def __init__(self, action: str, key: str | None, request: Any) -> None:
+        if key is not None and (not 0 < len(key) <= LONGEST_KEY or not key.isprintable()):
+            raise InvalidInput(
+                f"must be 1 to {LONGEST_KEY} printable characters", field="Idempotency-Key"
+            )
+        self._key = {"action": action, "key": key}
+        self._fingerprint = b"" if key is None else hashlib.sha256(to_json(request)).digest()
+        self._stored: Sequence[Any] | None = None
+
+    def add(self, trip: Trip) -> None:
+        """Claim the key, and read what is stored of it. Waits for a transaction that has it."""
+        if self._key["key"] is not None:
+            trip.add(_CLAIM, self._key | {"fingerprint": self._fingerprint})
+            self._stored = trip.add(_FIND, self._key)
+
+    @asynccontextmanager
+    async def answer(self, connection: AsyncConnection) -> AsyncIterator[Answer]:
+        """Yield the earlier answer, after the trip; at the end, store a new one.
+
+        Raises ``IdempotencyMismatch`` if the key was used for another request.
+        """
+        answer = Answer()
+        if self._stored is not None:
+            [(fingerprint, answer.earlier)] = self._stored
+            if bytes(fingerprint) != self._fingerprint:
+                raise IdempotencyMismatch(
+                    "this key was used for a different request", field="Idempotency-Key"
+                )
+        yield answer
+        if self._stored is not None and answer.earlier is None:
+            binds = self._key | {"answer": to_json(answer.new).decode()}
+            await connection.execute(_ANSWER, binds)
+
+
 @asynccontextmanager
 async def once(
-    connection: AsyncConnection, actor: Actor, action: str, key: str | None, request: Any
+    connection: AsyncConnection, action: str, key: str | None, request: Any
 ) -> AsyncIterator[Answer]:
-    """Claim ``key`` for ``request`` in the open transaction; do nothing without a key.
-
-    Waits for another transaction with the key. Raises ``IdempotencyMismatch`` if the key was used
-    for another request.
-    """
-    if key is None:
-        yield Answer()
-        return
-    if not 0 < len(key) <= LONGEST_KEY or not key.isprintable():
-        raise InvalidInput(
-            f"must be 1 to {LONGEST_KEY} printable characters", field="Idempotency-Key"
-        )
-    row = {"owner_id": actor.user_id or SHARED_OWNER, "action": action, "key": key}
-    fingerprint = hashlib.sha256(to_json(request)).digest()
-    answer = Answer(earlier=await _claim(connection, row, fingerprint))
-    yield answer
-    if answer.earlier is None:
-        await connection.execute(update(keys).where(_is(row)).values(answer=answer.new))
-
-
-async def _claim(connection: AsyncConnection, row: Mapping[str, object], fingerprint: bytes) -> Any:
-    claim = insert(keys).values(**row, fingerprint=fingerprint).on_conflict_do_nothing()
-    if (await connection.execute(claim.returning(keys.c.key))).first():
-        return None
-    query = select(keys.c.fingerprint, keys.c.answer).where(_is(row))
-    known_fingerprint, answer = (await connection.execute(query)).one()
-    if known_fingerprint != fingerprint:
-        raise IdempotencyMismatch(
-            "this key was used for a different request", field="Idempotency-Key"
-        )
-    return answer
-
-
-def _is(row: Mapping[str, object]) -> ColumnElement[bool]:
-    return and_(*(keys.c[name] == value for name, value in row.items()))
+    """Claim ``key`` for ``request`` in the open transaction; do nothing without a key."""
+    claim = Claim(action, key, request)
+    async with together(connection) as trip:
+        claim.add(trip)
+    async with claim.answer(connection) as answer:
+        yield answer
 
 
 async def delete_old_keys(connection: AsyncConnection) -> int:

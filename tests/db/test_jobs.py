@@ -26,6 +26,7 @@ from remembrancer import (
     User,
     as_actor,
 )
+from remembrancer.db.engine import together
 from remembrancer.errors import Conflict, Forbidden, NotFound
 from remembrancer.extraction.service import Summaries
 from remembrancer.extraction.summariser import Summary, Verbatim
@@ -147,7 +148,8 @@ async def test_a_job_lives_and_dies_with_the_transaction_that_calls_for_it(
 
     async def call_for_it(*, fail: bool) -> None:
         async with memory.database.system() as connection:
-            await memory.summaries.after_append(connection, conversation)
+            async with together(connection) as trip:
+                memory.summaries.after_append(trip, conversation)
             if fail:
                 raise RuntimeError
 

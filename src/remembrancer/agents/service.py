@@ -33,7 +33,7 @@ class Agents:
         actor.require(*STAFF)
         async with (
             self._database.transaction(actor) as (connection, actor),
-            once(connection, actor, "agents.create", idempotency_key, agent) as answer,
+            once(connection, "agents.create", idempotency_key, agent) as answer,
         ):
             if answer.earlier is not None:
                 return await repository.get(connection, UUID(answer.earlier))

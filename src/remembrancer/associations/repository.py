@@ -12,6 +12,7 @@ from remembrancer.access import Actor, Visibility, viewer_binds
 from remembrancer.associations.rows import AssociationRow, NeighbourRow, SimilarRow
 from remembrancer.db import sql
 from remembrancer.db.copies import copy_rows
+from remembrancer.db.engine import Trip
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows
 from remembrancer.db.tables import associations, memories
@@ -120,23 +121,22 @@ async def reshare(connection: AsyncConnection, owner_id: UUID, ids: Sequence[str
     )
 
 
-async def similar(
-    connection: AsyncConnection,
+def similar(
+    trip: Trip,
     actor: Actor,
     owner_id: UUID,
     ids: Sequence[str],
     *,
     least: float,
     count: int,
-) -> list[SimilarRow]:
-    """Return memories to associate each memory with, the most similar first.
+) -> Sequence[SimilarRow]:
+    """Let a trip read memories to associate each memory with, the most similar first.
 
     Up to ``count`` with at least the similarity ``least``, and as many on the same subject.
     """
     binds = {"owner_id": owner_id, "ids": list(ids), "least": least, "count": count}
-    return await all_rows(
-        connection, SimilarRow, _statement("similar"), {**binds, **viewer_binds(actor)}
-    )
+    binds |= viewer_binds(actor)
+    return trip.add(_statement("similar"), binds, SimilarRow, plan_anew=True)
 
 
 async def page(

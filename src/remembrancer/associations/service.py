@@ -13,6 +13,7 @@ from remembrancer.associations.rows import AssociationRow, NeighbourRow, NodeRow
 from remembrancer.associations.rules import spread
 from remembrancer.associations.writer import AssociationRequest, AssociationWriter
 from remembrancer.backend import Backend
+from remembrancer.db.engine import together
 from remembrancer.errors import HiddenMemory, NotFound
 from remembrancer.ids import MemoryKey, public_owner
 from remembrancer.memories import repository as memories
@@ -129,8 +130,9 @@ class Associations:
         check_id(memory_id)
         async with self._backend.transaction(actor, _READ) as (connection, actor):
             row = await memories.get(connection, actor, memory_id)
-            by_id = await self._writer.suggest(connection, actor, row.owner_id, [row.id])
-        suggestions = by_id.get(row.id, [])
+            async with together(connection) as trip:
+                suggest = self._writer.suggest(trip, actor, row.owner_id, [row.id])
+        suggestions = suggest().get(row.id, [])
         ids = [row.id, *(suggestion.target_id for suggestion in suggestions)]
         await self._note_read(actor, [(row.owner_id, memory_id) for memory_id in ids])
         return schemas.Suggestions(items=suggestions)

@@ -1,6 +1,6 @@
 """Add and suggest associations in an open transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
@@ -11,8 +11,8 @@ from remembrancer import audit
 from remembrancer.access import Actor
 from remembrancer.associations import repository, rules
 from remembrancer.associations.rows import AssociationRow
+from remembrancer.db.engine import Trip
 from remembrancer.errors import InvalidInput, NotFound
-from remembrancer.ids import MemoryKey
 from remembrancer.memories import repository as memories
 from remembrancer.memories.drafts import WriteResult
 from remembrancer.memories.schemas import AssociationCreate, MemoryCreate, Outcome, Suggestion
@@ -87,41 +87,42 @@ class AssociationWriter:
         ]
         await self.add(connection, actor, requests)
 
-    async def suggest(
-        self, connection: AsyncConnection, actor: Actor, owner_id: UUID, ids: Sequence[str]
-    ) -> dict[str, list[Suggestion]]:
-        pairs = await repository.similar(
-            connection,
+    def suggest(
+        self, trip: Trip, actor: Actor, owner_id: UUID, ids: Sequence[str]
+    ) -> Callable[[], dict[str, list[Suggestion]]]:
+        """Let a trip find suggestions; return what makes them of its rows, by memory."""
+        pairs = repository.similar(
+            trip,
             actor,
             owner_id,
             ids,
             least=rules.LEAST_SIMILARITY,
             count=rules.MOST_SUGGESTIONS,
         )
-        return rules.suggestions(pairs, self._near_duplicate)
+        return lambda: rules.suggestions(pairs, self._near_duplicate)
 
-    async def suggest_new(
-        self,
-        connection: AsyncConnection,
-        actor: Actor,
-        results: Sequence[WriteResult],
-    ) -> list[list[Suggestion]]:
-        """Return suggestions for each result: for new memories only, and not for large batches."""
-        keys = [(result.owner_id, result.memory_id) for result in results]
-        created = [
-            key
-            for key, result in zip(keys, results, strict=True)
-            if result.outcome is Outcome.CREATED and len(results) <= SUGGESTION_BATCH
-        ]
-        suggestions: dict[MemoryKey, list[Suggestion]] = {}
-        for owner_id in sorted({owner_id for owner_id, _ in created}):
-            ids = [memory_id for owner, memory_id in created if owner == owner_id]
-            by_id = await self.suggest(connection, actor, owner_id, ids)
-            suggestions |= {(owner_id, memory_id): given for memory_id, given in by_id.items()}
-        return [
-            suggestions.get(key, []) if result.outcome is Outcome.CREATED else []
-            for key, result in zip(keys, results, strict=True)
-        ]
+    def suggest_new(
+        self, trip: Trip, actor: Actor, results: Sequence[WriteResult]
+    ) -> Callable[[], list[list[Suggestion]]]:
+        """Let a trip find suggestions: for new memories only, and not for large batches."""
+        created: dict[UUID, list[str]] = {}
+        for result in results if len(results) <= SUGGESTION_BATCH else ():
+            if result.outcome is Outcome.CREATED:
+                created.setdefault(result.owner_id, []).append(result.memory_id)
+        found = {
+            owner_id: self.suggest(trip, actor, owner_id, ids) for owner_id, ids in created.items()
+        }
+
+        def suggestions() -> list[list[Suggestion]]:
+            by_owner = {owner_id: make() for owner_id, make in found.items()}
+            return [
+                by_owner.get(result.owner_id, {}).get(result.memory_id, [])
+                if result.outcome is Outcome.CREATED
+                else []
+                for result in results
+            ]
+
+        return suggestions
 
 
 def _rows(requests: Sequence[AssociationRequest], owners: dict[str, UUID]) -> list[dict[str, Any]]:

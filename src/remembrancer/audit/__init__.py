@@ -1,17 +1,27 @@
 """The audit log: reads, changes and refusals, with ids and outcomes, never content."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from uuid import UUID
 
-from sqlalchemy import insert
+from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor, Role
-from remembrancer.db.tables import audit_log
+from remembrancer.db.engine import Trip, together
+from remembrancer.db.sql import json_rows
 from remembrancer.ids import SHARED_OWNER, new_uuid
 
 Outcome = Literal["done", "refused"]
+
+_COLUMNS: Final = (
+    "owner_id, id, actor_role, actor_user_id, actor_agent_id, actor_key_id, entry_point, action,"
+    " target_ids, outcome"
+)
+_ADD: Final = text(
+    f"INSERT INTO audit_log ({_COLUMNS}) SELECT {_COLUMNS}"
+    " FROM jsonb_populate_recordset(CAST(NULL AS audit_log), CAST(:lines AS jsonb))"
+)
 
 
 async def note(
@@ -24,17 +34,24 @@ async def note(
     outcome: Outcome = "done",
 ) -> None:
     """Add one line: ``actor`` did ``action`` to ``target_ids`` of ``owner_id``."""
-    values = line(actor, action, target_ids, owner_id, outcome)
-    await connection.execute(insert(audit_log).values(values))
+    async with together(connection) as trip:
+        _write(trip, [line(actor, action, target_ids, owner_id, outcome)])
 
 
 async def note_each(
     connection: AsyncConnection, actor: Actor, action: str, by_owner: Mapping[UUID, Sequence[str]]
 ) -> None:
     """Add a line for each owner: ``actor`` did ``action`` to these ids of theirs."""
-    lines = [line(actor, action, ids, owner_id, "done") for owner_id, ids in by_owner.items()]
-    if lines:
-        await connection.execute(insert(audit_log), lines)
+    async with together(connection) as trip:
+        add(trip, actor, action, by_owner)
+
+
+def add(trip: Trip, actor: Actor, action: str, by_owner: Mapping[UUID, Sequence[str]]) -> None:
+    """Let a trip do what :func:`note_each` does."""
+    _write(
+        trip,
+        [line(actor, action, ids, owner_id, "done") for owner_id, ids in by_owner.items()],
+    )
 
 
 async def note_look(
@@ -46,6 +63,11 @@ async def note_look(
     """
     if actor.role is Role.ADMIN:
         await note_each(connection, actor, action, by_owner)
+
+
+def _write(trip: Trip, lines: Sequence[dict[str, Any]]) -> None:
+    if lines:
+        trip.add(_ADD, {"lines": json_rows(lines)})
 
 
 def line(

@@ -3,9 +3,10 @@
 A message that the conversation has by its platform's id is not appended again: see ``edits``.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any, Literal
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -16,7 +17,6 @@ from remembrancer.backend import Backend
 from remembrancer.conversations import edits, repository, rules, senders
 from remembrancer.conversations.access import no_such_conversation
 from remembrancer.conversations.edits import Edit, Editor, MessagesChangedError
-from remembrancer.conversations.placements import placements
 from remembrancer.conversations.rows import AppendedRow, AppendTarget, MessageRow
 from remembrancer.conversations.schemas import (
     AppendedMessage,
@@ -26,19 +26,21 @@ from remembrancer.conversations.schemas import (
     PlatformMessageId,
 )
 from remembrancer.conversations.senders import Sender
-from remembrancer.db.engine import pipeline
+from remembrancer.db.engine import Trip, together
 from remembrancer.errors import Conflict, InvalidInput, NotFound, UserMerged
-from remembrancer.idempotency import once
+from remembrancer.guard.schemas import GuardFinding
+from remembrancer.idempotency import Claim
 from remembrancer.ids import new_uuid
 from remembrancer.search.index import SearchDocument, Source
+from remembrancer.spaces import repository as spaces
 from remembrancer.user_names import UserName
 from remembrancer.users import repository as users
 
 ACTION = "message.append"
 SCREENED = ("content", "sender_name", "metadata")
 
-AfterAppend = Callable[[AsyncConnection, UUID], Awaitable[None]]
-"""Runs in the transaction that appends to a conversation, and returns nothing."""
+AfterAppend = Callable[[Trip, UUID], None]
+"""Adds what follows an append to a conversation to its last trip."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,24 +101,24 @@ class Appender:
         if is_history:
             drafts = [replace(draft, known_at=draft.sent_at) for draft in drafts]
         documents = await self._documents(drafts)
-        request = (conversation_id, messages)
+        claim = Claim("messages.append", idempotency_key, (conversation_id, messages))
+        append = _Append(
+            target,
+            drafts,
+            named,
+            documents,
+            actor.user_id if is_turn else None,
+            [finding for screen in screened for finding in screen.findings],
+        )
+        # Nearly always nothing changes meanwhile: then one trip locks, checks and writes.
+        store = self._store_new
+        if target.has_repeated or not all(sender.is_stored for sender in named.values()):
+            store = self._store
         while True:
             try:
-                async with (
-                    self._backend.database.system_for(actor) as (connection, actor),
-                    once(connection, actor, "messages.append", idempotency_key, request) as answer,
-                ):
-                    if answer.earlier is not None:
-                        return AppendResult.model_validate(answer.earlier)
-                    reader = actor.user_id if is_turn else None
-                    result = await self._store(
-                        connection, actor, target, drafts, named, documents, reader
-                    )
-                    result.guard = [finding for screen in screened for finding in screen.findings]
-                    answer.new = result.model_dump(mode="json")
-                    return result
+                return await store(actor, append, claim)
             except MessagesChangedError:
-                continue
+                store = self._store
 
     async def _with_ids(self, messages: Sequence[MessageCreate]) -> list[MessageCreate]:
         """Return messages with ids for the names of their users."""
@@ -136,6 +138,7 @@ class Appender:
             actor.user_id,
             user_ids=[m.user_id for m in messages if isinstance(m.user_id, UUID)],
             platform_user_ids=[m.platform_user_id for m in messages if m.platform_user_id],
+            platform_message_ids=[m.platform_message_id for m in messages if m.platform_message_id],
         )
         try:
             [rows] = await self._backend.database.one_round_trip(actor, query, system=True)
@@ -159,102 +162,176 @@ class Appender:
         )
         return {draft.id: doc for draft, doc in zip(recalled, documents, strict=True)}
 
-    async def _store(
-        self,
-        connection: AsyncConnection,
-        actor: Actor,
-        target: AppendTarget,
-        drafts: Sequence[Draft],
-        named: Mapping[str, Sender],
-        documents: Mapping[UUID, SearchDocument],
-        reader: UUID | None,
-    ) -> AppendResult:
-        keys = {draft.key for draft in drafts if isinstance(draft.key, PlatformMessageId)}
-        known = await repository.find_messages(connection, target.id, keys)
-        others = await edits.owners(connection, known)
-        drafts, held = await _hold_owners(connection, drafts, named, others)
-        rules.check_senders(
-            [draft.message for draft in drafts],
-            [draft.owner_id for draft in drafts],
-            target.linked,
-            reader=reader,
-        )
-        _check_same(actor, drafts, known)
-        where = await placements(connection, target, {draft.owner_id for draft in drafts})
-        count = 0
-        if keys:
-            count = (await edits.lock(connection, target.id, keys, known)).message_count
-        latest = {draft.key: draft for draft in drafts}
-        by_key = {PlatformMessageId(row.platform_message_id): row for row in known}
-        changes = [
-            Edit(row, latest[key].message.content, documents.get(latest[key].id))
-            for key, row in by_key.items()
-            if row.content != latest[key].message.content
-        ]
-        if changes:
-            await self._editor.apply(connection, actor, changes, held)
-        new = [draft for key, draft in latest.items() if key not in by_key]
-        added = await self._insert(connection, actor, target, new, where, documents)
-        edited = {change.message.id for change in changes}
-        answers: dict[UUID | PlatformMessageId, AppendedMessage] = {
-            draft.key: AppendedMessage(id=draft.id, position=added[draft.id].position)
-            for draft in new
-        }
-        for key, row in by_key.items():
-            outcome = "edited" if row.id in edited else "repeated"
-            answers[key] = AppendedMessage(id=row.id, position=row.position, outcome=outcome)
-        first = next(iter(added.values()), None) or known[0]
-        return AppendResult(
-            conversation_id=target.id,
-            messages=[answers[draft.key] for draft in drafts],
-            message_count=max([count, *(row.position for row in added.values())]),
-            off_record=first.off_record,
-        )
+    async def _store_new(self, actor: Actor, append: "_Append", claim: Claim) -> AppendResult:
+        """Store messages of known senders which the conversation has not, in one round trip.
 
-    async def _insert(
-        self,
-        connection: AsyncConnection,
-        actor: Actor,
-        target: AppendTarget,
-        drafts: Sequence[Draft],
-        where: Mapping[UUID, Placement],
-        documents: Mapping[UUID, SearchDocument],
-    ) -> dict[UUID, AppendedRow]:
-        """Insert new messages at the end; return their rows by id."""
-        if not drafts:
-            return {}
-        rows = await repository.append(
-            connection, target.id, [_row(draft, where[draft.owner_id]) for draft in drafts]
-        )
-        if not rows:
-            raise NotFound("the conversation was deleted", field="conversation_id")
-        by_id = {row.id: row for row in rows}
-        await self._backend.search.store(
-            connection,
+        Raises ``MessagesChangedError`` where that is not so.
+        """
+        _check(actor, append, append.drafts, ())
+
+        def plan(actor: Actor, trip: Trip) -> tuple[Sequence[Any], _Insertion]:
+            claim.add(trip)
+            held = users.read_held(trip, append.owner_ids)
+            return held, self._insert(trip, actor, append, append.drafts)
+
+        database = self._backend.database
+        async with (
+            database.transaction_with(actor, plan, system=True) as (connection, _, planned),
+            claim.answer(connection) as answer,
+        ):
+            if answer.earlier is not None:
+                # What was inserted after the claim.
+                await connection.rollback()
+                return AppendResult.model_validate(answer.earlier)
+            held, insertion = planned
+            if {row.id for row in held if row.current_id == row.id} != append.owner_ids:
+                raise MessagesChangedError
+            result = _result(append, insertion(), append.drafts)
+            answer.new = result.model_dump(mode="json")
+            return result
+
+    async def _store(self, actor: Actor, append: "_Append", claim: Claim) -> AppendResult:
+        """Store messages, also of strangers, and edit those that the conversation has."""
+        target = append.target
+        async with (
+            self._backend.database.transaction_with(
+                actor, lambda _, trip: claim.add(trip), system=True
+            ) as (connection, actor, _),
+            claim.answer(connection) as answer,
+        ):
+            if answer.earlier is not None:
+                return AppendResult.model_validate(answer.earlier)
+            keys = {d.key for d in append.drafts if isinstance(d.key, PlatformMessageId)}
+            known = await repository.find_messages(connection, target.id, keys)
+            others = await edits.owners(connection, known)
+            drafts, held = await _hold_owners(connection, append.drafts, append.named, others)
+            _check(actor, append, drafts, known)
+            count = 0
+            if keys:
+                count = (await edits.lock(connection, target.id, keys, known)).message_count
+            latest = {draft.key: draft for draft in drafts}
+            by_key = {PlatformMessageId(row.platform_message_id): row for row in known}
+            changes = [
+                Edit(row, latest[key].message.content, append.documents.get(latest[key].id))
+                for key, row in by_key.items()
+                if row.content != latest[key].message.content
+            ]
+            if changes:
+                await self._editor.apply(connection, actor, changes, held)
+            async with together(connection) as trip:
+                insertion = self._insert(
+                    trip, actor, append, [d for d in drafts if d.key not in by_key]
+                )
+            edited = {change.message.id for change in changes}
+            result = _result(append, insertion(), drafts, known, edited, count)
+            answer.new = result.model_dump(mode="json")
+            return result
+
+    def _insert(
+        self, trip: Trip, actor: Actor, append: "_Append", drafts: Sequence[Draft]
+    ) -> "_Insertion":
+        """Let a trip insert new messages at the end; return what checks and returns their rows."""
+        new = list({draft.key: draft for draft in drafts}.values())
+        if not new:
+            return tuple
+        target, documents = append.target, append.documents
+        if target.space_id is not None:
+            spaces.hold_members(trip, target.space_id, {draft.owner_id for draft in new})
+        rows = repository.append(trip, target, [_row(draft) for draft in new])
+        check_model = self._backend.search.add(
+            trip,
             [
                 (
-                    where[draft.owner_id],
+                    Placement(draft.owner_id),
                     Source(
                         source_type="message",
                         source_id=draft.id,
                         conversation_id=target.id,
-                        position=by_id[draft.id].position,
                         at=draft.sent_at,
                         recorded_at=draft.known_at,
                     ),
                     documents[draft.id],
                 )
-                for draft in drafts
-                if draft.id in documents and not by_id[draft.id].off_record
+                for draft in new
+                if draft.id in documents
             ],
         )
         by_owner: dict[UUID, list[str]] = {}
-        for draft in drafts:
+        for draft in new:
             by_owner.setdefault(draft.owner_id, []).append(str(draft.id))
-        async with pipeline(connection):
-            await self._after_append(connection, target.id)
-            await audit.note_each(connection, actor, ACTION, by_owner)
-        return by_id
+        self._after_append(trip, target.id)
+        audit.add(trip, actor, ACTION, by_owner)
+
+        def insertion() -> Sequence[AppendedRow]:
+            if not rows:
+                raise NotFound("the conversation was deleted", field="conversation_id")
+            if len(rows) < len(new):
+                raise MessagesChangedError
+            check_model()
+            return rows
+
+        return insertion
+
+
+_Insertion = Callable[[], Sequence[AppendedRow]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Append:
+    """What one request appends to a conversation."""
+
+    target: AppendTarget
+    drafts: Sequence[Draft]
+    named: Mapping[str, Sender]
+    documents: Mapping[UUID, SearchDocument]
+    reader: UUID | None
+    """The user of the request, for a turn: whose messages they must be."""
+    guard: Sequence[GuardFinding]
+
+    @property
+    def owner_ids(self) -> set[UUID]:
+        return {draft.owner_id for draft in self.drafts}
+
+
+def _check(
+    actor: Actor, append: _Append, drafts: Sequence[Draft], known: Sequence[MessageRow]
+) -> None:
+    rules.check_senders(
+        [draft.message for draft in drafts],
+        [draft.owner_id for draft in drafts],
+        append.target.linked,
+        reader=append.reader,
+    )
+    _check_same(actor, drafts, known)
+
+
+def _result(
+    append: _Append,
+    added: Sequence[AppendedRow],
+    drafts: Sequence[Draft],
+    known: Sequence[MessageRow] = (),
+    edited: Collection[UUID] = (),
+    count: int = 0,
+) -> AppendResult:
+    """Return the answer; ``count`` are the messages of the conversation before."""
+    rows = {row.id: row for row in added}
+    answers: dict[UUID | PlatformMessageId, AppendedMessage] = {
+        draft.key: AppendedMessage(id=draft.id, position=rows[draft.id].position)
+        for draft in drafts
+        if draft.id in rows
+    }
+    for row in known:
+        outcome: Literal["edited", "repeated"] = "edited" if row.id in edited else "repeated"
+        answers[PlatformMessageId(row.platform_message_id)] = AppendedMessage(
+            id=row.id, position=row.position, outcome=outcome
+        )
+    return AppendResult(
+        conversation_id=append.target.id,
+        messages=[answers[draft.key] for draft in drafts],
+        message_count=max([count, *(row.position for row in added)]),
+        off_record=(added[0] if added else known[0]).off_record,
+        guard=list(append.guard),
+    )
 
 
 def _drafts(
@@ -335,10 +412,10 @@ def _check_same(actor: Actor, drafts: Sequence[Draft], known: Sequence[MessageRo
             )
 
 
-def _row(draft: Draft, placement: Placement) -> dict[str, object]:
+def _row(draft: Draft) -> dict[str, object]:
     message = draft.message
     return {
-        **asdict(placement),
+        "owner_id": draft.owner_id,
         "id": draft.id,
         "role": message.role,
         "sender_name": draft.sender_name,

@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
-from remembrancer.access import Actor, Placement, Visibility
+from remembrancer.access import Actor, Placement
 from remembrancer.backend import Backend
 from remembrancer.conversations import repository, rules, views
 from remembrancer.conversations.rows import ConversationRow, MessageRow
@@ -116,9 +116,9 @@ class Editor:
         await self._backend.search.store(
             connection,
             [
-                (_placement(edit.message), _source(edit.message), edit.document)
+                (Placement(edit.message.owner_id), _source(edit.message), edit.document)
                 for edit in edits
-                if edit.document is not None and not edit.message.off_record
+                if edit.document is not None
             ],
         )
         noted: dict[UUID, list[str]] = {}
@@ -168,16 +168,10 @@ async def _find(
     return rows[0]
 
 
-def _placement(message: MessageRow) -> Placement:
-    visibility = Visibility(message.visibility)
-    return Placement(message.owner_id, message.agent_id, message.space_id, visibility)
-
-
 def _source(message: MessageRow) -> Source:
     return Source(
         source_type="message",
         source_id=message.id,
         conversation_id=message.conversation_id,
-        position=message.position,
         at=message.sent_at,
     )

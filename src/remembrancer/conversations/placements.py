@@ -1,4 +1,4 @@
-"""Placements of messages and summaries in a conversation."""
+"""Placements of summaries and facts of a conversation."""
 
 from collections.abc import Collection
 from uuid import UUID
@@ -7,14 +7,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Placement, Visibility
 from remembrancer.conversations import rules
-from remembrancer.conversations.rows import AppendTarget, ConversationRow
+from remembrancer.conversations.rows import ConversationRow
 from remembrancer.preferences.scopes import scopes
 from remembrancer.spaces import repository as spaces
 
 
 async def placements(
     connection: AsyncConnection,
-    conversation: ConversationRow | AppendTarget,
+    conversation: ConversationRow,
     owner_ids: Collection[UUID],
 ) -> dict[UUID, Placement]:
     """Return the placement of each owner's part of a conversation, in order of their ids.

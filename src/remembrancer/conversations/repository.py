@@ -9,6 +9,7 @@ from sqlalchemy import exists, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from remembrancer.access import namespace_in_effect
 from remembrancer.conversations.rows import (
     AppendedRow,
     AppendTarget,
@@ -16,7 +17,7 @@ from remembrancer.conversations.rows import (
     MessageRow,
 )
 from remembrancer.conversations.schemas import PlatformMessageId
-from remembrancer.db.engine import Statement
+from remembrancer.db.engine import PLANNED_ONCE, Statement, Trip
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.sql import among, json_rows, numbered, statement, statement_text
@@ -25,7 +26,7 @@ from remembrancer.paging import Page
 
 _append = partial(statement, "remembrancer.conversations", "append")
 _TARGET: Final = numbered(statement_text("remembrancer.conversations", "append", "target"))
-_INSERT: Final = _append("insert")
+_INSERT: Final = _append("insert", namespace=namespace_in_effect)
 _EDIT: Final = _append("edit")
 
 _WITHHELD: Final = exists().where(
@@ -100,6 +101,7 @@ def append_target(
     *,
     user_ids: Sequence[UUID],
     platform_user_ids: Sequence[str],
+    platform_message_ids: Sequence[str],
 ) -> Statement:
     """Return the query for an :class:`AppendTarget`; it has no row for an unknown conversation."""
     binds = {
@@ -107,23 +109,26 @@ def append_target(
         "user_id": user_id,
         "user_ids": list(user_ids),
         "platform_user_ids": list(platform_user_ids),
+        "platform_message_ids": list(platform_message_ids),
     }
-    return Statement(_TARGET, binds, row_type=AppendTarget)
+    return Statement(_TARGET, binds, PLANNED_ONCE, AppendTarget)
 
 
-async def append(
-    connection: AsyncConnection, conversation_id: UUID, rows: Sequence[Mapping[str, object]]
-) -> list[AppendedRow]:
-    """Insert messages at the end, and let their owners take part.
+def append(
+    trip: Trip, conversation: AppendTarget, rows: Sequence[Mapping[str, object]]
+) -> Sequence[AppendedRow]:
+    """Let a trip insert messages at the end, and let their owners take part.
 
-    Returns nothing if the conversation is gone. Its row stays locked until the transaction ends.
+    No row comes back if the conversation is gone, and none for a message that it has. Its row
+    stays locked until the transaction ends.
     """
     binds = {
-        "conversation_id": conversation_id,
+        "conversation_id": conversation.id,
+        "agent_id": conversation.agent_id,
         "count": len(rows),
         "messages": json_rows(rows),
     }
-    return await all_rows(connection, AppendedRow, _INSERT, binds)
+    return trip.add(_INSERT, binds, AppendedRow)
 
 
 async def set_paused(

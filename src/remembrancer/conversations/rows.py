@@ -64,6 +64,8 @@ class AppendTarget:
     """Display names by user id."""
     linked: Mapping[str, str]
     """User ids by id on the conversation's platform."""
+    has_repeated: bool
+    """Whether it has a message with one of the platform's ids."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,11 @@ class Sender:
     message_name: str | None
 
     @property
+    def is_stored(self) -> bool:
+        """Whether the user exists, with the latest name."""
+        return self.stored_name is not None and self.message_name in {None, self.stored_name}
+
+    @property
     def name(self) -> str:
         """The latest name, or the platform id of a stranger without a name."""
         return self.message_name or self.stored_name or self.platform_user_id.strip()[:200]
@@ -62,7 +67,7 @@ async def store(connection: AsyncConnection, senders: Mapping[str, Sender]) -> d
         user_id = sender.user_id
         if sender.stored_name is None:
             user_id = await _create(connection, sender)
-        elif sender.message_name not in {None, sender.stored_name}:
+        elif not sender.is_stored:
             await users.refresh(connection, user_id, sender.message_name, None)
         user_ids[sender.user_id] = user_id
     return user_ids

@@ -62,7 +62,7 @@ class Conversations:
         ).model
         async with (
             self._backend.database.system_for(actor) as (connection, actor),
-            once(connection, actor, "conversations.open", idempotency_key, conversation) as answer,
+            once(connection, "conversations.open", idempotency_key, conversation) as answer,
         ):
             if answer.earlier is not None:
                 earlier = await repository.find(connection, UUID(answer.earlier))

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial, wraps
-from typing import Any, Final, ParamSpec, TypeVar, cast
+from typing import Any, Final, ParamSpec, TypeVar, cast, overload
 from uuid import UUID
 
 import psycopg
-from sqlalchemy import event, make_url, text
+from sqlalchemy import TextClause, event, make_url, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
@@ -51,12 +51,16 @@ _SESSION = {
 }
 
 _BEGIN = NumberedSql("BEGIN", ())
-_ACT_AS = numbered("SELECT app_act_as(:user_id, :role) AS user_id")
-_ACT_BY_KEY = numbered(
+_ROLLBACK = NumberedSql("ROLLBACK", ())
+_ACT_AS = "SELECT app_act_as(:user_id, :role) AS user_id"
+_ACT_BY_KEY = (
     "SELECT app_act_by_key(:user_id, :role, :key_id, :key_role, :key_user_id,"
     " CAST(:merged_ids AS uuid[])) AS user_id"
 )
 _REFUSED_KEY = "RK401"
+PLANNED_ONCE: Final = {"plan_cache_mode": "force_generic_plan"}
+"""Settings of statements that find few rows by key: planning would be most of their time."""
+_PLANNING_ONCE = " FROM set_config('plan_cache_mode', 'force_generic_plan', true)"
 _BY_NAME = text(
     "SELECT platform, platform_user_id, user_id FROM platform_links"
     " JOIN unnest(CAST(:platforms AS text[]), CAST(:platform_user_ids AS text[]))"
@@ -82,6 +86,50 @@ class Statement:
     row_type: type[Any] | None = None
 
 
+class Trip:
+    """Statements that travel to the database together, inside a transaction."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Statement, list[Any]]] = []
+
+    @overload
+    def add(
+        self, sql: TextClause, binds: Mapping[str, Any], row_type: type[T], *, plan_anew: bool = ...
+    ) -> list[T]: ...
+    @overload
+    def add(self, sql: TextClause, binds: Mapping[str, Any]) -> list[Any]: ...
+    def add(
+        self,
+        sql: TextClause,
+        binds: Mapping[str, Any],
+        row_type: type[Any] | None = None,
+        *,
+        plan_anew: bool = False,
+    ) -> list[Any]:
+        """Add a statement; return a list that has its rows once the trip is over.
+
+        With ``plan_anew``, it and those after it are planned for their values.
+        """
+        rows: list[Any] = []
+        settings = {"plan_cache_mode": _SESSION["plan_cache_mode"]} if plan_anew else {}
+        self._parts.append((Statement(numbered(sql.text), binds, settings, row_type), rows))
+        return rows
+
+    def __bool__(self) -> bool:
+        """Whether there are statements."""
+        return bool(self._parts)
+
+    async def send(self, connection: AsyncConnection, *first: Statement) -> list[Sequence[Any]]:
+        """Run the statements after the ``first``, and return the rows of these."""
+        statements = [*first, *(statement for statement, _ in self._parts)]
+        if not statements:
+            return []
+        answers = await pipelined(await _driver_of(connection), statements)
+        for (_, rows), answer in zip(self._parts, answers[len(first) :], strict=True):
+            rows.extend(answer)
+        return answers[: len(first)]
+
+
 class Database:
     """The connection pool, in a role that owns no table.
 
@@ -96,14 +144,33 @@ class Database:
     @asynccontextmanager
     async def transaction(self, actor: Actor) -> AsyncIterator[tuple[AsyncConnection, Actor]]:
         """Open a transaction; after a merge the yielded actor acts for the surviving user."""
+        async with self.transaction_with(actor, _nothing) as (connection, actor, _):
+            yield connection, actor
+
+    @asynccontextmanager
+    async def transaction_with(
+        self, actor: Actor, plan: Callable[[Actor, Trip], T], *, system: bool = False
+    ) -> AsyncIterator[tuple[AsyncConnection, Actor, T]]:
+        """Open a transaction whose first round trip has the statements that ``plan`` adds.
+
+        Yields what ``plan`` returned too. After a merge it is called again, for the survivor, and
+        what ran for the former user is rolled back. With ``system`` the transaction is one across
+        all owners.
+        """
         actor = await self.identify(actor)
-        async with self._begin(actor.user_id, actor.role, actor.key_check) as (connection, user_id):
-            yield connection, actor.now(user_id)
+        role = "system" if system else str(actor.role)
+
+        def plan_for(user_id: UUID | None, trip: Trip) -> T:
+            return plan(actor.now(user_id), trip)
+
+        async with self._begin(actor.user_id, role, plan_for, actor.key_check) as begun:
+            connection, user_id, planned = begun
+            yield connection, actor.now(user_id), planned
 
     @asynccontextmanager
     async def system(self) -> AsyncIterator[AsyncConnection]:
         """Open a transaction across all owners; the caller checks the access rule."""
-        async with self._begin(None, "system") as (connection, _):
+        async with self._begin(None, "system", _nothing) as (connection, *_):
             yield connection
 
     @asynccontextmanager
@@ -114,9 +181,8 @@ class Database:
 
         A dry run is rolled back.
         """
-        actor = await self.identify(actor)
-        async with self._begin(actor.user_id, "system", actor.key_check) as (connection, user_id):
-            yield connection, actor.now(user_id)
+        async with self.transaction_with(actor, _nothing, system=True) as (connection, actor, _):
+            yield connection, actor
             if dry_run:
                 await connection.rollback()
 
@@ -158,19 +224,31 @@ class Database:
 
     @asynccontextmanager
     async def _begin(
-        self, user_id: UUID | None, role: str, check: KeyCheck | None = None
-    ) -> AsyncIterator[tuple[AsyncConnection, UUID | None]]:
+        self,
+        user_id: UUID | None,
+        role: str,
+        plan: Callable[[UUID | None, Trip], T],
+        check: KeyCheck | None = None,
+    ) -> AsyncIterator[tuple[AsyncConnection, UUID | None, T]]:
         try:
             # Autocommit, so that BEGIN is ours: it travels with the first statement.
             async with (
                 self._autocommit.begin() as connection,
                 _discard_if_interrupted(connection.invalidate),
             ):
-                # In one round trip; a merged user is followed to the survivor.
-                begin = [Statement(_BEGIN, {}), _act_as(user_id, role, check)]
-                _, [(survivor,)] = await together(connection, begin)
+                begin = [Statement(_BEGIN, {})]
+                while True:
+                    trip = Trip()
+                    planned = plan(user_id, trip)
+                    # A merged user is followed to the survivor.
+                    act_as = _act_as(user_id, role, check, planned_once=bool(trip))
+                    *_, [(survivor,)] = await trip.send(connection, *begin, act_as)
+                    if survivor == user_id or not trip:
+                        break
+                    begin = [Statement(_ROLLBACK, {}), Statement(_BEGIN, {})]
+                    user_id = survivor
                 _note(check)
-                yield connection, survivor
+                yield connection, survivor, planned
         except (psycopg.Error, DBAPIError, PoolTimeout) as error:
             raise _translate(error) from error
 
@@ -213,18 +291,15 @@ class Database:
 
 
 @asynccontextmanager
-async def pipeline(connection: AsyncConnection) -> AsyncIterator[None]:
-    """Send the statements inside in one round trip; their results cannot be read."""
-    driver = await _driver_of(connection)
-    async with driver.pipeline():
-        yield
+async def together(connection: AsyncConnection) -> AsyncIterator[Trip]:
+    """Run the statements that are added inside in one round trip, at its end."""
+    trip = Trip()
+    yield trip
+    await trip.send(connection)
 
 
-async def together(
-    connection: AsyncConnection, statements: Sequence[Statement]
-) -> list[Sequence[Any]]:
-    """Run statements in an open transaction in one round trip; return the rows of each."""
-    return await pipelined(await _driver_of(connection), statements)
+def _nothing(*_: object) -> None:
+    """Add no statement to a trip."""
 
 
 def retries_deadlock(
@@ -247,17 +322,20 @@ async def _driver_of(connection: AsyncConnection) -> "psycopg.AsyncConnection[An
     return cast("psycopg.AsyncConnection[Any]", raw.driver_connection)
 
 
-def _act_as(user_id: UUID | None, role: str, check: KeyCheck | None) -> Statement:
-    binds = {"user_id": user_id, "role": str(role)}
-    if check is None or not check.is_due:
-        return Statement(_ACT_AS, binds)
-    key = {
-        "key_id": check.key_id,
-        "key_role": str(check.role),
-        "key_user_id": check.user_id,
-        "merged_ids": list(check.merged_ids),
-    }
-    return Statement(_ACT_BY_KEY, binds | key)
+def _act_as(
+    user_id: UUID | None, role: str, check: KeyCheck | None, *, planned_once: bool = False
+) -> Statement:
+    binds: dict[str, Any] = {"user_id": user_id, "role": str(role)}
+    sql = _ACT_AS
+    if check is not None and check.is_due:
+        sql = _ACT_BY_KEY
+        binds |= {
+            "key_id": check.key_id,
+            "key_role": str(check.role),
+            "key_user_id": check.user_id,
+            "merged_ids": list(check.merged_ids),
+        }
+    return Statement(numbered(sql + _PLANNING_ONCE) if planned_once else numbered(sql), binds)
 
 
 def _note(check: KeyCheck | None) -> None:

@@ -39,6 +39,7 @@ class NumberedSql:
     names: tuple[str, ...]
 
 
+@cache
 def numbered(sql: str) -> NumberedSql:
     compiled = text(sql).compile(dialect=_NUMBERED)
     return NumberedSql(str(compiled), tuple(compiled.positiontup or ()))

@@ -12,6 +12,7 @@ from remembrancer.access import Actor
 from remembrancer.associations import repository as associations
 from remembrancer.associations.writer import AssociationRequest, AssociationWriter
 from remembrancer.backend import Backend
+from remembrancer.db.engine import together
 from remembrancer.document import repository, rules
 from remembrancer.document.rules import ExistingMemories, Item, Plan
 from remembrancer.document.schemas import DocumentImport, DocumentImportResult, MemoryDocument
@@ -145,10 +146,9 @@ class Documents:
                 for memory_id, mention in plan.mentions
             ]
             ids = [memory_id for memory_id, _ in plan.mentions]
-            await mentions.add(connection, owner_id, rows, ids)
-            await audit.note(
-                connection, actor, "memory.mention", sorted(set(ids)), owner_id=owner_id
-            )
+            async with together(connection) as trip:
+                mentions.add(trip, owner_id, rows, ids)
+                audit.add(trip, actor, "memory.mention", {owner_id: sorted(set(ids))})
         evicted = await self._pipeline.add(connection, actor, destination, imports, source)
         requests = await _association_requests(connection, actor, owner_id, imports)
         await self._associations.add(connection, actor, requests)

@@ -11,6 +11,7 @@ from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.conversations.rules import WINDOW
+from remembrancer.db.engine import Trip
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows
 from remembrancer.db.sql import among, statement, statement_text
@@ -69,11 +70,9 @@ class NearMemory:
     content: str
 
 
-async def enqueue_if_due(
-    connection: AsyncConnection, conversation_id: UUID, *, messages: int, tokens: int
-) -> None:
+def enqueue_if_due(trip: Trip, conversation_id: UUID, *, messages: int, tokens: int) -> None:
     binds = {"conversation_id": conversation_id, "messages": messages, "tokens": tokens}
-    await connection.execute(_summaries("enqueue"), binds | _SIZES)
+    trip.add(_summaries("enqueue"), binds | _SIZES)
 
 
 async def sweep(connection: AsyncConnection, *, messages: int, tokens: int) -> int:

@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from remembrancer import audit
 from remembrancer.access import Actor, Role
 from remembrancer.backend import Backend
 from remembrancer.conversations import repository as conversations
 from remembrancer.conversations.access import reading
+from remembrancer.db.engine import Trip
 from remembrancer.errors import AnswerCutShort, LanguageModelUnavailable
 from remembrancer.extraction import ranges, repository, triggers
 from remembrancer.extraction.ranges import MessageRange
@@ -127,10 +126,10 @@ class Summaries:
         )
         return page.map(Chunk.model_validate)
 
-    async def after_append(self, connection: AsyncConnection, conversation_id: UUID) -> None:
-        """Queue the summary of a conversation if it is due, in the append's transaction."""
+    def after_append(self, trip: Trip, conversation_id: UUID) -> None:
+        """Let the trip of an append queue the summary of its conversation, if it is due."""
         if self._settings.automatic:
-            await repository.enqueue_if_due(connection, conversation_id, **self._limits)
+            repository.enqueue_if_due(trip, conversation_id, **self._limits)
 
     async def sweep(self) -> int:
         """Queue every conversation with work that is not queued; return their number."""

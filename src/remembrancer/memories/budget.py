@@ -1,15 +1,16 @@
 """Token budget per user: evict the least important memories over it; preview evictions."""
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
 from remembrancer.access import Actor
+from remembrancer.db.engine import Trip, together
 from remembrancer.db.sql import statement
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories import repository
@@ -44,10 +45,22 @@ class Budget:
         Call under the owner's lock, in the transaction that wrote ``written``: these are evicted
         last.
         """
+        async with together(connection) as trip:
+            found = self.find(trip, owner_id, written)
+        return await self.evict(connection, actor, owner_id, found)
+
+    def find(self, trip: Trip, owner_id: UUID, written: Collection[str]) -> Sequence[Any]:
+        """Let a trip find the memories to evict."""
         if not self.tokens or owner_id == SHARED_OWNER:
             return []
         binds = {"owner_id": owner_id, "written": list(written), "budget": self.tokens}
-        evicted = list((await connection.execute(_sql("evict"), binds)).scalars())
+        return trip.add(_sql("evict"), binds)
+
+    async def evict(
+        self, connection: AsyncConnection, actor: Actor, owner_id: UUID, found: Sequence[Any]
+    ) -> list[str]:
+        """Evict the memories that :meth:`find` found; return their ids."""
+        evicted = [memory_id for (memory_id,) in found]
         if evicted:
             await repository.set_status(connection, owner_id, evicted, Status.EVICTED)
             await audit.note(connection, actor, ACTION, evicted, owner_id=owner_id)

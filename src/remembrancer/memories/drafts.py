@@ -29,18 +29,17 @@ class Draft:
 
     @property
     def hash(self) -> bytes:
-        statement = self.statement
-        return rules.statement_hash(
-            statement.content,
-            statement.valid_from,
-            statement.valid_to,
-            statement.place_id,
-            self.address,
-        )
+        return statement_hash(self.statement, self.address)
 
     @property
     def subject_key(self) -> str | None:
         return rules.subject_key(self.statement.subject)
+
+
+def statement_hash(statement: MemoryCreate, address: Sequence[str] | None = None) -> bytes:
+    return rules.statement_hash(
+        statement.content, statement.valid_from, statement.valid_to, statement.place_id, address
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,12 @@ from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import insert, select
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from remembrancer.db.engine import Trip
 from remembrancer.db.rows import all_rows
-from remembrancer.db.sql import statement
+from remembrancer.db.sql import json_rows, statement
 from remembrancer.db.tables import mentions
 from remembrancer.memories.rows import MentionRow
 
@@ -19,8 +20,8 @@ LATEST: Final = 100
 _sql = partial(statement, "remembrancer.memories", "mentions")
 
 
-async def add(
-    connection: AsyncConnection,
+def add(
+    trip: Trip,
     owner_id: UUID,
     rows: Sequence[dict[str, Any]],
     repeated: Sequence[str],
@@ -29,11 +30,11 @@ async def add(
 
     The wording is dropped where it equals the memory's content.
     """
-    await connection.execute(insert(mentions), rows)
+    trip.add(_sql("add"), {"mentions": json_rows(rows)})
     if repeated:
-        await connection.execute(_sql("count"), {"owner_id": owner_id, "repeated": list(repeated)})
+        trip.add(_sql("count"), {"owner_id": owner_id, "repeated": list(repeated)})
     if ids := [row["id"] for row in rows if row["wording"] is not None]:
-        await connection.execute(_sql("drop_same_wording"), {"owner_id": owner_id, "ids": ids})
+        trip.add(_sql("drop_same_wording"), {"owner_id": owner_id, "ids": ids})
 
 
 async def latest(

@@ -1,36 +1,50 @@
 """The existing memories that new statements may repeat."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from remembrancer.access import Placement
-from remembrancer.memories import repository
+from remembrancer.db.engine import Trip
+from remembrancer.ids import short_id
+from remembrancer.memories import repository, rules
 from remembrancer.memories.dedup import Candidate, ExistingMemories
-from remembrancer.memories.drafts import Draft
+from remembrancer.memories.drafts import Draft, statement_hash
 from remembrancer.memories.repository import RelatedMemory
-from remembrancer.memories.schemas import Status
+from remembrancer.memories.schemas import MemoryCreate, Status
 
 
-async def lock_related(
-    connection: AsyncConnection, owner_id: UUID, drafts: Sequence[Draft]
-) -> tuple[ExistingMemories, list[str]]:
-    """Lock an owner; return the memories that drafts may repeat, and an unused id for each."""
-    rows, ids = await repository.lock_related(
-        connection,
-        owner_id,
-        len(drafts),
-        {
-            "hashes": [draft.hash for draft in drafts],
-            "subject_keys": [draft.subject_key for draft in drafts if draft.subject_key],
-            "place_ids": [d.statement.place_id for d in drafts if d.statement.place_id],
-        },
-    )
-    return _existing({draft.destination.placement for draft in drafts}, rows), ids
+@dataclass(frozen=True, slots=True)
+class Related:
+    """What a trip reads of an owner's memories for new statements."""
+
+    hashes: Sequence[bytes]
+    """Hashes of the statements."""
+    rows: Sequence[RelatedMemory]
+    """The memories that they may repeat, the latest of each reason first."""
+    ids: Sequence[str]
+    """An id for each statement."""
+    taken: Sequence[Any]
+    """Those of the ids that the owner has used."""
 
 
-def _existing(placements: Iterable[Placement], rows: Sequence[RelatedMemory]) -> ExistingMemories:
+def lock(trip: Trip, owner_id: UUID, statements: Sequence[MemoryCreate]) -> Related:
+    """Let a trip lock an owner and read what statements may repeat."""
+    hashes = [statement_hash(statement) for statement in statements]
+    subjects = (rules.subject_key(statement.subject) for statement in statements)
+    ids = [short_id() for _ in statements]
+    binds: dict[str, Sequence[Any]] = {
+        "hashes": hashes,
+        "subject_keys": [subject for subject in subjects if subject],
+        "place_ids": [s.place_id for s in statements if s.place_id],
+        "ids": ids,
+    }
+    rows, taken = repository.lock_related(trip, owner_id, binds)
+    return Related(hashes, rows, ids, taken)
+
+
+def existing(placements: Iterable[Placement], rows: Sequence[RelatedMemory]) -> ExistingMemories:
     # A placement's visibility does not matter: compare the namespaces.
     by_namespace = {(p.agent_id, p.space_id): p for p in placements}
     memories = ExistingMemories()
@@ -48,11 +62,11 @@ def _existing(placements: Iterable[Placement], rows: Sequence[RelatedMemory]) ->
     return memories
 
 
-def candidate(draft: Draft) -> Candidate:
+def candidate(draft: Draft, statement_hash: bytes) -> Candidate:
     statement = draft.statement
     return Candidate(
         placement=draft.destination.placement,
-        hash=draft.hash,
+        hash=statement_hash,
         subject_key=draft.subject_key,
         allow_similar=statement.allow_similar,
         place_id=statement.place_id,

@@ -5,7 +5,7 @@ What search copies of a memory is refreshed by the function that changes it.
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import cache, partial
 from typing import Any, Literal, Protocol
@@ -15,9 +15,9 @@ from sqlalchemy import TextClause, func, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor, Visibility, may_change, viewer_binds, visible
-from remembrancer.db.engine import Statement, together
+from remembrancer.db.engine import Trip, together
 from remembrancer.db.rows import all_rows, first_row, one_row
-from remembrancer.db.sql import among, json_rows, numbered, statement, statement_text
+from remembrancer.db.sql import among, json_rows, statement
 from remembrancer.db.tables import conversations, memories, mentions, space_members
 from remembrancer.errors import Conflict, HiddenMemory, NotFound
 from remembrancer.ids import SHARED_OWNER, MemoryKey, short_id
@@ -32,10 +32,9 @@ ANY_STATUS = frozenset(Status)
 
 _PACKAGE = "remembrancer.memories"
 _sql = partial(statement, _PACKAGE, "memories")
-_LOCK_OWNER_FIRST = numbered(statement_text(_PACKAGE, "memories", "lock_owner"))
-_RELATED = numbered(statement_text(_PACKAGE, "memories", "related"))
-_TAKEN_IDS = numbered(statement_text(_PACKAGE, "pipeline", "taken_ids"))
-_SOURCES = statement(_PACKAGE, "memories", "sources")
+_TAKEN_IDS = statement(_PACKAGE, "pipeline", "taken_ids")
+_SOURCES = _sql("sources")
+_BY_IDS = _sql("by_ids", columns=", ".join(field.name for field in fields(MemoryRow)))
 
 
 class MemorySource(Protocol):
@@ -110,24 +109,28 @@ async def check_membership(
         )
 
 
-async def check_sources(
-    connection: AsyncConnection, actor: Actor, sources: Sequence[MemorySource], within: str = ""
-) -> None:
-    """Check the conversations and messages that memories cite.
-
-    Raises ``NotFound`` for one of somebody else, and for a message that is not in the
-    conversation; without one, for a message where the user takes no part. ``within`` is the
-    field of a source, with its index as ``{}``.
-    """
+def cited(trip: Trip, actor: Actor, sources: Sequence[MemorySource]) -> Sequence[CitationRow]:
+    """Let a trip read the conversations and messages that memories cite."""
     ids = {(source.conversation_id, source.message_id) for source in sources} - {(None, None)}
     if not ids:
-        return
+        return []
     binds = {
         "user_id": actor.user_id,
         "conversation_ids": [conversation_id for conversation_id, _ in ids],
         "message_ids": [message_id for _, message_id in ids],
     }
-    rows = await all_rows(connection, CitationRow, _SOURCES, binds)
+    return trip.add(_SOURCES, binds, CitationRow)
+
+
+def check_sources(
+    rows: Sequence[CitationRow], actor: Actor, sources: Sequence[MemorySource], within: str = ""
+) -> None:
+    """Check the conversations and messages that memories cite, as :func:`cited` read them.
+
+    Raises ``NotFound`` for one of somebody else, and for a message that is not in the
+    conversation; without one, for a message where the user takes no part. ``within`` is the
+    field of a source, with its index as ``{}``.
+    """
     row_of = {(row.conversation_id, row.message_id): row for row in rows}
     for index, source in enumerate(sources):
         row = row_of.get((source.conversation_id, source.message_id))
@@ -141,16 +144,11 @@ async def check_sources(
             raise NotFound("no such message", field=f"{field}message_id")
 
 
-async def check_revised(
-    connection: AsyncConnection, actor: Actor, statements: Sequence[MemoryCreate]
-) -> None:
-    """Raise ``NotFound`` unless the memories that statements revise are the user's."""
-    revised = {s.revises: index for index, s in enumerate(statements) if s.revises is not None}
-    if not revised:
-        return
-    known = await by_ids(connection, actor.require_user(), revised)
-    for memory_id, index in revised.items():
-        if memory_id not in known:
+def check_revised(rows: Sequence[MemoryRow], statements: Sequence[MemoryCreate]) -> None:
+    """Raise ``NotFound`` unless the memories that statements revise are among the user's."""
+    known = {row.id for row in rows}
+    for index, memory in enumerate(statements):
+        if memory.revises not in {None, *known}:
             raise NotFound("no such memory", field=f"memories.{index}.revises")
 
 
@@ -205,8 +203,14 @@ async def get(
 async def by_ids(
     connection: AsyncConnection, owner_id: UUID, ids: Collection[str]
 ) -> dict[str, MemoryRow]:
-    query = select(memories).where(memories.c.owner_id == owner_id, among(memories.c.id, ids))
-    return {row.id: row for row in await all_rows(connection, MemoryRow, query)}
+    async with together(connection) as trip:
+        rows = read(trip, owner_id, ids)
+    return {row.id: row for row in rows}
+
+
+def read(trip: Trip, owner_id: UUID, ids: Collection[str]) -> Sequence[MemoryRow]:
+    """Let a trip read memories of an owner."""
+    return trip.add(_BY_IDS, {"owner_id": owner_id, "ids": list(ids)}, MemoryRow)
 
 
 async def in_conversation(
@@ -256,31 +260,18 @@ class RelatedMemory:
     place_id: str | None
 
 
-async def lock_related(
-    connection: AsyncConnection,
-    owner_id: UUID,
-    count: int,
-    columns: Mapping[str, Sequence[Any]],
-) -> tuple[Sequence[RelatedMemory], list[str]]:
-    """Lock an owner, in one round trip with what new statements need.
+def lock_related(
+    trip: Trip, owner_id: UUID, columns: Mapping[str, Sequence[Any]]
+) -> tuple[Sequence[RelatedMemory], Sequence[Any]]:
+    """Let a trip lock an owner, and read what new statements need.
 
-    Returns the memories that they may repeat, the latest of each reason first, and ``count``
-    unused ids.
-    ``columns`` are the hashes, subjects and place ids of the statements.
+    Returns the memories that they may repeat, the latest of each reason first, and those of
+    ``ids`` that are taken. ``columns`` are the hashes, subjects, place ids and ids of the
+    statements.
     """
-    ids = [short_id() for _ in range(count)]
     binds = {"owner_id": owner_id, **columns}
-    _, related, taken = await together(
-        connection,
-        [
-            Statement(_LOCK_OWNER_FIRST, {"owner_id": str(owner_id)}),
-            Statement(_RELATED, binds, row_type=RelatedMemory),
-            Statement(_TAKEN_IDS, {"owner_id": owner_id, "ids": ids}),
-        ],
-    )
-    if taken or len(set(ids)) < count:
-        ids = await new_ids(connection, owner_id, count)
-    return related, ids
+    trip.add(_sql("lock_owner"), {"owner_id": str(owner_id)})
+    return trip.add(_sql("related"), binds, RelatedMemory), trip.add(_TAKEN_IDS, binds)
 
 
 async def new_ids(connection: AsyncConnection, owner_id: UUID, count: int) -> list[str]:
@@ -299,19 +290,17 @@ async def new_ids(connection: AsyncConnection, owner_id: UUID, count: int) -> li
 # Writing ---------------------------------------------------------------------------------
 
 
-async def add(
-    connection: AsyncConnection,
+def add(
+    trip: Trip,
     rows: Sequence[dict[str, Any]],
     mention_rows: Sequence[dict[str, Any]],
-) -> None:
-    """Insert memories with their first versions and their mentions.
+) -> Sequence[Any]:
+    """Let a trip insert memories with their first versions and their mentions.
 
-    Raises ``Conflict`` if one of the statements is there already.
+    Returns a row with the ``count`` of those added: a statement that is there already is not.
     """
     binds = {"memories": json_rows(rows), "mentions": json_rows(mention_rows)}
-    added = (await connection.execute(_add_statement(tuple(rows[0])), binds)).scalar_one()
-    if added < len(rows):
-        raise Conflict("the same statement was stored at the same moment; try again")
+    return trip.add(_add_statement(tuple(rows[0])), binds)
 
 
 @cache

@@ -1,6 +1,6 @@
 """Remember, read, change and forget memories."""
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Final, Protocol, TypeVar
 from uuid import UUID
@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit, checks
 from remembrancer.access import Actor, may_change
 from remembrancer.backend import Backend
+from remembrancer.db.engine import Trip, together
 from remembrancer.errors import (
     Conflict,
     HiddenMemory,
@@ -18,7 +19,7 @@ from remembrancer.errors import (
     NotFound,
     SimilarMemoryExists,
 )
-from remembrancer.idempotency import once
+from remembrancer.idempotency import Answer, Claim
 from remembrancer.ids import public_owner
 from remembrancer.memories import filters as memory_filters
 from remembrancer.memories import (
@@ -32,8 +33,8 @@ from remembrancer.memories import (
 )
 from remembrancer.memories.budget import Budget
 from remembrancer.memories.drafts import WriteResult
-from remembrancer.memories.pipeline import WritePipeline
-from remembrancer.memories.rows import MemoryRow
+from remembrancer.memories.pipeline import Preparation, WritePipeline
+from remembrancer.memories.rows import CitationRow, MemoryRow
 from remembrancer.memories.schemas import (
     BudgetPreview,
     ForgetResult,
@@ -69,6 +70,10 @@ _SWITCHED: Final = frozenset({Status.ACTIVE, Status.INACTIVE})
 """Statuses between which activate and deactivate switch."""
 
 
+Suggestions = Callable[[], Sequence[Sequence[Suggestion]]]
+"""Returns suggestions for each result of a write, after the trip that finds them."""
+
+
 class NewMemoryAssociations(Protocol):
     """Adds and suggests associations of memories in the transaction that writes them."""
 
@@ -84,10 +89,8 @@ class NewMemoryAssociations(Protocol):
         Raise ``NotFound`` for a target that the actor does not see, with its id in ``target_id``.
         """
 
-    async def suggest_new(
-        self, connection: AsyncConnection, actor: Actor, results: Sequence[WriteResult]
-    ) -> Sequence[Sequence[Suggestion]]:
-        """Return suggestions for each result; none for memories that are not new."""
+    def suggest_new(self, trip: Trip, actor: Actor, results: Sequence[WriteResult]) -> Suggestions:
+        """Let a trip find suggestions for each result; none for memories that are not new."""
 
 
 class Memories:
@@ -176,33 +179,65 @@ class Memories:
     ) -> list[RememberResult]:
         backend = self._backend
         texts = await backend.search.prepare([s.content for s in statements])
-        request = (actor.agent_id, statements)
+        claim = Claim("memories.remember", idempotency_key, (actor.agent_id, statements))
+        revised = {s.revises for s in statements if s.revises is not None}
+        conversation_ids = {s.conversation_id for s in statements if s.conversation_id is not None}
+
+        def plan(
+            actor: Actor, trip: Trip
+        ) -> tuple[Sequence[CitationRow], Sequence[MemoryRow], Preparation]:
+            claim.add(trip)
+            return (
+                repository.cited(trip, actor, statements),
+                repository.read(trip, actor.require_user(), revised) if revised else [],
+                self._pipeline.prepare(
+                    trip, actor, statements, texts, conversation_ids=conversation_ids
+                ),
+            )
+
         try:
             async with (
-                backend.database.transaction(actor) as (connection, actor),
-                once(connection, actor, "memories.remember", idempotency_key, request) as answer,
+                backend.database.transaction_with(actor, plan) as (connection, actor, planned),
+                claim.answer(connection) as answer,
             ):
-                if answer.earlier is None:
-                    await repository.check_sources(connection, actor, statements, "memories.{}.")
-                    await repository.check_revised(connection, actor, statements)
-                    results = await self._pipeline.write(
-                        connection,
-                        actor,
-                        statements,
-                        texts,
-                        source,
-                        conversation_ids={
-                            s.conversation_id for s in statements if s.conversation_id is not None
-                        },
-                    )
-                    await self._associations.add_new(connection, actor, statements, results)
-                    suggestions = await self._associations.suggest_new(connection, actor, results)
-                    answer.new = views.answer(results, suggestions)
-                return await views.remembered(connection, answer.earlier or answer.new)
+                if answer.earlier is not None:
+                    return await views.remembered(connection, answer.earlier)
+                cited, known, preparation = planned
+                repository.check_sources(cited, actor, statements, "memories.{}.")
+                repository.check_revised(known, statements)
+                return await self._store(connection, actor, preparation, source, answer)
         except NotFound as error:
             if target_id := error.extra.get("target_id"):
                 await backend.refuse(actor, "association.set", [target_id], error)
             raise
+
+    async def _store(
+        self,
+        connection: AsyncConnection,
+        actor: Actor,
+        preparation: Preparation,
+        source: str,
+        answer: Answer,
+    ) -> list[RememberResult]:
+        def read(
+            trip: Trip, results: Sequence[WriteResult]
+        ) -> tuple[dict[UUID, Sequence[MemoryRow]], Suggestions]:
+            ids: dict[UUID, set[str]] = {}
+            for result in results:
+                ids.setdefault(result.owner_id, set()).add(result.memory_id)
+            rows = {owner: repository.read(trip, owner, own) for owner, own in ids.items()}
+            return rows, self._associations.suggest_new(trip, actor, results)
+
+        results, (rows, suggest) = await self._pipeline.store(
+            connection, actor, preparation, source, read
+        )
+        if any(statement.associations for statement in preparation.statements):
+            await self._associations.add_new(connection, actor, preparation.statements, results)
+            async with together(connection) as trip:
+                rows, suggest = read(trip, results)
+        suggestions = suggest()
+        answer.new = views.answer(results, suggestions)
+        return views.results(answer.new, [row for own in rows.values() for row in own], suggestions)
 
     async def list(
         self,
@@ -289,7 +324,9 @@ class Memories:
             screening.check_update(row, changes)
             rules.check_place_change(row, changes)
             rules.check_record_change(row, changes)
-            await repository.check_sources(connection, actor, [changes])
+            async with together(connection) as trip:
+                cited = repository.cited(trip, actor, [changes])
+            repository.check_sources(cited, actor, [changes])
             await repository.check_membership(connection, row.owner_id, [row.id])
             changed = await _unless_same(
                 new_version(

@@ -91,19 +91,38 @@ async def remembered(
         for owner_id, memory_ids in ids.items()
         for memory_id, row in (await repository.by_ids(connection, owner_id, memory_ids)).items()
     }
-    return [_result(part, rows) for part in stored]
+    contents = {key: row.content for key, row in rows.items() if row.status == Status.ACTIVE}
+    return [_result(part, rows, contents) for part in stored]
 
 
-def _result(part: dict[str, Any], rows: dict[MemoryKey, MemoryRow]) -> RememberResult:
+def results(
+    stored: Sequence[dict[str, Any]],
+    rows: Sequence[MemoryRow],
+    suggestions: Sequence[Sequence[Suggestion]],
+) -> list[RememberResult]:
+    """Build an answer with the rows of its memories and the suggestions in it."""
+    by_key = {(row.owner_id, row.id): row for row in rows}
+    return [
+        _result(
+            part,
+            by_key,
+            {(UUID(part["owner_id"]), s.target_id): s.content for s in suggested},
+        )
+        for part, suggested in zip(stored, suggestions, strict=True)
+    ]
+
+
+def _result(
+    part: dict[str, Any], rows: dict[MemoryKey, MemoryRow], contents: dict[MemoryKey, str]
+) -> RememberResult:
     owner_id = UUID(part["owner_id"])
     row = rows.get((owner_id, part["memory_id"]))
     if row is None:
         raise NotFound("the memory of the first request was erased", field="memory_id")
     suggestions = [
-        {**suggestion, "content": target.content}
+        {**suggestion, "content": content}
         for suggestion in part.get("suggestions", ())
-        if (target := rows.get((owner_id, suggestion["target_id"])))
-        and target.status == Status.ACTIVE
+        if (content := contents.get((owner_id, suggestion["target_id"]))) is not None
     ]
     return RememberResult.model_validate(
         {**part, "memory": memory(row), "suggestions": suggestions}

@@ -70,7 +70,7 @@ class Moves:
         actor = actor.acting_for(user_id)
         async with (
             self._database.transaction(actor) as (connection, actor),
-            once(connection, actor, MOVE, idempotency_key, (agent_id, request)) as answer,
+            once(connection, MOVE, idempotency_key, (agent_id, request)) as answer,
         ):
             if answer.earlier is not None:
                 return MoveResult.model_validate(answer.earlier)

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit, checks
 from remembrancer.access import Actor, may_change
 from remembrancer.backend import Backend
+from remembrancer.db.engine import together
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.idempotency import once
 from remembrancer.ids import MemoryKey, public_owner
@@ -89,17 +90,20 @@ class Places:
         rules.check_place_id(place_id)
         async with (
             self._backend.database.transaction(actor) as (connection, actor),
-            once(connection, actor, ACTION, idempotency_key, (place_id, mention)) as answer,
+            once(connection, ACTION, idempotency_key, (place_id, mention)) as answer,
         ):
             row = await _lock(connection, actor, place_id)
             if row is not None and answer.earlier is None:
-                await memories.check_sources(connection, actor, [mention])
+                async with together(connection) as trip:
+                    cited = memories.cited(trip, actor, [mention])
+                memories.check_sources(cited, actor, [mention])
                 await memories.check_not_paused(connection, [mention.conversation_id])
                 mention_source = (mention.conversation_id, mention.message_id, datetime.now(UTC))
                 values = mention_row(
                     actor, row.owner_id, row.id, source, mention_source, platform=mention.platform
                 )
-                await mentions.add(connection, row.owner_id, [values], [row.id])
+                async with together(connection) as trip:
+                    mentions.add(trip, row.owner_id, [values], [row.id])
                 await audit.note(connection, actor, ACTION, [row.id], owner_id=row.owner_id)
                 row = await repository.find(connection, actor, place_id)
             if row is not None:

@@ -13,6 +13,7 @@ from remembrancer import audit
 from remembrancer.access import Actor, Visibility
 from remembrancer.backend import Backend
 from remembrancer.checks import hold_user
+from remembrancer.db.engine import together
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.facts.service import set_visibility
 from remembrancer.memories import mentions, views
@@ -86,7 +87,9 @@ class Reviews:
         async with self._database.transaction(actor) as (connection, actor):
             owner_id = await hold_user(connection, actor)
             space_ids = {row.space_id for row in before.values() if row.space_id}
-            joined = await spaces.joined(connection, owner_id, space_ids)
+            async with together(connection) as trip:
+                held = spaces.joined(trip, owner_id, space_ids)
+            joined = frozenset(row.space_id for row in held)
             await memories.lock_owner(connection, owner_id)
             rows = await repository.reviewable(connection, actor, by_id, lock=True)
             editable = [

@@ -1,18 +1,20 @@
 """Make texts searchable: compute their vectors and terms, and store them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic_core import to_json
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Placement
 from remembrancer.analysis import analyse
+from remembrancer.db.engine import Trip, together
 from remembrancer.embeddings import Embedder
 from remembrancer.errors import EmbeddingUnavailable
 from remembrancer.search import repository
@@ -82,17 +84,38 @@ class SearchIndex:
         connection: AsyncConnection,
         entries: Sequence[tuple[Placement, Source, SearchDocument]],
     ) -> None:
-        """Raise ``EmbeddingUnavailable`` if another model was set since."""
-        if not entries:
-            return
-        model = await repository.add(
-            connection,
-            self._embedder.name,
-            [_item_row(*entry) for entry in entries],
-            [document.terms for _, _, document in entries],
-        )
-        if model != self._embedder.name:
-            raise EmbeddingUnavailable(f"the store has vectors of {model}; restart with that model")
+        """Store texts of memories, of messages or of chunks.
+
+        A message's item has the placement and position of its stored message; a message off the
+        record has none. Raises ``EmbeddingUnavailable`` if another model was set since.
+        """
+        async with together(connection) as trip:
+            check = self.add(trip, entries)
+        check()
+
+    def add(
+        self, trip: Trip, entries: Sequence[tuple[Placement, Source, SearchDocument]]
+    ) -> Callable[[], None]:
+        """Let a trip do what :meth:`store` does; return what to call after it."""
+        name = self._embedder.name
+        models: Sequence[Any] = [(name,)]
+        if entries:
+            models = repository.add(
+                trip,
+                name,
+                [_item_row(*entry) for entry in entries],
+                [document.terms for _, _, document in entries],
+                of_messages=entries[0][1].source_type == "message",
+            )
+
+        def check() -> None:
+            if [model for (model,) in models] != [name]:
+                known = ", ".join(model for (model,) in models)
+                raise EmbeddingUnavailable(
+                    f"the store has vectors of {known or None}; restart with that model"
+                )
+
+        return check
 
 
 _SOURCE_COLUMNS = [field.name for field in fields(Source)]
@@ -115,5 +138,5 @@ def _item_row(placement: Placement, source: Source, document: SearchDocument) ->
         "recorded_at": source.recorded_at or datetime.now(UTC),
         "content_hash": document.content_hash,
         "length": document.length,
-        "embedding": str(document.vector.tolist()),
+        "embedding": to_json(document.vector.tolist()).decode(),
     }

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from pydantic_core import to_json
 from sqlalchemy import (
     Table,
     TextClause,
@@ -26,6 +27,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import BigInteger, Text
 
 from remembrancer.db.copies import copy_rows, values_table
+from remembrancer.db.engine import Trip
 from remembrancer.db.sql import among, json_rows, statement, statement_text
 from remembrancer.db.tables import postings, recall_items, reembeddings
 from remembrancer.ids import MemoryKey
@@ -34,6 +36,8 @@ Counts = Counter[str]
 """Rows by table."""
 
 _sql = partial(statement, "remembrancer.search", "items")
+_ADD = _sql("add", items=None)
+_ADD_MESSAGES = _sql("add", items=statement_text("remembrancer.search", "items", "of_messages"))
 _LARGEST_FREQUENCY = 32_767
 _MODEL = text("SELECT name FROM embedding_model FOR SHARE")
 
@@ -52,17 +56,20 @@ async def lock_model(connection: AsyncConnection) -> str | None:
     return name
 
 
-async def add(
-    connection: AsyncConnection,
+def add(
+    trip: Trip,
     model: str,
     items: Sequence[Mapping[str, object]],
     terms: Sequence[Mapping[str, int]],
-) -> str | None:
-    """Insert items and their postings, if the store has vectors of ``model``; return its model.
+    *,
+    of_messages: bool,
+) -> Sequence[Any]:
+    """Insert items and their postings, if the store has vectors of ``model``; read its model.
 
     ``terms`` are the terms of each item with their counts. The model stays locked until the
     transaction ends, as :func:`lock_model` does.
     """
+    # As JSON: psycopg would convert thousands of numbers one by one.
     postings = [
         (number, term, min(count, _LARGEST_FREQUENCY))
         for number, counts in enumerate(terms, 1)
@@ -71,12 +78,9 @@ async def add(
     binds = {
         "model": model,
         "items": json_rows(items),
-        "numbers": [number for number, _, _ in postings],
-        "terms": [term for _, term, _ in postings],
-        "frequencies": [frequency for _, _, frequency in postings],
+        "postings": to_json(postings).decode(),
     }
-    name: str | None = (await connection.execute(_sql("add"), binds)).scalar_one_or_none()
-    return name
+    return trip.add(_ADD_MESSAGES if of_messages else _ADD, binds)
 
 
 async def refresh(connection: AsyncConnection, memories: Collection[MemoryKey]) -> None:

@@ -7,7 +7,6 @@ from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import (
-    ColumnElement,
     Select,
     delete,
     exists,
@@ -22,6 +21,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import SpaceRole
+from remembrancer.db.engine import Trip, together
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.sql import json_rows, statement
@@ -45,38 +45,28 @@ _MEMBER_ORDER: Final = Keyset("members", space_members.c.user_id)
 
 async def is_member(connection: AsyncConnection, space_id: UUID, user_id: UUID) -> bool:
     """Hold the membership too."""
-    return space_id in await joined(connection, user_id, [space_id])
+    async with together(connection) as trip:
+        rows = joined(trip, user_id, [space_id])
+    return bool(rows)
 
 
-async def joined(
-    connection: AsyncConnection, user_id: UUID, space_ids: Iterable[UUID]
-) -> frozenset[UUID]:
-    """Return the spaces among ``space_ids`` with the user as a member; hold the memberships."""
-    return await _hold(
-        connection, space_members.c.space_id, space_ids, space_members.c.user_id == user_id
-    )
+def joined(trip: Trip, user_id: UUID, space_ids: Iterable[UUID]) -> Sequence[Any]:
+    """Let a trip read the spaces among ``space_ids`` with the user as a member, and hold these."""
+    return trip.add(_sql("hold_joined"), {"user_id": user_id, "ids": list(space_ids)})
 
 
 async def members_among(
     connection: AsyncConnection, space_id: UUID, user_ids: Iterable[UUID]
 ) -> frozenset[UUID]:
     """Return the members among ``user_ids``; hold the memberships."""
-    return await _hold(
-        connection, space_members.c.user_id, user_ids, space_members.c.space_id == space_id
-    )
+    async with together(connection) as trip:
+        rows = hold_members(trip, space_id, user_ids)
+    return frozenset(row.user_id for row in rows)
 
 
-async def _hold(
-    connection: AsyncConnection,
-    column: ColumnElement[UUID],
-    ids: Iterable[UUID],
-    condition: ColumnElement[bool],
-) -> frozenset[UUID]:
-    if not (candidates := set(ids)):
-        return frozenset()
-    query = select(column).where(condition, column.in_(candidates)).order_by(column)
-    query = query.with_for_update(read=True, key_share=True)
-    return frozenset((await connection.execute(query)).scalars())
+def hold_members(trip: Trip, space_id: UUID, user_ids: Iterable[UUID]) -> Sequence[Any]:
+    """Let a trip do what :func:`members_among` does."""
+    return trip.add(_sql("hold_members"), {"space_id": space_id, "ids": list(user_ids)})
 
 
 async def find(

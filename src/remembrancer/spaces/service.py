@@ -58,7 +58,7 @@ class Spaces:
         member_ids = (await self._database.user_ids(space.member_ids)).values() if adds else ()
         async with (
             self._database.system_for(actor) as (connection, actor),
-            once(connection, actor, "spaces.create", idempotency_key, space) as answer,
+            once(connection, "spaces.create", idempotency_key, space) as answer,
         ):
             if answer.earlier is not None:
                 earlier = await enter(connection, actor, UUID(answer.earlier))
@@ -171,9 +171,7 @@ class Spaces:
         action, user_id = "space.members.add", await self._database.user_id(member.user_id)
         async with (
             self._enter(actor, space_id, action, manages=True, people=[user_id]) as space,
-            once(
-                space.connection, space.actor, action, idempotency_key, (space_id, member)
-            ) as answer,
+            once(space.connection, action, idempotency_key, (space_id, member)) as answer,
         ):
             current_ids = await hold_all(space.connection, {user_id}, field="user_id")
             current_id = current_ids[user_id]
@@ -208,9 +206,7 @@ class Spaces:
         action = "space.invite"
         async with (
             self._enter(actor, space_id, action, manages=True) as space,
-            once(
-                space.connection, space.actor, action, idempotency_key, (space_id, member)
-            ) as answer,
+            once(space.connection, action, idempotency_key, (space_id, member)) as answer,
         ):
             if answer.earlier is None:
                 if member.user_id in space.roles:

@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import namespace_in_effect, visible
+from remembrancer.db.engine import Trip, together
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.sql import statement
@@ -82,17 +83,18 @@ async def hold(connection: AsyncConnection, user_ids: Collection[UUID]) -> dict[
     """
     to_lock = set(user_ids) - {SHARED_OWNER}
     while True:
-        query = (
-            select(users.c.id, users.c.merged_into)
-            .where(users.c.id.in_(to_lock))
-            .order_by(users.c.id)
-            .with_for_update(read=True, key_share=True)
-        )
-        current = {row.id: row.merged_into or row.id for row in await connection.execute(query)}
+        async with together(connection) as trip:
+            rows = read_held(trip, to_lock)
+        current = {row.id: row.current_id for row in rows}
         # A write for a former id goes to the survivor: hold the survivor too.
         if current.keys() >= set(current.values()):
             return {user_id: current[user_id] for user_id in set(user_ids) & current.keys()}
         to_lock |= set(current.values())
+
+
+def read_held(trip: Trip, user_ids: Collection[UUID]) -> Sequence[Any]:
+    """Let a trip hold users, without the survivors of merges; its rows have their current ids."""
+    return trip.add(_sql("hold"), {"ids": list(user_ids)})
 
 
 async def hold_current(connection: AsyncConnection, user_id: UUID) -> UUID:

@@ -3,7 +3,7 @@
 -- The conversation, and the names of users that messages may belong to.
 --
 -- Binds: conversation_id, user_id (the actor's), user_ids and platform_user_ids (named by the
--- messages).
+-- messages), platform_message_ids.
 -- name: target
 WITH target AS MATERIALIZED (
     SELECT c.id, c.agent_id, c.space_id, c.visibility, c.platform,
@@ -27,14 +27,22 @@ SELECT t.*,
          WHERE u.id = ANY (CAST(:user_ids AS uuid[]))
             OR u.id IN (:user_id, t.last_sender)
             OR u.id IN (SELECT user_id FROM linked)) AS names,
-       (SELECT coalesce(jsonb_object_agg(platform_user_id, user_id), '{}') FROM linked) AS linked
+       (SELECT coalesce(jsonb_object_agg(platform_user_id, user_id), '{}') FROM linked) AS linked,
+       EXISTS (SELECT FROM messages AS m
+                WHERE m.conversation_id = t.id
+                  AND m.platform_message_id = ANY (CAST(:platform_message_ids AS text[])))
+       AS has_repeated
   FROM target AS t;
 
 -- Insert messages at the end. The conversation stays locked until the transaction ends, so that
 -- positions follow the order of commits and a rolled-back append leaves no gap. No row comes back
--- if the conversation is gone.
+-- if the conversation is gone, and none for a message whose platform id it has or whose owner is
+-- unknown.
 --
--- Binds: conversation_id, messages as JSON, and their count.
+-- An owner's messages are shared in the conversation's space, if they are a member, or else in the
+-- namespace of their effective scope: conversations/rules.py has the rule for summaries.
+--
+-- Binds: conversation_id, agent_id (the conversation's), messages as JSON, and their count.
 -- name: insert
 WITH new AS (
     SELECT *
@@ -45,23 +53,38 @@ conversation AS (
     UPDATE conversations
        SET message_count = message_count + CAST(:count AS int), updated_at = now()
      WHERE id = :conversation_id
-    RETURNING id, platform, paused_at IS NOT NULL AS paused,
+    RETURNING id, space_id, visibility, platform, paused_at IS NOT NULL AS paused,
               message_count - CAST(:count AS int) AS last_position
+),
+owner AS MATERIALIZED (
+    SELECT o.id, s.shared, CASE WHEN NOT s.shared THEN /*[namespace o.id*/ CAST(NULL AS uuid) /*]*/ END AS agent_id
+      FROM (SELECT DISTINCT owner_id AS id FROM new) AS o
+      JOIN users AS u ON u.id = o.id
+     CROSS JOIN conversation AS c
+     CROSS JOIN LATERAL (
+           SELECT c.visibility = 'shared' AND EXISTS (
+                  SELECT FROM space_members AS m
+                   WHERE m.space_id = c.space_id AND m.user_id = o.id) AS shared
+           ) AS s
 ),
 joined AS (
     INSERT INTO participants (user_id, conversation_id)
-    SELECT DISTINCT new.owner_id, c.id
-      FROM conversation AS c, new
-     ORDER BY new.owner_id
+    SELECT o.id, c.id
+      FROM conversation AS c, owner AS o
+     ORDER BY o.id
     ON CONFLICT DO NOTHING
 )
 INSERT INTO messages (owner_id, agent_id, space_id, visibility, id, conversation_id, position,
                       role, sender_name, content, platform, platform_message_id, off_record,
                       metadata, sent_at)
-SELECT new.owner_id, new.agent_id, new.space_id, new.visibility, new.id, c.id,
+SELECT new.owner_id, o.agent_id, c.space_id, CASE WHEN o.shared THEN 'shared' ELSE 'private' END,
+       new.id, c.id,
        c.last_position + new.ordinality, new.role, new.sender_name, new.content, c.platform,
        new.platform_message_id, c.paused, new.metadata, new.sent_at
-  FROM conversation AS c, new
+  FROM conversation AS c
+ CROSS JOIN new
+  JOIN owner AS o ON o.id = new.owner_id
+    ON CONFLICT DO NOTHING
 RETURNING id, position, off_record;
 
 -- Binds: the owners, ids and new contents of messages.

@@ -43,6 +43,11 @@ SELECT reason, id, agent_id, space_id, status, content_hash, subject_key, place_
   FROM found
  ORDER BY reason, updated_at DESC, id;
 
+-- name: by_ids
+SELECT /*[columns*/ * /*]*/
+  FROM memories
+ WHERE owner_id = :owner_id AND id = ANY (CAST(:ids AS text[]));
+
 -- name: add
 -- Insert memories with their versions and mentions; skip statements that exist already.
 WITH new AS (

@@ -1,5 +1,12 @@
 -- Mentions of memories. Each statement updates memories.mention_count too.
 
+-- name: add
+INSERT INTO mentions (owner_id, memory_id, id, wording, agent_id, source, platform,
+                      conversation_id, message_id, mentioned_at)
+SELECT owner_id, memory_id, id, wording, agent_id, source, platform,
+       conversation_id, message_id, mentioned_at
+  FROM jsonb_populate_recordset(CAST(NULL AS mentions), CAST(:mentions AS jsonb));
+
 -- name: count
 UPDATE memories AS m
    SET mention_count = m.mention_count + r.times

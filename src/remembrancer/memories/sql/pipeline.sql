@@ -1,9 +1,5 @@
 -- Locks and checks before a write.
 
--- name: hold_user
--- Against merges and erasures, until the transaction ends.
-SELECT coalesce(merged_into, id) AS current_id FROM users WHERE id = :user_id FOR KEY SHARE;
-
 -- name: paused
 SELECT id FROM conversations
  WHERE id = ANY (CAST(:conversation_ids AS uuid[])) AND paused_at IS NOT NULL

@@ -9,8 +9,7 @@ WITH model AS MATERIALIZED (
 new AS MATERIALIZED (
     SELECT nextval(pg_get_serial_sequence('recall_items', 'id')) AS new_id, i.*
       FROM model
-     CROSS JOIN jsonb_populate_recordset(CAST(NULL AS recall_items), CAST(:items AS jsonb))
-           WITH ORDINALITY AS i
+     CROSS JOIN (/*[items*/ SELECT * FROM jsonb_populate_recordset(CAST(NULL AS recall_items), CAST(:items AS jsonb)) WITH ORDINALITY AS r /*]*/) AS i
      WHERE model.name = :model
 ),
 added AS (
@@ -26,13 +25,23 @@ added AS (
 ),
 added_postings AS (
     INSERT INTO postings (owner_id, term, item_id, frequency, shared_space_id)
-    SELECT n.owner_id, t.term, n.new_id, t.frequency,
+    SELECT n.owner_id, p.term ->> 1, n.new_id, CAST(p.term ->> 2 AS smallint),
            CASE WHEN n.visibility = 'shared' THEN n.space_id END
-      FROM unnest(CAST(:numbers AS int[]), CAST(:terms AS text[]), CAST(:frequencies AS smallint[]))
-           AS t (number, term, frequency)
-      JOIN new AS n ON n.ordinality = t.number
+      FROM json_array_elements(CAST(:postings AS json)) AS p (term)
+      JOIN new AS n ON n.ordinality = CAST(p.term ->> 0 AS int)
 )
 SELECT name FROM model;
+
+-- Items of messages have the placement and position of their messages; none are made for messages
+-- off the record.
+-- name: of_messages
+SELECT r.ordinality, r.owner_id, r.length, r.active, m.visibility, m.agent_id, m.space_id,
+       r.conversation_id, m.position, r.content_hash, r.embedding, r.source_type,
+       r.source_id, r.memory_id, r.memory_version, r.at, r.recorded_at, r.valid_from,
+       r.valid_to, r.kind, r.category, r.importance
+  FROM jsonb_populate_recordset(CAST(NULL AS recall_items), CAST(:items AS jsonb))
+       WITH ORDINALITY AS r
+  JOIN messages AS m ON m.owner_id = r.owner_id AND m.id = r.source_id AND NOT m.off_record;
 
 -- name: refresh_memories
 -- A version without new content takes over the item of the version before.

@@ -11,6 +11,14 @@ WITH link AS (
 INSERT INTO users (id, display_name, time_zone)
 SELECT user_id, :display_name, coalesce(:time_zone, 'UTC') FROM link;
 
+-- name: hold
+-- Against merges and erasures, until the transaction ends.
+SELECT id, coalesce(merged_into, id) AS current_id
+  FROM users
+ WHERE id = ANY (CAST(:ids AS uuid[]))
+ ORDER BY id
+   FOR KEY SHARE;
+
 -- name: with_memory_counts
 -- Counts only the memories of the users on the page, by the access rule of each.
 SELECT someone.id, someone.display_name, someone.created_at, counted.memory_count
