@@ -100,7 +100,10 @@ def root_command() -> Any:
 
     from remembrancer.cli.app import app
 
-    return typer.main.get_command(app)
+    root: Any = typer.main.get_command(app)
+    for name in list(root.commands):
+        root.load(name)
+    return root
 
 
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -129,6 +132,18 @@ def sections() -> dict[str, str]:
     text = read("cli")
     parts = re.split(r"^#+ `remembrancer ?(.*?)`$", text, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_the_help_of_all_commands_has_the_first_lines_of_each() -> None:
+    """`remembrancer --help` imports no command, and says what the commands say."""
+    import typer
+
+    from remembrancer.cli.app import app
+
+    listed: Any = typer.main.get_command(app)
+    for name, command in root_command().commands.items():
+        first, *_ = command.help.split("\n\n")
+        assert listed.commands[name].help == " ".join(first.split())
 
 
 def test_every_command_is_documented_and_nothing_else() -> None:

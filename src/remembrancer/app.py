@@ -177,9 +177,14 @@ class Remembrancer:
             changes["database_url"] = SecretStr(database_url)
         chosen = (settings or Settings()).model_copy(update=changes)
         async with AsyncExitStack() as stack:
-            url = await stack.enter_async_context(database_server(chosen))
-            await asyncio.to_thread(migrate, driver_url(url))
-            embedder = create_embedder(chosen.embedding)
+            # Beside the start of Postgres: the model takes as long.
+            loading = asyncio.ensure_future(asyncio.to_thread(create_embedder, chosen.embedding))
+            try:
+                url = await stack.enter_async_context(database_server(chosen))
+                await asyncio.to_thread(migrate, driver_url(url))
+            finally:
+                await asyncio.wait([loading])
+            embedder = await loading
             stack.push_async_callback(embedder.close)
             database = Database(url, pool_size=chosen.database.pool_size)
             stack.push_async_callback(database.close)

@@ -3,9 +3,11 @@
 import asyncio
 import shlex
 import socket
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic_core import to_json
 from rich.padding import Padding
@@ -13,15 +15,18 @@ from rich.table import Table
 from rich.text import Text
 
 from remembrancer import sample, version
-from remembrancer.api import create_app
 from remembrancer.app import Remembrancer
 from remembrancer.cli.admin_key import ensure_admin_key
 from remembrancer.cli.http_server import QuietServer, StopSignals, bind
 from remembrancer.cli.output import console, plain
 from remembrancer.cli.runtime import ADMIN
+from remembrancer.fast_imports import uncollected
 from remembrancer.settings import Settings
 from remembrancer.statistics import Counts, counts
 from remembrancer.users.schemas import User
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - an address to connect to, not to bind
 
@@ -39,7 +44,10 @@ async def until_stopped(settings: Settings, *, with_sample: bool) -> None:
 async def _serve(
     settings: Settings, listener: socket.socket, signals: StopSignals, *, with_sample: bool
 ) -> None:
+    # Beside the start of the store: the routes take as long.
+    importing = asyncio.ensure_future(asyncio.to_thread(_import_api))
     async with Remembrancer.open(settings=settings) as app:
+        create_app = await importing
         key_file = await ensure_admin_key(app)
         if with_sample:
             await sample.fill(app)
@@ -55,6 +63,12 @@ async def _serve(
         signals.server = server
         async with app.worker.running() if settings.jobs.in_server else nullcontext():
             await server.serve(sockets=[listener])
+
+
+def _import_api() -> "Callable[[Remembrancer], FastAPI]":
+    with uncollected():
+        from remembrancer.api import create_app  # noqa: PLC0415
+    return create_app
 
 
 def _address(settings: Settings, listener: socket.socket) -> str:

@@ -1,0 +1,59 @@
+"""Errors as one line with the field and the reason."""
+
+import os
+import sys
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+from pydantic import ValidationError
+
+from remembrancer.errors import ConfigurationError, RemembrancerError, SimilarMemoryExists
+from remembrancer.validation import wrong_field
+
+
+def explain(error: Exception) -> str | None:
+    """Return the reason of an expected error, null for any other."""
+    match error:
+        case typer.Abort():
+            return "cancelled"
+        case typer.TyperException():
+            return _usage(error)
+        case ValidationError():
+            return validation_line(error)
+        case SimilarMemoryExists():
+            memory_id = error.extra["memory_id"]
+            further = "to store a further fact: --allow-similar"
+            return f"subject: memory {memory_id} is on this subject; {further}"
+        case RemembrancerError() | ConfigurationError():
+            # it may contain lines of Postgres' log; they are joined into one line
+            return str(error)
+    return None
+
+
+def validation_line(error: ValidationError) -> str:
+    lines = [_reason(problem) for problem in error.errors(include_input=False, include_url=False)]
+    more = f"; and {len(lines) - 3} more" if len(lines) > 3 else ""
+    return "; ".join(lines[:3]) + more
+
+
+def _reason(problem: Mapping[str, Any]) -> str:
+    path, reason = wrong_field(problem)
+    return f"{'.'.join(path)}: {reason}" if path else reason
+
+
+def _usage(error: typer.TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    hint = f" (see `{context.command_path} --help`)" if context else ""
+    return f"{error.format_message()}{hint}"
+
+
+def unexpected(error: Exception) -> str:
+    # Only kind and position: an error's message may quote users' content.
+    frames = traceback.extract_tb(error.__traceback__)
+    if os.environ.get("REMEMBRANCER_LOG_LEVEL", "").lower() == "debug":
+        sys.stderr.write("".join(traceback.format_list(frames)))
+    position = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}"
+    return f"unexpected {type(error).__name__} at {position}; this is a bug, please report it"
