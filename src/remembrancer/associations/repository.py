@@ -136,7 +136,7 @@ def similar(
     """
     binds = {"owner_id": owner_id, "ids": list(ids), "least": least, "count": count}
     binds |= viewer_binds(actor)
-    return trip.add(_statement("similar"), binds, SimilarRow, plan_anew=True)
+    return trip.add(_statement("similar"), binds, SimilarRow)
 
 
 async def page(

@@ -93,26 +93,15 @@ class Trip:
         self._parts: list[tuple[Statement, list[Any]]] = []
 
     @overload
-    def add(
-        self, sql: TextClause, binds: Mapping[str, Any], row_type: type[T], *, plan_anew: bool = ...
-    ) -> list[T]: ...
+    def add(self, sql: TextClause, binds: Mapping[str, Any], row_type: type[T]) -> list[T]: ...
     @overload
     def add(self, sql: TextClause, binds: Mapping[str, Any]) -> list[Any]: ...
     def add(
-        self,
-        sql: TextClause,
-        binds: Mapping[str, Any],
-        row_type: type[Any] | None = None,
-        *,
-        plan_anew: bool = False,
+        self, sql: TextClause, binds: Mapping[str, Any], row_type: type[Any] | None = None
     ) -> list[Any]:
-        """Add a statement; return a list that has its rows once the trip is over.
-
-        With ``plan_anew``, it and those after it are planned for their values.
-        """
+        """Add a statement; return a list that has its rows once the trip is over."""
         rows: list[Any] = []
-        settings = {"plan_cache_mode": _SESSION["plan_cache_mode"]} if plan_anew else {}
-        self._parts.append((Statement(numbered(sql.text), binds, settings, row_type), rows))
+        self._parts.append((Statement(numbered(sql.text), binds, row_type=row_type), rows))
         return rows
 
     def __bool__(self) -> bool:

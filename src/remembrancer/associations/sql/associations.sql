@@ -152,7 +152,13 @@ SELECT given.memory_id, given.content, near.memory_id AS target_id,
          ORDER BY i.recorded_at DESC, i.id
          LIMIT :count)
        ) AS near
-  JOIN memories AS m ON m.owner_id = :owner_id AND m.id = near.memory_id
+ CROSS JOIN LATERAL (
+       -- After the search: OFFSET keeps it from being made anew for each memory of the owner.
+       SELECT m.subject_key, m.kind, m.content
+         FROM memories AS m
+        WHERE m.owner_id = :owner_id AND m.id = near.memory_id
+       OFFSET 0
+       ) AS m
  WHERE NOT EXISTS (
        SELECT FROM associations AS a
         WHERE a.owner_id = :owner_id AND a.memory_id = given.memory_id
