@@ -108,7 +108,7 @@ def test_the_wheels_are_those_that_are_installed() -> None:
 def test_wrong_files_are_refused(package: str, name: str, reason: str) -> None:
     """A missing or altered file is a configuration error that names what to do."""
     with pytest.raises(ConfigurationError, match=reason):
-        WheelFile(package, name, "0" * 64).read()
+        WheelFile(package, name, "0" * 64).location()
 
 
 # --- the OpenAI provider ---
