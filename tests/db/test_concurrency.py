@@ -4,11 +4,10 @@ import asyncio
 import time
 from collections import Counter
 from contextlib import suppress
-from typing import Any
 
 import pytest
 from helpers import rows
-from sqlalchemy import text
+from sqlalchemy import TextClause, text
 
 from remembrancer import (
     Conflict,
@@ -60,11 +59,12 @@ async def test_the_database_itself_refuses_a_second_copy_of_a_statement(
     memory: Remembrancer, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without the lock that orders writers, the unique constraint still holds."""
+    statement = repository._sql
 
-    async def no_lock(*_: Any) -> None:
-        await asyncio.sleep(0.01)
+    def no_lock(name: str) -> TextClause:
+        return text("SELECT pg_sleep(0.01)") if name == "lock_owner" else statement(name)
 
-    monkeypatch.setattr(repository, "lock_owner", no_lock)
+    monkeypatch.setattr(repository, "_sql", no_lock)
     calls = [memory.remember("Ada plays the cello.", user=ada) for _ in range(8)]
     ended = await asyncio.gather(*calls, return_exceptions=True)
     assert all(not isinstance(one, BaseException) or isinstance(one, Conflict) for one in ended)
@@ -193,11 +193,12 @@ async def test_a_transaction_that_is_cancelled_at_any_step_gives_its_connection_
     alone: Database,
 ) -> None:
     """Also as it begins: the next request gets a connection, and its own answer."""
-    query = Statement(numbered("SELECT 'before' AS answer"), {})
+    query = text("SELECT 'before' AS answer")
 
     async def read() -> None:
-        async with alone.system() as connection:
-            await together(connection, [query, query])
+        async with alone.system() as connection, together(connection) as trip:
+            trip.add(query, {})
+            trip.add(query, {})
 
     for steps in range(80):
         task = asyncio.create_task(read())

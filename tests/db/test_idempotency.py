@@ -65,7 +65,7 @@ async def test_a_request_that_failed_may_be_tried_again_with_its_key(
     async def attempt() -> None:
         async with (
             memory.database.transaction(actor) as (connection, _),
-            once(connection, actor, "a", "k", "request"),
+            once(connection, "a", "k", "request"),
         ):
             raise RuntimeError
 
@@ -93,14 +93,14 @@ async def test_a_key_means_another_request_in_another_action_or_for_another_owne
     for actor, action in ((as_actor(ada), "a"), (as_actor(ada), "b"), (as_actor(bob), "a")):
         async with (
             memory.database.transaction(actor) as (connection, _),
-            once(connection, actor, action, "k", [action]) as answer,
+            once(connection, action, "k", [action]) as answer,
         ):
             assert answer.earlier is None
             answer.new = "kept"
     with pytest.raises(IdempotencyMismatch):
         async with (
             memory.database.transaction(as_actor(ada)) as (connection, _),
-            once(connection, as_actor(ada), "a", "k", ["other"]),
+            once(connection, "a", "k", ["other"]),
         ):
             pass
 
