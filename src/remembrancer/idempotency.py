@@ -58,12 +58,14 @@ class Claim:
         self._key = {"action": action, "key": key}
         self._fingerprint = b"" if key is None else hashlib.sha256(to_json(request)).digest()
         self._stored: Sequence[Any] | None = None
+        self._end: Trip | None = None
 
     def add(self, trip: Trip) -> None:
         """Claim the key, and read what is stored of it. Waits for a transaction that has it."""
         if self._key["key"] is not None:
             trip.add(_CLAIM, self._key | {"fingerprint": self._fingerprint})
             self._stored = trip.add(_FIND, self._key)
+            self._end = trip.end
 
     @asynccontextmanager
     async def answer(self, connection: AsyncConnection) -> AsyncIterator[Answer]:
@@ -81,7 +83,11 @@ class Claim:
         yield answer
         if self._stored is not None and answer.earlier is None:
             binds = self._key | {"answer": to_json(answer.new).decode()}
-            await connection.execute(_ANSWER, binds)
+            if self._end is not None:
+                self._end.add(_ANSWER, binds)
+                return
+            async with together(connection) as trip:
+                trip.add(_ANSWER, binds)
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import groupby
+from itertools import count, groupby
 from pathlib import Path
 from typing import Any, cast
 
@@ -165,13 +165,16 @@ async def test_an_append_waits_for_the_database_three_times(
     talk = await memory.conversations.open(as_actor(ada), ConversationCreate(agent_id=agent.id))
     backend = replace(memory.backend, database=alone)
     conversations = Conversations(backend, memory.summaries.after_append, erase_derived)
+    keys = map(str, count())
 
     async def append() -> None:
         messages = [
             MessageCreate(content="I live in Lisbon."),
             MessageCreate(content="I like tea."),
         ]
-        await conversations.append(as_actor(ada, agent), talk.id, messages)
+        await conversations.append(
+            as_actor(ada, agent), talk.id, messages, idempotency_key=next(keys)
+        )
 
     for _ in range(4):  # until the statements are prepared
         await append()
@@ -194,7 +197,7 @@ async def test_remember_waits_for_the_database_three_times(
     async def remember() -> None:
         content = f"Ada lived in {next(words)} for a while."
         statement = MemoryCreate(content=content, conversation_id=talk.id)
-        result = await memories.remember(actor, statement)
+        result = await memories.remember(actor, statement, idempotency_key=content)
         assert result.outcome is Outcome.CREATED
 
     for _ in range(4):  # until the statements are prepared

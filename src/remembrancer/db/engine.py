@@ -52,6 +52,7 @@ _SESSION = {
 
 _BEGIN = NumberedSql("BEGIN", ())
 _ROLLBACK = NumberedSql("ROLLBACK", ())
+_COMMIT = text("COMMIT")
 _ACT_AS = "SELECT app_act_as(:user_id, :role) AS user_id"
 _ACT_BY_KEY = (
     "SELECT app_act_by_key(:user_id, :role, :key_id, :key_role, :key_user_id,"
@@ -87,9 +88,13 @@ class Statement:
 
 
 class Trip:
-    """Statements that travel to the database together, inside a transaction."""
+    """Statements that travel to the database together, inside a transaction.
 
-    def __init__(self) -> None:
+    The first trip of a transaction knows the last one, its ``end``, which commits it.
+    """
+
+    def __init__(self, end: "Trip | None" = None) -> None:
+        self.end = end
         self._parts: list[tuple[Statement, list[Any]]] = []
 
     @overload
@@ -225,9 +230,9 @@ class Database:
                 self._autocommit.begin() as connection,
                 _discard_if_interrupted(connection.invalidate),
             ):
-                begin = [Statement(_BEGIN, {})]
+                begin, end = [Statement(_BEGIN, {})], Trip()
                 while True:
-                    trip = Trip()
+                    trip = Trip(end)
                     planned = plan(user_id, trip)
                     # A merged user is followed to the survivor.
                     act_as = _act_as(user_id, role, check, planned_once=bool(trip))
@@ -238,6 +243,9 @@ class Database:
                     user_id = survivor
                 _note(check)
                 yield connection, survivor, planned
+                if end:
+                    end.add(_COMMIT, {})
+                    await end.send(connection)
         except (psycopg.Error, DBAPIError, PoolTimeout) as error:
             raise _translate(error) from error
 
