@@ -61,6 +61,9 @@ async def _serve(
         )
         server = QuietServer(server_app, ready=welcome.show)
         signals.server = server
+        # After the first answers, and before somebody opens many pages.
+        loop = asyncio.get_running_loop()
+        loop.call_later(1.0, loop.run_in_executor, None, _compile_templates)
         async with app.worker.running() if settings.jobs.in_server else nullcontext():
             await server.serve(sockets=[listener])
 
@@ -69,6 +72,12 @@ def _import_api() -> "Callable[[Remembrancer], FastAPI]":
     with uncollected():
         from remembrancer.api import create_app  # noqa: PLC0415
     return create_app
+
+
+def _compile_templates() -> None:
+    from remembrancer.web.pages import compile_templates  # noqa: PLC0415
+
+    compile_templates()
 
 
 def _address(settings: Settings, listener: socket.socket) -> str:

@@ -82,13 +82,16 @@ def _environment() -> Environment:
         "say": labels,
         "version": version.__version__,
     }
-    # Compiled at the start: the first request need not wait.
-    for name in environment.list_templates():
-        environment.get_template(name)
     return environment
 
 
 _templates = _environment()
+
+
+def compile_templates() -> None:
+    """Compile all templates, so that the first requests need not wait. Takes half a second."""
+    for name in _templates.list_templates():
+        _templates.get_template(name)
 
 
 def is_partial(request: Request) -> bool:
