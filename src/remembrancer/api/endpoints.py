@@ -19,8 +19,13 @@ from remembrancer.errors import InvalidInput, Unavailable
 from remembrancer.validation import check_names
 
 ACTING: Final = ("user_id", "agent_id")
+_SCHEMA: Final = "#/components/schemas/{model}"
 REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
-    status: {"model": Problem, "description": description}
+    # Not as a model, which FastAPI would prepare a thousand times: half of the import.
+    status: {
+        "description": description,
+        "content": {"application/json": {"schema": {"$ref": _SCHEMA.format(model="Problem")}}},
+    }
     for status, description in {
         401: "The API key is missing or not valid.",
         403: "The key's role may not do this.",
@@ -155,8 +160,10 @@ def _is_model(annotation: Any) -> TypeGuard[type[BaseModel]]:
 
 
 def document_acting(document: dict[str, Any]) -> None:
-    """Add the acting ids to the bodies of an OpenAPI document."""
+    """Add refusals, and the acting ids in bodies, to an OpenAPI document."""
     schemas = document["components"]["schemas"]
+    problem = Problem.model_json_schema(ref_template=_SCHEMA)
+    schemas |= {**problem.pop("$defs"), "Problem": problem}
     for operation in (o for path in document["paths"].values() for o in path.values()):
         query = {p["name"]: p for p in operation.get("parameters", ()) if p["in"] == "query"}
         content = operation.get("requestBody", {}).get("content", {}).get("application/json")
