@@ -68,6 +68,14 @@ class Claim:
             self._end = trip.end
 
     @asynccontextmanager
+    async def once(self, connection: AsyncConnection) -> AsyncIterator[Answer]:
+        """Claim the key in a trip of its own, and yield the answer."""
+        async with together(connection) as trip:
+            self.add(trip)
+        async with self.answer(connection) as answer:
+            yield answer
+
+    @asynccontextmanager
     async def answer(self, connection: AsyncConnection) -> AsyncIterator[Answer]:
         """Yield the earlier answer, after the trip; at the end, store a new one.
 
@@ -95,10 +103,7 @@ async def once(
     connection: AsyncConnection, action: str, key: str | None, request: Any
 ) -> AsyncIterator[Answer]:
     """Claim ``key`` for ``request`` in the open transaction; do nothing without a key."""
-    claim = Claim(action, key, request)
-    async with together(connection) as trip:
-        claim.add(trip)
-    async with claim.answer(connection) as answer:
+    async with Claim(action, key, request).once(connection) as answer:
         yield answer
 
 

@@ -167,7 +167,6 @@ class Appender:
 
         Raises ``MessagesChangedError`` where that is not so.
         """
-        _check(actor, append, append.drafts, ())
 
         def plan(actor: Actor, trip: Trip) -> tuple[Sequence[Any], _Insertion]:
             claim.add(trip)
@@ -176,7 +175,7 @@ class Appender:
 
         database = self._backend.database
         async with (
-            database.transaction_with(actor, plan, system=True) as (connection, _, planned),
+            database.transaction_with(actor, plan, system=True) as (connection, actor, planned),
             claim.answer(connection) as answer,
         ):
             if answer.earlier is not None:
@@ -186,6 +185,7 @@ class Appender:
             held, insertion = planned
             if {row.id for row in held if row.current_id == row.id} != append.owner_ids:
                 raise MessagesChangedError
+            _check(actor, append, append.drafts, ())
             result = _result(append, insertion(), append.drafts)
             answer.new = result.model_dump(mode="json")
             return result
@@ -194,10 +194,8 @@ class Appender:
         """Store messages, also of strangers, and edit those that the conversation has."""
         target = append.target
         async with (
-            self._backend.database.transaction_with(
-                actor, lambda _, trip: claim.add(trip), system=True
-            ) as (connection, actor, _),
-            claim.answer(connection) as answer,
+            self._backend.database.system_for(actor) as (connection, actor),
+            claim.once(connection) as answer,
         ):
             if answer.earlier is not None:
                 return AppendResult.model_validate(answer.earlier)

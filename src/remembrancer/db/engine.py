@@ -53,6 +53,7 @@ _SESSION = {
 _BEGIN = NumberedSql("BEGIN", ())
 _ROLLBACK = NumberedSql("ROLLBACK", ())
 _COMMIT = text("COMMIT")
+_PLAN_ANEW = text(f"SET LOCAL plan_cache_mode = {_SESSION['plan_cache_mode']}")
 _ACT_AS = "SELECT app_act_as(:user_id, :role) AS user_id"
 _ACT_BY_KEY = (
     "SELECT app_act_by_key(:user_id, :role, :key_id, :key_role, :key_user_id,"
@@ -293,6 +294,11 @@ async def together(connection: AsyncConnection) -> AsyncIterator[Trip]:
     trip = Trip()
     yield trip
     await trip.send(connection)
+
+
+async def plan_anew(connection: AsyncConnection) -> None:
+    """Plan the statements that follow for their values, after a trip with BEGIN."""
+    await connection.execute(_PLAN_ANEW)
 
 
 def _nothing(*_: object) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
 from remembrancer.access import Actor
-from remembrancer.db.engine import Trip, together
+from remembrancer.db.engine import Trip, plan_anew, together
 from remembrancer.db.sql import statement
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories import repository
@@ -62,6 +62,7 @@ class Budget:
         """Evict the memories that :meth:`find` found; return their ids."""
         evicted = [memory_id for (memory_id,) in found]
         if evicted:
+            await plan_anew(connection)
             await repository.set_status(connection, owner_id, evicted, Status.EVICTED)
             await audit.note(connection, actor, ACTION, evicted, owner_id=owner_id)
             log.warning(

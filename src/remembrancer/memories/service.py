@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit, checks
 from remembrancer.access import Actor, may_change
 from remembrancer.backend import Backend
-from remembrancer.db.engine import Trip, together
+from remembrancer.db.engine import Trip, plan_anew, together
 from remembrancer.errors import (
     Conflict,
     HiddenMemory,
@@ -232,6 +232,7 @@ class Memories:
             connection, actor, preparation, source, read
         )
         if any(statement.associations for statement in preparation.statements):
+            await plan_anew(connection)
             await self._associations.add_new(connection, actor, preparation.statements, results)
             async with together(connection) as trip:
                 rows, suggest = read(trip, results)
