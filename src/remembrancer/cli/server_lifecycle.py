@@ -20,7 +20,7 @@ from remembrancer.cli.admin_key import ensure_admin_key
 from remembrancer.cli.http_server import QuietServer, StopSignals, bind
 from remembrancer.cli.output import console, plain
 from remembrancer.cli.runtime import ADMIN
-from remembrancer.fast_imports import uncollected
+from remembrancer.fast_imports import return_free_memory, uncollected
 from remembrancer.settings import Settings
 from remembrancer.statistics import Counts, counts
 from remembrancer.users.schemas import User
@@ -78,6 +78,7 @@ def _compile_templates() -> None:
     from remembrancer.web.pages import compile_templates  # noqa: PLC0415
 
     compile_templates()
+    return_free_memory()
 
 
 def _address(settings: Settings, listener: socket.socket) -> str:

@@ -4,11 +4,9 @@ The files are read after a check of their digests; the code of the wheels is nev
 """
 
 import asyncio
-import ctypes
 import hashlib
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +18,7 @@ from tokenizers import Tokenizer
 
 from remembrancer.embeddings.base import UNRELATED, Vectors, in_batches, normalised
 from remembrancer.errors import ConfigurationError
+from remembrancer.fast_imports import return_free_memory
 
 MAX_TOKENS = 256
 """Maximum tokens of a text, as in the training of the default model; the rest is ignored."""
@@ -133,7 +132,8 @@ class OnnxEmbedder:
         self._session = ort.InferenceSession(
             model.weights.location(), options, providers=["CPUExecutionProvider"]
         )
-        _return_free_memory()
+        # Loading takes 90 MB more than the model has.
+        return_free_memory()
         self._common: Vectors | None = None
         if model.common:
             self._common = model.common * self._embed(UNRELATED).mean(axis=0)
@@ -180,9 +180,3 @@ class OnnxEmbedder:
         # Without padding, the mean over the attention mask is the plain mean.
         pooled: Vectors = states[0] if self._pooling == "first" else states.mean(axis=0)
         return pooled
-
-
-def _return_free_memory() -> None:
-    # Loading takes 90 MB more than the model has, and glibc keeps them.
-    with suppress(OSError, AttributeError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)
