@@ -2,12 +2,13 @@
 
 import asyncio
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count, groupby
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import patch
 
 import httpx2
 import psycopg
@@ -39,6 +40,7 @@ from remembrancer.context.renderer import Renderer
 from remembrancer.context.service import Contexts
 from remembrancer.context.template_files import Templates
 from remembrancer.conversations.service import Conversations
+from remembrancer.db import engine as engine_module
 from remembrancer.db import pipeline
 from remembrancer.db.engine import Database, Statement
 from remembrancer.db.sql import numbered
@@ -244,17 +246,26 @@ class Counted:
 def _counting(database: Database) -> Iterator[Counted]:
     counted = Counted()
     mine = asyncio.current_task()
+    send = engine_module.pipelined
 
-    def note(*_: Any) -> None:
+    def note(count: int) -> None:
         # What is written beside a request, once a second, is no part of it.
-        counted.count += asyncio.current_task() is mine
+        counted.count += count * (asyncio.current_task() is mine)
+
+    def executed(*_: Any) -> None:
+        note(1)
+
+    async def pipelined(driver: Any, statements: Sequence[Statement]) -> list[Sequence[Any]]:
+        note(len(statements))
+        return await send(driver, statements)
 
     engine = database._engine.sync_engine
-    event.listen(engine, "before_cursor_execute", note)
+    event.listen(engine, "before_cursor_execute", executed)
     try:
-        yield counted
+        with patch.object(engine_module, "pipelined", pipelined):
+            yield counted
     finally:
-        event.remove(engine, "before_cursor_execute", note)
+        event.remove(engine, "before_cursor_execute", executed)
 
 
 async def test_listing_asks_the_same_number_of_questions_for_any_number_of_rows(

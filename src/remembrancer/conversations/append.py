@@ -261,10 +261,10 @@ class Appender:
         audit.add(trip, actor, ACTION, by_owner)
 
         def insertion() -> Sequence[AppendedRow]:
+            if len(rows) < len(new) and any(isinstance(d.key, PlatformMessageId) for d in new):
+                raise MessagesChangedError
             if not rows:
                 raise NotFound("the conversation was deleted", field="conversation_id")
-            if len(rows) < len(new):
-                raise MessagesChangedError
             check_model()
             return rows
 

@@ -35,7 +35,7 @@ def lock(trip: Trip, owner_id: UUID, statements: Sequence[MemoryCreate]) -> Rela
     subjects = (rules.subject_key(statement.subject) for statement in statements)
     ids = [short_id() for _ in statements]
     binds: dict[str, Sequence[Any]] = {
-        "hashes": hashes,
+        "hashes": [each.hex() for each in hashes],
         "subject_keys": [subject for subject in subjects if subject],
         "place_ids": [s.place_id for s in statements if s.place_id],
         "ids": ids,

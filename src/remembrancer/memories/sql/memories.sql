@@ -27,7 +27,8 @@ WITH found AS (
     SELECT 'same' AS reason, m.*
       FROM memories AS m
      WHERE m.owner_id = :owner_id AND m.status IN ('active', 'pending')
-       AND m.content_hash = ANY (CAST(:hashes AS bytea[]))
+       AND m.content_hash = ANY (ARRAY(
+               SELECT decode(h, 'hex') FROM unnest(CAST(:hashes AS text[])) AS h))
      UNION ALL
     SELECT 'subject', m.*
       FROM memories AS m
