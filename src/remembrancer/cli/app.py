@@ -91,7 +91,7 @@ class Commands(TyperGroup):
             name: TyperCommand(name, help=summary) for name, (*_, summary) in _COMMANDS.items()
         }
 
-    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Import the command."""
         self.load(args[0])
         return super().resolve_command(ctx, args)
