@@ -44,27 +44,33 @@ class Answer:
     new: Any = None
 
 
+@dataclass(frozen=True, slots=True)
+class _StoredAnswer:
+    fingerprint: bytes
+    answer: Any
+
+
 class Claim:
     """The claim of a key for a request, in the transaction that serves it; none without a key.
 
     Raises ``InvalidInput`` for what can be no key.
     """
 
-    def __init__(self, action: str, key: str | None, request: Any) -> None:
+    def __init__(self, action: str, key: str | None, request: object) -> None:
         if key is not None and (not 0 < len(key) <= LONGEST_KEY or not key.isprintable()):
             raise InvalidInput(
                 f"must be 1 to {LONGEST_KEY} printable characters", field="Idempotency-Key"
             )
         self._key = {"action": action, "key": key}
         self._fingerprint = b"" if key is None else hashlib.sha256(to_json(request)).digest()
-        self._stored: Sequence[Any] | None = None
+        self._stored: Sequence[_StoredAnswer] | None = None
         self._end: Trip | None = None
 
     def add(self, trip: Trip) -> None:
         """Claim the key, and read what is stored of it. Waits for a transaction that has it."""
         if self._key["key"] is not None:
             trip.add(_CLAIM, self._key | {"fingerprint": self._fingerprint})
-            self._stored = trip.add(_FIND, self._key)
+            self._stored = trip.add(_FIND, self._key, _StoredAnswer)
             self._end = trip.end
 
     @asynccontextmanager
@@ -83,8 +89,9 @@ class Claim:
         """
         answer = Answer()
         if self._stored is not None:
-            [(fingerprint, answer.earlier)] = self._stored
-            if bytes(fingerprint) != self._fingerprint:
+            [stored] = self._stored
+            answer.earlier = stored.answer
+            if stored.fingerprint != self._fingerprint:
                 raise IdempotencyMismatch(
                     "this key was used for a different request", field="Idempotency-Key"
                 )
@@ -100,7 +107,7 @@ class Claim:
 
 @asynccontextmanager
 async def once(
-    connection: AsyncConnection, action: str, key: str | None, request: Any
+    connection: AsyncConnection, action: str, key: str | None, request: object
 ) -> AsyncIterator[Answer]:
     """Claim ``key`` for ``request`` in the open transaction; do nothing without a key."""
     async with Claim(action, key, request).once(connection) as answer:

@@ -65,7 +65,7 @@ async def note_look(
         await note_each(connection, actor, action, by_owner)
 
 
-def _write(trip: Trip, lines: Sequence[dict[str, Any]]) -> None:
+def _write(trip: Trip, lines: Sequence[Mapping[str, object]]) -> None:
     if lines:
         trip.add(_ADD, {"lines": json_rows(lines)})
 

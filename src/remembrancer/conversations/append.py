@@ -6,7 +6,7 @@ A message that the conversation has by its platform's id is not appended again: 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -35,6 +35,7 @@ from remembrancer.search.index import SearchDocument, Source
 from remembrancer.spaces import repository as spaces
 from remembrancer.user_names import UserName
 from remembrancer.users import repository as users
+from remembrancer.users.rows import HeldUser
 
 ACTION = "message.append"
 SCREENED = ("content", "sender_name", "metadata")
@@ -168,7 +169,7 @@ class Appender:
         Raises ``MessagesChangedError`` where that is not so.
         """
 
-        def plan(actor: Actor, trip: Trip) -> tuple[Sequence[Any], _Insertion]:
+        def plan(actor: Actor, trip: Trip) -> tuple[Sequence[HeldUser], _Insertion]:
             claim.add(trip)
             held = users.read_held(trip, append.owner_ids)
             return held, self._insert(trip, actor, append, append.drafts)

@@ -19,6 +19,7 @@ from sqlalchemy.util import greenlet_spawn
 from remembrancer import errors
 from remembrancer.access import REFUSED_KEY, Actor, KeyCheck, as_user
 from remembrancer.db.pipeline import pipelined
+from remembrancer.db.rows import Binds
 from remembrancer.db.sql import NumberedSql, numbered
 from remembrancer.user_names import UNRESOLVED, AnyUser, UserName
 
@@ -96,17 +97,15 @@ class Trip:
 
     def __init__(self, end: "Trip | None" = None) -> None:
         self.end = end
-        self._parts: list[tuple[Statement, list[Any]]] = []
+        self._parts: list[tuple[Statement, list[object]]] = []
 
     @overload
-    def add(self, sql: TextClause, binds: Mapping[str, Any], row_type: type[T]) -> list[T]: ...
+    def add(self, sql: TextClause, binds: Binds, row_type: type[T]) -> list[T]: ...
     @overload
-    def add(self, sql: TextClause, binds: Mapping[str, Any]) -> list[Any]: ...
-    def add(
-        self, sql: TextClause, binds: Mapping[str, Any], row_type: type[Any] | None = None
-    ) -> list[Any]:
+    def add(self, sql: TextClause, binds: Binds) -> list[object]: ...
+    def add(self, sql: TextClause, binds: Binds, row_type: type[object] | None = None) -> list[Any]:
         """Add a statement; return a list that has its rows once the trip is over."""
-        rows: list[Any] = []
+        rows: list[object] = []
         self._parts.append((Statement(numbered(sql.text), binds, row_type=row_type), rows))
         return rows
 
@@ -114,7 +113,9 @@ class Trip:
         """Whether there are statements."""
         return bool(self._parts)
 
-    async def send(self, connection: AsyncConnection, *first: Statement) -> list[Sequence[Any]]:
+    async def send(
+        self, connection: AsyncConnection, *first: Statement
+    ) -> list[Sequence[tuple[UUID | None]]]:
         """Run the statements after the ``first``, and return the rows of these."""
         statements = [*first, *(statement for statement, _ in self._parts)]
         if not statements:
@@ -328,7 +329,7 @@ async def _driver_of(connection: AsyncConnection) -> "psycopg.AsyncConnection[An
 def _act_as(
     user_id: UUID | None, role: str, check: KeyCheck | None, *, planned_once: bool = False
 ) -> Statement:
-    binds: dict[str, Any] = {"user_id": user_id, "role": str(role)}
+    binds: dict[str, object] = {"user_id": user_id, "role": str(role)}
     sql = _ACT_AS
     if check is not None and check.is_due:
         sql = _ACT_BY_KEY

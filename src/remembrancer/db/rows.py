@@ -2,15 +2,31 @@
 
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, TypeVar
+from uuid import UUID
 
 from sqlalchemy import Executable
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 T = TypeVar("T")
 Binds = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class IdRow:
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class TextRow:
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class CountRow:
+    count: int
 
 
 async def all_rows(

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Collection, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit
 from remembrancer.access import Actor
 from remembrancer.db.engine import Trip, plan_anew, together
+from remembrancer.db.rows import TextRow
 from remembrancer.db.sql import statement
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories import repository
@@ -49,18 +50,18 @@ class Budget:
             found = self.find(trip, owner_id, written)
         return await self.evict(connection, actor, owner_id, found)
 
-    def find(self, trip: Trip, owner_id: UUID, written: Collection[str]) -> Sequence[Any]:
+    def find(self, trip: Trip, owner_id: UUID, written: Collection[str]) -> Sequence[TextRow]:
         """Let a trip find the memories to evict."""
         if not self.tokens or owner_id == SHARED_OWNER:
             return []
         binds = {"owner_id": owner_id, "written": list(written), "budget": self.tokens}
-        return trip.add(_sql("evict"), binds)
+        return trip.add(_sql("evict"), binds, TextRow)
 
     async def evict(
-        self, connection: AsyncConnection, actor: Actor, owner_id: UUID, found: Sequence[Any]
+        self, connection: AsyncConnection, actor: Actor, owner_id: UUID, found: Sequence[TextRow]
     ) -> list[str]:
         """Evict the memories that :meth:`find` found; return their ids."""
-        evicted = [memory_id for (memory_id,) in found]
+        evicted = [row.value for row in found]
         if evicted:
             await plan_anew(connection)
             await repository.set_status(connection, owner_id, evicted, Status.EVICTED)

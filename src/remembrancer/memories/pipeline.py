@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit, checks
 from remembrancer.access import Actor, EffectiveScope, Role, ScopeFacts, scope_facts
 from remembrancer.db.engine import Trip, together
+from remembrancer.db.rows import IdRow
 from remembrancer.db.sql import statement
 from remembrancer.errors import Conflict, NotFound
 from remembrancer.ids import SHARED_OWNER
@@ -35,6 +36,7 @@ from remembrancer.preferences.scopes import in_effect
 from remembrancer.search.index import SearchDocument, SearchIndex
 from remembrancer.spaces import repository as spaces
 from remembrancer.users import repository as users
+from remembrancer.users.rows import HeldUser
 
 T = TypeVar("T")
 
@@ -48,8 +50,8 @@ class Ground:
     """What decides the destination of new memories, once the trip that reads it is over."""
 
     facts: Sequence[ScopeFacts]
-    held: Sequence[Any]
-    paused: Sequence[Any]
+    held: Sequence[HeldUser]
+    paused: Sequence[IdRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class Preparation:
     statements: Sequence[MemoryCreate]
     texts: Sequence[SearchDocument]
     ground: Ground
-    joined: Sequence[Any]
+    joined: Sequence[IdRow]
     """Spaces among those of the statements that the user is a member of."""
     owned: dict[UUID, tuple[list[int], related.Related]]
     """By owner: the indexes of their statements, and the memories that these may repeat."""
@@ -299,7 +301,7 @@ def _ground(trip: Trip, actor: Actor, conversation_ids: Collection[UUID] = ()) -
     }
     held = [] if actor.user_id is None else users.read_held(trip, [actor.user_id])
     facts = [] if actor.agent_id is None else trip.add(_FACTS, binds, ScopeFacts)
-    paused = trip.add(_PAUSED, binds) if conversation_ids else []
+    paused = trip.add(_PAUSED, binds, IdRow) if conversation_ids else []
     return Ground(facts, held, paused)
 
 
@@ -322,7 +324,7 @@ def _check_spaces(actor: Actor, preparation: Preparation) -> None:
     if any(statement.shared for statement in preparation.statements):
         actor.require(Role.ADMIN, Role.SERVICE)
     ids = {s.space_id for s in preparation.statements if s.space_id is not None}
-    if ids != {row.space_id for row in preparation.joined}:
+    if ids != {row.id for row in preparation.joined}:
         raise NotFound("no such space", field="space_id")
 
 

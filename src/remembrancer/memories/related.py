@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from remembrancer.access import Placement
 from remembrancer.db.engine import Trip
+from remembrancer.db.rows import TextRow
 from remembrancer.ids import short_id
 from remembrancer.memories import repository, rules
 from remembrancer.memories.dedup import Candidate, ExistingMemories
@@ -25,7 +25,7 @@ class Related:
     """The memories that they may repeat, the latest of each reason first."""
     ids: Sequence[str]
     """An id for each statement."""
-    taken: Sequence[Any]
+    taken: Sequence[TextRow]
     """Those of the ids that the owner has used."""
 
 
@@ -34,7 +34,7 @@ def lock(trip: Trip, owner_id: UUID, statements: Sequence[MemoryCreate]) -> Rela
     hashes = [statement_hash(statement) for statement in statements]
     subjects = (rules.subject_key(statement.subject) for statement in statements)
     ids = [short_id() for _ in statements]
-    binds: dict[str, Sequence[Any]] = {
+    binds: dict[str, Sequence[object]] = {
         "hashes": [each.hex() for each in hashes],
         "subject_keys": [subject for subject in subjects if subject],
         "place_ids": [s.place_id for s in statements if s.place_id],

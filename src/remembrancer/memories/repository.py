@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor, Visibility, may_change, viewer_binds, visible
 from remembrancer.db.engine import Trip, together
-from remembrancer.db.rows import all_rows, first_row, one_row
+from remembrancer.db.rows import CountRow, TextRow, all_rows, first_row, one_row
 from remembrancer.db.sql import among, json_rows, statement
 from remembrancer.db.tables import conversations, memories, mentions, space_members
 from remembrancer.errors import Conflict, HiddenMemory, NotFound
@@ -261,8 +261,8 @@ class RelatedMemory:
 
 
 def lock_related(
-    trip: Trip, owner_id: UUID, columns: Mapping[str, Sequence[Any]]
-) -> tuple[Sequence[RelatedMemory], Sequence[Any]]:
+    trip: Trip, owner_id: UUID, columns: Mapping[str, Sequence[object]]
+) -> tuple[Sequence[RelatedMemory], Sequence[TextRow]]:
     """Let a trip lock an owner, and read what new statements need.
 
     Returns the memories that they may repeat, the latest of each reason first, and those of
@@ -271,7 +271,7 @@ def lock_related(
     """
     binds = {"owner_id": owner_id, **columns}
     trip.add(_sql("lock_owner"), {"owner_id": str(owner_id)})
-    return trip.add(_sql("related"), binds, RelatedMemory), trip.add(_TAKEN_IDS, binds)
+    return trip.add(_sql("related"), binds, RelatedMemory), trip.add(_TAKEN_IDS, binds, TextRow)
 
 
 async def new_ids(connection: AsyncConnection, owner_id: UUID, count: int) -> list[str]:
@@ -294,13 +294,13 @@ def add(
     trip: Trip,
     rows: Sequence[dict[str, Any]],
     mention_rows: Sequence[dict[str, Any]],
-) -> Sequence[Any]:
+) -> Sequence[CountRow]:
     """Let a trip insert memories with their first versions and their mentions.
 
     Returns a row with the ``count`` of those added: a statement that is there already is not.
     """
     binds = {"memories": json_rows(rows), "mentions": json_rows(mention_rows)}
-    return trip.add(_add_statement(tuple(rows[0])), binds)
+    return trip.add(_add_statement(tuple(rows[0])), binds, CountRow)
 
 
 @cache

@@ -21,6 +21,9 @@ UNREAD: Final = (
     "this agent is agent"
 )
 
+StoredPart = dict[str, Any]
+"""What is stored of the answer to one statement: ids and the outcome."""
+
 
 def memory(row: MemoryRow) -> Memory:
     return Memory.model_validate(fields(row))
@@ -61,7 +64,7 @@ async def named(
 
 def answer(
     results: Sequence[WriteResult], suggestions: Sequence[Sequence[Suggestion]]
-) -> list[dict[str, Any]]:
+) -> list[StoredPart]:
     """Return the ids and outcomes to store of an answer."""
     return [
         {
@@ -79,7 +82,7 @@ def answer(
 
 
 async def remembered(
-    connection: AsyncConnection, stored: Sequence[dict[str, Any]]
+    connection: AsyncConnection, stored: Sequence[StoredPart]
 ) -> list[RememberResult]:
     """Build a stored answer again; raise ``NotFound`` for an erased memory."""
     ids: dict[UUID, set[str]] = {}
@@ -96,7 +99,7 @@ async def remembered(
 
 
 def results(
-    stored: Sequence[dict[str, Any]],
+    stored: Sequence[StoredPart],
     rows: Sequence[MemoryRow],
     suggestions: Sequence[Sequence[Suggestion]],
 ) -> list[RememberResult]:
@@ -113,7 +116,7 @@ def results(
 
 
 def _result(
-    part: dict[str, Any], rows: dict[MemoryKey, MemoryRow], contents: dict[MemoryKey, str]
+    part: StoredPart, rows: dict[MemoryKey, MemoryRow], contents: dict[MemoryKey, str]
 ) -> RememberResult:
     owner_id = UUID(part["owner_id"])
     row = rows.get((owner_id, part["memory_id"]))

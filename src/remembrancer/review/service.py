@@ -89,7 +89,7 @@ class Reviews:
             space_ids = {row.space_id for row in before.values() if row.space_id}
             async with together(connection) as trip:
                 held = spaces.joined(trip, owner_id, space_ids)
-            joined = frozenset(row.space_id for row in held)
+            joined = frozenset(row.id for row in held)
             await memories.lock_owner(connection, owner_id)
             rows = await repository.reviewable(connection, actor, by_id, lock=True)
             editable = [

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 import numpy as np
@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer.access import Placement
 from remembrancer.analysis import analyse
 from remembrancer.db.engine import Trip, together
+from remembrancer.db.rows import TextRow
 from remembrancer.embeddings import Embedder
 from remembrancer.errors import EmbeddingUnavailable
 from remembrancer.search import repository
@@ -98,7 +99,7 @@ class SearchIndex:
     ) -> Callable[[], None]:
         """Let a trip do what :meth:`store` does; return what to call after it."""
         name = self._embedder.name
-        models: Sequence[Any] = [(name,)]
+        models: Sequence[TextRow] = [TextRow(name)]
         if entries:
             models = repository.add(
                 trip,
@@ -109,8 +110,8 @@ class SearchIndex:
             )
 
         def check() -> None:
-            if [model for (model,) in models] != [name]:
-                known = ", ".join(model for (model,) in models)
+            if [model.value for model in models] != [name]:
+                known = ", ".join(model.value for model in models)
                 raise EmbeddingUnavailable(
                     f"the store has vectors of {known or None}; restart with that model"
                 )

@@ -28,6 +28,7 @@ from sqlalchemy.types import BigInteger, Text
 
 from remembrancer.db.copies import copy_rows, values_table
 from remembrancer.db.engine import Trip
+from remembrancer.db.rows import TextRow
 from remembrancer.db.sql import among, json_rows, statement, statement_text
 from remembrancer.db.tables import postings, recall_items, reembeddings
 from remembrancer.ids import MemoryKey
@@ -63,7 +64,7 @@ def add(
     terms: Sequence[Mapping[str, int]],
     *,
     of_messages: bool,
-) -> Sequence[Any]:
+) -> Sequence[TextRow]:
     """Insert items and their postings, if the store has vectors of ``model``; read its model.
 
     ``terms`` are the terms of each item with their counts. The model stays locked until the
@@ -80,7 +81,7 @@ def add(
         "items": json_rows(items),
         "postings": to_json(postings).decode(),
     }
-    return trip.add(_ADD_MESSAGES if of_messages else _ADD, binds)
+    return trip.add(_ADD_MESSAGES if of_messages else _ADD, binds, TextRow)
 
 
 async def refresh(connection: AsyncConnection, memories: Collection[MemoryKey]) -> None:

@@ -23,7 +23,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer.access import SpaceRole
 from remembrancer.db.engine import Trip, together
 from remembrancer.db.keyset import Keyset
-from remembrancer.db.rows import all_rows, first_row, one_row
+from remembrancer.db.rows import IdRow, all_rows, first_row, one_row
 from remembrancer.db.sql import json_rows, statement
 from remembrancer.db.tables import (
     conversations,
@@ -50,9 +50,9 @@ async def is_member(connection: AsyncConnection, space_id: UUID, user_id: UUID) 
     return bool(rows)
 
 
-def joined(trip: Trip, user_id: UUID, space_ids: Iterable[UUID]) -> Sequence[Any]:
+def joined(trip: Trip, user_id: UUID, space_ids: Iterable[UUID]) -> Sequence[IdRow]:
     """Let a trip read the spaces among ``space_ids`` with the user as a member, and hold these."""
-    return trip.add(_sql("hold_joined"), {"user_id": user_id, "ids": list(space_ids)})
+    return trip.add(_sql("hold_joined"), {"user_id": user_id, "ids": list(space_ids)}, IdRow)
 
 
 async def members_among(
@@ -61,12 +61,12 @@ async def members_among(
     """Return the members among ``user_ids``; hold the memberships."""
     async with together(connection) as trip:
         rows = hold_members(trip, space_id, user_ids)
-    return frozenset(row.user_id for row in rows)
+    return frozenset(row.id for row in rows)
 
 
-def hold_members(trip: Trip, space_id: UUID, user_ids: Iterable[UUID]) -> Sequence[Any]:
+def hold_members(trip: Trip, space_id: UUID, user_ids: Iterable[UUID]) -> Sequence[IdRow]:
     """Let a trip do what :func:`members_among` does."""
-    return trip.add(_sql("hold_members"), {"space_id": space_id, "ids": list(user_ids)})
+    return trip.add(_sql("hold_members"), {"space_id": space_id, "ids": list(user_ids)}, IdRow)
 
 
 async def find(

@@ -19,7 +19,7 @@ from remembrancer.db.tables import agents, platform_links, users
 from remembrancer.errors import NotFound
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.paging import Page
-from remembrancer.users.rows import LinkRow, PlatformUserRow, UserRow
+from remembrancer.users.rows import HeldUser, LinkRow, PlatformUserRow, UserRow
 from remembrancer.users.schemas import UserOverview
 
 _sql = partial(statement, "remembrancer.users", "users")
@@ -92,9 +92,9 @@ async def hold(connection: AsyncConnection, user_ids: Collection[UUID]) -> dict[
         to_lock |= set(current.values())
 
 
-def read_held(trip: Trip, user_ids: Collection[UUID]) -> Sequence[Any]:
+def read_held(trip: Trip, user_ids: Collection[UUID]) -> Sequence[HeldUser]:
     """Let a trip hold users, without the survivors of merges; its rows have their current ids."""
-    return trip.add(_sql("hold"), {"ids": list(user_ids)})
+    return trip.add(_sql("hold"), {"ids": list(user_ids)}, HeldUser)
 
 
 async def hold_current(connection: AsyncConnection, user_id: UUID) -> UUID:

@@ -31,3 +31,10 @@ class PlatformUserRow:
     platform_user_id: str
     id: UUID
     display_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeldUser:
+    id: UUID
+    current_id: UUID
+    """The survivor's after a merge."""

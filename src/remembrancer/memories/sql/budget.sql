@@ -21,7 +21,7 @@ ranked AS (
            ORDER BY written, status = 'active', decayed, created_at, id
            ROWS UNBOUNDED PRECEDING)
 )
-SELECT r.id
+SELECT r.id AS value
   FROM ranked AS r, used
  WHERE r.before < used.tokens - :budget
  ORDER BY r.rank;

@@ -13,4 +13,4 @@ SELECT 'agent' AS agent_default, true AS preference, true AS toggle, true AS pol
 /*]*/;
 
 -- name: taken_ids
-SELECT id FROM memories WHERE owner_id = :owner_id AND id = ANY (CAST(:ids AS text[]));
+SELECT id AS value FROM memories WHERE owner_id = :owner_id AND id = ANY (CAST(:ids AS text[]));

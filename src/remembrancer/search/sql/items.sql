@@ -30,7 +30,7 @@ added_postings AS (
       FROM json_array_elements(CAST(:postings AS json)) AS p (term)
       JOIN new AS n ON n.ordinality = CAST(p.term ->> 0 AS int)
 )
-SELECT name FROM model;
+SELECT name AS value FROM model;
 
 -- Items of messages have the placement and position of their messages; none are made for messages
 -- off the record.

@@ -1,13 +1,13 @@
 -- Spaces, their members, and who refused them.
 
 -- name: hold_joined
-SELECT space_id FROM space_members
+SELECT space_id AS id FROM space_members
  WHERE user_id = :user_id AND space_id = ANY (CAST(:ids AS uuid[]))
  ORDER BY space_id
    FOR KEY SHARE;
 
 -- name: hold_members
-SELECT user_id FROM space_members
+SELECT user_id AS id FROM space_members
  WHERE space_id = :space_id AND user_id = ANY (CAST(:ids AS uuid[]))
  ORDER BY user_id
    FOR KEY SHARE;
