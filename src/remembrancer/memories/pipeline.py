@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit, checks
 from remembrancer.access import Actor, EffectiveScope, Role, ScopeFacts, scope_facts
 from remembrancer.db.engine import Trip, together
-from remembrancer.db.rows import IdRow
+from remembrancer.db.rows import IdRow, TextRow
 from remembrancer.db.sql import statement
 from remembrancer.errors import Conflict, NotFound
 from remembrancer.ids import SHARED_OWNER
@@ -229,7 +229,7 @@ class WritePipeline:
         new = [pair for pair in pairs if pair[0].outcome is Outcome.CREATED]
         repeated = [pair for pair in pairs if pair[0].outcome is Outcome.MENTIONED]
         check: Callable[[], None] = _nothing
-        over_budget: Sequence[str] = ()
+        over_budget: Sequence[TextRow] = ()
         if new:
             rows = [(memory_row(r.memory_id, draft, source, now), draft) for r, draft, _ in new]
             check = self._insert(trip, rows, [mention | {"wording": None} for *_, mention in new])
