@@ -63,7 +63,7 @@ class Preparation:
     ground: Ground
     joined: Sequence[IdRow]
     """Spaces among those of the statements that the user is a member of."""
-    owned: dict[UUID, tuple[list[int], related.Related]]
+    owned: dict[UUID, tuple[list[int], related.RelatedMemories]]
     """By owner: the indexes of their statements, and the memories that these may repeat."""
 
 
@@ -329,7 +329,10 @@ def _check_spaces(actor: Actor, preparation: Preparation) -> None:
 
 
 async def _judge(
-    connection: AsyncConnection, owner_id: UUID, drafts: Sequence[Draft], known: related.Related
+    connection: AsyncConnection,
+    owner_id: UUID,
+    drafts: Sequence[Draft],
+    known: related.RelatedMemories,
 ) -> list[WriteResult]:
     """Return the results of an owner's statements, in order."""
     ids: Sequence[str] = known.ids

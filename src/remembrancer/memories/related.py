@@ -16,7 +16,7 @@ from remembrancer.memories.schemas import MemoryCreate, Status
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
+class RelatedMemories:
     """What a trip reads of an owner's memories for new statements."""
 
     hashes: Sequence[bytes]
@@ -29,7 +29,7 @@ class Related:
     """Those of the ids that the owner has used."""
 
 
-def lock(trip: Trip, owner_id: UUID, statements: Sequence[MemoryCreate]) -> Related:
+def lock(trip: Trip, owner_id: UUID, statements: Sequence[MemoryCreate]) -> RelatedMemories:
     """Let a trip lock an owner and read what statements may repeat."""
     hashes = [statement_hash(statement) for statement in statements]
     subjects = (rules.subject_key(statement.subject) for statement in statements)
@@ -41,7 +41,7 @@ def lock(trip: Trip, owner_id: UUID, statements: Sequence[MemoryCreate]) -> Rela
         "ids": ids,
     }
     rows, taken = repository.lock_related(trip, owner_id, binds)
-    return Related(hashes, rows, ids, taken)
+    return RelatedMemories(hashes, rows, ids, taken)
 
 
 def existing(placements: Iterable[Placement], rows: Sequence[RelatedMemory]) -> ExistingMemories:
