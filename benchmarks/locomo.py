@@ -44,7 +44,6 @@ class StoredConversation:
 
     asker: User
     turn_at: dict[int, str]
-    conversation_id: uuid.UUID
 
     async def recall(self, memory: Remembrancer, question: str, limit: int) -> list[str]:
         """Return the turns that recall finds, best first."""
@@ -137,8 +136,7 @@ async def fill(
         positions += [message.position for message in appended.messages]
     if summaries:
         await memory.conversations.summarize(actor, opened.id)
-    ids = (turn.id for turn in turns)
-    return StoredConversation(first, dict(zip(positions, ids, strict=True)), opened.id)
+    return StoredConversation(first, dict(zip(positions, (turn.id for turn in turns), strict=True)))
 
 
 def answerable(

@@ -1,9 +1,9 @@
 """What a prompt gets for its tokens: the share of the evidence that stands in a context.
 
-Each conversation of LoCoMo, or of data in its shape, is stored as in `benchmarks.locomo`. Each
-question is put as the next message of that conversation. Its dynamic block is compared with plain
-"Name: text" lines in as many tokens: of the turns recalled, the best first, and of the last turns.
-A turn stands in a text if each of its sentences does. No language model is involved.
+Each conversation of LoCoMo, or of data in its shape, is stored as in `benchmarks.locomo`, and each
+question recalled. The dynamic block of the hits is compared with plain "Name: text" lines in as
+many tokens: of the same hits, the best first, and of the last turns. A turn stands in a text if
+each of its sentences does. No language model is involved.
 """
 
 import asyncio
@@ -22,18 +22,19 @@ import typer
 from benchmarks.common import DatabaseUrl, mean, percentile, progress, show, store, write
 from benchmarks.locomo import CATEGORIES, StoredConversation, answerable, fill, turns_of
 from benchmarks.vectors import DIRECTORY, StoredVectors
-from remembrancer import ContextQuery, Remembrancer, Settings, as_actor, tokens
+from remembrancer import Remembrancer, User, tokens
 from remembrancer.context.dynamic import DynamicSources, dynamic_entries
 from remembrancer.context.lines import Reader
 from remembrancer.context.renderer import Moment, Renderer
 from remembrancer.context.schemas import MOST_TOKENS
 from remembrancer.context.template_files import Templates
+from remembrancer.context.token_budget import Entry, FilledText
 from remembrancer.recall.schemas import Hit
-from remembrancer.settings import ContextSettings
+from remembrancer.spaces.rows import SpaceNames
 
 BUDGETS: Final = (250, 400, 500, 1000, 2000)
 FIRST: Final = (10, 16)
-"""Hits whose tokens are counted: the default of a recall, and of a context."""
+"""Hits whose tokens are counted."""
 MOST_HITS: Final = 100
 SPREAD: Final = ("mean", "p90")
 ROWS: Final = ("context", "top turns", "last turns")
@@ -49,14 +50,12 @@ class Score:
     category: str
     shares: dict[str, dict[int, float]]
     """Share of the evidence that stands in a text, by row and budget."""
-    used: dict[int, int]
-    """Tokens of the context, by budget."""
     recalled: dict[int, float]
     """Share of the evidence among the first hits."""
     plain: dict[int, int]
     """Tokens of the first hits as plain lines."""
     packed: dict[int, int]
-    """Tokens of a context of the first hits, outside of groups and spaces."""
+    """Tokens of a dynamic block of the first hits."""
 
 
 def words(text: str) -> str:
@@ -78,10 +77,13 @@ def within(lines: Iterable[str], budget: int) -> Iterator[str]:
         yield line
 
 
-def packed(hits: Sequence[Hit]) -> int:
-    """Return the tokens of a dynamic block of these hits alone."""
+def block(hits: Sequence[Hit], speaker: User, budget: int) -> FilledText[Entry]:
+    """Return the dynamic block of hits, as in a group in a space."""
+    name = hits[0].space_name if hits else None
+    space_id = hits[0].space_id if hits else None
+    names = SpaceNames({str(space_id): name} if name else {})
     sources = DynamicSources(
-        reader=Reader(),
+        reader=Reader(user_id=speaker.id, names=names, space_id=space_id),
         listed={},
         joined=False,
         frozen=(),
@@ -92,9 +94,8 @@ def packed(hits: Sequence[Hit]) -> int:
         recalled=len(hits),
         summaries=0,
     )
-    moment = Moment(datetime.now(UTC), "UTC")
-    entries = dynamic_entries(_RENDERER, sources)
-    return _RENDERER.fill_dynamic(moment, entries, MOST_TOKENS).tokens
+    moment = Moment(datetime.now(UTC), "UTC", speaker=speaker.display_name, user_id=str(speaker.id))
+    return _RENDERER.fill_dynamic(moment, dynamic_entries(_RENDERER, sources), budget)
 
 
 async def ask(
@@ -103,25 +104,14 @@ async def ask(
     """Put every question about one conversation."""
     turns = {turn.id: turn.content for turn in turns_of(sample)}
     lines = {turn.id: f"{turn.sender}: {turn.content}" for turn in turns_of(sample)}
-    actor = as_actor(stored.asker)
     scores = []
     for question, evidence in answerable(sample, set(turns)):
-        text = question["question"]
-        hits = (await memory.recall(text, user=stored.asker, limit=MOST_HITS)).hits
-        ranked = [stored.turn_at[hit.position or 0] for hit in hits]
+        answer = await memory.recall(question["question"], user=stored.asker, limit=MOST_HITS)
+        ranked = [stored.turn_at[hit.position or 0] for hit in answer.hits]
         shares: dict[str, dict[int, float]] = defaultdict(dict)
-        used = {}
         for budget in BUDGETS:
-            query = ContextQuery(
-                conversation_id=stored.conversation_id,
-                message=text,
-                stable_tokens=0,
-                dynamic_tokens=budget,
-            )
-            block = (await memory.conversations.context(actor, query, counts=False)).dynamic
-            used[budget] = block.tokens
             texts = (
-                block.text,
+                block(answer.hits, stored.asker, budget).text,
                 "\n".join(within((lines[id_] for id_ in ranked), budget)),
                 "\n".join(within(reversed(lines.values()), budget)),
             )
@@ -132,10 +122,9 @@ async def ask(
             Score(
                 category=CATEGORIES[question["category"]],
                 shares=shares,
-                used=used,
                 recalled={n: len(evidence & set(ranked[:n])) / len(evidence) for n in FIRST},
                 plain={n: tokens.count("\n".join(lines[id_] for id_ in ranked[:n])) for n in FIRST},
-                packed={n: packed(hits[:n]) for n in FIRST},
+                packed={n: block(answer.hits[:n], stored.asker, MOST_TOKENS).tokens for n in FIRST},
             )
         )
     return scores
@@ -153,7 +142,6 @@ def summary(scores: Sequence[Score]) -> dict[str, Any]:
             row: {budget: mean([s.shares[row][budget] for s in scores]) for budget in BUDGETS}
             for row in ROWS
         },
-        "used": {budget: mean([s.used[budget] for s in scores]) for budget in BUDGETS},
         "recalled": {n: mean([s.recalled[n] for s in scores]) for n in FIRST},
         "plain": {n: spread([s.plain[n] for s in scores]) for n in FIRST},
         "packed": {n: spread([s.packed[n] for s in scores]) for n in FIRST},
@@ -161,15 +149,12 @@ def summary(scores: Sequence[Score]) -> dict[str, Any]:
 
 
 async def measure(
-    samples: Sequence[dict[str, Any]], database_url: str | None, cache: Path, recalled: int
+    samples: Sequence[dict[str, Any]], database_url: str | None, cache: Path
 ) -> dict[str, Any]:
     """Fill a store, put all questions, and return the result."""
     run = uuid.uuid4().hex
     scores: list[Score] = []
-    settings = Settings(context=ContextSettings(recalled=recalled))
-    async with store(
-        database_url, wrap=lambda e: StoredVectors(e, cache), settings=settings
-    ) as memory:
+    async with store(database_url, wrap=lambda e: StoredVectors(e, cache)) as memory:
         with progress() as bar:
             for sample in bar.track(samples, description="conversations"):
                 stored = await fill(memory, sample, run, summaries=False)
@@ -179,7 +164,6 @@ async def measure(
         groups[name] = [score for score in scores if score.category == name]
     return {
         "benchmark": "tokens",
-        "recalled": recalled,
         "model": memory.embedder.name,
         "groups": {name: summary(group) for name, group in groups.items() if group},
     }
@@ -191,25 +175,19 @@ def main(
     cache: Annotated[
         Path, typer.Option(help="Directory of the vector cache.", file_okay=False)
     ] = DIRECTORY,
-    recalled: Annotated[
-        int, typer.Option(min=1, help="Maximum hits of a context; the default setting is 16.")
-    ] = 50,
 ) -> None:
-    """Measure the share of evidence turns that stand in a context of so many tokens.
+    """Measure the share of evidence turns that stand in so many tokens of context.
 
     Reads LoCoMo, or any file of its shape, such as REALTALK. Omits questions as benchmarks.locomo
     does.
     """
     samples = json.loads(path.read_text(encoding="utf-8"))
-    result = asyncio.run(measure(samples, database_url, cache, recalled))
+    result = asyncio.run(measure(samples, database_url, cache))
     for name, group in result["groups"].items():
         show(
             f"{path.stem}, {name}, {group['questions']} questions: share of the evidence",
             ["tokens", *map(str, BUDGETS)],
-            [
-                *([row, *group["shares"][row].values()] for row in ROWS),
-                ["tokens used", *(round(used) for used in group["used"].values())],
-            ],
+            [[row, *group["shares"][row].values()] for row in ROWS],
         )
     group = result["groups"]["all"]
     show(

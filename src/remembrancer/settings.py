@@ -198,7 +198,7 @@ class ContextSettings(BaseModel):
     """Budget of the dynamic block, new for each message."""
     bulletin_tokens: int = Field(800, ge=0, le=100_000)
     """Budget of an agent's bulletin."""
-    recalled: int = Field(16, ge=0, le=50)
+    recalled: int = Field(14, ge=0, le=50)
     """Maximum memories and messages recalled for a message."""
     summaries: int = Field(3, ge=0, le=20)
     """Maximum summaries recalled for a message."""
