@@ -10,7 +10,6 @@ from uuid import UUID
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-
 from remembrancer.recall.fusion import Arm, Fusion, fuse
 
 TALK = UUID(int=1)

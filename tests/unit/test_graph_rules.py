@@ -17,8 +17,8 @@ from remembrancer.associations.rules import (
     suggestions,
 )
 from remembrancer.memories.schemas import Relation
-from remembrancer.recall.fusion import fuse
 from remembrancer.recall.graph_arm import WALK, graph_arm
+from remembrancer.recall.ranking import rank
 from remembrancer.recall.rows import GraphPath
 
 ONE, OTHER = UUID(int=1), UUID(int=2)
@@ -121,7 +121,7 @@ def _path(seed: int, strength: float, standing: float = 1.0) -> GraphPath:
 
 def _ranked(items: list[Item], **how: Any) -> list[Any]:
     arm = graph_arm(items)
-    return fuse(items, len(items), arms=[arm] if arm else (), **how)
+    return rank(items, len(items), arms=[arm] if arm else (), **how)
 
 
 def test_without_associations_there_is_no_arm() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from remembrancer.analysis import is_acknowledgement, is_impersonal
 from remembrancer.embeddings.base import Baseline
-from remembrancer.recall.fusion import fuse
+from remembrancer.recall.ranking import rank
 from remembrancer.recall.relevance import relevance
 from remembrancer.recall.rows import CandidateRow
 
@@ -138,8 +138,8 @@ def test_acknowledgements_and_repeats_come_last() -> None:
     same = [row(id=n, position=10 * n, distance=0.3) for n in (1, 2, 3)]
     noted = row(id=4, position=40, distance=0.2, content="Noted.")
     fact = row(id=5, position=None, source_type="memory", distance=0.5, content="A fact.")
-    assert [hit.id for hit in fuse([*same, noted, fact], 5)][:2] == [1, 5]
-    assert len(fuse([*same, noted, fact], 5)) == 5
+    assert [hit.id for hit in rank([*same, noted, fact], 5)][:2] == [1, 5]
+    assert len(rank([*same, noted, fact], 5)) == 5
 
 
 def row(**fields: object) -> CandidateRow:

@@ -30,7 +30,8 @@ from remembrancer.db.engine import Statement
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.recall.schemas import Hit, RecallQuery
-from remembrancer.recall.service import PER_ARM, Prompt, Recall
+from remembrancer.recall.service import Prompt, Recall
+from remembrancer.recall.signals import PER_ARM
 from remembrancer.settings import ContextSettings
 from remembrancer.spaces.rows import SpaceNames
 from remembrancer.users import repository as users

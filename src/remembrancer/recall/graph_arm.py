@@ -1,8 +1,7 @@
 """The graph arm: memories associated with the best ones of the other arms. Pure.
 
 The database walks from the best memories, at most two steps (``sql/graph.sql``). This module
-makes an arm of the paths. ``docs/decisions/0009-graph.md`` says why the arm attracts and has no
-weight.
+makes an arm of the paths. ``docs/decisions/0009-graph.md`` says why the arm attracts.
 """
 
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from remembrancer.recall.fusion import Arm, Attraction
+from remembrancer.recall.ranking import Arm, Attraction
 from remembrancer.recall.rows import CandidateRow
 
 WALK: Final = {"seeds": 8, "frontier": 16, "fanout": 8, "scanned": 32, "decay": 0.7}
@@ -38,7 +37,6 @@ def graph_arm(candidates: Sequence[CandidateRow]) -> Arm | None:
         raw[row], score[row] = path["strength"], path["strength"] * path["standing"]
     return Arm(
         "graph",
-        weight=0.0,
         raw=raw,
         score=score,
         present=score > 0,

@@ -27,6 +27,17 @@ _FILTERS: Final = {
     "told_in": told_in("i", "(SELECT space_id FROM app_conversation(:told_in))"),
 }
 
+# Also the best items of the days that the question names, from a date to before another.
+_DATED: Final[dict[str, Part]] = {
+    "at": ", i.at",
+    "dated": (
+        "UNION ALL SELECT owner_id, id, row_number() OVER (ORDER BY distance, id) FROM "
+        "(SELECT owner_id, id, distance FROM seen WHERE at >= :told_from AND at < :told_before "
+        "ORDER BY distance, id LIMIT :per_days) AS in_days"
+    ),
+}
+_NAMES: Final = "ARRAY(SELECT i.embedding <=> n.vector FROM names AS n ORDER BY n.number)"
+
 # Replaces the current version of a memory by the version known and valid at a time.
 _AS_OF: Final = {
     "content": "v.content",
@@ -66,7 +77,11 @@ def asker() -> NumberedSql:
 
 
 def candidates(filters: Collection[str] = ()) -> NumberedSql:
-    """Return the hybrid search; with the filter ``as_of``, over the versions of that time."""
+    """Return the hybrid search; with the filter ``as_of``, over the versions of that time.
+
+    With ``told_from``, days of the question give candidates too; with ``names``, each candidate
+    has its distance to names.
+    """
     return _candidates(frozenset(filters))
 
 
@@ -105,4 +120,6 @@ def _parts(filters: frozenset[str]) -> dict[str, Part]:
         "filters": " ".join(f"AND {_FILTERS[name]}" for name in _FILTERS if name in filters),
         "weight": decayed_sql("i.importance", "i.kind", _LAST_USE, now),
         **(_AS_OF if as_of else dict.fromkeys(_AS_OF)),
+        **(_DATED if "told_from" in filters else dict.fromkeys(_DATED)),
+        "name_distances": _NAMES if "names" in filters else None,
     }

@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 
 from remembrancer.embeddings.base import Baseline
-from remembrancer.recall.fusion import Floats, neighbour_rows
 from remembrancer.recall.rows import CandidateRow
+from remembrancer.recall.signals import Floats, neighbour_rows
 
 REACH: Final = 2
 """Neighbours of a message on each side that lend it their relevance."""

@@ -40,6 +40,8 @@ class CandidateRow(NamedTuple):
     owner_id: UUID
     distance: float | None
     """Cosine distance to the question, 0-2; null without a vector."""
+    name_distances: list[float] | None
+    """Cosine distance to each name in the question; null without names."""
     exact: bool
     """Whether the text equals the question."""
     words: list[int] | None

@@ -85,12 +85,14 @@ class ArmReason(BaseModel):
 
     rank: int = Field(description="1 is best.")
     raw: float = Field(
-        description="Cosine similarity in the dense arm, BM25 in the keyword arm, strength of the "
-        "path in the graph arm, score of the endpoint in the rerank arm."
+        description="In the dense arm cosine similarity, less that to names in the query; BM25 in "
+        "the keyword arm; strength of the path in the graph arm; score of the endpoint in the "
+        "rerank arm."
     )
     score: float = Field(
-        description="The ranked score: the raw score and the shares of neighbouring messages; in "
-        "the graph arm, the raw score times the standing of the memory at the path's start."
+        description="In the dense arm the raw score; in the keyword arm the raw score and the "
+        "shares of neighbouring messages; in the graph arm the raw score times the standing of "
+        "the memory at the path's start."
     )
     lifted_by: int = Field(description="Offset of the message that contributed most, 0 for none.")
 
@@ -108,6 +110,11 @@ class Reasons(BaseModel):
 
     exact: bool = Field(False, description="Whether its text equals the query.")
     arms: dict[str, ArmReason] = {}
+    signals: dict[str, float] = Field(
+        {},
+        description="What each signal added to the logarithm of its score, by name; "
+        "docs/recall.md explains them.",
+    )
     words: list[str] = Field([], description="Terms of the query that it contains.")
     path: list[AssociatedMemory] = Field(
         [],

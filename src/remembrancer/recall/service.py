@@ -1,5 +1,6 @@
 """Search memories, messages and chunks, without a language model."""
 
+import asyncio
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 from uuid import UUID
 
 from remembrancer.access import Actor, EffectiveScope, ScopeFacts
-from remembrancer.analysis import named_senders, query_terms
+from remembrancer.analysis import Question, take_apart
 from remembrancer.backend import Backend
 from remembrancer.db.engine import Statement
 from remembrancer.db.pipeline import Halfvec
@@ -17,21 +18,24 @@ from remembrancer.embeddings import Embedder
 from remembrancer.embeddings.base import Baseline, baseline_of
 from remembrancer.errors import EmbeddingUnavailable, InvalidInput, NotFound, UserMerged
 from remembrancer.preferences.scopes import in_effect
-from remembrancer.recall import hits, queries
+from remembrancer.recall import hits, people, queries
 from remembrancer.recall.access_counts import AccessCounts
-from remembrancer.recall.fusion import Fusion, fuse
 from remembrancer.recall.graph_arm import WALK, graph_arm
+from remembrancer.recall.ranking import rank
 from remembrancer.recall.relevance import relevance
 from remembrancer.recall.rows import AskerRow, CandidateRow, OrderedRow
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort, SourceType
+from remembrancer.recall.signals import PER_ARM, REACH, days_told
 from remembrancer.search.index import content_hash
 from remembrancer.spaces.rows import SpaceNames
 
 if TYPE_CHECKING:
     from remembrancer.recall.rerank import Reranker
 
-PER_ARM: Final = 16
-"""Candidates of each arm. More do not change the result (decision 4)."""
+PER_DAYS: Final = 8
+"""Further candidates from the days that the question names."""
+RANK_CONSTANT: Final = 10.0
+"""Standing of a seed of the graph walk: 1 for the first in an arm, half for this one plus two."""
 PLANNER: Final = {
     "enable_nestloop": "off",
     "enable_seqscan": "off",
@@ -94,6 +98,16 @@ class RecallResult:
     names: SpaceNames
 
 
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The candidates for a question, and the rows of the other statements of the round trip."""
+
+    question: Question
+    candidates: Sequence[CandidateRow]
+    asker: AskerRow
+    answers: Answers
+
+
 class Recall:
     """Search memories, messages and chunks together, without a language model."""
 
@@ -110,7 +124,6 @@ class Recall:
         self._access_counts = access_counts
         self._reranker = reranker
         self._longest_query = backend.limits.message_characters
-        self._fusion = Fusion()
         self._baseline: Baseline | None = None
 
     async def recall(
@@ -185,52 +198,68 @@ class Recall:
         prompt: Prompt | None,
         among: Collection[str],
     ) -> tuple[AskerRow, list[Hit], Answers]:
+        gathered = await self.gather(actor, query, statements, prompt, among)
+        question, candidates = gathered.question, gathered.candidates
+        ranking = rank(
+            candidates,
+            query.limit,
+            people.asked(query.query or "", question, candidates),
+            now=query.as_of or datetime.now(UTC),
+            arms=[arm] if (arm := graph_arm(candidates)) else (),
+        )
+        if self._baseline is None:
+            self._baseline = await baseline_of(self._embedder)
+        terms, asker = question.terms, gathered.asker
+        relevances = relevance(candidates, len(set(terms.values())), self._baseline)
+        row_of = {row.id: (row, of) for row, of in zip(candidates, relevances, strict=True)}
+        labels, reader = hits.word_labels(terms), hits.Asker(actor.user_id, _names(asker))
+        ranked_hits = [hits.ranked_hit(*row_of[item.id], item, labels, reader) for item in ranking]
+        return asker, _sorted(ranked_hits, query.sort), gathered.answers
+
+    async def gather(
+        self,
+        actor: Actor,
+        query: RecallQuery,
+        statements: StatementsFor = _no_statements,
+        prompt: Prompt | None = None,
+        among: Collection[str] = (),
+    ) -> Gathered:
+        """Return the candidates of hybrid mode, before they are ranked."""
         text = query.query or ""
         if len(text) > self._longest_query:
             raise InvalidInput(
                 f"must have at most {self._longest_query:,} characters", field="query"
             )
-        terms = query_terms(text)
-        vector = await self._embedder.embed_query(text)
-        if self._baseline is None:
-            self._baseline = await baseline_of(self._embedder)
+        question = take_apart(text)
+        vector, *names = await asyncio.gather(
+            self._embedder.embed_query(text), *map(self._embedder.embed_query, question.names)
+        )
         filters = _filters(query, prompt)
         if among:
-            filters |= {"among": list(among)}
-        binds = filters | {
+            filters["among"] = list(among)
+        if told := days_told(question):
+            filters |= {"told_from": told[0], "told_before": told[1], "per_days": PER_DAYS}
+        if names:
+            filters["names"] = [str(name.tolist()) for name in names]
+        binds = {
+            "names": [],
+            **filters,
             "user_id": actor.user_id,
             "agent_id": actor.agent_id,
-            "vector": Halfvec(pack(">HH", len(vector), 0) + vector.astype(">f2").tobytes()),
-            "terms": list(terms),
-            "words": list(terms.values()),
+            "vector": _halfvec(vector),
+            "terms": list(question.terms),
+            "words": list(question.terms.values()),
             "content_hash": content_hash(text),
             "per_arm": max(PER_ARM, query.limit),
-            "reach": self._fusion.reach,
+            "reach": REACH,
             "k1": BM25_K1,
             "b": BM25_B,
-            "rank_constant": self._fusion.rank_constant,
+            "rank_constant": RANK_CONSTANT,
             **WALK,
         }
         search = Statement(queries.candidates(filters), binds, PLANNER, CandidateRow)
-        asker, answer, answers = await self._run(actor, search, statements)
-        candidates: Sequence[CandidateRow] = answer
-        rank = partial(
-            fuse,
-            candidates,
-            named=named_senders(text, {row.sender_name for row in candidates if row.sender_name}),
-            now=query.as_of or datetime.now(UTC),
-            weights=self._fusion,
-        )
-        arms = [arm] if (arm := graph_arm(candidates)) else []
-        if self._reranker is not None and candidates:
-            best = rank(self._reranker.candidates, arms=arms)
-            arms += await self._reranker.arms(text, candidates, best)
-        ranking = rank(query.limit, arms=arms)
-        relevances = relevance(candidates, len(set(terms.values())), self._baseline)
-        row_of = {row.id: (row, of) for row, of in zip(candidates, relevances, strict=True)}
-        labels, reader = hits.word_labels(terms), hits.Asker(actor.user_id, _names(asker))
-        ranked_hits = [hits.ranked_hit(*row_of[item.id], item, labels, reader) for item in ranking]
-        return asker, _sorted(ranked_hits, query.sort), answers
+        asker, candidates, answers = await self._run(actor, search, statements)
+        return Gathered(question, candidates, asker, answers)
 
     async def _in_order(
         self, actor: Actor, query: RecallQuery, statements: StatementsFor, prompt: Prompt | None

@@ -9,13 +9,18 @@
 -- need. Each read is a scan or a hash join, never a nested loop. The other columns of the few
 -- hundred candidates are looked up by key at the end (docs/decisions/0004-recall.md).
 --
--- Binds: user_id, agent_id, vector, terms and words (the question's terms and the number of
+-- Binds: user_id, agent_id, vector, names (vectors), terms and words (the question's terms and the number of
 -- the word each stands for), content_hash, per_arm, reach, k1, b, rank_constant, seeds, frontier,
 -- those of the parts [step] and [neighbours] (graph.sql), and those of [filters].
 
 -- name: candidates
 WITH question AS MATERIALIZED (
     SELECT CAST(:vector AS halfvec) AS vector
+),
+
+names AS MATERIALIZED (
+    SELECT CAST(name AS halfvec) AS vector, number
+      FROM unnest(CAST(:names AS text[])) WITH ORDINALITY AS n (name, number)
 ),
 
 viewer AS MATERIALIZED (
@@ -30,7 +35,7 @@ seen AS MATERIALIZED (
            -- An item with the text of the question comes first.
            CASE WHEN i.content_hash = :content_hash THEN -1
                 ELSE i.embedding <=> (SELECT vector FROM question)
-           END AS distance
+           END AS distance /*[at*/ /*]*/
       FROM recall_items AS i
      WHERE /*[visible i*/ true /*]*/
        AND i.active
@@ -113,6 +118,7 @@ start AS MATERIALIZED (
                            GROUP BY owner_id, id
                            ORDER BY sum(score) DESC, id
                            LIMIT :per_arm) AS by_words
+                  /*[dated*/ /*]*/
                   ) AS arms
             GROUP BY owner_id, id
            ) AS best
@@ -268,6 +274,7 @@ revisions AS MATERIALIZED (
 -- LATERAL with OFFSET 0 forces a few hundred index look-ups. Without it, the planner reads whole
 -- tables while they are small.
 SELECT i.id, i.owner_id, i.embedding <=> (SELECT vector FROM question) AS distance,
+       /*[name_distances*/ CAST(NULL AS float8[]) /*]*/ AS name_distances,
        i.content_hash = :content_hash AS exact, w.words, w.scores,
        (SELECT items FROM totals) AS items, i.source_type, i.source_id,
        i.memory_id, i.conversation_id, i.position, i.at, i.importance,

@@ -1,0 +1,201 @@
+"""Rank candidates by a linear model over their signals. Pure: no I/O, no clock.
+
+The coefficients are in ``ranking.toml``; ``benchmarks/ranking.py`` learns them and measures each
+signal on conversations that were left out (``docs/decisions/0032-ranking.md``).
+"""
+
+import math
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.resources import files
+from typing import Final
+
+import numpy as np
+
+from remembrancer.analysis import is_acknowledgement
+from remembrancer.recall.rows import CandidateRow
+from remembrancer.recall.signals import SIGNALS, Asked, Floats, Ints, Mask, Measures, measure
+
+IMPORTANCE: Final = 0.1
+"""Largest share of its score that importance adds to a memory."""
+RECENCY: Final = 0.05
+"""Largest share of its score that recency adds to a memory."""
+RECENCY_DAYS: Final = 30.0
+"""Age at which recency adds half as much."""
+COEFFICIENTS: Final = tomllib.loads(
+    (files("remembrancer.recall") / "ranking.toml").read_text("utf-8")
+)["coefficients"]
+WEIGHTS: Final[Floats] = np.array([COEFFICIENTS[name] for name in SIGNALS])
+NOTHING_ASKED: Final = Asked()
+_SOURCE_TYPES: Final = {"memory": 0, "chunk": 1, "message": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Attraction:
+    """Raises scores towards those of other candidates. Arrays of shape (n,)."""
+
+    toward: Ints
+    """Row of the candidate that attracts each candidate."""
+    share: Floats
+    """Part of the distance, 0 (none) to 1 (all)."""
+
+    def apply(self, total: Floats) -> Floats:
+        """Return the scores. They only rise, and never above the candidate that attracts them."""
+        return total + self.share * np.maximum(total[self.toward] - total, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One arm of the search: arrays of shape (n,), in the order of the candidates."""
+
+    name: str
+    raw: Floats
+    """Cosine similarity, BM25 score or the strength of a path; higher is better."""
+    score: Floats
+    """The score to rank by: ``raw`` with the shares of neighbours."""
+    present: Mask
+    """Whether the arm ranks a candidate."""
+    lifted_by: Ints
+    """Offset of the neighbour with the largest share, 0 for none."""
+    attraction: Attraction | None = None
+    """Its effect on the scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArmRank:
+    """Rank and scores of an item in one arm; see :class:`Arm`."""
+
+    rank: int
+    """1 is best; equal scores share a rank."""
+    raw: float
+    score: float
+    lifted_by: int
+
+
+@dataclass(frozen=True, slots=True)
+class RankedItem:
+    """An item of the ranking, with the reasons for its rank."""
+
+    id: int
+    score: float
+    """0 to 1, more by importance and recency; comparable within one ranking only."""
+    exact: bool
+    arms: dict[str, ArmRank]
+    """By the names of the arms that rank the item."""
+    signals: dict[str, float]
+    """What each signal added: its value times its coefficient."""
+
+
+def rank(
+    candidates: Sequence[CandidateRow],
+    k: int,
+    asked: Asked = NOTHING_ASKED,
+    *,
+    now: datetime | None = None,
+    arms: Sequence[Arm] = (),
+    weights: Floats = WEIGHTS,
+) -> list[RankedItem]:
+    """Return the best ``k`` candidates, best first; all of them if there are fewer.
+
+    Without ``now``, recency adds nothing. ``arms`` are further arms, besides the dense and the
+    keyword arm; ``weights`` are other coefficients, in the order of ``SIGNALS``. An item whose text
+    equals the question comes first. Messages that only acknowledge, or that repeat a better one of
+    the same sender, come last. At the same score, memories come first, then chunks, then messages,
+    then the lower id: the order of the candidates does not matter.
+    """
+    if not candidates:
+        return []
+    measures = measure(candidates, asked)
+    arms = [*_arms(measures), *arms]
+    total = _scores(measures.matrix @ weights) * _lift(candidates, now)
+    for item, message in measures.twins:
+        total[item] = max(total[item], total[message])
+    for arm in arms:
+        total = arm.attraction.apply(total) if arm.attraction else total
+    ranks = [_ranks(arm) for arm in arms]
+    return [
+        RankedItem(
+            candidates[row].id,
+            float(total[row]),
+            candidates[row].exact,
+            {
+                arm.name: _explain(arm, standing, row)
+                for arm, standing in zip(arms, ranks, strict=True)
+                if arm.present[row]
+            },
+            _contributions(measures.matrix[row] * weights),
+        )
+        for row in _order(candidates, total, k)
+    ]
+
+
+def _scores(logits: Floats) -> Floats:
+    scores: Floats = np.exp(logits - logits.max())
+    return scores
+
+
+def _arms(measures: Measures) -> list[Arm]:
+    nothing = np.zeros(len(measures.words), dtype=np.int64)
+    return [
+        Arm("dense", measures.similarity, measures.similarity, measures.embedded, nothing),
+        Arm("keyword", measures.bm25, measures.words, measures.words > 0, measures.words_from),
+    ]
+
+
+def _contributions(added: Floats) -> dict[str, float]:
+    return {name: value for name, value in zip(SIGNALS, added.tolist(), strict=True) if value}
+
+
+def _ranks(arm: Arm) -> Ints:
+    """Return 1 + the number of present candidates with a higher score."""
+    ascending = np.sort(arm.score[arm.present])
+    return len(ascending) - np.searchsorted(ascending, arm.score, side="right") + 1
+
+
+def _lift(candidates: Sequence[CandidateRow], now: datetime | None) -> Floats:
+    lift = np.ones(len(candidates))
+    for row, item in enumerate(candidates):
+        if item.source_type == "memory":
+            # Never below 1: a memory must not rank below the message it was extracted from.
+            lift[row] += IMPORTANCE * (item.weight or 0.0) + RECENCY * _recency(item.at, now)
+    return lift
+
+
+def _recency(at: datetime, now: datetime | None) -> float:
+    if now is None:
+        return 0.0
+    days = max((now - at).total_seconds(), 0.0) / 86_400
+    return math.exp2(-days / RECENCY_DAYS)
+
+
+def _order(candidates: Sequence[CandidateRow], total: Floats, k: int) -> list[int]:
+    ids = np.array([c.id for c in candidates])
+    kinds = np.array([_SOURCE_TYPES[c.source_type] for c in candidates])
+    plain = np.array([not c.exact for c in candidates])
+    rows: list[int] = np.lexsort((ids, kinds, -total, plain)).tolist()
+    said: set[tuple[str | None, str]] = set()
+    first: list[int] = []
+    last: list[int] = []
+    for row in rows:
+        if len(first) == k:
+            break
+        item = candidates[row]
+        if item.source_type == "message" and not item.exact:
+            words = (item.sender_name, item.content)
+            if words in said or is_acknowledgement(item.content):
+                last.append(row)
+                continue
+            said.add(words)
+        first.append(row)
+    return [*first, *last][:k]
+
+
+def _explain(arm: Arm, rank: Ints, row: int) -> ArmRank:
+    return ArmRank(
+        rank=int(rank[row]),
+        raw=float(arm.raw[row]),
+        score=float(arm.score[row]),
+        lifted_by=int(arm.lifted_by[row]),
+    )

@@ -1,0 +1,316 @@
+"""What speaks for a candidate: one number for each signal. Pure: no I/O, no clock.
+
+The answer to a question often has none of its words: it stands beside them. So a message has
+signals of its own, of the messages around it, and of the stretch of talk it is in. Memories and
+chunks have no neighbours; they get what a message of the same rank gets from them.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time, timedelta
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remembrancer.analysis import Question, Speech, speech
+from remembrancer.recall.rows import CandidateRow
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+SIGNALS: Final = (
+    "meaning",
+    "words",
+    "words_found",
+    "meaning_before",
+    "words_before",
+    "words_asked_before",
+    "stretch",
+    "sender",
+    "sender_of_self",
+    "length",
+    "asks",
+    "time_when_asked",
+    "time",
+    "days",
+    "assistant",
+)
+"""The columns of :func:`measure`.
+
+`meaning`: similarity of meaning to the question, in standard deviations of the candidates' own.
+`words`: BM25 of the question's words, each by its best score in the message and its neighbours,
+as a share of the best candidate's. `words_found`: share of the question's words in the text.
+`meaning_before`, `words_before`: of the message before. `words_asked_before`: `words_before` if
+that message asks and another sender answers. `stretch`: the best `meaning` in the same stretch of
+talk. `sender`: 1 for a sender whom the question names, -1 for another one. `sender_of_self`: 1 if
+a named sender speaks in the first person. `length`: logarithm of the number of words. `asks`:
+whether it ends with a question. `time`: whether it tells a time; `time_when_asked`: if the
+question asks for one. `days`: whether it was said in the days that the question names or shortly
+after. `assistant`: whether an assistant said it.
+"""
+
+PER_ARM: Final = 16
+"""Candidates of each arm. More change hardly anything (decision 32), and nothing in the scale of
+`meaning`: it is that of the best of each arm and their neighbours."""
+REACH: Final = 2
+"""Neighbours on each side. The candidate query returns as many."""
+SHARE: Final = 0.7
+"""Share of the score of a neighbour's words that a message gets, per step of distance."""
+NAME: Final = 0.5
+"""How much of the meaning of names is taken from the question's: messages carry the name of their
+sender, and short ones little else."""
+LATER: Final = timedelta(days=4)
+"""Until when after the first second of a day people tell what happened on it."""
+_PAUSE: Final = 6 * 3600
+"""Seconds of silence that end a stretch of talk."""
+_MOST_WORDS: Final = 40
+"""Words from which on a longer text is no better."""
+_NARROW: Final = 0.02
+"""Smallest standard deviation of similarities that means something."""
+_OFFSETS: Final = np.array([-1, 1, -2, 2], dtype=np.int64)
+_DENSE: Final = Speech(
+    _MOST_WORDS, first_person=True, tells_time=False, asks=False, ends_asking=False
+)
+"""A memory says in a few words what a message says in many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The question that candidates are measured against."""
+
+    question: Question = field(default_factory=Question)
+    senders: Collection[str] = ()
+    """The senders that it names, spelled as ``sender_name``."""
+    names: Sequence[int] = ()
+    """Which of its names are of senders, by index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """Arrays in the order of the candidates, of shape (n,) unless said otherwise."""
+
+    matrix: Floats
+    """The signals, shape (n, signals)."""
+    similarity: Floats
+    """Cosine similarity to the question, less that to the names of senders."""
+    embedded: Mask
+    bm25: Floats
+    words: Floats
+    """``bm25`` with the shares of neighbours."""
+    words_from: Ints
+    """Offset of the neighbour whose words gave most, 0 for none."""
+    twins: Sequence[tuple[int, int]]
+    """Rows of memories or chunks, and of messages with the same text."""
+
+
+def measure(candidates: Sequence[CandidateRow], asked: Asked) -> Measures:
+    """Measure each candidate by each of ``SIGNALS``."""
+    messages = np.array([c.source_type == "message" for c in candidates])
+    neighbours = neighbour_rows(candidates, _OFFSETS)
+    alone = np.all(neighbours < 0, axis=1)
+    said = [speech(c.content) if c.source_type == "message" else _DENSE for c in candidates]
+    spoken = np.array(said, dtype=np.float64)
+    count, first_person, tells_time, asks, ends_asking = spoken.T
+
+    distance = np.array([c.distance for c in candidates], dtype=np.float64)
+    embedded = ~np.isnan(distance)
+    twins = _twins(distance, messages)
+    own = _word_scores(candidates)
+    bm25 = own.sum(axis=1)
+    similarity = np.where(embedded, 1.0 - distance, 0.0)
+    best = _best(similarity, embedded) | _best(bm25, bm25 > 0)
+    yardstick = embedded & (best | (best[neighbours] & (neighbours >= 0)).any(axis=1))
+    if asked.names:
+        similarity = similarity - NAME * _likeness_to_names(candidates, asked.names)
+    meaning = _standard(similarity, embedded, yardstick)
+    least = meaning.min()
+    stretch = least + _level(alone, meaning - least, _best_of_stretch(candidates, meaning) - least)
+
+    near, gains = own, []
+    # Each word of the question counts once: a sum would reward repetition.
+    padded = np.concatenate([own, np.zeros_like(own[:1])])
+    for offset, rows in zip(_OFFSETS, neighbours.T, strict=True):
+        share = padded[rows] * SHARE ** abs(int(offset))
+        near = np.maximum(near, share)
+        gains.append(np.maximum(share - own, 0.0).sum(axis=1))
+    words = _level(alone, bm25, near.sum(axis=1), twins)
+
+    before = neighbours[:, 0]
+    has_before = before >= 0
+    words_before = np.where(has_before, _share_of_best(bm25)[before], 0.0)
+    speakers = [(c.role, c.sender_name) for c in candidates]
+    answers = np.array(
+        [row >= 0 and speakers[row] != who for row, who in zip(before, speakers, strict=True)]
+    )
+    sender = _senders(candidates, asked.senders)
+    named = sender > 0
+    own_words = max(asked.question.terms.values(), default=0) + 1
+    columns = {
+        "meaning": meaning,
+        "words": _share_of_best(words),
+        "words_found": (own > 0).sum(axis=1) / own_words,
+        "meaning_before": np.where(has_before, meaning[before], 0.0),
+        "words_before": words_before,
+        "words_asked_before": words_before * answers * (asks[before] > 0),
+        "stretch": stretch,
+        "sender": sender,
+        "sender_of_self": named * first_person,
+        "length": np.log1p(np.minimum(count, _MOST_WORDS)),
+        "asks": ends_asking,
+        "time_when_asked": tells_time * asked.question.asks_when,
+        "time": tells_time,
+        "days": _in_days(candidates, asked.question),
+        "assistant": np.array([c.role == "assistant" for c in candidates]),
+    }
+    return Measures(
+        matrix=np.stack([columns[name] for name in SIGNALS], axis=1).astype(np.float64),
+        similarity=similarity,
+        embedded=embedded,
+        bm25=bm25,
+        words=words,
+        words_from=np.append(0, _OFFSETS)[np.argmax([np.zeros(len(own)), *gains], axis=0)],
+        twins=twins,
+    )
+
+
+def days_told(question: Question) -> tuple[datetime, datetime] | None:
+    """Return the time in which the days of a question are told of: from, and before."""
+    if question.days is None:
+        return None
+    first, last = (datetime.combine(day, time(), UTC) for day in question.days)
+    return first, last + LATER
+
+
+def neighbour_rows(candidates: Sequence[CandidateRow], offsets: Ints) -> Ints:
+    """Return the rows of each candidate's neighbours, shape (n, offsets), -1 for none."""
+    keys = _places(candidates)
+    order = np.argsort(keys, kind="stable")
+    targets = np.where(keys[:, None] < 0, -2, keys[:, None] + offsets)
+    rows = order[np.minimum(np.searchsorted(keys[order], targets), len(keys) - 1)]
+    return np.where(keys[rows] == targets, rows, -1)
+
+
+def _places(candidates: Sequence[CandidateRow]) -> Ints:
+    """Return a number for each message, adjacent for neighbours only; -1 for other items."""
+    codes: dict[int, int] = {}
+    keys = np.full(len(candidates), -1, dtype=np.int64)
+    for row, item in enumerate(candidates):
+        if item.source_type == "message" and item.conversation_id and item.position is not None:
+            # Numbers hash faster than UUIDs. With 2^40 positions for each conversation, no offset
+            # reaches the next one.
+            code = codes.setdefault(item.conversation_id.int, len(codes) + 1)
+            keys[row] = (code << 40) + item.position
+    return keys
+
+
+def _best_of_stretch(candidates: Sequence[CandidateRow], meaning: Floats) -> Floats:
+    keys = _places(candidates)
+    order = np.argsort(keys, kind="stable")
+    at = np.array([item.at.timestamp() for item in candidates])[order]
+    pause = (np.diff(keys[order] >> 40) != 0) | (np.diff(at) > _PAUSE) | (keys[order][1:] < 0)
+    starts = np.flatnonzero(np.append(True, pause))
+    lengths = np.diff(np.append(starts, len(order)))
+    best = np.empty_like(meaning)
+    best[order] = np.repeat(np.maximum.reduceat(meaning[order], starts), lengths)
+    return best
+
+
+def _best(values: Floats, ranked: Mask) -> Mask:
+    """Return which ranked values are at least the ``PER_ARM``-th best."""
+    ascending = np.sort(values[ranked])
+    at_least: Mask = values >= (ascending[-PER_ARM:][0] if len(ascending) else np.inf)
+    return ranked & at_least
+
+
+def _standard(values: Floats, known: Mask, yardstick: Mask) -> Floats:
+    """Return values in standard deviations from the mean of the yardstick's."""
+    if not yardstick.any():
+        return np.zeros_like(values)
+    # Sorted, because a sum of floats depends on their order.
+    measured = np.sort(values[yardstick])
+    spread = max(float(measured.std()), _NARROW)
+    standard: Floats = (np.where(known, values, measured[0]) - measured.mean()) / spread
+    return standard
+
+
+def _share_of_best(values: Floats) -> Floats:
+    return values / max(float(values.max()), 1e-6)
+
+
+def _level(
+    alone: Mask, raw: Floats, score: Floats, twins: Sequence[tuple[int, int]] = ()
+) -> Floats:
+    """Raise items without neighbours as much as messages of the same rank.
+
+    The third best raw score becomes the third best score of the messages. Otherwise, every
+    message beside a good one would rank above the memories that were extracted from it. An
+    item never ranks below a message with the same text.
+    """
+    paired = ~alone
+    if not alone.any() or not paired.any():
+        return score
+    matched = _match(raw, np.sort(raw[paired]), np.sort(score[paired]))
+    levelled = np.where(alone, matched, score)
+    for item, message in twins:
+        if raw[message] <= raw[item]:
+            levelled[item] = max(levelled[item], levelled[message])
+    return levelled
+
+
+def _match(values: Floats, raw: Floats, score: Floats) -> Floats:
+    """Map values from the distribution ``raw`` to ``score``, both ascending, in their order."""
+    last = np.append(raw[1:] > raw[:-1], True)
+    source, target = raw[last], score[last]
+    inside = np.interp(values, np.append(0.0, source), np.append(0.0, target))
+    above = target[-1] + np.maximum(values - source[-1], 0.0)
+    return np.where(values > 0, np.where(values > source[-1], above, inside), 0.0)
+
+
+def _twins(distance: Floats, messages: Mask) -> list[tuple[int, int]]:
+    """Pair memories and chunks with the messages of the same text."""
+    # The same text has the same vector, and so the same distance. NaN equals nothing.
+    repeated = np.isin(distance, distance[~messages]) & messages
+    by_distance: dict[float, list[int]] = {}
+    for message in np.flatnonzero(repeated).tolist():
+        by_distance.setdefault(float(distance[message]), []).append(message)
+    if not by_distance:
+        return []
+    items = np.flatnonzero(~messages & np.isin(distance, list(by_distance))).tolist()
+    return [(item, message) for item in items for message in by_distance[float(distance[item])]]
+
+
+def _likeness_to_names(candidates: Sequence[CandidateRow], names: Sequence[int]) -> Floats:
+    none = [1.0] * (max(names) + 1)
+    distances = np.array([c.name_distances or none for c in candidates])
+    likeness: Floats = 1.0 - distances[:, list(names)].mean(axis=1)
+    return likeness
+
+
+def _senders(candidates: Sequence[CandidateRow], named: Collection[str]) -> Floats:
+    if not any(item.sender_name in named for item in candidates):
+        return np.zeros(len(candidates))
+    return np.array(
+        [
+            1.0 if item.sender_name is None or item.sender_name in named else -1.0
+            for item in candidates
+        ]
+    )
+
+
+def _in_days(candidates: Sequence[CandidateRow], question: Question) -> Mask:
+    told = days_told(question)
+    if told is None:
+        return np.zeros(len(candidates), dtype=bool)
+    return np.array([told[0] <= item.at < told[1] for item in candidates])
+
+
+def _word_scores(candidates: Sequence[CandidateRow]) -> Floats:
+    """Return each candidate's score for each word of the question, shape (n, words)."""
+    rows = [row for row, item in enumerate(candidates) for _ in item.words or ()]
+    words = [word for item in candidates for word in item.words or ()]
+    scores = [score for item in candidates for score in item.scores or ()]
+    result = np.zeros((len(candidates), max(words, default=-1) + 1))
+    np.maximum.at(result, (rows, words), scores)
+    return result
