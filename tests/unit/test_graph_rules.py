@@ -97,6 +97,9 @@ def test_a_memory_gets_the_most_similar_few() -> None:
 # The arm -------------------------------------------------------------------------------
 
 
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
+
+
 @dataclass(frozen=True)
 class Item:
     """A memory among the candidates."""
@@ -111,7 +114,9 @@ class Item:
     position: None = None
     sender_name: None = None
     weight: None = None
-    at: datetime | None = None
+    at: datetime = LONG_AGO
+    role: None = None
+    name_distances: None = None
     exact: bool = False
 
 

@@ -17,6 +17,7 @@ ROW = CandidateRow(
     id=1,
     owner_id=UUID(int=1),
     distance=1.0,
+    name_distances=None,
     exact=False,
     words=None,
     scores=None,

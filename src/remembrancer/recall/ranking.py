@@ -109,7 +109,9 @@ def rank(
         return []
     measures = measure(candidates, asked)
     arms = [*_arms(measures), *arms]
-    total = _scores(measures.matrix @ weights) * _lift(candidates, now)
+    added = measures.matrix * weights
+    # Not a product of matrices: that gives a row another last digit at another place.
+    total = _scores(added.sum(axis=1)) * _lift(candidates, now)
     for item, message in measures.twins:
         total[item] = max(total[item], total[message])
     for arm in arms:
@@ -125,7 +127,7 @@ def rank(
                 for arm, standing in zip(arms, ranks, strict=True)
                 if arm.present[row]
             },
-            _contributions(measures.matrix[row] * weights),
+            _contributions(added[row]),
         )
         for row in _order(candidates, total, k)
     ]

@@ -1,21 +1,28 @@
-"""Fusion: what must hold whatever the arms found."""
+"""Ranking: what must hold whatever the arms found."""
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Literal
 from uuid import UUID
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from remembrancer.recall.fusion import Arm, Fusion, fuse
+
+from remembrancer.analysis import Question, take_apart
+from remembrancer.recall import people
+from remembrancer.recall.ranking import rank
+from remembrancer.recall.signals import Asked
 
 TALK = UUID(int=1)
 OTHER_TALK = UUID(int=2)
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
+LONG_AGO = NOW - timedelta(days=2000)
 WORDS = 3
+ANN = Asked(senders={"Ann"})
 
 
 @dataclass(frozen=True)
@@ -30,7 +37,9 @@ class Item:
     position: int | None = None
     sender_name: str | None = None
     weight: float | None = None
-    at: datetime | None = None
+    at: datetime = LONG_AGO
+    role: str | None = None
+    name_distances: Sequence[float] | None = None
     exact: bool = False
     text: str | None = None
 
@@ -59,7 +68,7 @@ memories = st.builds(
     distance=distances,
     keywords=keywords,
     weight=st.none() | st.floats(0, 1),
-    at=st.none() | st.just(NOW - timedelta(days=3)),
+    at=st.sampled_from([NOW, NOW - timedelta(days=3)]),
     exact=st.booleans(),
 )
 messages = st.builds(
@@ -93,15 +102,15 @@ def message(position: int, **fields: object) -> Item:
 
 
 def ids(*items: Item, k: int = 100, **options: object) -> list[int]:
-    return [hit.id for hit in fuse(items, k, **options)]  # type: ignore[arg-type]
+    return [hit.id for hit in rank(items, k, **options)]  # type: ignore[arg-type]
 
 
 @given(candidates, st.randoms(use_true_random=False))
 def test_input_order_does_not_matter(items: list[Item], rng: random.Random) -> None:
     """The same candidates give the same hits and explanations in whatever order they come."""
     shuffled = rng.sample(items, len(items))
-    options = {"named": {"Ann"}, "now": NOW}
-    assert fuse(items, 50, **options) == fuse(shuffled, 50, **options)  # type: ignore[arg-type]
+    options = {"asked": ANN, "now": NOW}
+    assert rank(items, 50, **options) == rank(shuffled, 50, **options)  # type: ignore[arg-type]
 
 
 @given(candidates, st.integers(0, 40))
@@ -115,14 +124,14 @@ def test_k_results_while_there_are_candidates(items: list[Item], k: int) -> None
 @given(candidates)
 def test_exact_first(items: list[Item]) -> None:
     """Items whose text is the question come before all others."""
-    flags = [hit.exact for hit in fuse(items, 100)]
+    flags = [hit.exact for hit in rank(items, 100)]
     assert flags == sorted(flags, reverse=True)
 
 
 @given(candidates)
 def test_scores_are_ordered_and_finite(items: list[Item]) -> None:
     """Below the exact hits, scores never rise down the list."""
-    scores = [hit.score for hit in fuse(items, 100, now=NOW) if not hit.exact]
+    scores = [hit.score for hit in rank(items, 100, now=NOW) if not hit.exact]
     assert scores == sorted(scores, reverse=True)
     assert np.isfinite(scores).all()
 
@@ -141,7 +150,7 @@ def test_a_memory_is_not_buried_by_its_message(items: list[Item], data: st.DataO
         keywords=original.keywords,
         exact=original.exact,
     )
-    found = ids(*items, twin, named={"Ann"}, now=NOW)
+    found = ids(*items, twin, asked=ANN, now=NOW)
     assert found.index(twin.id) < found.index(original.id)
 
 
@@ -158,7 +167,7 @@ def test_more_keyword_evidence_never_lowers_a_memory(
 
 def test_nothing_found() -> None:
     """No candidates, no hits."""
-    assert fuse([], 10) == []
+    assert rank([], 10) == []
 
 
 def test_an_answer_is_lifted_by_the_question_before_it() -> None:
@@ -166,7 +175,7 @@ def test_an_answer_is_lifted_by_the_question_before_it() -> None:
     asked = message(5, keywords=(2.0, 2.0), distance=0.4)
     answer = message(6)
     far = message(20)
-    hits = fuse([far, answer, asked], 3)
+    hits = rank([far, answer, asked], 3)
     assert [hit.id for hit in hits] == [asked.id, answer.id, far.id]
     assert hits[1].arms["keyword"].lifted_by == -1
     assert hits[1].arms["keyword"].raw == 0.0
@@ -178,7 +187,7 @@ def test_neighbours_are_of_the_same_conversation() -> None:
     """The message at the same place of another conversation borrows nothing."""
     asked = message(5, keywords=(2.0,))
     stranger = message(6, conversation_id=OTHER_TALK)
-    [_, hit] = fuse([asked, stranger], 2)
+    [_, hit] = rank([asked, stranger], 2)
     assert hit.arms["dense"].lifted_by == 0
     assert "keyword" not in hit.arms
 
@@ -196,8 +205,8 @@ def test_who_the_question_names() -> None:
     bo = message(9, sender_name="Bo", distance=0.45)
     rest = message(30, sender_name="Bo", distance=0.95)
     assert ids(ann, bo, rest) == [bo.id, ann.id, rest.id]
-    assert ids(ann, bo, rest, named={"Ann"})[0] == ann.id
-    assert ids(ann, bo, rest, named={"Nobody here"}) == ids(ann, bo, rest)
+    assert ids(ann, bo, rest, asked=ANN)[0] == ann.id
+    assert ids(ann, bo, rest, asked=Asked(senders={"Nobody here"})) == ids(ann, bo, rest)
 
 
 def test_memories_stand_as_high_as_before_smoothing() -> None:
@@ -235,23 +244,95 @@ def test_scale_of_similarities_does_not_matter() -> None:
         message(p, distance=rng.random(), sender_name=rng.choice("AB")) for p in range(0, 60, 2)
     ]
     narrow = [replace(item, distance=item.distance / 8) for item in wide if item.distance]
-    assert ids(*wide, named={"A"}) == ids(*narrow, named={"A"})
+    assert ids(*wide, asked=Asked(senders={"A"})) == ids(*narrow, asked=Asked(senders={"A"}))
 
 
-def test_a_further_arm_joins() -> None:
-    """Another arm is an array of scores; items it does not know get nothing from it."""
-    items = [message(0, distance=0.2), message(10, distance=0.3), message(20, distance=0.4)]
-    raw = np.array([0.0, 0.0, 1.0])
-    graph = Arm("graph", 3.0, raw, raw, raw > 0, np.zeros(3, dtype=np.int64))
-    [first, *others] = fuse(items, 3, arms=[graph])
-    assert first.id == items[2].id
-    assert first.arms["graph"].rank == 1
-    assert all("graph" not in hit.arms for hit in others)
+def test_who_answers_a_question_has_its_words() -> None:
+    """A reply to the words of the question beats what the same sender says after them."""
+    asked = message(5, keywords=(2.0, 2.0), sender_name="Ann", text="Where did you sail to?")
+    reply = message(6, sender_name="Bo", text="The islands.")
+    told = message(15, keywords=(2.0, 2.0), sender_name="Ann", text="I sailed to and fro.")
+    more = message(16, sender_name="Ann", text="The islands.")
+    found = ids(asked, reply, told, more)
+    assert found.index(reply.id) < found.index(more.id)
 
 
-def test_reach_nothing() -> None:
-    """With a reach of 0 every item stands for itself."""
-    items = [message(0, distance=0.3), message(1, distance=0.1)]
-    hits = fuse(items, 2, weights=Fusion(reach=0))
-    assert [hit.id for hit in hits] == [101, 100]
-    assert hits[0].arms["dense"].lifted_by == 0
+def test_days_that_the_question_names() -> None:
+    """What was said on a named day, or up to three days later, comes before what was said else."""
+    day = date(2026, 4, 20)
+    question = Asked(Question(days=(day, day)))
+    times = [datetime(2026, 4, number, 12, tzinfo=UTC) for number in (19, 20, 23, 24)]
+    items = [message(n * 10, at=at) for n, at in enumerate(times)]
+    assert ids(*items, asked=question) == [110, 120, 100, 130]
+
+
+def test_a_time_answers_when() -> None:
+    """A message with a time comes first if the question asks for one."""
+    plain = message(1, text="We sailed to the islands")
+    dated = message(9, text="We sailed there yesterday")
+    question = Asked(Question(asks_when=True))
+    added = {hit.id: hit.signals for hit in rank([plain, dated], 2, question)}
+    assert added[dated.id]["time_when_asked"] > 0
+    assert "time_when_asked" not in added[plain.id]
+    assert ids(plain, dated, asked=question)[0] == dated.id
+
+
+def test_the_name_of_a_sender_is_not_what_is_asked() -> None:
+    """Of two messages as near to the question, the one that is nearer to the name comes last."""
+    hello = message(1, distance=0.4, sender_name="Ann", name_distances=[0.1])
+    sails = message(9, distance=0.4, sender_name="Ann", name_distances=[0.8])
+    rest = message(30, distance=0.9, sender_name="Bo", name_distances=[0.9])
+    question = Asked(Question(names=("Ann",)), {"Ann"}, names=[0])
+    assert ids(hello, sails, rest, asked=question)[0] == sails.id
+
+
+@given(candidates, st.integers(1, 5))
+def test_scores_are_explained(items: list[Item], k: int) -> None:
+    """The signals of a message tell its score; their sums differ by its logarithm."""
+    hits = [hit for hit in rank(items, k) if hit.score > 0]
+    kinds = {item.id: item.source_type for item in items}
+    sums = [
+        sum(hit.signals.values()) - math.log(hit.score)
+        for hit in hits
+        if kinds[hit.id] == "message"
+    ]
+    assert np.allclose(sums, sums[:1] * len(sums))
+
+
+def test_further_candidates_change_no_scale() -> None:
+    """With more candidates of each arm, the first hits stay as they are."""
+    rng = random.Random(7)
+    near = [message(n * 5, distance=0.3 + n / 100) for n in range(16)]
+    far = [message(1000 + n * 5, distance=0.9 + rng.random() / 9) for n in range(200)]
+    few, many = rank(near, 5), rank([*near, *far], 5)
+    assert [hit.id for hit in few] == [hit.id for hit in many]
+    assert [hit.signals["meaning"] for hit in few] == [hit.signals["meaning"] for hit in many]
+
+
+# Whom a name is for -------------------------------------------------------------------
+
+
+def _meant(name: str, *items: Item) -> set[str]:
+    text = f"What does {name} like?"
+    return set(people.asked(text, take_apart(text), items).senders)  # type: ignore[arg-type]
+
+
+def test_a_name_that_only_the_other_one_uses() -> None:
+    """Bo calls Ann "Kit", so a question about Kit is about Ann."""
+    talk = [
+        message(1, sender_name="Bo", text="Hey Kit!"),
+        message(2, sender_name="Ann", text="Hey you"),
+        message(5, sender_name="Bo", text="Thanks, Kit."),
+        message(9, sender_name="Bo", text="I saw Kit at the pool"),
+    ]
+    assert _meant("Kit", *talk) == {"Ann"}
+    assert _meant("Kit", *talk[1:]) == set()  # called only once
+    assert _meant("Kit", *talk, message(12, sender_name="Cy", text="Hi")) == set()
+    assert _meant("Ann", *talk) == {"Ann"}
+    assert _meant("Pool", *talk) == set()
+
+
+def test_a_name_that_both_use_is_a_third_person() -> None:
+    """Both call Kit: it is neither of them."""
+    talk = [message(n, sender_name="AB"[n % 2], text="Kit, come here") for n in range(6)]
+    assert _meant("Kit", *talk) == set()
