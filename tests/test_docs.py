@@ -231,7 +231,7 @@ def test_the_index_links_every_page() -> None:
 
 
 def test_files_named_in_the_docs_exist() -> None:
-    """A path such as `recall/fusion.py` or `docs/decisions/…md` is that of a file."""
+    """A path such as `recall/ranker.py` or `docs/decisions/…md` is that of a file."""
     places = (ROOT, ROOT / "src" / "remembrancer")
     for page in PAGES:
         for path in re.findall(r"`([\w/.-]+/[\w.-]+\.(?:py|sql|md))`", prose(page)):

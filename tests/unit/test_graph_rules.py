@@ -18,7 +18,7 @@ from remembrancer.associations.rules import (
 )
 from remembrancer.memories.schemas import Relation
 from remembrancer.recall.graph_arm import WALK, graph_arm
-from remembrancer.recall.ranking import rank
+from remembrancer.recall.ranker import rank
 from remembrancer.recall.rows import GraphPath
 
 ONE, OTHER = UUID(int=1), UUID(int=2)
@@ -130,7 +130,7 @@ def _ranked(items: list[Item], **how: Any) -> list[Any]:
 
 
 def test_without_associations_there_is_no_arm() -> None:
-    """And fusion is what it was."""
+    """And the ranking is what it was."""
     items = [Item(n, n / 20) for n in range(5)]
     assert graph_arm(items) is None
 

@@ -7,7 +7,7 @@ import pytest
 
 from remembrancer.analysis import is_acknowledgement, is_impersonal
 from remembrancer.embeddings.base import Baseline
-from remembrancer.recall.ranking import rank
+from remembrancer.recall.ranker import rank
 from remembrancer.recall.relevance import relevance
 from remembrancer.recall.rows import CandidateRow
 

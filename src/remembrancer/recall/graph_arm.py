@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from remembrancer.recall.ranking import Arm, Attraction
+from remembrancer.recall.ranker import Arm, Attraction
 from remembrancer.recall.rows import CandidateRow
 
 WALK: Final = {"seeds": 8, "frontier": 16, "fanout": 8, "scanned": 32, "decay": 0.7}

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from remembrancer.guard.instructions import is_instruction
 from remembrancer.ids import public_owner
-from remembrancer.recall.ranking import RankedItem
+from remembrancer.recall.ranker import RankedItem
 from remembrancer.recall.rows import CandidateRow, OrderedRow
 from remembrancer.recall.schemas import Hit
 from remembrancer.spaces.rows import SpaceNames

@@ -7,7 +7,7 @@ from typing import Final
 
 from remembrancer.analysis import Question, named_senders
 from remembrancer.recall.rows import CandidateRow
-from remembrancer.recall.signals import Asked
+from remembrancer.recall.signals import Interpretation
 
 CALLS: Final = 2
 """How often a name must be called."""
@@ -15,15 +15,15 @@ CERTAINTY: Final = 0.8
 """Share of the calls that must be by one sender."""
 
 
-def asked(text: str, question: Question, candidates: Sequence[CandidateRow]) -> Asked:
-    """Return the question with the senders that it names, or that its names are for."""
+def interpret(text: str, question: Question, candidates: Sequence[CandidateRow]) -> Interpretation:
+    """Return a question with the senders that it names, or that its names are for."""
     senders = {item.sender_name for item in candidates if item.sender_name}
     named, names = set(named_senders(text, senders)), []
     for number, name in enumerate(question.names):
         if meant := named_senders(name, senders) or _called(name, candidates, senders):
             named |= meant
             names.append(number)
-    return Asked(question, named, names)
+    return Interpretation(question, named, names)
 
 
 def _called(

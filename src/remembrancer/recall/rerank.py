@@ -1,4 +1,4 @@
-"""Rerank the best candidates: one more arm of the fusion, by a model that reads question and text.
+"""Rerank the best candidates: one more arm, by a model that reads question and text.
 
 Without an answer in time, recall goes on without the arm. Log lines name only the kind of error:
 the request has texts of users.
@@ -14,15 +14,15 @@ import numpy as np
 from pydantic import AliasChoices, BaseModel, Field, TypeAdapter
 
 from remembrancer.errors import ConfigurationError
-from remembrancer.recall.fusion import Arm, RankedItem
+from remembrancer.recall.ranker import Arm, RankedItem
 from remembrancer.recall.rows import CandidateRow
 from remembrancer.search.index import voiced
 from remembrancer.settings import RerankSettings
 
 log = logging.getLogger(__name__)
 
-WEIGHT: Final = 2.0
-"""Weight of the arm beside the others (decision 33)."""
+VOTE: Final = 1.2
+"""Weight of the arm beside the ranking by signals (decision 33)."""
 MAX_CHARACTERS: Final = 4000
 """Maximum characters of a text in a request; the rest is ignored."""
 _URLS: Final = {
@@ -81,7 +81,8 @@ class Reranker:
                 kind = f"HTTP {error.response.status_code}"
             log.warning("the rerank endpoint failed (%s); recall goes on without it", kind)
             return []
-        return [Arm("rerank", WEIGHT, raw, raw, present, np.zeros(len(candidates), dtype=np.int64))]
+        nobody = np.zeros(len(candidates), dtype=np.int64)
+        return [Arm("rerank", raw, raw, present, nobody, vote=VOTE)]
 
     async def close(self) -> None:
         """Close the connections to the endpoint."""

@@ -15,13 +15,13 @@ from remembrancer.backend import Backend
 from remembrancer.db.engine import Statement
 from remembrancer.db.pipeline import Halfvec
 from remembrancer.embeddings import Embedder
-from remembrancer.embeddings.base import Baseline, baseline_of
+from remembrancer.embeddings.base import Baseline, Vectors, baseline_of
 from remembrancer.errors import EmbeddingUnavailable, InvalidInput, NotFound, UserMerged
 from remembrancer.preferences.scopes import in_effect
 from remembrancer.recall import hits, people, queries
 from remembrancer.recall.access_counts import AccessCounts
 from remembrancer.recall.graph_arm import WALK, graph_arm
-from remembrancer.recall.ranking import rank
+from remembrancer.recall.ranker import RANK_CONSTANT, rank
 from remembrancer.recall.relevance import relevance
 from remembrancer.recall.rows import AskerRow, CandidateRow, OrderedRow
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort, SourceType
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 PER_DAYS: Final = 8
 """Further candidates from the days that the question names."""
-RANK_CONSTANT: Final = 10.0
-"""Standing of a seed of the graph walk: 1 for the first in an arm, half for this one plus two."""
 PLANNER: Final = {
     "enable_nestloop": "off",
     "enable_seqscan": "off",
@@ -99,7 +97,7 @@ class RecallResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class CandidateSet:
     """The candidates for a question, and the rows of the other statements of the round trip."""
 
     question: Question
@@ -200,13 +198,18 @@ class Recall:
     ) -> tuple[AskerRow, list[Hit], Answers]:
         gathered = await self.gather(actor, query, statements, prompt, among)
         question, candidates = gathered.question, gathered.candidates
-        ranking = rank(
+        text = query.query or ""
+        ranked = partial(
+            rank,
             candidates,
-            query.limit,
-            people.asked(query.query or "", question, candidates),
+            question=people.interpret(text, question, candidates),
             now=query.as_of or datetime.now(UTC),
-            arms=[arm] if (arm := graph_arm(candidates)) else (),
         )
+        arms = [arm] if (arm := graph_arm(candidates)) else []
+        if self._reranker is not None and candidates:
+            best = ranked(self._reranker.candidates, arms=arms)
+            arms += await self._reranker.arms(text, candidates, best)
+        ranking = ranked(query.limit, arms=arms)
         if self._baseline is None:
             self._baseline = await baseline_of(self._embedder)
         terms, asker = question.terms, gathered.asker
@@ -223,7 +226,7 @@ class Recall:
         statements: StatementsFor = _no_statements,
         prompt: Prompt | None = None,
         among: Collection[str] = (),
-    ) -> Gathered:
+    ) -> CandidateSet:
         """Return the candidates of hybrid mode, before they are ranked."""
         text = query.query or ""
         if len(text) > self._longest_query:
@@ -240,7 +243,7 @@ class Recall:
         if told := days_told(question):
             filters |= {"told_from": told[0], "told_before": told[1], "per_days": PER_DAYS}
         if names:
-            filters["names"] = [str(name.tolist()) for name in names]
+            filters["names"] = [_halfvec(name) for name in names]
         binds = {
             "names": [],
             **filters,
@@ -259,7 +262,7 @@ class Recall:
         }
         search = Statement(queries.candidates(filters), binds, PLANNER, CandidateRow)
         asker, candidates, answers = await self._run(actor, search, statements)
-        return Gathered(question, candidates, asker, answers)
+        return CandidateSet(question, candidates, asker, answers)
 
     async def _in_order(
         self, actor: Actor, query: RecallQuery, statements: StatementsFor, prompt: Prompt | None
@@ -298,6 +301,10 @@ class Recall:
             raise EmbeddingUnavailable(
                 f"the stored vectors are of the model {asker.model}; restart with that model"
             )
+
+
+def _halfvec(vector: Vectors) -> Halfvec:
+    return Halfvec(pack(">HH", len(vector), 0) + vector.astype(">f2").tobytes())
 
 
 def _names(asker: AskerRow) -> SpaceNames:

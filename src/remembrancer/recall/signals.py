@@ -77,7 +77,7 @@ _DENSE: Final = Speech(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Interpretation:
     """The question that candidates are measured against."""
 
     question: Question = field(default_factory=Question)
@@ -105,7 +105,7 @@ class Measures:
     """Rows of memories or chunks, and of messages with the same text."""
 
 
-def measure(candidates: Sequence[CandidateRow], asked: Asked) -> Measures:
+def measure(candidates: Sequence[CandidateRow], asked: Interpretation) -> Measures:
     """Measure each candidate by each of ``SIGNALS``."""
     messages = np.array([c.source_type == "message" for c in candidates])
     neighbours = neighbour_rows(candidates, _OFFSETS)

@@ -89,7 +89,7 @@ rarity AS MATERIALIZED (
      GROUP BY number, items
 ),
 
--- A word with several terms (one for each language) may be here twice; fusion takes the best.
+-- A word with several terms (one for each language) may be here twice; the ranker takes the best.
 scored AS MATERIALIZED (
     SELECT f.owner_id, f.id, f.word,
            r.idf * f.frequency * (CAST(:k1 AS float8) + 1)
@@ -157,7 +157,7 @@ associated AS MATERIALIZED (
                    ) AS spaces) AS with_associations
 ),
 
--- `standing` is the weight of a rank in the fusion, 1 for the first.
+-- `standing` falls with the rank, from 1 for the first.
 seeds AS MATERIALIZED (
     SELECT id AS seed, (1 + CAST(:rank_constant AS float8)) / (rank + :rank_constant) AS standing,
            0 AS hops, owner_id, memory_id, id, CAST(1 AS float8) AS strength,

@@ -1,7 +1,7 @@
 """Rank candidates by a linear model over their signals. Pure: no I/O, no clock.
 
-The coefficients are in ``ranking.toml``; ``benchmarks/ranking.py`` learns them and measures each
-signal on conversations that were left out (``docs/decisions/0032-ranking.md``).
+The coefficients are in ``ranker.toml``; ``benchmarks/ranker.py`` learns them and measures each
+signal on conversations that were left out (``docs/decisions/0032-ranker.md``).
 """
 
 import math
@@ -16,7 +16,15 @@ import numpy as np
 
 from remembrancer.analysis import is_acknowledgement
 from remembrancer.recall.rows import CandidateRow
-from remembrancer.recall.signals import SIGNALS, Asked, Floats, Ints, Mask, Measures, measure
+from remembrancer.recall.signals import (
+    SIGNALS,
+    Floats,
+    Interpretation,
+    Ints,
+    Mask,
+    Measures,
+    measure,
+)
 
 IMPORTANCE: Final = 0.1
 """Largest share of its score that importance adds to a memory."""
@@ -24,11 +32,14 @@ RECENCY: Final = 0.05
 """Largest share of its score that recency adds to a memory."""
 RECENCY_DAYS: Final = 30.0
 """Age at which recency adds half as much."""
+RANK_CONSTANT: Final = 10.0
+"""A rank counts ``1 / (RANK_CONSTANT + rank)`` where ranks are compared: small values trust the
+top more."""
 COEFFICIENTS: Final = tomllib.loads(
-    (files("remembrancer.recall") / "ranking.toml").read_text("utf-8")
+    (files("remembrancer.recall") / "ranker.toml").read_text("utf-8")
 )["coefficients"]
 WEIGHTS: Final[Floats] = np.array([COEFFICIENTS[name] for name in SIGNALS])
-NOTHING_ASKED: Final = Asked()
+NO_QUESTION: Final = Interpretation()
 _SOURCE_TYPES: Final = {"memory": 0, "chunk": 1, "message": 2}
 
 
@@ -61,6 +72,8 @@ class Arm:
     """Offset of the neighbour with the largest share, 0 for none."""
     attraction: Attraction | None = None
     """Its effect on the scores."""
+    vote: float = 0.0
+    """Its weight beside the ranking by signals, which has 1, if they are fused by their ranks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +104,7 @@ class RankedItem:
 def rank(
     candidates: Sequence[CandidateRow],
     k: int,
-    asked: Asked = NOTHING_ASKED,
+    question: Interpretation = NO_QUESTION,
     *,
     now: datetime | None = None,
     arms: Sequence[Arm] = (),
@@ -107,7 +120,7 @@ def rank(
     """
     if not candidates:
         return []
-    measures = measure(candidates, asked)
+    measures = measure(candidates, question)
     arms = [*_arms(measures), *arms]
     added = measures.matrix * weights
     # Not a product of matrices: that gives a row another last digit at another place.
@@ -115,6 +128,7 @@ def rank(
     for item, message in measures.twins:
         total[item] = max(total[item], total[message])
     for arm in arms:
+        total = _vote(total, arm) if arm.vote else total
         total = arm.attraction.apply(total) if arm.attraction else total
     ranks = [_ranks(arm) for arm in arms]
     return [
@@ -136,6 +150,14 @@ def rank(
 def _scores(logits: Floats) -> Floats:
     scores: Floats = np.exp(logits - logits.max())
     return scores
+
+
+def _vote(total: Floats, arm: Arm) -> Floats:
+    """Fuse scores with an arm by rank (reciprocal rank fusion, Cormack, Clarke, Büttcher 2009)."""
+    ascending = np.sort(total)
+    ranks = len(total) - np.searchsorted(ascending, total, side="right") + 1
+    votes = np.where(arm.present, arm.vote / (RANK_CONSTANT + _ranks(arm)), 0.0)
+    return (RANK_CONSTANT + 1) / (1 + arm.vote) * (1 / (RANK_CONSTANT + ranks) + votes)
 
 
 def _arms(measures: Measures) -> list[Arm]:

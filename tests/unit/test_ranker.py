@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from remembrancer.analysis import Question, take_apart
 from remembrancer.recall import people
-from remembrancer.recall.ranking import rank
-from remembrancer.recall.signals import Asked
+from remembrancer.recall.ranker import rank
+from remembrancer.recall.signals import Interpretation
 
 TALK = UUID(int=1)
 OTHER_TALK = UUID(int=2)
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(days=2000)
 WORDS = 3
-ANN = Asked(senders={"Ann"})
+ANN = Interpretation(senders={"Ann"})
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def ids(*items: Item, k: int = 100, **options: object) -> list[int]:
 def test_input_order_does_not_matter(items: list[Item], rng: random.Random) -> None:
     """The same candidates give the same hits and explanations in whatever order they come."""
     shuffled = rng.sample(items, len(items))
-    options = {"asked": ANN, "now": NOW}
+    options = {"question": ANN, "now": NOW}
     assert rank(items, 50, **options) == rank(shuffled, 50, **options)  # type: ignore[arg-type]
 
 
@@ -150,7 +150,7 @@ def test_a_memory_is_not_buried_by_its_message(items: list[Item], data: st.DataO
         keywords=original.keywords,
         exact=original.exact,
     )
-    found = ids(*items, twin, asked=ANN, now=NOW)
+    found = ids(*items, twin, question=ANN, now=NOW)
     assert found.index(twin.id) < found.index(original.id)
 
 
@@ -205,8 +205,10 @@ def test_who_the_question_names() -> None:
     bo = message(9, sender_name="Bo", distance=0.45)
     rest = message(30, sender_name="Bo", distance=0.95)
     assert ids(ann, bo, rest) == [bo.id, ann.id, rest.id]
-    assert ids(ann, bo, rest, asked=ANN)[0] == ann.id
-    assert ids(ann, bo, rest, asked=Asked(senders={"Nobody here"})) == ids(ann, bo, rest)
+    assert ids(ann, bo, rest, question=ANN)[0] == ann.id
+    assert ids(ann, bo, rest, question=Interpretation(senders={"Nobody here"})) == ids(
+        ann, bo, rest
+    )
 
 
 def test_memories_stand_as_high_as_before_smoothing() -> None:
@@ -244,7 +246,9 @@ def test_scale_of_similarities_does_not_matter() -> None:
         message(p, distance=rng.random(), sender_name=rng.choice("AB")) for p in range(0, 60, 2)
     ]
     narrow = [replace(item, distance=item.distance / 8) for item in wide if item.distance]
-    assert ids(*wide, asked=Asked(senders={"A"})) == ids(*narrow, asked=Asked(senders={"A"}))
+    assert ids(*wide, question=Interpretation(senders={"A"})) == ids(
+        *narrow, question=Interpretation(senders={"A"})
+    )
 
 
 def test_who_answers_a_question_has_its_words() -> None:
@@ -260,21 +264,21 @@ def test_who_answers_a_question_has_its_words() -> None:
 def test_days_that_the_question_names() -> None:
     """What was said on a named day, or up to three days later, comes before what was said else."""
     day = date(2026, 4, 20)
-    question = Asked(Question(days=(day, day)))
+    question = Interpretation(Question(days=(day, day)))
     times = [datetime(2026, 4, number, 12, tzinfo=UTC) for number in (19, 20, 23, 24)]
     items = [message(n * 10, at=at) for n, at in enumerate(times)]
-    assert ids(*items, asked=question) == [110, 120, 100, 130]
+    assert ids(*items, question=question) == [110, 120, 100, 130]
 
 
 def test_a_time_answers_when() -> None:
     """A message with a time comes first if the question asks for one."""
     plain = message(1, text="We sailed to the islands")
     dated = message(9, text="We sailed there yesterday")
-    question = Asked(Question(asks_when=True))
+    question = Interpretation(Question(asks_when=True))
     added = {hit.id: hit.signals for hit in rank([plain, dated], 2, question)}
     assert added[dated.id]["time_when_asked"] > 0
     assert "time_when_asked" not in added[plain.id]
-    assert ids(plain, dated, asked=question)[0] == dated.id
+    assert ids(plain, dated, question=question)[0] == dated.id
 
 
 def test_the_name_of_a_sender_is_not_what_is_asked() -> None:
@@ -282,8 +286,8 @@ def test_the_name_of_a_sender_is_not_what_is_asked() -> None:
     hello = message(1, distance=0.4, sender_name="Ann", name_distances=[0.1])
     sails = message(9, distance=0.4, sender_name="Ann", name_distances=[0.8])
     rest = message(30, distance=0.9, sender_name="Bo", name_distances=[0.9])
-    question = Asked(Question(names=("Ann",)), {"Ann"}, names=[0])
-    assert ids(hello, sails, rest, asked=question)[0] == sails.id
+    question = Interpretation(Question(names=("Ann",)), {"Ann"}, names=[0])
+    assert ids(hello, sails, rest, question=question)[0] == sails.id
 
 
 @given(candidates, st.integers(1, 5))
@@ -314,7 +318,7 @@ def test_further_candidates_change_no_scale() -> None:
 
 def _meant(name: str, *items: Item) -> set[str]:
     text = f"What does {name} like?"
-    return set(people.asked(text, take_apart(text), items).senders)  # type: ignore[arg-type]
+    return set(people.interpret(text, take_apart(text), items).senders)  # type: ignore[arg-type]
 
 
 def test_a_name_that_only_the_other_one_uses() -> None:
