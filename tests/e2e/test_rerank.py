@@ -128,7 +128,7 @@ async def test_context_too(memory: Remembrancer, ada: User, bob: User, endpoint:
 
 
 async def test_only_the_best_are_sent(memory: Remembrancer, ada: User, endpoint: Endpoint) -> None:
-    """As many as set, cut to a length; the others follow in the order of the fusion."""
+    """As many as set, cut to a length; the others follow in the order of the ranking."""
     long = "tea " * 5000
     plain = PythonDoor(memory, as_actor())
     await say(plain, ada, *TALK, long)
@@ -174,7 +174,7 @@ BROKEN: list[Any] = [
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-async def test_without_a_good_answer_the_fusion_decides(
+async def test_without_a_good_answer_the_ranking_decides(
     memory: Remembrancer,
     ada: User,
     endpoint: Endpoint,

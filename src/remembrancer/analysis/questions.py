@@ -76,7 +76,11 @@ _MONTHS: Final = {
     for months in TABLES["months"].values()
     for number, month in enumerate(months.split(), 1)
 }
-_WHEN: Final = tuple(f"{start} " for starts in TABLES["asks_when"].values() for start in starts)
+_WHEN: Final = tuple(
+    f"{' '.join(start.split())} "
+    for starts in TABLES["asks_when"].values()
+    for start in starts.split(",")
+)
 _MONTH: Final = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _DATE: Final = re.compile(
     rf"""\b(?:

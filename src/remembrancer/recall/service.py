@@ -15,7 +15,7 @@ from remembrancer.backend import Backend
 from remembrancer.db.engine import Statement
 from remembrancer.db.pipeline import Halfvec
 from remembrancer.embeddings import Embedder
-from remembrancer.embeddings.base import Baseline, Vectors, baseline_of
+from remembrancer.embeddings.base import Baseline, baseline_of
 from remembrancer.errors import EmbeddingUnavailable, InvalidInput, NotFound, UserMerged
 from remembrancer.preferences.scopes import in_effect
 from remembrancer.recall import hits, people, queries
@@ -243,13 +243,13 @@ class Recall:
         if told := days_told(question):
             filters |= {"told_from": told[0], "told_before": told[1], "per_days": PER_DAYS}
         if names:
-            filters["names"] = [_halfvec(name) for name in names]
+            filters["names"] = [str(name.tolist()) for name in names]
         binds = {
             "names": [],
             **filters,
             "user_id": actor.user_id,
             "agent_id": actor.agent_id,
-            "vector": _halfvec(vector),
+            "vector": Halfvec(pack(">HH", len(vector), 0) + vector.astype(">f2").tobytes()),
             "terms": list(question.terms),
             "words": list(question.terms.values()),
             "content_hash": content_hash(text),
@@ -301,10 +301,6 @@ class Recall:
             raise EmbeddingUnavailable(
                 f"the stored vectors are of the model {asker.model}; restart with that model"
             )
-
-
-def _halfvec(vector: Vectors) -> Halfvec:
-    return Halfvec(pack(">HH", len(vector), 0) + vector.astype(">f2").tobytes())
 
 
 def _names(asker: AskerRow) -> SpaceNames:

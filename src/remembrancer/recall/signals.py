@@ -108,7 +108,8 @@ class Measures:
 def measure(candidates: Sequence[CandidateRow], asked: Interpretation) -> Measures:
     """Measure each candidate by each of ``SIGNALS``."""
     messages = np.array([c.source_type == "message" for c in candidates])
-    neighbours = neighbour_rows(candidates, _OFFSETS)
+    places = _places(candidates)
+    neighbours = _neighbours(places, _OFFSETS)
     alone = np.all(neighbours < 0, axis=1)
     said = [speech(c.content) if c.source_type == "message" else _DENSE for c in candidates]
     spoken = np.array(said, dtype=np.float64)
@@ -126,7 +127,9 @@ def measure(candidates: Sequence[CandidateRow], asked: Interpretation) -> Measur
         similarity = similarity - NAME * _likeness_to_names(candidates, asked.names)
     meaning = _standard(similarity, embedded, yardstick)
     least = meaning.min()
-    stretch = least + _level(alone, meaning - least, _best_of_stretch(candidates, meaning) - least)
+    stretch = least + _level(
+        alone, meaning - least, _best_of_stretch(candidates, places, meaning) - least
+    )
 
     near, gains = own, []
     # Each word of the question counts once: a sum would reward repetition.
@@ -185,7 +188,10 @@ def days_told(question: Question) -> tuple[datetime, datetime] | None:
 
 def neighbour_rows(candidates: Sequence[CandidateRow], offsets: Ints) -> Ints:
     """Return the rows of each candidate's neighbours, shape (n, offsets), -1 for none."""
-    keys = _places(candidates)
+    return _neighbours(_places(candidates), offsets)
+
+
+def _neighbours(keys: Ints, offsets: Ints) -> Ints:
     order = np.argsort(keys, kind="stable")
     targets = np.where(keys[:, None] < 0, -2, keys[:, None] + offsets)
     rows = order[np.minimum(np.searchsorted(keys[order], targets), len(keys) - 1)]
@@ -205,8 +211,7 @@ def _places(candidates: Sequence[CandidateRow]) -> Ints:
     return keys
 
 
-def _best_of_stretch(candidates: Sequence[CandidateRow], meaning: Floats) -> Floats:
-    keys = _places(candidates)
+def _best_of_stretch(candidates: Sequence[CandidateRow], keys: Ints, meaning: Floats) -> Floats:
     order = np.argsort(keys, kind="stable")
     at = np.array([item.at.timestamp() for item in candidates])[order]
     pause = (np.diff(keys[order] >> 40) != 0) | (np.diff(at) > _PAUSE) | (keys[order][1:] < 0)
