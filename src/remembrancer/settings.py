@@ -202,8 +202,9 @@ class ContextSettings(BaseModel):
     """Maximum memories and messages recalled for a message."""
     summaries: int = Field(3, ge=0, le=20)
     """Maximum summaries recalled for a message."""
-    min_relevance: float = Field(0.3, ge=0, le=1)
-    """Minimum relevance of what is recalled for a question about the world."""
+    min_relevance: float = Field(0.15, ge=0, le=1)
+    """Minimum relevance of what is recalled for a message; 0 recalls the nearest, whatever it is
+    about."""
     high_importance: float = Field(0.7, ge=0, le=1)
     """Minimum decayed importance of the current speaker's memories in a group's context."""
     templates: Path | None = None

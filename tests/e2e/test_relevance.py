@@ -46,8 +46,27 @@ async def test_case_37_recall_says_how_relevant(door: Door, ada: User) -> None:
     [best, *_] = (await door.recall("Where does Ada live?", user=ada))["hits"]
     assert best["content"] == FACTS[0]
     assert best["relevance"] > 0.6
-    answer = await door.call("memory_recall", {"query": "dog"}, user=ada)
+    answer = await door.call("memory_recall", {"query": "dog", "min_relevance": 0}, user=ada)
+    assert len(answer["result"]["found"]) == len(FACTS)
     assert all(found["relevance"] < 0.3 for found in answer["result"]["found"])
+
+
+async def test_case_37_min_relevance(door: Door, ada: User) -> None:
+    """Recall and the tool leave out what has nothing to do with the query; the tool says so."""
+    await door.remember_many([{"content": fact} for fact in FACTS], user=ada)
+    assert (await door.recall("dog", user=ada, min_relevance=0.15))["hits"] == []
+    asked = {"query": "Where does Ada live?"}
+    [best, *_] = (await door.recall(**asked, user=ada, min_relevance=0.6))["hits"]
+    assert best["content"] == FACTS[0]
+    nothing = (await door.call("memory_recall", {"query": "dog"}, user=ada))["result"]
+    assert nothing["found"] == []
+    assert "nothing" in nothing["note"].lower()
+    found = (await door.call("memory_recall", asked, user=ada))["result"]
+    assert found["found"][0]["content"] == FACTS[0]
+    assert "note" not in found
+    for wrong in (-0.1, 1.1):
+        refusal = await door.refusal("recall", "dog", user=ada, min_relevance=wrong)
+        assert "min_relevance" in str(refusal)
 
 
 async def test_case_37_nothing_said_displaces_nothing(door: Door, ada: User) -> None:

@@ -1,17 +1,18 @@
 """Relevance and acknowledgements: what has nothing to do with a question says so."""
 
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 import pytest
 
-from remembrancer.analysis import is_acknowledgement, is_impersonal
+from remembrancer.analysis import Question, is_acknowledgement
 from remembrancer.embeddings.base import Baseline
 from remembrancer.recall.ranker import rank
-from remembrancer.recall.relevance import relevance
 from remembrancer.recall.rows import CandidateRow
+from remembrancer.recall.signals import Interpretation
 
-BASELINE = Baseline(unrelated=0.2, alike=0.6)
+BASELINE = Baseline(unrelated=0.05, alike=0.4)
 TALK = UUID(int=7)
 ROW = CandidateRow(
     id=1,
@@ -49,45 +50,68 @@ ROW = CandidateRow(
 )
 
 
-def of(*rows: CandidateRow, words: int = 2) -> list[float]:
-    """The relevance of each row."""
-    return [round(float(value), 3) for value in relevance(rows, words, BASELINE)]
+def of(*rows: CandidateRow, question: Interpretation | None = None) -> dict[int, float]:
+    """The relevance of each hit, by id, best first."""
+    hits = rank(rows, len(rows), question or Interpretation(), baseline=BASELINE)
+    return {hit.id: hit.relevance for hit in hits}
 
 
-def test_scale() -> None:
-    """Unrelated texts have none, texts that are about the same all of it."""
-    near, half, far = (row(distance=d, position=p) for d, p in ((0.3, 1), (0.6, 5), (0.85, 9)))
-    assert of(near, half, far) == [1.0, 0.5, 0.0]
-    assert of(row(distance=None)) == [0.0]
-    assert of(row(exact=True)) == [1.0]
+def about(*words: str, **fields: Any) -> Interpretation:
+    """A question with these words, numbered from 0."""
+    terms = {word: number for number, word in enumerate(words)}
+    return Interpretation(Question(terms, **fields))
 
 
-def test_rare_words_count_more() -> None:
-    """One of two words, as rare as a word can be, is half of the question; a common one less."""
-    rare, common = row(words=[0], scores=[9.0]), row(words=[0], scores=[1.0])
-    assert of(rare) == [0.5]
-    assert 0.0 < of(common)[0] < 0.2
-    assert of(row(words=[0, 0], scores=[9.0, 9.0])) == [0.5]
+def test_nearness() -> None:
+    """What is nearer is more relevant, on a scale that starts at unrelated texts."""
+    near, half, far = (of(row(distance=distance))[1] for distance in (0.5, 0.65, 0.9))
+    assert near > 0.9 > half > 0.2 > 0.05 > far
+    assert of(row(distance=None))[1] < 0.05
 
 
-def test_neighbours_lend() -> None:
-    """The answer beside a question is nearly as relevant; four messages on is not."""
-    asked, answer, later = (row(id=n, position=n) for n in (1, 2, 6))
-    asked = asked._replace(distance=0.4)
-    assert of(asked, answer, later) == [1.0, 0.8, 0.0]
+def test_words() -> None:
+    """A word of the question counts by its rarity, and one that nobody said counts against it."""
+    both = about("sail", "island")
+    said, half, none = (
+        of(row(distance=0.75, words=words, scores=[4.0] * len(words)), question=both)[1]
+        for words in ([0, 1], [0], [])
+    )
+    assert said > 0.7 > 0.4 > half > 0.1 > none
+    common = of(row(distance=0.75, words=[0], scores=[0.5]), question=both)[1]
+    assert common < half
 
 
-def test_associated_memories() -> None:
-    """A memory that an association leads to is as relevant as the way there is strong."""
-    path = {"seed": 1, "standing": 1.0, "strength": 0.5, "path": []}
-    seed = row(distance=0.4, source_type="memory", position=None)
-    led = row(id=2, source_type="memory", position=None, path=path)
-    assert of(seed, led) == [1.0, 0.5]
+def test_names_of_senders_are_no_words() -> None:
+    """Whoever asks what Ada did must not be told that "Ada" was said."""
+    question = Interpretation(Question({"ada": 0, "skydiv": 1}, names=("Ada",)), ["Ada"])
+    assert of(row(words=[0], scores=[4.0]), question=question)[1] < 0.05
+
+
+def test_many_items() -> None:
+    """Among many items, one is near by chance."""
+    few, many = (of(row(distance=0.65, items=items))[1] for items in (5.0, 5000.0))
+    assert few > 0.5 > 0.1 > many
+
+
+def test_others_lean_on_the_first() -> None:
+    """Every hit has most of the relevance of the first one, and none has more."""
+    rows = [row(id=n, position=10 * n, distance=d) for n, d in enumerate((0.5, 0.9, 1.0), 1)]
+    first, *others = of(*rows).values()
+    assert all(0.69 * first < other < first for other in others)
+
+
+def test_own_text_says_nothing_of_others() -> None:
+    """The same question, asked before, has relevance 1, and no answer becomes relevant by it."""
+    asked, far = row(id=1, exact=True, distance=0.0), row(id=2, position=90, distance=0.95)
+    told = of(asked, far)
+    assert told[1] == 1.0
+    assert told[2] == of(far)[2] < 0.05
+    assert of(asked) == {1: 1.0}
 
 
 def test_no_candidates() -> None:
-    """Nothing is as relevant as nothing."""
-    assert of() == []
+    """Nothing is relevant among nothing."""
+    assert of() == {}
 
 
 @pytest.mark.parametrize(
@@ -105,33 +129,6 @@ def test_acknowledgements(text: str) -> None:
 def test_what_says_something(text: str) -> None:
     """One word of content is enough."""
     assert not is_acknowledgement(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["What is the capital of France?", "How do vaccines work?", "Was ist die Hauptstadt von Peru?"],
-)
-def test_questions_about_the_world(text: str) -> None:
-    """They name nobody."""
-    assert is_impersonal(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "What should I not eat?",
-        "Was darf ich nicht essen?",
-        "Qu'est-ce que je ne dois pas manger ?",
-        "¿Qué no debo comer?",
-        "Cosa non posso mangiare?",
-        "何を食べてはいけませんか",
-        "Suggest a recipe",
-        "dog",
-    ],
-)
-def test_questions_that_may_be_about_somebody(text: str) -> None:
-    """They name somebody, or their language may leave that out."""
-    assert not is_impersonal(text)
 
 
 def test_acknowledgements_and_repeats_come_last() -> None:

@@ -2,7 +2,6 @@
 
 from remembrancer.analysis.acknowledgements import is_acknowledgement
 from remembrancer.analysis.analyser import analyse, named_senders, query_terms
-from remembrancer.analysis.impersonal import is_impersonal
 from remembrancer.analysis.questions import Question, take_apart
 from remembrancer.analysis.speech import Speech, speech
 
@@ -11,7 +10,6 @@ __all__ = [
     "Speech",
     "analyse",
     "is_acknowledgement",
-    "is_impersonal",
     "named_senders",
     "query_terms",
     "speech",

@@ -38,6 +38,9 @@ async def recall(
     user: UserOption = None,
     agent: AgentOption = None,
     limit: Annotated[int, typer.Option(min=1, max=100, help="The most hits.")] = 10,
+    min_relevance: Annotated[
+        float, typer.Option(min=0, max=1, help="Only hits of at least this relevance.")
+    ] = 0.0,
     mode: Annotated[Mode, typer.Option(help="How hits are chosen.")] = Mode.HYBRID,
     sort: Annotated[Sort | None, typer.Option(help="Order. Default: set by the mode.")] = None,
     kind: Annotated[
@@ -52,6 +55,7 @@ async def recall(
     request = RecallQuery(
         query=query,
         limit=limit,
+        min_relevance=min_relevance,
         mode=mode,
         sort=sort,
         kinds=kind or [],

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from remembrancer import tokens
 from remembrancer.access import Actor, EffectiveScope, may_take_part
-from remembrancer.analysis import is_acknowledgement, is_impersonal
+from remembrancer.analysis import is_acknowledgement
 from remembrancer.backend import Backend
 from remembrancer.context import repository
 from remembrancer.context.dynamic import DynamicSources, dynamic_entries
@@ -205,6 +205,7 @@ class Contexts:
             query=query.message,
             limit=max(most, PER_ARM),
             sources=["memory", "message", *(["chunk"] if settings.summaries else [])],
+            min_relevance=settings.min_relevance,
             as_of=query.as_of,
         )
 
@@ -298,14 +299,6 @@ class Contexts:
             frozen_at=frozen_at if sources.query.conversation_id else None,
         )
 
-    def _relevant(self, sources: _Sources) -> Sequence[Hit]:
-        """Return the hits to tell: for a question about the world, relevant ones alone."""
-        message = sources.query.message
-        if message is None or not is_impersonal(message):
-            return sources.hits
-        least = self._settings.min_relevance
-        return [hit for hit in sources.hits if (hit.relevance or 0.0) >= least]
-
     def _dynamic(self, sources: _Sources, stable: StableBlock) -> _DynamicBlock:
         query, settings = sources.query, self._settings
         rows = sources.frozen or sources.candidates
@@ -320,7 +313,7 @@ class Contexts:
                 changes=sources.changes,
                 speaker=sources.speaker,
                 recent=sources.recent,
-                hits=self._relevant(sources),
+                hits=sources.hits,
                 recalled=settings.recalled,
                 summaries=settings.summaries,
             ),

@@ -25,6 +25,17 @@ UNRELATED: Final = (
 )
 """Sentences that have nothing to do with each other. Vectors of ``bge`` depend on them: other
 sentences need another name of that model."""
+_ANSWERS: Final = (
+    ("What is the name of your dog?", "Our dog Rex loves the beach."),
+    ("Where did you go on holiday?", "We spent two weeks in Greece last summer."),
+    ("Which sport does he do?", "He plays tennis every Sunday."),
+    ("What does she work as?", "My sister got a job as a nurse."),
+    ("When did they marry?", "Their wedding was in June."),
+    ("Which food can you not eat?", "I am allergic to nuts."),
+    ("What are you reading?", "This novel about the sea is wonderful."),
+    ("What is wrong with the car?", "The engine makes a strange noise."),
+)
+"""Questions, each with an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +43,9 @@ class Baseline:
     """What a cosine similarity of a model means: models differ widely."""
 
     unrelated: float
-    """Similarity that texts without anything in common stay below, nearly always."""
+    """Mean similarity of a question and the answer to another one."""
     alike: float
-    """Similarity of texts that are about the same, in other words."""
+    """Mean similarity of a question and its answer, in other words."""
 
 
 class Embedder(Protocol):
@@ -63,11 +74,12 @@ class Embedder(Protocol):
 
 
 async def baseline_of(embedder: Embedder) -> Baseline:
-    """Measure the baseline of a model on sentences that have nothing to do with each other."""
-    vectors = await embedder.embed_documents(UNRELATED)
-    pairs = (vectors @ vectors.T)[np.triu_indices(len(vectors), k=1)]
-    unrelated = float(pairs.mean() + 2 * pairs.std())
-    return Baseline(unrelated, unrelated + (1 - unrelated) / 2)
+    """Measure the baseline of a model on questions and answers."""
+    questions = await embedder.embed_documents([question for question, _ in _ANSWERS])
+    answers = await embedder.embed_documents([answer for _, answer in _ANSWERS])
+    similarity = (questions @ answers.T).astype(np.float64)
+    pairs = np.eye(len(similarity), dtype=bool)
+    return Baseline(float(similarity[~pairs].mean()), float(similarity[pairs].mean()))
 
 
 def normalised(rows: Vectors) -> Vectors:

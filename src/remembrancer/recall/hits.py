@@ -38,7 +38,6 @@ def word_labels(terms: Mapping[str, int]) -> dict[int, str]:
 
 def ranked_hit(
     row: CandidateRow,
-    relevance: float,
     ranked: RankedItem,
     labels: Mapping[int, str],
     asker: Asker,
@@ -48,7 +47,7 @@ def ranked_hit(
         asker,
         _MESSAGE_COLUMNS if row.source_type == "message" else _COLUMNS,
         score=ranked.score,
-        relevance=round(float(relevance), 4),
+        relevance=ranked.relevance,
         relations=row.revisions or (),
         reasons={
             "exact": ranked.exact,

@@ -15,6 +15,8 @@ from typing import Final
 import numpy as np
 
 from remembrancer.analysis import is_acknowledgement
+from remembrancer.embeddings.base import Baseline
+from remembrancer.recall.relevance import relevance
 from remembrancer.recall.rows import CandidateRow
 from remembrancer.recall.signals import (
     SIGNALS,
@@ -40,6 +42,7 @@ COEFFICIENTS: Final = tomllib.loads(
 )["coefficients"]
 WEIGHTS: Final[Floats] = np.array([COEFFICIENTS[name] for name in SIGNALS])
 NO_QUESTION: Final = Interpretation()
+COSINES: Final = Baseline(0.0, 1.0)
 _SOURCE_TYPES: Final = {"memory": 0, "chunk": 1, "message": 2}
 
 
@@ -94,6 +97,8 @@ class RankedItem:
     id: int
     score: float
     """0 to 1, more by importance and recency; comparable within one ranking only."""
+    relevance: float
+    """0 to 1, comparable between questions (recall/relevance.py)."""
     exact: bool
     arms: dict[str, ArmRank]
     """By the names of the arms that rank the item."""
@@ -109,14 +114,16 @@ def rank(
     now: datetime | None = None,
     arms: Sequence[Arm] = (),
     weights: Floats = WEIGHTS,
+    baseline: Baseline = COSINES,
 ) -> list[RankedItem]:
     """Return the best ``k`` candidates, best first; all of them if there are fewer.
 
     Without ``now``, recency adds nothing. ``arms`` are further arms, besides the dense and the
-    keyword arm; ``weights`` are other coefficients, in the order of ``SIGNALS``. An item whose text
-    equals the question comes first. Messages that only acknowledge, or that repeat a better one of
-    the same sender, come last. At the same score, memories come first, then chunks, then messages,
-    then the lower id: the order of the candidates does not matter.
+    keyword arm; ``weights`` are other coefficients, in the order of ``SIGNALS``; ``baseline`` is
+    that of the model of the vectors. An item whose text equals the question comes first. Messages
+    that only acknowledge, or that repeat a better one of the same sender, come last. At the same
+    score, memories come first, then chunks, then messages, then the lower id: the order of the
+    candidates does not matter.
     """
     if not candidates:
         return []
@@ -131,10 +138,20 @@ def rank(
         total = _vote(total, arm) if arm.vote else total
         total = arm.attraction.apply(total) if arm.attraction else total
     ranks = [_ranks(arm) for arm in arms]
+    order = _order(candidates, total, k)
+    relevances = relevance(
+        measures,
+        question,
+        baseline,
+        order=order,
+        exact=[item.exact for item in candidates],
+        items=candidates[0].items,
+    )
     return [
         RankedItem(
             candidates[row].id,
             float(total[row]),
+            round(float(relevances[row]), 4),
             candidates[row].exact,
             {
                 arm.name: _explain(arm, standing, row)
@@ -143,7 +160,7 @@ def rank(
             },
             _contributions(added[row]),
         )
-        for row in _order(candidates, total, k)
+        for row in order
     ]
 
 

@@ -1,6 +1,8 @@
-"""How much a candidate has to do with the question, on a scale that holds for any store. Pure.
+"""How sure recall is that a question was spoken of, on a scale that holds for any store. Pure.
 
-A rank says which candidate is best. It does not say that the best one is any good.
+A rank says which candidate is best. It does not say that the best one is any good. The coefficients
+are those of a logistic regression, rounded; ``benchmarks/relevance.py`` measures what they reach
+(``docs/decisions/0037-relevance.md``).
 """
 
 import math
@@ -9,53 +11,86 @@ from typing import Final
 
 import numpy as np
 
+from remembrancer.analysis import query_terms
 from remembrancer.embeddings.base import Baseline
-from remembrancer.recall.rows import CandidateRow
-from remembrancer.recall.signals import Floats, neighbour_rows
+from remembrancer.recall.signals import SIGNALS, Floats, Interpretation, Measures
 
-REACH: Final = 2
-"""Neighbours of a message on each side that lend it their relevance."""
-SHARE: Final = 0.8
-"""Part of its relevance that a neighbour lends, per step of distance."""
+COEFFICIENTS: Final = {
+    "nearest": 2.4,
+    "nearness": 2.9,
+    "words": 4.1,
+    "unknown": -1.5,
+    "days": 3.9,
+    "items": -0.9,
+}
+"""What a signal adds to the logarithm of the odds, times its value.
+
+`nearest`: nearness of meaning of the candidate nearest to the question: 0 is the baseline's
+`unrelated`, 1 its `alike`. `nearness`: the hit's own, less that to the names of senders. `words`:
+share of the question's words in the hit and its neighbours, by rarity. `unknown`: share of its
+words that no candidate has, by rarity. `days`: whether a candidate was said in the days that it
+names. `items`: logarithm of the number of items that the asker sees: among many, one is near by
+chance. Names of senders are no words here.
+"""
+INTERCEPT: Final = -1.1
+SHARE: Final = 0.7
+"""Part of the relevance of the first hit that the others have at least: an answer is often beside
+the words of the question."""
 
 
-def relevance(candidates: Sequence[CandidateRow], words: int, baseline: Baseline) -> Floats:
+def relevance(
+    measures: Measures,
+    question: Interpretation,
+    baseline: Baseline,
+    *,
+    order: Sequence[int],
+    exact: Sequence[bool],
+    items: float,
+) -> Floats:
     """Return the relevance of each candidate, 0 to 1: an array of shape (n,).
 
-    ``words`` is the number of the question's words. Nearness of meaning counts from the
-    ``baseline`` of unrelated texts on; a word of the question counts by its rarity among the
-    asker's items, and one that no item has counts as the rarest. The two are joined as independent
-    evidence. A message is also as relevant as its neighbours nearly are, a memory as the one that
-    led to it.
+    ``order`` has the rows of the hits, best first. ``exact`` says which candidates have the text of
+    the question: their relevance is 1, and they say nothing about the others. ``items`` is the
+    number of items that the asker sees.
     """
-    own = 1 - (1 - _nearness(candidates, baseline)) * (1 - _coverage(candidates, words))
-    own[[row for row, item in enumerate(candidates) if item.exact]] = 1.0
-    best = own
-    steps = np.array([o for step in range(1, REACH + 1) for o in (-step, step)], dtype=np.int64)
-    if candidates:
-        rows = neighbour_rows(candidates, steps)
-        lent = np.where(rows < 0, 0.0, own[rows]) * SHARE ** np.abs(steps)
-        best = np.maximum(best, lent.max(axis=1))
-    row_of = {item.id: row for row, item in enumerate(candidates)}
-    for row, item in enumerate(candidates):
-        if item.path is not None and item.path["seed"] in row_of:
-            led = item.path["strength"] * own[row_of[item.path["seed"]]]
-            best[row] = max(best[row], led)
-    return best
-
-
-def _nearness(candidates: Sequence[CandidateRow], baseline: Baseline) -> Floats:
-    similarity = np.array([1 - (2.0 if c.distance is None else c.distance) for c in candidates])
-    return np.clip((similarity - baseline.unrelated) / (baseline.alike - baseline.unrelated), 0, 1)
-
-
-def _coverage(candidates: Sequence[CandidateRow], words: int) -> Floats:
-    if not words or not candidates:
-        return np.zeros(len(candidates))
+    result = np.ones(len(exact))
+    others = ~np.array(exact)
+    first = next((row for row in order if others[row]), None)
+    if first is None:
+        return result
     # The score of an unseen word in an item of average length: its rarity (candidates.sql).
-    rarest = math.log(2 * candidates[0].items + 2)
-    best: list[dict[int, float]] = [{} for _ in candidates]
-    for scores, item in zip(best, candidates, strict=True):
-        for word, score in zip(item.words or (), item.scores or (), strict=True):
-            scores[word] = max(scores.get(word, 0.0), min(score, rarest))
-    return np.array([sum(scores.values()) for scores in best]) / (words * rarest)
+    rarest = math.log(2 * items + 2)
+    words = _words(question)
+    own, near = (_columns(scores, words) for scores in (measures.own_words, measures.near_words))
+    best = own[others].max(axis=0)
+    rarity = np.where(best > 0, np.minimum(best, rarest), rarest)
+    total = max(float(rarity.sum()), rarest)
+    scale = baseline.alike - baseline.unrelated
+    signals = {
+        "nearest": (measures.cosine[others].max() - baseline.unrelated) / scale,
+        "nearness": (measures.similarity - baseline.unrelated) / scale,
+        "words": np.minimum(near, rarity).sum(axis=1) / total,
+        "unknown": rarity[best == 0].sum() / total,
+        "days": measures.matrix[others, SIGNALS.index("days")].max(),
+        "items": math.log(items),
+    }
+    logit = INTERCEPT + sum(COEFFICIENTS[name] * value for name, value in signals.items())
+    chance = 1 / (1 + np.exp(-logit))
+    most = chance[first]
+    result[others] = (SHARE * most + (1 - SHARE) * np.minimum(chance, most))[others]
+    return result
+
+
+def _words(question: Interpretation) -> list[int]:
+    """Return the numbers of the question's words, without the names of senders."""
+    terms, names = question.question.terms, question.question.names
+    spelled = [*question.senders, *(names[number] for number in question.names)]
+    of_names = {terms[term] for name in spelled for term in query_terms(name) if term in terms}
+    return sorted(set(terms.values()) - of_names)
+
+
+def _columns(scores: Floats, words: Sequence[int]) -> Floats:
+    """Return the scores of some words; those that no candidate has may lack a column."""
+    padded = np.pad(scores, ((0, 0), (0, max([*words, -1]) + 1)))
+    columns: Floats = padded[:, list(words)]
+    return columns

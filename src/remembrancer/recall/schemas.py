@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, Field, model_validator
@@ -14,6 +14,8 @@ from remembrancer.text import Instant, Statement
 from remembrancer.validation import Input
 
 SourceType = Literal["memory", "message", "chunk"]
+MIN_RELEVANCE: Final = 0.15
+"""Default of the context and of tools (docs/decisions/0037-relevance.md)."""
 
 
 class Mode(StrEnum):
@@ -48,6 +50,12 @@ class RecallQuery(Input):
         None, description="By default relevance in hybrid mode, else the order of the mode."
     )
     limit: Annotated[int, Field(ge=1, le=100)] = 10
+    min_relevance: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.0,
+        description="In hybrid mode: only hits of at least this relevance. At "
+        f"{MIN_RELEVANCE} hardly anything that helps is lost, and most questions on what was never "
+        "spoken of get nothing.",
+    )
     sources: list[SourceType] = Field(
         ["memory", "message"],
         min_length=1,
@@ -136,8 +144,10 @@ class Hit(BaseModel):
     score: float
     relevance: float | None = Field(
         None,
-        description="How much it has to do with the query, 0 to 1, comparable between queries: "
-        "below 0.3 hardly anything. Null outside of hybrid mode.",
+        description="How sure it is that the query was spoken of, 0 to 1, comparable between "
+        "queries. If half of all questions are on something that was spoken of, that is true of 80 "
+        "of 100 questions whose first hit has 0.8. Later hits have 70 to 100 % of it. Null outside "
+        "of hybrid mode.",
     )
     at: datetime = Field(description="Time it was said or recorded.")
     user_id: UUID | None = Field(description="Its owner; null for shared knowledge.")

@@ -22,7 +22,6 @@ from remembrancer.recall import hits, people, queries
 from remembrancer.recall.access_counts import AccessCounts
 from remembrancer.recall.graph_arm import WALK, graph_arm
 from remembrancer.recall.ranker import RANK_CONSTANT, rank
-from remembrancer.recall.relevance import relevance
 from remembrancer.recall.rows import AskerRow, CandidateRow, OrderedRow
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort, SourceType
 from remembrancer.recall.signals import PER_ARM, REACH, days_told
@@ -197,26 +196,29 @@ class Recall:
         among: Collection[str],
     ) -> tuple[AskerRow, list[Hit], Answers]:
         gathered = await self.gather(actor, query, statements, prompt, among)
-        question, candidates = gathered.question, gathered.candidates
+        question, candidates, asker = gathered.question, gathered.candidates, gathered.asker
         text = query.query or ""
+        if self._baseline is None:
+            self._baseline = await baseline_of(self._embedder)
         ranked = partial(
             rank,
             candidates,
             question=people.interpret(text, question, candidates),
             now=query.as_of or datetime.now(UTC),
+            baseline=self._baseline,
         )
         arms = [arm] if (arm := graph_arm(candidates)) else []
         if self._reranker is not None and candidates:
             best = ranked(self._reranker.candidates, arms=arms)
             arms += await self._reranker.arms(text, candidates, best)
         ranking = ranked(query.limit, arms=arms)
-        if self._baseline is None:
-            self._baseline = await baseline_of(self._embedder)
-        terms, asker = question.terms, gathered.asker
-        relevances = relevance(candidates, len(set(terms.values())), self._baseline)
-        row_of = {row.id: (row, of) for row, of in zip(candidates, relevances, strict=True)}
-        labels, reader = hits.word_labels(terms), hits.Asker(actor.user_id, _names(asker))
-        ranked_hits = [hits.ranked_hit(*row_of[item.id], item, labels, reader) for item in ranking]
+        row_of = {row.id: row for row in candidates}
+        labels, reader = hits.word_labels(question.terms), hits.Asker(actor.user_id, _names(asker))
+        ranked_hits = [
+            hits.ranked_hit(row_of[item.id], item, labels, reader)
+            for item in ranking
+            if item.relevance >= query.min_relevance
+        ]
         return asker, _sorted(ranked_hits, query.sort), gathered.answers
 
     async def gather(

@@ -93,9 +93,15 @@ class Measures:
 
     matrix: Floats
     """The signals, shape (n, signals)."""
+    cosine: Floats
+    """Cosine similarity to the question."""
     similarity: Floats
-    """Cosine similarity to the question, less that to the names of senders."""
+    """``cosine``, less that to the names of senders."""
     embedded: Mask
+    own_words: Floats
+    """BM25 of each word of the question, shape (n, words)."""
+    near_words: Floats
+    """``own_words`` with the shares of neighbours."""
     bm25: Floats
     words: Floats
     """``bm25`` with the shares of neighbours."""
@@ -120,7 +126,7 @@ def measure(candidates: Sequence[CandidateRow], asked: Interpretation) -> Measur
     twins = _twins(distance, messages)
     own = _word_scores(candidates)
     bm25 = own.sum(axis=1)
-    similarity = np.where(embedded, 1.0 - distance, 0.0)
+    cosine = similarity = np.where(embedded, 1.0 - distance, 0.0)
     best = _best(similarity, embedded) | _best(bm25, bm25 > 0)
     yardstick = embedded & (best | (best[neighbours] & (neighbours >= 0)).any(axis=1))
     if asked.names:
@@ -169,8 +175,11 @@ def measure(candidates: Sequence[CandidateRow], asked: Interpretation) -> Measur
     }
     return Measures(
         matrix=np.stack([columns[name] for name in SIGNALS], axis=1).astype(np.float64),
+        cosine=cosine,
         similarity=similarity,
         embedded=embedded,
+        own_words=own,
+        near_words=near,
         bm25=bm25,
         words=words,
         words_from=np.append(0, _OFFSETS)[np.argmax([np.zeros(len(own)), *gains], axis=0)],

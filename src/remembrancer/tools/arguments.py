@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from remembrancer.memories.schemas import AssociationCreate, Category, Importance, Kind
 from remembrancer.places.schemas import Notes
-from remembrancer.recall.schemas import Mode, Sort
+from remembrancer.recall.schemas import MIN_RELEVANCE, Mode, Sort
 from remembrancer.text import Key, Label, Statement
 from remembrancer.validation import Input
 
@@ -118,6 +118,13 @@ class MemoryRecall(_Arguments):
         "important: memories in that order. typed: the most important of memory_type.",
     )
     sort_by: Sort | None = Field(None, description="Order of the results.")
+    min_relevance: float = Field(
+        MIN_RELEVANCE,
+        ge=0,
+        le=1,
+        description="In mode hybrid: leave it out for what has to do with the query; 0 for the "
+        "nearest, whatever it is about.",
+    )
     space: Label | None = Field(
         None,
         description="The name of a space, a subject of its own such as a relative or a project, "

@@ -51,6 +51,9 @@ ACTION: Final = "memory.remember"
 _TAGS: Final = frozenset({SYSTEM, "memory"})
 # A repeated statement is one memory with two mentions, so the call is not idempotent.
 _ADDS: Final = Effects(destructive=False)
+_IRRELEVANT: Final = (
+    "Nothing here has to do with the query. With min_relevance 0, you get what is nearest to it."
+)
 
 
 def memory_tools(
@@ -183,13 +186,16 @@ class _MemoryTools:
             mode=mode,
             sort=arguments.sort_by,
             limit=arguments.max_results,
+            min_relevance=arguments.min_relevance,
             kinds=[arguments.memory_type] if arguments.memory_type else [],
             space_id=await self._space_id(actor, arguments.space) if arguments.space else None,
         )
         in_conversation = context.conversation_id is not None and arguments.space is None
         prompt = Prompt(context.conversation_id) if in_conversation else None
         answer = await self._recalls.recall(actor, query, prompt=prompt)
-        return {"found": [_recall_item(hit) for hit in answer.hits]}
+        found = [_recall_item(hit) for hit in answer.hits]
+        irrelevant = not found and mode is Mode.HYBRID and arguments.min_relevance > 0
+        return {"found": found, **({"note": _IRRELEVANT} if irrelevant else {})}
 
     async def _space_id(self, actor: Actor, name: str) -> UUID:
         async with self._backend.database.transaction(actor) as (connection, _):

@@ -66,6 +66,7 @@ class RecallItem(_Result):
 
 class RecallResult(_Result):
     found: list[RecallItem]
+    note: str | None = Field(None, description="Why nothing was found.")
 
 
 class ManageResult(_Remarks):
