@@ -119,6 +119,9 @@ def test_what_is_imported_is_recalled(cli: Cli, count: Any, tmp_path: Path) -> N
         hits = cli("recall", "Who got a teapot?", "--user", name, "--json").json["hits"]
         assert hits[0]["content"] == said[2]
         assert len(hits) == 4
+    least = ("--user", "Tomas", "--min-relevance", "0.15", "--json")
+    assert cli("recall", "Who got a teapot?", *least).json["hits"]
+    assert cli("recall", "What is the capital of France?", *least).json["hits"] == []
     shown = cli("recall", "Who got a teapot?", "--user", "Tomas").out
     assert "Ines" in shown
     assert "teapot)" in shown

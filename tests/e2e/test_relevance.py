@@ -1,6 +1,6 @@
 """CASES 37: a question that nobody's memory is about, and messages that say nothing."""
 
-from entry_points import Door
+from entry_points import Door, refusals
 
 from remembrancer import User
 
@@ -65,8 +65,9 @@ async def test_case_37_min_relevance(door: Door, ada: User) -> None:
     assert found["found"][0]["content"] == FACTS[0]
     assert "note" not in found
     for wrong in (-0.1, 1.1):
-        refusal = await door.refusal("recall", "dog", user=ada, min_relevance=wrong)
-        assert "min_relevance" in str(refusal)
+        [refusal] = await refusals(door.recall("dog", user=ada, min_relevance=wrong))
+        assert refusal.status == 422
+        assert "min_relevance" in refusal.fields
 
 
 async def test_case_37_nothing_said_displaces_nothing(door: Door, ada: User) -> None:

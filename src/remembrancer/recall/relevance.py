@@ -32,7 +32,7 @@ words that no candidate has, by rarity. `days`: whether a candidate was said in 
 names. `items`: logarithm of the number of items that the asker sees: among many, one is near by
 chance. Names of senders are no words here.
 """
-INTERCEPT: Final = -1.1
+INTERCEPT: Final = -0.9
 SHARE: Final = 0.7
 """Part of the relevance of the first hit that the others have at least: an answer is often beside
 the words of the question."""
