@@ -70,9 +70,12 @@ async def measure(
                 turns = set(talk.turn_at.values())
                 for question, evidence in locomo.answerable(sample, turns):
                     query = RecallQuery(query=question["question"], sources=["message"])
-                    for hit in (await memory.memories.recall(actor, query)).hits:
-                        if talk.turn_at[hit.position or 0] in evidence:
-                            evidence_at.append(hit.relevance or 0.0)
+                    hits = (await memory.memories.recall(actor, query)).hits
+                    evidence_at += [
+                        hit.relevance or 0.0
+                        for hit in hits
+                        if talk.turn_at[hit.position or 0] in evidence
+                    ]
                 for kind, text in strange(sample, [s for s in samples if s is not sample]):
                     query = RecallQuery(query=text, sources=["message"])
                     hits = (await memory.memories.recall(actor, query)).hits

