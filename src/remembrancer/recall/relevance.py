@@ -61,16 +61,19 @@ def relevance(
     # The score of an unseen word in an item of average length: its rarity (candidates.sql).
     rarest = math.log(2 * items + 2)
     words = _words(question)
-    own, near = (_columns(scores, words) for scores in (measures.own_words, measures.near_words))
-    best = own[others].max(axis=0)
+    # A word that no candidate has may have no column.
+    known = [word for word in words if word < measures.own_words.shape[1]]
+    best = measures.own_words[:, known][others].max(axis=0)
     rarity = np.where(best > 0, np.minimum(best, rarest), rarest)
-    total = max(float(rarity.sum()), rarest)
+    unknown = float(rarity[best == 0].sum()) + rarest * (len(words) - len(known))
+    total = float(rarity[best > 0].sum()) + unknown or 1.0
+    found = np.minimum(measures.near_words[:, known], rarity).sum(axis=1)
     scale = baseline.alike - baseline.unrelated
     signals = {
         "nearest": (measures.cosine[others].max() - baseline.unrelated) / scale,
         "nearness": (measures.similarity - baseline.unrelated) / scale,
-        "words": np.minimum(near, rarity).sum(axis=1) / total,
-        "unknown": rarity[best == 0].sum() / total,
+        "words": found / total,
+        "unknown": unknown / total,
         "days": measures.matrix[others, SIGNALS.index("days")].max(),
         "items": math.log(items),
     }
@@ -87,10 +90,3 @@ def _words(question: Interpretation) -> list[int]:
     spelled = [*question.senders, *(names[number] for number in question.names)]
     of_names = {terms[term] for name in spelled for term in query_terms(name) if term in terms}
     return sorted(set(terms.values()) - of_names)
-
-
-def _columns(scores: Floats, words: Sequence[int]) -> Floats:
-    """Return the scores of some words; those that no candidate has may lack a column."""
-    padded = np.pad(scores, ((0, 0), (0, max([*words, -1]) + 1)))
-    columns: Floats = padded[:, list(words)]
-    return columns
