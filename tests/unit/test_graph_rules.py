@@ -118,6 +118,7 @@ class Item:
     role: None = None
     name_distances: None = None
     exact: bool = False
+    items: float = 50.0
 
 
 def _path(seed: int, strength: float, standing: float = 1.0) -> GraphPath:

@@ -41,6 +41,7 @@ class Item:
     role: str | None = None
     name_distances: Sequence[float] | None = None
     exact: bool = False
+    items: float = 50.0
     text: str | None = None
 
     @property
