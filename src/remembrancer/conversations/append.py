@@ -31,6 +31,8 @@ from remembrancer.errors import Conflict, InvalidInput, NotFound, UserMerged
 from remembrancer.guard.schemas import GuardFinding
 from remembrancer.idempotency import Claim
 from remembrancer.ids import new_uuid
+from remembrancer.preferences import repository as preferences
+from remembrancer.preferences.scopes import in_effect
 from remembrancer.search.index import SearchDocument, Source
 from remembrancer.spaces import repository as spaces
 from remembrancer.user_names import UserName
@@ -236,6 +238,9 @@ class Appender:
         target, documents = append.target, append.documents
         if target.space_id is not None:
             spaces.hold_members(trip, target.space_id, {draft.owner_id for draft in new})
+        owner_ids = {draft.owner_id for draft in new}
+        agent_ids = [] if target.agent_id is None else [target.agent_id]
+        facts = preferences.read_facts(trip, agent_ids, owner_ids) if agent_ids else []
         rows = repository.append(trip, target, [_row(draft) for draft in new])
         check_model = self._backend.search.add(
             trip,
@@ -267,6 +272,9 @@ class Appender:
             if not rows:
                 raise NotFound("the conversation was deleted", field="conversation_id")
             check_model()
+            for row in facts:
+                # The statement has decided; this warns of the deprecated toggle.
+                in_effect(row, row.user_id)
             return rows
 
         return insertion

@@ -1,7 +1,7 @@
 """The only writer of preferences and of the admin's policy."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -10,6 +10,7 @@ from sqlalchemy import ARRAY, Select, Uuid, any_, cast, delete, func, select, up
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import scope_facts
+from remembrancer.db.engine import Trip, together
 from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.sql import statement
 from remembrancer.db.tables import agents, memory_policy, memory_preferences
@@ -38,10 +39,18 @@ _CURRENT: Final = agents.c.deleted_at.is_(None)
 
 async def facts(
     connection: AsyncConnection, agent_ids: Collection[UUID], user_ids: Collection[UUID]
-) -> list[ScopeRow]:
+) -> Sequence[ScopeRow]:
     """Return the facts that decide the scope of each known user with each current agent."""
+    async with together(connection) as trip:
+        return read_facts(trip, agent_ids, user_ids)
+
+
+def read_facts(
+    trip: Trip, agent_ids: Collection[UUID], user_ids: Collection[UUID]
+) -> Sequence[ScopeRow]:
+    """Let a trip do what :func:`facts` does."""
     binds = {"agent_ids": list(agent_ids), "user_ids": list(user_ids)}
-    return await all_rows(connection, ScopeRow, _sql("facts"), binds)
+    return trip.add(_sql("facts"), binds, ScopeRow)
 
 
 def _preferences(user_id: UUID | None = None) -> Select[Any]:

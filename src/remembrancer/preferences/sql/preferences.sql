@@ -2,7 +2,7 @@
 
 -- name: facts
 -- The facts for access.effective_scope: a row for each user with each agent.
-SELECT someone.id AS user_id, agent.id AS agent_id, facts.*
+SELECT facts.*, someone.id AS user_id, agent.id AS agent_id
   FROM users AS someone
  CROSS JOIN agents AS agent
  CROSS JOIN LATERAL (
