@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Final
 
+from remembrancer.analysis import languages
 from remembrancer.analysis.analyser import query_terms
-from remembrancer.analysis.speech import TABLES
+from remembrancer.analysis.speech import TABLES, speech
 
-MOST_NAMES: Final = 3
+MOST_NAMES: Final = 2
+"""Each costs an embedding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +19,8 @@ class Question:
     terms: dict[str, int] = field(default_factory=dict)
     """Its terms without the words of its date, each with the number of its word, from 0."""
     names: tuple[str, ...] = ()
-    """Words that may be names: with a capital, after the first word. At most ``MOST_NAMES``."""
+    """Words that may be names: with a capital, after the first word. At most ``MOST_NAMES``; none
+    in a text that asks nothing, and in German, which gives every noun a capital."""
     days: tuple[date, date] | None = None
     """The first and the last day of the date that it has."""
     asks_when: bool = False
@@ -34,14 +37,11 @@ def take_apart(text: str) -> Question:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    words = [match for match in _WORD.finditer(text) if match[0][0].isupper()]
-    names = [match[0] for match in words if match.start() != _start(text) and len(match[0]) > 2]
-    return tuple(dict.fromkeys(names))[:MOST_NAMES]
-
-
-def _start(text: str) -> int:
-    first = _WORD.search(text)
-    return first.start() if first else -1
+    words = _WORD.findall(text)
+    names = dict.fromkeys(w for w in words[1:] if w[0].isupper() and len(w) > 2)
+    if not names or not speech(text).asks or languages.detect(map(str.lower, words)) == "german":
+        return ()
+    return tuple(names)[:MOST_NAMES]
 
 
 def _asks_when(text: str) -> bool:
@@ -51,9 +51,10 @@ def _asks_when(text: str) -> bool:
 
 
 def _dates(text: str) -> Iterator[tuple[re.Match[str], tuple[date, date]]]:
-    for match in _DATE.finditer(text.lower()):
-        # Lower case may change the length of a text in some scripts: no date is better then.
-        if len(text) == len(text.lower()) and (days := _days(match)):
+    lower = text.lower()
+    # In some scripts lower case has another length: the places of a match would be wrong.
+    for match in _DATE.finditer(lower if len(lower) == len(text) else ""):
+        if days := _days(match):
             yield match, days
 
 
