@@ -126,7 +126,7 @@ async def test_an_openai_agents_run_remembers(
     model.said = remembers
     again = await opened(memory, actor)
     assert await reply(memory, actor, again, "What should I not eat?") == "No peanuts."
-    assert await reply(memory, actor, again, "Sure?") == "No peanuts."
+    assert await reply(memory, actor, again, "May I eat peanuts?") == "No peanuts."
     assert [m["role"] for m in model.requests[-1]["messages"]] == [
         "system",
         "user",
@@ -156,14 +156,14 @@ async def test_a_pydantic_ai_agent_remembers(
         await said(ada_, await opened(memory, ada_), FACT)
         talk = await opened(memory, ada_)
         assert await said(ada_, talk, "What should I not eat?") == "No peanuts."
-        assert await said(ada_, talk, "Sure?") == "No peanuts."
+        assert await said(ada_, talk, "May I eat peanuts?") == "No peanuts."
         stranger = await said(bob_, await opened(memory, bob_), "What should I not eat?")
     assert stranger == "I do not know."
     kept = (await memory.conversations.messages(ada_, talk)).items
     assert [(one.role, one.content) for one in kept] == [
         ("user", "What should I not eat?"),
         ("assistant", "No peanuts."),
-        ("user", "Sure?"),
+        ("user", "May I eat peanuts?"),
         ("assistant", "No peanuts."),
     ]
     # The last messages, the context, and what was said.
@@ -171,7 +171,7 @@ async def test_a_pydantic_ai_agent_remembers(
     sent = [one for one in sent if one[0] != "system"]
     assert sent[:2] == [("user", "What should I not eat?"), ("assistant", "No peanuts.")]
     assert FACT in sent[2][1]
-    assert sent[3:] == [("user", "Sure?")]
+    assert sent[3:] == [("user", "May I eat peanuts?")]
 
 
 async def test_claude_remembers_in_its_files(
