@@ -8,10 +8,18 @@ SELECT owner_id, memory_id, id, wording, agent_id, source, platform,
   FROM jsonb_populate_recordset(CAST(NULL AS mentions), CAST(:mentions AS jsonb));
 
 -- name: count
+-- Rows are locked in order, against deadlocks with the counts of accesses.
+WITH repeated AS MATERIALIZED (
+    SELECT m.id, r.times
+      FROM (SELECT id, count(*) AS times FROM unnest(CAST(:repeated AS text[])) AS id GROUP BY id)
+           AS r
+      JOIN memories AS m ON m.owner_id = :owner_id AND m.id = r.id
+     ORDER BY m.id
+       FOR NO KEY UPDATE OF m
+)
 UPDATE memories AS m
    SET mention_count = m.mention_count + r.times
-  FROM (SELECT id, count(*) AS times FROM unnest(CAST(:repeated AS text[])) AS id GROUP BY id)
-       AS r
+  FROM repeated AS r
  WHERE m.owner_id = :owner_id AND m.id = r.id;
 
 -- name: drop_same_wording
