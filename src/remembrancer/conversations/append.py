@@ -115,7 +115,8 @@ class Appender:
         )
         # Nearly always nothing changes meanwhile: then one trip locks, checks and writes.
         store = self._store_new
-        if target.has_repeated or not all(sender.is_stored for sender in named.values()):
+        is_known = all(sender.is_stored for sender in named.values())
+        if target.has_repeated or target.has_merged or not is_known:
             store = self._store
         while True:
             try:

@@ -66,6 +66,8 @@ class AppendTarget:
     """User ids by id on the conversation's platform."""
     has_repeated: bool
     """Whether it has a message with one of the platform's ids."""
+    has_merged: bool
+    """Whether a message names its user by an id from before a merge."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,10 @@ SELECT t.*,
        EXISTS (SELECT FROM messages AS m
                 WHERE m.conversation_id = t.id
                   AND m.platform_message_id = ANY (CAST(:platform_message_ids AS text[])))
-       AS has_repeated
+       AS has_repeated,
+       EXISTS (SELECT FROM users AS u
+                WHERE u.id = ANY (CAST(:user_ids AS uuid[])) AND u.merged_into IS NOT NULL)
+       AS has_merged
   FROM target AS t;
 
 -- Insert messages at the end. The conversation stays locked until the transaction ends, so that
