@@ -652,9 +652,10 @@ def test_ctrl_c_stops_an_answer_and_then_the_chat(
     while b"Goodbye." not in running.stdout.readline():
         assert running.poll() is None
     while running.poll() is None:
-        # The first may still meet the answer, while it is stored.
+        # The first may still meet the answer, while it is stored. A second one while the chat ends
+        # would kill it.
         running.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
-            running.wait(1)
+            running.wait(15)
     _, errors = running.communicate()
     assert (running.returncode, errors) == (130, b"")

@@ -335,6 +335,8 @@ def test_a_name_that_only_the_other_one_uses() -> None:
     assert _meant("Kit", *talk, message(12, sender_name="Cy", text="Hi")) == set()
     assert _meant("Ann", *talk) == {"Ann"}
     assert _meant("Pool", *talk) == set()
+    away = [message(n * 5, sender_name="Bo", text="In Rome it rained") for n in range(4)]
+    assert _meant("Rome", *away, talk[1]) == set()
 
 
 def test_a_name_that_both_use_is_a_third_person() -> None:

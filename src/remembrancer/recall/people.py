@@ -29,11 +29,11 @@ def interpret(text: str, question: Question, candidates: Sequence[CandidateRow])
 def _called(
     name: str, candidates: Sequence[CandidateRow], senders: Collection[str]
 ) -> frozenset[str]:
-    """Return the sender whom the other one of two calls by a name: "Hey Kate!"."""
+    """Return the sender whom the other one of two calls by a name: "Hey Kate!", "Thanks, Kate."."""
     if len(senders) != 2:
         return frozenset()
     word = re.escape(name)
-    call = re.compile(rf"^\W*(?:[^\W\d_]+\W+)?{word}\b|, {word}\s*[.!?]|\b{word}[!?]\s*$")
+    call = re.compile(rf"^\W*(?:[^\W\d_]+\W+)?{word}\s*(?:[,.!?]|$)|, {word}\s*[.!?]")
     calls = Counter(
         item.sender_name
         for item in candidates
