@@ -1,10 +1,11 @@
 """Summarise the messages outside of a conversation's window, range by range, each once."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from remembrancer import audit
+from remembrancer import audit, tokens
 from remembrancer.access import Actor, Role
 from remembrancer.backend import Backend
 from remembrancer.conversations import repository as conversations
@@ -141,6 +142,8 @@ class Summaries:
     async def job(self, conversation_id: str) -> Mapping[str, int]:
         """Remake stale chunks, and summarise until it is no longer due; return counts."""
         counts, subject = SummaryCounts(), UUID(conversation_id)
+        # The first count loads the vocabulary: meanwhile the worker's heart must beat.
+        await asyncio.to_thread(tokens.count, "")
         try:
             counts.chunks = await self._remake.run(subject)
             while await self._is_due(subject) and await self._pass(subject, counts, None):
