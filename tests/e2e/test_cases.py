@@ -188,7 +188,7 @@ def _learnt(memory_id: str, when: str) -> None:
 
 
 async def test_what_held_twice_is_two_intervals(door: Door, ada: User) -> None:
-    """Interpretation as of a day between them, neither holds; nothing learnt later is ever told."""
+    """Asked as of a day between them, neither holds; nothing learnt later is ever told."""
     text = "Ada is assigned to Payments."
     spans = [("2026-01-05", "2026-02-20", "2026-01-05"), ("2026-06-01", "2026-07-30", "2026-06-10")]
     for begin, end, learnt in spans:

@@ -452,7 +452,7 @@ INSERT INTO memory_policy DEFAULT VALUES;
 
 DO $$
 BEGIN
-    -- Interpretation first: an owner who may not create roles is given this one beforehand.
+    -- Asked first: an owner who may not create roles is given this one beforehand.
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'remembrancer_app') THEN
         CREATE ROLE remembrancer_app NOLOGIN;
     END IF;
