@@ -69,7 +69,9 @@ _MOST_WORDS: Final = 40
 """Words from which on a longer text is no better."""
 _NARROW: Final = 0.02
 """Smallest standard deviation of similarities that means something."""
-_OFFSETS: Final = np.array([-1, 1, -2, 2], dtype=np.int64)
+_OFFSETS: Final = np.array(
+    [offset for step in range(1, REACH + 1) for offset in (-step, step)], dtype=np.int64
+)
 _DENSE: Final = Speech(
     _MOST_WORDS, first_person=True, tells_time=False, asks=False, ends_asking=False
 )
@@ -195,12 +197,8 @@ def days_told(question: Question) -> tuple[datetime, datetime] | None:
     return first, last + LATER
 
 
-def neighbour_rows(candidates: Sequence[CandidateRow], offsets: Ints) -> Ints:
-    """Return the rows of each candidate's neighbours, shape (n, offsets), -1 for none."""
-    return _neighbours(_places(candidates), offsets)
-
-
 def _neighbours(keys: Ints, offsets: Ints) -> Ints:
+    """Return the rows of each candidate's neighbours, shape (n, offsets), -1 for none."""
     order = np.argsort(keys, kind="stable")
     targets = np.where(keys[:, None] < 0, -2, keys[:, None] + offsets)
     rows = order[np.minimum(np.searchsorted(keys[order], targets), len(keys) - 1)]
