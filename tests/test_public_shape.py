@@ -8,7 +8,7 @@ import pytest
 
 from remembrancer import Remembrancer
 from remembrancer.client import AsyncClient
-from remembrancer.client.operations import Group
+from remembrancer.client.operations import Group, _signature
 
 ONLY_IN_THE_LIBRARY = {
     "records": "programs keep records by address, inside their own process",
@@ -96,7 +96,7 @@ def _client() -> dict[str, Callable[..., Any]]:
 def _arguments(method: Callable[..., Any], *left_out: str) -> tuple[list[str], set[str]]:
     """The positional arguments in order, and the names of the others."""
     positional, keywords = [], set()
-    for parameter in inspect.signature(method).parameters.values():
+    for parameter in _signature(method).parameters.values():
         if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
             positional.append(parameter.name)
         else:

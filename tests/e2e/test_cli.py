@@ -301,6 +301,10 @@ def test_users_agents_and_keys(cli: Cli) -> None:
     assert cli("users", "show", "telegram:rosa-2", "--json").json["id"] == user["id"]
     assert "discord:rosa-1" in cli("users", "list").out
     cli("agents", "create", "Scribe", "--description", "Writes [bold]minutes[/bold]")
+    resolved = cli("agents", "resolve", "Scribe", "--description", "Another").out
+    assert "[bold]minutes[/bold]" in resolved
+    assert cli("agents", "resolve", "Cook", "--temperature", "0.5", "--json").json["name"] == "Cook"
+    assert cli("agents", "list").out.count("Cook") == 1
     cli("agents", "update", "scribe", "--llm-provider", "openai", "--llm-model", "gpt-5-mini")
     changed = cli("agents", "update", "scribe", "--memory-scope", "global", "--json").json
     assert (changed["llm_provider"], changed["llm_model"]) == ("openai", "gpt-5-mini")

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.agents.schemas import Agent
 from remembrancer.db.keyset import Keyset
-from remembrancer.db.rows import first_row, one_row
+from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.tables import agents
 from remembrancer.errors import NotFound
 from remembrancer.paging import Page
@@ -40,6 +40,14 @@ async def get(
     if agent is None:
         raise NotFound("no such agent", field="agent_id")
     return agent
+
+
+async def named(connection: AsyncConnection, name: str) -> list[Agent]:
+    """Lock a name until the transaction ends; return the agents with it, the oldest first."""
+    lock = func.pg_advisory_xact_lock(func.hashtextextended(f"agent {name}", 0))
+    await connection.execute(select(lock))
+    query = select(agents).where(_CURRENT, agents.c.name == name).order_by(agents.c.id)
+    return await all_rows(connection, Agent, query)
 
 
 async def page(connection: AsyncConnection, limit: int, cursor: str | None) -> Page[Agent]:

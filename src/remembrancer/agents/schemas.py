@@ -1,7 +1,7 @@
 """API models of agents."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, TypedDict
 from uuid import UUID
 
 from pydantic import BaseModel, Field
@@ -24,6 +24,18 @@ class AgentCreate(Input):
     temperature: Temperature | None = None
     tts_voice: Label | None = None
     memory_scope: Scope = Scope.AGENT
+
+
+class AgentDetails(TypedDict, total=False):
+    """The fields of a new agent besides its name."""
+
+    description: str
+    system_prompt: str
+    llm_provider: str | None
+    llm_model: str | None
+    temperature: float | None
+    tts_voice: str | None
+    memory_scope: Scope
 
 
 class AgentUpdate(Update):

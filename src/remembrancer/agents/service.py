@@ -1,6 +1,7 @@
 """Create, read and change agents."""
 
 from collections.abc import Awaitable, Callable
+from typing import Unpack
 from uuid import UUID
 
 from sqlalchemy import func
@@ -8,12 +9,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import STAFF, Actor
 from remembrancer.agents import repository
-from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
+from remembrancer.agents.schemas import Agent, AgentCreate, AgentDetails, AgentUpdate
 from remembrancer.backend import Backend
-from remembrancer.errors import PreconditionFailed
+from remembrancer.errors import Conflict, PreconditionFailed
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
 from remembrancer.paging import Page
+from remembrancer.validation import validate
 
 OnCreate = Callable[[AsyncConnection, UUID], Awaitable[None]]
 """Runs in the transaction that creates an agent, with the agent's id."""
@@ -37,10 +39,32 @@ class Agents:
         ):
             if answer.earlier is not None:
                 return await repository.get(connection, UUID(answer.earlier))
-            created = await repository.add(connection, {"id": new_uuid(), **agent.model_dump()})
-            await self._on_create(connection, created.id)
+            created = await self._add(connection, agent)
             answer.new = str(created.id)
             return created
+
+    async def resolve(self, actor: Actor, name: str, **details: Unpack[AgentDetails]) -> Agent:
+        """Return the agent with a name, in the same case; create it at the first request.
+
+        ``details`` are for a new agent: an existing one stays as it is. Concurrent calls for one
+        new name create one agent. Raises ``Conflict`` if several agents have the name.
+        """
+        actor.require(*STAFF)
+        agent = validate(AgentCreate, name=name, **details)
+        async with self._database.transaction(actor) as (connection, actor):
+            found = await repository.named(connection, agent.name)
+            if len(found) > 1:
+                ids = ", ".join(str(each.id) for each in found[:5])
+                raise Conflict(
+                    f"several agents have this name; rename all but one, or use an id: {ids}",
+                    field="name",
+                )
+            return found[0] if found else await self._add(connection, agent)
+
+    async def _add(self, connection: AsyncConnection, agent: AgentCreate) -> Agent:
+        created = await repository.add(connection, {"id": new_uuid(), **agent.model_dump()})
+        await self._on_create(connection, created.id)
+        return created
 
     async def get(self, actor: Actor, agent_id: UUID) -> Agent:
         """Return an agent or raise ``NotFound``."""

@@ -28,6 +28,16 @@ async def create_agent(
     return tagged(response, created)
 
 
+@router.post("/resolve")
+async def resolve_agent(app: App, actor: Caller, agent: AgentCreate, response: Response) -> Agent:
+    """Return the agent with this name; create it at the first request.
+
+    The other fields are for a new agent: an existing one stays as it is.
+    """
+    details = agent.model_dump(exclude={"name"})
+    return tagged(response, await app.agents.resolve(actor, agent.name, **details))
+
+
 @router.get("")
 async def list_agents(app: App, actor: Caller, page: Paging) -> Page[Agent]:
     """List agents, the oldest first."""

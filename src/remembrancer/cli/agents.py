@@ -1,6 +1,7 @@
-"""``agents``: list, create and update agents."""
+"""``agents``: list, resolve, create and update agents."""
 
 from collections.abc import Sequence
+from inspect import signature
 from typing import Annotated, Any
 
 import typer
@@ -75,6 +76,15 @@ async def create(
         tts_voice=tts_voice,
     )
     return await app.agents.create(SERVICE, AgentCreate(name=name, **options))
+
+
+async def resolve(app: Remembrancer, name: str, **options: Any) -> Agent:
+    """Show the agent with a name; create it, with the options, if there is none."""
+    return await app.agents.resolve(SERVICE, name, **_present(**options))
+
+
+resolve.__signature__ = signature(create, eval_str=True)  # type: ignore[attr-defined]
+command(group, render=_row)(resolve)
 
 
 @command(group, render=_row)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 from uuid import UUID
 
-from remembrancer.agents.schemas import Agent, AgentCreate, AgentUpdate
+from remembrancer.agents.schemas import Agent, AgentCreate, AgentDetails, AgentUpdate
 from remembrancer.client.calls import json_of
 from remembrancer.client.operations import (
     By,
@@ -118,6 +118,10 @@ class Agents(Group[By]):
     @operation("POST /api/agents")
     def create(self, agent: AgentCreate, **key: Unpack[Once]) -> Agent:
         """Create an agent."""
+
+    @operation("POST /api/agents/resolve", body=json_of, safe=True)
+    def resolve(self, name: str, **details: Unpack[AgentDetails]) -> Agent:
+        """Return the agent with a name; create it, with ``details``, at the first request."""
 
     @listing("GET /api/agents")
     def list(self, **paging: Unpack[Paging]) -> Page[Agent]:

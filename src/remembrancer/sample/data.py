@@ -112,10 +112,10 @@ async def fill(app: Remembrancer) -> bool:
         for link in person.links[1:]:
             await app.users.link(ACTOR, user.id, link)
         people[person.key] = user.id
-    stored = {agent.name: agent.id for agent in (await app.agents.list(ACTOR)).items}
     agents: dict[str | None, UUID] = {}
-    for key, agent in ((assistant.key, assistant.agent) for assistant in sample.agents):
-        agents[key] = stored.get(agent.name) or (await app.agents.create(ACTOR, agent)).id
+    for assistant in sample.agents:
+        agent = await app.agents.resolve(ACTOR, **assistant.agent.model_dump())
+        agents[assistant.key] = agent.id
     for statement in sample.memories:
         actor = ACTOR.acting_for(people.get(statement.person), agents.get(statement.agent))
         await app.memories.remember(actor, statement.memory, source="sample")

@@ -190,6 +190,9 @@ class PythonPeople(PythonCalls):
         wanted = parsed(AgentCreate, agent)
         return await self._tried(lambda: self.memory.agents.create(self.actor, wanted))
 
+    async def resolve_agent(self, **agent: Any) -> Json:
+        return await self._tried(lambda: self.memory.agents.resolve(self.actor, **agent))
+
     async def change_agent(self, agent_id: Any, **changes: Any) -> Json:
         wanted = parsed(AgentUpdate, changes)
         return await self._tried(

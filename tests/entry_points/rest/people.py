@@ -129,5 +129,8 @@ class RestPeople(RestCalls):
     async def create_agent(self, **agent: Any) -> Json:
         return await self._send("POST", "/api/agents", agent)
 
+    async def resolve_agent(self, **agent: Any) -> Json:
+        return await self._send("POST", "/api/agents/resolve", agent)
+
     async def change_agent(self, agent_id: Any, **changes: Any) -> Json:
         return await self._send("PUT", f"/api/agents/{id_of(agent_id)}", changes)
