@@ -140,7 +140,7 @@ class JobSettings(BaseModel):
     heartbeat: float = Field(5.0, gt=0, le=300)
     """Seconds between the heartbeats of a worker; after four missed ones it counts as dead."""
     sweep: float = Field(60.0, gt=0, le=86_400)
-    """Seconds between checks for work that is missing from the queue."""
+    """Seconds between checks for failed jobs whose work is still due."""
 
 
 class SummarySettings(BaseModel):

@@ -276,8 +276,22 @@ async def test_while_a_job_waits_for_its_next_try_no_other_piles_up(
     await worker_of(memory, Failing(), first_wait=100).run(once=True)
     for _ in range(3):
         await say(memory, ada, conversation, 1)
-        assert await memory.summaries.sweep() == 0
+        assert await memory.summaries.sweep(everything=True) == 0
     assert len(await listed(memory)) == 1
+
+
+async def test_the_minutely_sweep_looks_at_failed_jobs_alone(
+    memory: Remembrancer, ada: User
+) -> None:
+    """What nobody has tried is found at the start of a worker, and each hour."""
+    await opened(memory, ada, 31)
+    rows("DELETE FROM jobs.procrastinate_jobs RETURNING 1")
+    assert await memory.summaries.sweep(everything=False) == 0
+    assert await memory.summaries.sweep(everything=True) == 1
+    rows("UPDATE jobs.procrastinate_jobs SET status = 'failed' RETURNING 1")
+    assert await memory.summaries.sweep(everything=False) == 1
+    await memory.worker.run(once=True)
+    assert await memory.summaries.sweep(everything=False) == 0
 
 
 async def test_a_stopped_worker_gives_its_job_back(memory: Remembrancer, ada: User) -> None:

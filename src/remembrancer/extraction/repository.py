@@ -18,7 +18,7 @@ from remembrancer.db.sql import among, statement, statement_text
 from remembrancer.db.tables import chunks, users
 from remembrancer.extraction.schemas import GivenVersion, UnsummarisedConversation
 from remembrancer.extraction.triggers import BYTES_A_TOKEN
-from remembrancer.jobs.queue import SUMMARISE, enqueue_sql, running_sql
+from remembrancer.jobs.queue import SUMMARISE, enqueue_sql, failed_sql, running_sql
 from remembrancer.paging import Page
 
 PACKAGE: Final = "remembrancer.extraction"
@@ -41,6 +41,7 @@ _summaries = partial(
     running=lambda column: running_sql(SUMMARISE, column),
 )
 _facts = partial(statement, PACKAGE, "facts")
+_OF_FAILED_JOBS: Final = f"JOIN ({failed_sql(SUMMARISE, 'conversation_id')}) AS failed USING (id)"
 
 _SIZES: Final = {"window_size": WINDOW, "bytes_a_token": BYTES_A_TOKEN}
 _PAGES: Final = Keyset("chunks", chunks.c.range_start)
@@ -75,10 +76,16 @@ def enqueue_if_due(trip: Trip, conversation_id: UUID, *, messages: int, tokens: 
     trip.add(_summaries("enqueue"), binds | _SIZES)
 
 
-async def sweep(connection: AsyncConnection, *, messages: int, tokens: int) -> int:
-    """Queue all due conversations that are neither queued nor running; return their number."""
+async def sweep(
+    connection: AsyncConnection, *, everything: bool, messages: int, tokens: int
+) -> int:
+    """Queue due conversations that are neither queued nor running; return their number.
+
+    Only those whose job failed, unless ``everything``.
+    """
     binds = {"messages": messages, "tokens": tokens} | _SIZES
-    return int((await connection.execute(_summaries("sweep"), binds)).scalar_one())
+    sql = _summaries("sweep", failed="" if everything else _OF_FAILED_JOBS)
+    return int((await connection.execute(sql, binds)).scalar_one())
 
 
 async def is_due(

@@ -132,12 +132,15 @@ class Summaries:
         if self._settings.automatic:
             repository.enqueue_if_due(trip, conversation_id, **self._limits)
 
-    async def sweep(self) -> int:
-        """Queue every conversation with work that is not queued; return their number."""
+    async def sweep(self, *, everything: bool) -> int:
+        """Queue conversations with work that is not queued; return their number.
+
+        Only those whose job failed or whose summaries are stale, unless ``everything``.
+        """
         if not self._settings.automatic:
             return 0
         async with self._backend.database.system() as connection:
-            return await repository.sweep(connection, **self._limits)
+            return await repository.sweep(connection, everything=everything, **self._limits)
 
     async def job(self, conversation_id: str) -> Mapping[str, int]:
         """Remake stale chunks, and summarise until it is no longer due; return counts."""

@@ -69,6 +69,15 @@ def running_sql(task: str, id_column: str) -> str:
     )
 
 
+def failed_sql(task: str, name: str) -> str:
+    """Return a query of the ids that failed jobs of ``task`` were for, as ``id``."""
+    return (
+        f"SELECT DISTINCT CAST(failed.args ->> '{name}' AS uuid) AS id "
+        "FROM jobs.procrastinate_jobs AS failed "
+        f"WHERE failed.status = 'failed' AND failed.task_name = '{task}'"
+    )
+
+
 async def recover(connection: AsyncConnection, silent: float) -> Sequence[int]:
     """Requeue jobs whose worker is gone or silent for so many seconds; return their ids."""
     return list((await connection.execute(_RECOVER, {"silent": silent})).scalars())

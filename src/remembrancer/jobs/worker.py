@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import psycopg
 from procrastinate import App, BaseRetryStrategy, JobContext, PsycopgConnector, RetryDecision
@@ -24,13 +24,21 @@ log = logging.getLogger(__name__)
 
 Task = Callable[..., Awaitable[Mapping[str, int]]]
 """Runs a job, given its ids; returns counts of its results."""
-Sweep = Callable[[], Awaitable[int]]
-"""Queues missing jobs; returns how many."""
+
+
+class Sweep(Protocol):
+    """Queues missing jobs."""
+
+    async def __call__(self, *, everything: bool) -> int:
+        """Return how many were queued: of all work, or of failed jobs only."""
+
 
 GRACE: Final = 2.0
 """Seconds that running jobs get to finish when the worker stops; then they are requeued."""
 SILENT_BEATS: Final = 4
 """Heartbeats that a worker may miss before its jobs are requeued."""
+FULL_SWEEP: Final = 3600.0
+"""Seconds between sweeps that look at all work."""
 LONGEST_WAIT: Final = 600.0
 """Maximum of seconds between two tries of a job."""
 LOST_DATABASE: Final = 2.0
@@ -61,7 +69,7 @@ class Worker:
     """Runs ``tasks`` by their names, one job of a key at a time.
 
     It requeues the jobs of dead workers, and calls ``sweeps`` at its start and then regularly,
-    so that a backlog drains without new writes.
+    so that a backlog drains without new writes. Each hour they look at all work.
     """
 
     def __init__(
@@ -75,7 +83,7 @@ class Worker:
         self._settings = settings
         self._tasks = tasks
         self._sweeps = sweeps
-        self._swept = 0.0
+        self._swept = self._swept_all = 0.0
 
     async def run(self, *, once: bool = False) -> None:
         """Work until cancelled, or with ``once`` until no job is ready.
@@ -109,8 +117,8 @@ class Worker:
                 await task
 
     async def _run(self, *, once: bool) -> None:
-        self._swept = time.monotonic()
-        await self._maintain(first=True)
+        self._swept = self._swept_all = time.monotonic()
+        await self._maintain(sweep=True, everything=True)
         app = self._app()
         async with app.open_async():
             maintenance = Periodic(
@@ -138,20 +146,22 @@ class Worker:
         return self._settings.heartbeat * SILENT_BEATS
 
     async def _maintain_again(self) -> None:
-        due = time.monotonic() - self._swept >= self._settings.sweep
-        if due:
-            self._swept = time.monotonic()
-        await self._maintain(first=due)
+        now = time.monotonic()
+        sweep = now - self._swept >= self._settings.sweep
+        everything = sweep and now - self._swept_all >= FULL_SWEEP
+        self._swept = now if sweep else self._swept
+        self._swept_all = now if everything else self._swept_all
+        await self._maintain(sweep=sweep, everything=everything)
 
-    async def _maintain(self, *, first: bool) -> None:
+    async def _maintain(self, *, sweep: bool, everything: bool) -> None:
         async with self._database.system() as connection:
             lost = await queue.recover(connection, self._silent)
-            if first:
+            if everything:
                 await queue.forget_old(connection)
         if lost:
             log.warning("requeued %d jobs of dead workers", len(lost))
-        for name, sweep in self._sweeps.items() if first else ():
-            if queued := await sweep():
+        for name, queue_missing in self._sweeps.items() if sweep else ():
+            if queued := await queue_missing(everything=everything):
                 log.info("queued %d %s jobs", queued, name)
 
     def _app(self) -> App:

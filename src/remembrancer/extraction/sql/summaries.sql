@@ -23,13 +23,20 @@ SELECT /*[enqueue c.id*/ c.id /*]*/
  WHERE c.id = :conversation_id
    AND c.id IN (/*[due*/ SELECT id FROM conversations /*]*/);
 
+-- Stale summaries, and due conversations: all of them, or with [failed] those whose job failed.
 -- An append holds the row of its conversation, and queues the job itself.
 -- name: sweep
-WITH due AS MATERIALIZED (
+WITH unfinished AS MATERIALIZED (
+    SELECT conversation_id AS id FROM chunks WHERE stale
+    UNION
+    SELECT id
+      FROM (/*[due*/ SELECT id FROM conversations /*]*/) AS due
+      /*[failed*/ /*]*/
+),
+due AS MATERIALIZED (
     SELECT c.id
       FROM conversations AS c
-     WHERE (c.id IN (/*[due*/ SELECT id FROM conversations /*]*/)
-            OR c.id IN (SELECT conversation_id FROM chunks WHERE stale))
+     WHERE c.id IN (SELECT id FROM unfinished)
        AND NOT /*[running c.id*/ false /*]*/
        FOR UPDATE OF c SKIP LOCKED
 )
