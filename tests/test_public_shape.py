@@ -18,6 +18,7 @@ ONLY_IN_THE_LIBRARY = {
     "reads": "written in the background",
     "guard": "screens texts before they are stored",
     "retention": "deletes old lines of the audit log",
+    "expiry": "lets go of memories that have expired",
     "access_counts": "written in the background",
     "language_model": "makes summaries",
     "settings": "read once, when the store is opened",

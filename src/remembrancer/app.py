@@ -42,6 +42,7 @@ from remembrancer.jobs.service import Jobs
 from remembrancer.keys.service import Keys, SignIns
 from remembrancer.llm import create_language_model
 from remembrancer.memories.budget import Budget
+from remembrancer.memories.expiry import Expiry
 from remembrancer.memories.pipeline import WritePipeline
 from remembrancer.memories.schemas import MemoryCreate, RememberResult
 from remembrancer.memories.service import Memories
@@ -93,6 +94,7 @@ class Remembrancer:
         self.guard = Guard(settings.guard)
         self.backend = backend = Backend(database, search, self.guard, self.reads, settings.limits)
         self.retention = Retention(database, days=settings.audit.keep_days)
+        self.expiry = Expiry(database)
         self.access_counts = AccessCounts(database)
         self.language_model = create_language_model(settings.llm)
         budget = Budget(settings.budget.tokens)
@@ -201,6 +203,7 @@ class Remembrancer:
                 memory.access_counts.writing,
                 memory.reads.writing,
                 memory.retention.daily,
+                memory.expiry.sweeping,
             ):
                 periodic.start()
                 stack.push_async_callback(periodic.close)

@@ -14,7 +14,7 @@ from remembrancer.access import Role
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import find_user
 from remembrancer.cli.command import command
-from remembrancer.cli.options import UserOption
+from remembrancer.cli.options import ExpiresAt, UserOption
 from remembrancer.cli.output import day, table
 from remembrancer.cli.runtime import ADMIN
 from remembrancer.errors import InvalidInput
@@ -57,9 +57,7 @@ async def create(
     name: Annotated[str, typer.Argument(help="Its purpose, such as 'discord bot'.")],
     role: Annotated[Role, typer.Option(help="Its role.")] = Role.SERVICE,
     user: UserOption = None,
-    expires_at: Annotated[
-        datetime | None, typer.Option(help="Expiry time, in UTC. Default: never.")
-    ] = None,
+    expires_at: ExpiresAt = None,
 ) -> NewKey:
     """Create a key. Its secret is shown only once."""
     if (role is Role.USER) != (user is not None):

@@ -1,5 +1,6 @@
 """Arguments and options that several commands share."""
 
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -14,5 +15,6 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")
 UserArgument = Annotated[str, typer.Argument(help=f"A user: {_USER}.")]
 UserOption = Annotated[str | None, typer.Option(help=f"A user: {_USER}.")]
 RequiredUser = Annotated[str, typer.Option("--user", help=f"The user: {_USER}.")]
+ExpiresAt = Annotated[datetime | None, typer.Option(help="Expiry time, in UTC. Default: never.")]
 AgentArgument = Annotated[str, typer.Argument(help=f"An agent: {_AGENT}.")]
 AgentOption = Annotated[str | None, typer.Option(help=f"An agent: {_AGENT}.")]

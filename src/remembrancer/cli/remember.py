@@ -1,5 +1,6 @@
 """``remember``: store a statement."""
 
+from datetime import UTC
 from typing import Annotated
 
 import typer
@@ -8,7 +9,7 @@ from rich.text import Text
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for
 from remembrancer.cli.command import store_command
-from remembrancer.cli.options import AgentOption, UserOption
+from remembrancer.cli.options import AgentOption, ExpiresAt, UserOption
 from remembrancer.cli.output import plain
 from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import Category, Kind, MemoryCreate, Outcome, RememberResult
@@ -40,6 +41,7 @@ async def remember(
     importance: Annotated[
         float | None, typer.Option(min=0, max=1, help="From 0 to 1. Default: set by the kind.")
     ] = None,
+    expires_at: ExpiresAt = None,
     shared: Annotated[
         bool, typer.Option("--shared", help="Shared knowledge: every user may recall it.")
     ] = False,
@@ -60,6 +62,7 @@ async def remember(
         category=category,
         subject=subject,
         importance=importance,
+        expires_at=expires_at.replace(tzinfo=UTC) if expires_at else None,
         shared=shared,
         allow_similar=allow_similar,
     )

@@ -35,6 +35,7 @@ from remembrancer.validation import validate
 SHARE: Final = "memory.share"
 _SHARED_COLUMNS: Final = (
     "content", "kind", "category", "subject", "importance", "valid_from", "valid_to",
+    "expires_at",
     "conversation_id", "message_id",
 )  # fmt: skip
 """Columns of a memory that is shared as a fact: its sources too, so that erasure reaches it."""

@@ -111,6 +111,7 @@ def memory_row(
         "metadata": statement.metadata,
         "valid_from": statement.valid_from,
         "valid_to": statement.valid_to,
+        "expires_at": statement.expires_at,
         "source": source,
         "platform": statement.platform,
         "conversation_id": statement.conversation_id,

@@ -56,6 +56,8 @@ def _matching(actor: Actor, query: MemoryFilter, statement: Select[Any]) -> Sele
         *(column.in_(values) for column, values in choices if values),
         *(column == value for column, value in equal if value is not None),
     ]
+    if Status.FORGOTTEN not in query.statuses:
+        conditions.append(repository.UNEXPIRED)
     is_shared = _COLUMN.owner_id == SHARED_OWNER
     if query.shared is not None:
         conditions.append(is_shared if query.shared else ~is_shared)

@@ -1,6 +1,7 @@
 """Mentions in the database: each time a memory came up."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -25,14 +26,20 @@ def add(
     owner_id: UUID,
     rows: Sequence[dict[str, Any]],
     repeated: Sequence[str],
+    expiries: Sequence[datetime | None] = (),
 ) -> None:
     """Insert mentions, and count those of ``repeated``: memories that were there before.
+
+    ``expiries`` are times from which they are forgotten, if those are later than their own.
 
     The wording is dropped where it equals the memory's content.
     """
     trip.add(_sql("add"), {"mentions": json_rows(rows)})
     if repeated:
-        trip.add(_sql("count"), {"owner_id": owner_id, "repeated": list(repeated)})
+        trip.add(
+            _sql("count"),
+            {"owner_id": owner_id, "repeated": list(repeated), "expiries": list(expiries)},
+        )
     if ids := [row["id"] for row in rows if row["wording"] is not None]:
         trip.add(_sql("drop_same_wording"), {"owner_id": owner_id, "ids": ids})
 

@@ -236,7 +236,8 @@ class WritePipeline:
         if repeated:
             ids = [result.memory_id for result, *_ in repeated]
             rows_of = [mention for *_, mention in repeated]
-            mentions.add(trip, owner_id, rows_of, ids)
+            expiries = [draft.statement.expires_at for _, draft, _ in repeated]
+            mentions.add(trip, owner_id, rows_of, ids, expiries)
         if noted := [result.memory_id for result, *_ in [*new, *repeated]]:
             audit.add(trip, actor, "memory.remember", {owner_id: noted})
         if new:

@@ -6,12 +6,12 @@ What search copies of a memory is refreshed by the function that changes it.
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache, partial
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
-from sqlalchemy import TextClause, func, select, text, update
+from sqlalchemy import TextClause, case, func, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor, Visibility, may_change, viewer_binds, visible
@@ -29,6 +29,7 @@ from remembrancer.users import repository as users
 
 VISIBLE = visible("memories")
 ANY_STATUS = frozenset(Status)
+UNEXPIRED = or_(memories.c.expires_at.is_(None), memories.c.expires_at > func.now())
 
 _PACKAGE = "remembrancer.memories"
 _sql = partial(statement, _PACKAGE, "memories")
@@ -193,9 +194,12 @@ async def get(
     *,
     lock: bool = False,
 ) -> MemoryRow:
-    """Return a visible memory in one of the statuses, or raise ``HiddenMemory``."""
+    """Return a visible memory in one of the statuses, or raise ``HiddenMemory``.
+
+    An expired one is forgotten, also before a sweep.
+    """
     row = await find(connection, actor, memory_id, lock=lock)
-    if row is None or row.status not in statuses:
+    if row is None or rules.status_at(row, datetime.now(UTC)) not in statuses:
         raise HiddenMemory(memory_id)
     return row
 
@@ -224,7 +228,7 @@ async def in_conversation(
             (mentions.c.owner_id == memories.c.owner_id) & (mentions.c.memory_id == memories.c.id),
         )
         .where(mentions.c.conversation_id == conversation_id)
-        .where(memories.c.status == Status.ACTIVE, visible_to(actor))
+        .where(memories.c.status == Status.ACTIVE, UNEXPIRED, visible_to(actor))
         .order_by(mentions.c.id)
         .limit(limit)
     )
@@ -332,17 +336,27 @@ async def set_status(
 ) -> Sequence[MemoryRow]:
     """Set the status of memories, and their review unless None; return them.
 
-    With ``touch`` they count as updated now.
+    With ``touch`` they count as updated now. What has expired and is active again does not expire.
     """
     values: dict[str, Any] = {
         "status": status.value,
         "forgotten_at": func.now() if status is Status.FORGOTTEN else None,
     }
+    if status is Status.ACTIVE:
+        values["expires_at"] = case((UNEXPIRED, memories.c.expires_at))
     if review is not None:
         values["review"] = review.value
     if touch:
         values["updated_at"] = func.now()
     return await _set(connection, owner_id, ids, values)
+
+
+async def expire(connection: AsyncConnection, most: int) -> list[MemoryKey]:
+    """Forget up to ``most`` memories that have expired, in versions that say so."""
+    rows = await connection.execute(_sql("expire"), {"most": most})
+    keys = [(row.owner_id, row.id) for row in rows]
+    await search.refresh(connection, keys)
+    return keys
 
 
 async def set_recalled(

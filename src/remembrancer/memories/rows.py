@@ -54,6 +54,7 @@ class MemoryRow(SourceRow):
     created_at: datetime
     updated_at: datetime
     forgotten_at: datetime | None
+    expires_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,6 +210,12 @@ def check_batch(statements: Sequence[MemoryCreate], *, batch: int, characters: i
         check_length(statement.content, characters=characters, field=field)
 
 
+def status_at(memory: MemoryRow, now: datetime) -> Status:
+    """Return the status at a time: an expired memory is forgotten, also before a sweep."""
+    is_expired = memory.expires_at is not None and memory.expires_at <= now
+    return Status.FORGOTTEN if is_expired else Status(memory.status)
+
+
 def check_id(memory_id: str) -> None:
     if not (0 < len(memory_id) <= LONGEST_ID and memory_id.isascii() and memory_id.isalnum()):
         raise NotFound("no such memory", field="memory_id")

@@ -1,11 +1,12 @@
 """API models of memories."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -24,6 +25,19 @@ MemoryId = Annotated[
     str,
     StringConstraints(min_length=1, max_length=64, pattern="^[0-9A-Za-z]+$"),
     Field(examples=["a1B2c3D4"]),
+]
+
+
+def _is_future(value: datetime) -> datetime:
+    if value <= datetime.now(UTC):
+        raise ValueError("must lie in the future")
+    return value
+
+
+Expiry = Annotated[
+    Instant,
+    AfterValidator(_is_future),
+    Field(description="From this time on it is forgotten, until it is restored."),
 ]
 
 
@@ -152,6 +166,7 @@ class MemoryCreate(Input):
     visibility: Visibility = Visibility.PRIVATE
     valid_from: Instant | None = None
     valid_to: Instant | None = None
+    expires_at: Expiry | None = None
     pinned: bool = False
     place_id: Key | None = Field(None, description="Of a place: an id that is unique for the user.")
     metadata: Metadata = {}
@@ -196,7 +211,15 @@ class MemoryUpdate(Update):
     """
 
     nullable = frozenset(
-        {"subject", "valid_from", "valid_to", "conversation_id", "message_id", "expected_version"}
+        {
+            "subject",
+            "valid_from",
+            "valid_to",
+            "expires_at",
+            "conversation_id",
+            "message_id",
+            "expected_version",
+        }
     )
 
     content: Statement | None = Field(None, examples=["Ada prefers coffee now."])
@@ -206,6 +229,7 @@ class MemoryUpdate(Update):
     importance: Importance | None = None
     valid_from: Instant | None = None
     valid_to: Instant | None = None
+    expires_at: Expiry | None = None
     metadata: Metadata | None = None
     conversation_id: UUID | None = None
     message_id: UUID | None = None
@@ -272,6 +296,9 @@ class Memory(BaseModel):
     last_accessed_at: datetime | None
     created_at: datetime
     updated_at: datetime
+    expires_at: datetime | None = Field(
+        None, description="From then on it is forgotten; null for never."
+    )
 
 
 class MemoryUpdateResult(Memory):

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from remembrancer.memories.schemas import AssociationCreate, Category, Importance, Kind
+from remembrancer.memories.schemas import AssociationCreate, Category, Expiry, Importance, Kind
 from remembrancer.places.schemas import Notes
 from remembrancer.recall.schemas import MIN_RELEVANCE, Mode, Sort
 from remembrancer.text import Key, Label, Statement
@@ -91,6 +91,9 @@ class MemorySave(_Arguments):
         False,
         description="True only for decisions and facts about the world or a team that every user "
         "may know and that are about no single user.",
+    )
+    expires_at: Expiry | None = Field(
+        None, description="A time with its zone, from which on it is worth nothing."
     )
     associations: list[SavedAssociation] = Field(
         [],

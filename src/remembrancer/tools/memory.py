@@ -139,6 +139,7 @@ class _MemoryTools:
             content=arguments.content,
             kind=arguments.memory_type,
             importance=arguments.importance,
+            expires_at=arguments.expires_at,
             pending=not placement["shared"] and _needs_review(arguments, self._settings),
             associations=[association.model_dump() for association in arguments.associations],
             metadata={name: value for name, value in metadata.items() if value is not None},

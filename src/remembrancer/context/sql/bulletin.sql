@@ -12,5 +12,6 @@ SELECT m.owner_id AS memory_owner_id, m.id AS memory_id, m.version, m.kind, m.ca
  WHERE m.owner_id = '00000000-0000-0000-0000-000000000000'
    AND /*[visible m*/ true /*]*/
    AND m.in_use
+   AND (m.expires_at > now()) IS NOT FALSE
  ORDER BY m.pinned DESC, m.importance DESC, m.created_at, m.id
  LIMIT :count;

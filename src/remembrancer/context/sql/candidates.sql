@@ -20,6 +20,7 @@ best AS MATERIALIZED (
      WHERE /*[visible m*/ true /*]*/
        AND /*[told m*/ true /*]*/
        AND m.in_use
+       AND (m.expires_at > now()) IS NOT FALSE
        AND (m.owner_id = '00000000-0000-0000-0000-000000000000' OR m.visibility = 'shared'
             OR NOT (SELECT is_group FROM talk))
        AND NOT EXISTS (

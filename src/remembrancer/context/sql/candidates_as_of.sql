@@ -22,6 +22,7 @@ WITH best AS MATERIALIZED (
      WHERE /*[visible m*/ true /*]*/
        AND m.space_id IS NULL
        AND m.in_use
+       AND (m.expires_at > now()) IS NOT FALSE
      ORDER BY identity DESC, m.pinned DESC, weight DESC, m.created_at, m.id
      LIMIT :count
 )

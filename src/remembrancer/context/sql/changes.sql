@@ -25,6 +25,7 @@ SELECT m.owner_id AS memory_owner_id, m.id AS memory_id, m.version, m.kind, m.ca
  WHERE /*[visible m*/ true /*]*/
    AND /*[told m*/ true /*]*/
    AND m.in_use
+   AND (m.expires_at > now()) IS NOT FALSE
    AND (m.owner_id = '00000000-0000-0000-0000-000000000000' OR m.visibility = 'shared'
         OR NOT (SELECT is_group FROM talk))
    AND (m.created_at > (SELECT frozen_at FROM frozen)

@@ -22,6 +22,7 @@ SELECT c.frozen_at, c.time_zone, c.budget, c.left_out, c.tokens, c.digest,
   LEFT JOIN memories AS m ON m.owner_id = l.memory_owner_id
                          AND m.id = l.memory_id
                          AND m.in_use
+                         AND (m.expires_at > now()) IS NOT FALSE
                          AND /*[visible m*/ true /*]*/
                          AND /*[told m*/ true /*]*/
   LEFT JOIN memory_versions AS v ON v.owner_id = l.memory_owner_id

@@ -18,6 +18,7 @@ SELECT m.owner_id AS memory_owner_id, m.id AS memory_id, m.version, m.kind, m.ca
    AND /*[visible m*/ true /*]*/
    AND /*[told m*/ true /*]*/
    AND m.in_use
+   AND (m.expires_at > now()) IS NOT FALSE
    AND (SELECT is_group OR :joined FROM talk)
    AND (m.kind = 'identity' OR m.pinned OR :joined
         OR /*[weight*/ m.importance /*]*/ >= :min_importance)

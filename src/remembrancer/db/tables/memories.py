@@ -65,7 +65,7 @@ memories = table(
     required(Integer, "access_count", default="0"),
     base.optional_instants("last_accessed_at"),
     base.instants("created_at", "updated_at"),
-    base.optional_instants("forgotten_at"),
+    base.optional_instants("forgotten_at", "expires_at"),
     base.one_of("visibility", "private", "shared"),
     base.one_of("status", "active", "inactive", "evicted", "forgotten", "pending"),
     base.one_of("review", "none", "pending", "confirmed", "rejected"),
@@ -84,6 +84,11 @@ memories = table(
     base.index("ix_memories_created", "owner_id", "created_at", "id"),
     base.index("ix_memories_subject", "owner_id", "subject_key"),
     base.index("ix_memories_shared_space", "space_id", where="visibility = 'shared'"),
+    base.index(
+        "ix_memories_expiry",
+        "expires_at",
+        where="expires_at IS NOT NULL AND status <> 'forgotten'",
+    ),
 )
 
 # By message alone, since an erasure looks for the memories of all owners.

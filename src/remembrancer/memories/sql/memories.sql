@@ -33,6 +33,7 @@ WITH found AS (
     SELECT 'subject', m.*
       FROM memories AS m
      WHERE m.owner_id = :owner_id AND m.status = 'active'
+       AND (m.expires_at > now()) IS NOT FALSE
        AND m.subject_key = ANY (CAST(:subject_keys AS text[]))
      UNION ALL
     SELECT 'place', m.*
@@ -77,6 +78,40 @@ mentioned AS (
       JOIN added ON added.owner_id = n.owner_id AND added.id = n.memory_id
 )
 SELECT count(*) FROM added;
+
+-- name: expire
+-- Forget memories that have expired, each in a version that says so. What another transaction
+-- changes waits for the next time.
+WITH due AS MATERIALIZED (
+    SELECT owner_id, id
+      FROM memories
+     WHERE expires_at <= now() AND status <> 'forgotten'
+     ORDER BY owner_id, id
+     LIMIT :most
+       FOR NO KEY UPDATE SKIP LOCKED
+),
+gone AS (
+    UPDATE memories AS m
+       SET status = 'forgotten', forgotten_at = now(), updated_at = now(),
+           version = m.version + 1, source = 'expiry'
+      FROM due AS d
+     WHERE m.owner_id = d.owner_id AND m.id = d.id
+    RETURNING m.*
+),
+superseded AS (
+    UPDATE memory_versions AS v
+       SET superseded_at = now()
+      FROM gone AS g
+     WHERE v.owner_id = g.owner_id AND v.memory_id = g.id AND v.superseded_at IS NULL
+),
+added AS (
+    INSERT INTO memory_versions (owner_id, memory_id, version, content, recorded_at, valid_from,
+                                 valid_to, source, platform, conversation_id, message_id)
+    SELECT owner_id, id, version, content, now(), valid_from,
+           valid_to, source, platform, conversation_id, message_id
+      FROM gone
+)
+SELECT owner_id, id FROM gone;
 
 -- name: set_addresses
 UPDATE memories AS m

@@ -8,17 +8,23 @@ SELECT owner_id, memory_id, id, wording, agent_id, source, platform,
   FROM jsonb_populate_recordset(CAST(NULL AS mentions), CAST(:mentions AS jsonb));
 
 -- name: count
--- Rows are locked in order, against deadlocks with the counts of accesses.
+-- Rows are locked in order, against deadlocks with the counts of accesses. A mention makes a memory
+-- expire later, never earlier; one that has expired is remembered anew.
 WITH repeated AS MATERIALIZED (
-    SELECT m.id, r.times
-      FROM (SELECT id, count(*) AS times FROM unnest(CAST(:repeated AS text[])) AS id GROUP BY id)
-           AS r
+    SELECT m.id, r.times, r.expires_at
+      FROM (SELECT id, count(*) AS times, max(expires_at) AS expires_at
+              FROM unnest(CAST(:repeated AS text[]), CAST(:expiries AS timestamptz[]))
+                   AS u (id, expires_at)
+             GROUP BY id) AS r
       JOIN memories AS m ON m.owner_id = :owner_id AND m.id = r.id
      ORDER BY m.id
        FOR NO KEY UPDATE OF m
 )
 UPDATE memories AS m
-   SET mention_count = m.mention_count + r.times
+   SET mention_count = m.mention_count + r.times,
+       expires_at = CASE WHEN m.expires_at > now() THEN greatest(m.expires_at, r.expires_at)
+                         WHEN m.expires_at IS NOT NULL THEN r.expires_at
+                    END
   FROM repeated AS r
  WHERE m.owner_id = :owner_id AND m.id = r.id;
 

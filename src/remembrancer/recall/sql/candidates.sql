@@ -300,6 +300,7 @@ SELECT i.id, i.owner_id, i.embedding <=> (SELECT vector FROM question) AS distan
               /*[weight*/ i.importance /*]*/, /*[interval*/ m.valid_from, m.valid_to /*]*/
          FROM memories AS m /*[versions*/ /*]*/
         WHERE i.source_type = 'memory' AND m.owner_id = i.owner_id AND m.id = i.memory_id
+           AND (m.expires_at > now()) IS NOT FALSE
        UNION ALL
        SELECT m.agent_id, m.space_id, m.visibility, m.content, NULL, NULL,
               NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL

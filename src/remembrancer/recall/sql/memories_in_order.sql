@@ -15,6 +15,7 @@ SELECT i.id, i.source_type, i.owner_id, i.agent_id, i.space_id, i.visibility,
  WHERE /*[visible i*/ true /*]*/
    AND i.source_type = 'memory'
    AND i.active
+   AND (m.expires_at > now()) IS NOT FALSE
    AND /*[known*/ i.superseded_at IS NULL /*]*/
    /*[filters*/ /*]*/
  ORDER BY CASE CAST(:sort AS text)
