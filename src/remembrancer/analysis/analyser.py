@@ -33,7 +33,8 @@ def analyse(text: str) -> dict[str, int]:
     segments = list(runs(fold(text)))
     words = _words(segments)
     counts = Counter(_stems(words, languages.detect(words)))
-    counts.update(piece for run in segments for piece in _pieces(*run, in_query=False))
+    if not text.isascii():
+        counts.update(piece for run in segments for piece in _pieces(*run, in_query=False))
     return {_bounded(term): count for term, count in islice(counts.items(), MAX_TERMS)}
 
 

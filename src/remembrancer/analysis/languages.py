@@ -8,7 +8,6 @@ language, so it finds a word in a text of any detected language.
 
 import threading
 import tomllib
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
@@ -53,14 +52,14 @@ def detect(words: Iterable[str]) -> str:
     A function word of several languages gives each of them a part of a vote. One such word alone
     decides nothing: "care" is Romanian too.
     """
-    votes: Counter[str] = Counter()
-    seen: Counter[str] = Counter()
+    votes = dict.fromkeys(LATIN, 0)
+    seen = votes.copy()
     shares = _shares()
-    for word in dict.fromkeys(islice(words, _SAMPLE)):
-        for language, share in shares.get(word, ()):
+    for word in shares.keys() & islice(words, _SAMPLE):
+        for language, share in shares[word]:
             votes[language] += share
             seen[language] += 1
-    best = max(LATIN, key=lambda language: votes[language])
+    best = max(LATIN, key=votes.__getitem__)
     return best if seen[best] > 1 and votes[best] > votes[DEFAULT] else DEFAULT
 
 

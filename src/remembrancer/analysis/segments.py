@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Literal
 
@@ -29,6 +29,7 @@ _EMOJI = (
 _FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
 # Marks inside words of Indic, Hebrew and other scripts, which Python's \w excludes.
 _MARK_BLOCKS = ((0x0300, 0x0370), (0x0483, 0x1E00), (0xA66F, 0xAC00), (0xFE20, 0xFE30))
+_ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _DIACRITICS = re.compile("[\u0300-\u036f]")
 _HEBREW_POINTS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]")
@@ -55,19 +56,24 @@ def _strip_marks(decomposed: str) -> str:
     return stripped.replace("\x00", "и\u0306")
 
 
-def runs(folded: str) -> Iterator[Run]:
-    for match in _pattern(folded.isascii()).finditer(folded):
+def runs(folded: str) -> Iterable[Run]:
+    if folded.isascii():
+        return [("word", word) for word in _ASCII_WORD.findall(folded)]
+    return _runs(folded)
+
+
+def _runs(folded: str) -> Iterator[Run]:
+    for match in _pattern().finditer(folded):
         group = match.lastgroup or "word"
         kind: Kind = "unspaced" if group in _UNSPACED else group  # type: ignore[assignment]
         yield kind, match.group()
 
 
-def parts(word: str) -> Iterator[str]:
+def parts(word: str) -> Sequence[str]:
     """Split a word at apostrophes and drop short parts: "Ann's", "l'eau"."""
     if "'" not in word and "\u2019" not in word:
-        yield word
-        return
-    yield from (piece for piece in word.replace("\u2019", "'").split("'") if len(piece) > 2)
+        return (word,)
+    return [piece for piece in word.replace("\u2019", "'").split("'") if len(piece) > 2]
 
 
 def is_han(run: str) -> bool:
@@ -76,9 +82,7 @@ def is_han(run: str) -> bool:
 
 
 @cache
-def _pattern(ascii_only: bool) -> re.Pattern[str]:
-    if ascii_only:
-        return re.compile(r"(?P<word>[a-z0-9]+(?:'[a-z0-9]+)*)")
+def _pattern() -> re.Pattern[str]:
     special = "".join(_UNSPACED.values()) + _HANGUL
     letter = f"(?:(?![{special}])[^\\W_]|[{_marks()}])"
     groups = [f"(?P<{name}>[{chars}]+)" for name, chars in _UNSPACED.items()]

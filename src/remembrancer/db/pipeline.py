@@ -31,19 +31,19 @@ _SET: Final = NumberedSql(
 )
 
 
-class Halfvec(bytes):
-    """A vector as Postgres reads it in binary: a tenth of its text, which nobody has to parse."""
+class Binary(bytes):
+    """A value as Postgres reads it in binary, such as a vector, which nobody has to parse."""
 
 
-class _HalfvecDumper(Dumper):
+class _BinaryDumper(Dumper):
     # Without a type, so that the statement's CAST gives it one.
     format = Format.BINARY
 
-    def dump(self, obj: Halfvec) -> Halfvec:
+    def dump(self, obj: Binary) -> Binary:
         return obj
 
 
-psycopg.adapters.register_dumper(Halfvec, _HalfvecDumper)
+psycopg.adapters.register_dumper(Binary, _BinaryDumper)
 
 
 class Session:

@@ -76,10 +76,14 @@ def among(column: ColumnElement[Any], values: Iterable[object]) -> ColumnElement
 
 
 def json_rows(rows: Sequence[Mapping[str, object]]) -> str:
-    """Return rows as ``jsonb_populate_recordset`` reads them."""
+    """Return rows as ``jsonb_populate_recordset`` reads them, without their nulls."""
     return to_json(
         [
-            {n: rf"\x{v.hex()}" if isinstance(v, bytes) else v for n, v in row.items()}
+            {
+                name: rf"\x{value.hex()}" if isinstance(value, bytes) else value
+                for name, value in row.items()
+                if value is not None
+            }
             for row in rows
         ]
     ).decode()

@@ -1,8 +1,9 @@
 """The guard removes sensitive text before a service stores it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel
 
@@ -12,6 +13,8 @@ from remembrancer.guard.schemas import Action, GuardFinding, SensitiveKind, Span
 from remembrancer.settings import GuardSettings
 
 Model = TypeVar("Model", bound=BaseModel)
+
+_DIGIT: Final = re.compile(r"\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +93,9 @@ class Guard:
         return clean
 
     def _find(self, text: str) -> list[Span]:
-        spans = (
-            span
-            for find in (secrets.find, phrases.find, numbers.find, national.find)
-            for span in find(text)
-        )
+        spans = [*secrets.find(text), *phrases.find(text)]
+        if _DIGIT.search(text):
+            spans += [*numbers.find(text), *national.find(text)]
         return rules.merge_overlaps(
             s for s in spans if self._policy[s.category] is not Action.ALLOW
         )

@@ -13,7 +13,7 @@ from remembrancer.access import Actor, EffectiveScope, ScopeFacts
 from remembrancer.analysis import Question, take_apart
 from remembrancer.backend import Backend
 from remembrancer.db.engine import Statement
-from remembrancer.db.pipeline import Halfvec
+from remembrancer.db.pipeline import Binary
 from remembrancer.embeddings import Embedder
 from remembrancer.embeddings.base import Baseline, baseline_of
 from remembrancer.errors import EmbeddingUnavailable, InvalidInput, NotFound, UserMerged
@@ -251,7 +251,7 @@ class Recall:
             **filters,
             "user_id": actor.user_id,
             "agent_id": actor.agent_id,
-            "vector": Halfvec(pack(">HH", len(vector), 0) + vector.astype(">f2").tobytes()),
+            "vector": Binary(pack(">HH", len(vector), 0) + vector.astype(">f2").tobytes()),
             "terms": list(question.terms),
             "words": list(question.terms.values()),
             "content_hash": content_hash(text),

@@ -9,7 +9,6 @@ from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic_core import to_json
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Placement
@@ -105,6 +104,7 @@ class SearchIndex:
                 trip,
                 name,
                 [_item_row(*entry) for entry in entries],
+                [document.vector for _, _, document in entries],
                 [document.terms for _, _, document in entries],
                 of_messages=entries[0][1].source_type == "message",
             )
@@ -139,5 +139,4 @@ def _item_row(placement: Placement, source: Source, document: SearchDocument) ->
         "recorded_at": source.recorded_at or datetime.now(UTC),
         "content_hash": document.content_hash,
         "length": document.length,
-        "embedding": to_json(document.vector.tolist()).decode(),
     }

@@ -7,10 +7,12 @@ Items of memories copy what recall filters by from ``memories``. After a change 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
-from pydantic_core import to_json
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import (
     Table,
     TextClause,
@@ -26,6 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import BigInteger, Text
 
+from remembrancer.db.arrays import array
 from remembrancer.db.copies import copy_rows, values_table
 from remembrancer.db.engine import Trip
 from remembrancer.db.rows import TextRow
@@ -61,6 +64,7 @@ def add(
     trip: Trip,
     model: str,
     items: Sequence[Mapping[str, object]],
+    vectors: Sequence[NDArray[np.float32]],
     terms: Sequence[Mapping[str, int]],
     *,
     of_messages: bool,
@@ -70,16 +74,17 @@ def add(
     ``terms`` are the terms of each item with their counts. The model stays locked until the
     transaction ends, as :func:`lock_model` does.
     """
-    # As JSON: psycopg would convert thousands of numbers one by one.
-    postings = [
-        (number, term, min(count, _LARGEST_FREQUENCY))
-        for number, counts in enumerate(terms, 1)
-        for term, count in counts.items()
-    ]
+    counts = np.fromiter(chain.from_iterable(each.values() for each in terms), np.int64)
+    numbers = np.repeat(np.arange(1, len(terms) + 1), [len(each) for each in terms])
     binds = {
         "model": model,
         "items": json_rows(items),
-        "postings": to_json(postings).decode(),
+        "vectors": array(np.concatenate(vectors), ">f4"),
+        "dimensions": len(vectors[0]),
+        # A term has no space.
+        "terms": " ".join(chain.from_iterable(terms)),
+        "numbers": array(numbers, ">i4"),
+        "frequencies": array(counts.clip(max=_LARGEST_FREQUENCY), ">i2"),
     }
     return trip.add(_ADD_MESSAGES if of_messages else _ADD, binds, TextRow)
 

@@ -3,11 +3,14 @@
 -- name: add
 -- The model stays locked until the transaction ends, so that no vector of the old model is stored
 -- after `reembed` has replaced them. With another model, nothing is stored.
+--
+-- Binds: model, items as JSON, their vectors one after the other, and dimensions (of a vector);
+-- and of each posting the number of its item, its term (separated by spaces) and its frequency.
 WITH model AS MATERIALIZED (
     SELECT name FROM embedding_model FOR SHARE
 ),
 new AS MATERIALIZED (
-    SELECT nextval(pg_get_serial_sequence('recall_items', 'id')) AS new_id, i.*
+    SELECT nextval((SELECT pg_get_serial_sequence('recall_items', 'id'))) AS new_id, i.*
       FROM model
      CROSS JOIN (/*[items*/ SELECT * FROM jsonb_populate_recordset(CAST(NULL AS recall_items), CAST(:items AS jsonb)) WITH ORDINALITY AS r /*]*/) AS i
      WHERE model.name = :model
@@ -18,17 +21,22 @@ added AS (
                               source_id, memory_id, memory_version, at, recorded_at, valid_from,
                               valid_to, kind, category, importance)
     SELECT owner_id, new_id, length, active, visibility, agent_id, space_id,
-           conversation_id, position, content_hash, embedding, source_type,
-           source_id, memory_id, memory_version, at, recorded_at, valid_from,
+           conversation_id, position, content_hash,
+           CAST((CAST(:vectors AS real[]))[
+               (ordinality - 1) * CAST(:dimensions AS int) + 1 : ordinality * CAST(:dimensions AS int)
+           ] AS halfvec),
+           source_type, source_id, memory_id, memory_version, at, recorded_at, valid_from,
            valid_to, kind, category, importance
       FROM new
 ),
 added_postings AS (
     INSERT INTO postings (owner_id, term, item_id, frequency, shared_space_id)
-    SELECT n.owner_id, p.term ->> 1, n.new_id, CAST(p.term ->> 2 AS smallint),
+    SELECT n.owner_id, p.term, n.new_id, p.frequency,
            CASE WHEN n.visibility = 'shared' THEN n.space_id END
-      FROM json_array_elements(CAST(:postings AS json)) AS p (term)
-      JOIN new AS n ON n.ordinality = CAST(p.term ->> 0 AS int)
+      FROM ROWS FROM (unnest(CAST(:numbers AS int[])),
+                      string_to_table(CAST(:terms AS text), ' '),
+                      unnest(CAST(:frequencies AS smallint[]))) AS p (number, term, frequency)
+      JOIN new AS n ON n.ordinality = p.number
 )
 SELECT name AS value FROM model;
 
@@ -36,9 +44,9 @@ SELECT name AS value FROM model;
 -- off the record.
 -- name: of_messages
 SELECT r.ordinality, r.owner_id, r.length, r.active, m.visibility, m.agent_id, m.space_id,
-       r.conversation_id, m.position, r.content_hash, r.embedding, r.source_type,
-       r.source_id, r.memory_id, r.memory_version, r.at, r.recorded_at, r.valid_from,
-       r.valid_to, r.kind, r.category, r.importance
+       r.conversation_id, m.position, r.content_hash, r.source_type, r.source_id, r.memory_id,
+       r.memory_version, r.at, r.recorded_at, r.valid_from, r.valid_to, r.kind, r.category,
+       r.importance
   FROM jsonb_populate_recordset(CAST(NULL AS recall_items), CAST(:items AS jsonb))
        WITH ORDINALITY AS r
   JOIN messages AS m ON m.owner_id = r.owner_id AND m.id = r.source_id AND NOT m.off_record;
