@@ -3,10 +3,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header
 
-.PHONY: help serve demo test soak check format lock clean
+.PHONY: help serve demo test soak check format site lock clean
 
 help:  ## Say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -37,6 +38,9 @@ format: .venv/dev  ## Format the code and mend what the linter can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+site: .venv/app  ## Build the documentation that `serve` shows at /docs
+	$(SITE)
+
 lock:  ## Write requirements/*.txt anew from pyproject.toml (needs uv)
 	$(LOCK) --group build pyproject.toml -o requirements/app.txt
 	$(LOCK) --group dev pyproject.toml -o requirements/dev.txt
@@ -52,6 +56,7 @@ clean:  ## Remove the environment and the data of `make serve`
 	@$(INSTALL) --require-hashes -r requirements/app.txt
 	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m compileall -q src  # some systems keep no bytecode of their own accord
+	@$(SITE)
 	@touch $@
 
 .venv/dev: .venv/app requirements/dev.txt requirements/model.txt

@@ -31,6 +31,7 @@ from remembrancer.api.endpoints import Router, document_acting
 from remembrancer.api.limits import BodyLimit, RateLimit
 from remembrancer.app import Remembrancer
 from remembrancer.mcp.http import McpEndpoint
+from remembrancer.web import documentation
 from remembrancer.web.sessions import Sessions
 
 _DESCRIPTION = """
@@ -136,6 +137,7 @@ def create_app(memory: Remembrancer) -> FastAPI:
         # Not as routers, which FastAPI would search twice for each request.
         app.router.routes.extend(part.routes)
     app.include_router(web.router)
+    documentation.install(app)
     app.router.routes.append(Route("/mcp", McpEndpoint(memory), include_in_schema=False))
     app.add_middleware(BodyLimit, limit=limits.body_bytes)
     app.add_middleware(SecurityHeaders)

@@ -34,7 +34,7 @@ _TABS: Final = (
     *("Conversations", "Graph", "Playground", "Profile"),
 )
 """Tabs of the pages about a user; the path is the name in lower case. Each page has one here."""
-NOT_PAGES: Final = ("/api", "/openapi.json", "/health", "/guides", "/static")
+NOT_PAGES: Final = ("/api", "/docs", "/openapi.json", "/health", "/guides", "/static")
 
 _STATIC = files("remembrancer.web") / "static"
 _FILES: Final = {

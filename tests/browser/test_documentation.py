@@ -1,0 +1,85 @@
+"""The documentation that `serve` shows: the site of `docs/`, and the page to try the API on."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from browsing import SHOTS, Site
+from playwright.async_api import expect
+
+from remembrancer.web import documentation
+
+
+@pytest.fixture(autouse=True)
+def built() -> None:
+    """Tests run after `make site` or anything that makes it."""
+    assert documentation.SITE.is_dir(), "run `make site`"
+
+
+async def test_the_site_opens_and_finds_words(site: Site) -> None:
+    """Search, links and both themes work, and no script of it is blocked."""
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    async with site.opened(color_scheme="dark") as page:
+        await page.goto("/docs/")
+        await expect(page.get_by_role("heading", level=1)).to_contain_text("Remembrancer")
+        await page.screenshot(path=SHOTS / "documentation-dark.png")
+        await page.goto("/docs/settings/")
+        await page.get_by_role("textbox", name="Search").fill("time zone")
+        found = page.locator(".md-search-result__link").first
+        await expect(found).to_be_visible()
+        await page.goto("/docs/no-such-page/")
+        await expect(page.locator("body")).to_contain_text("There is no such page")
+
+
+async def test_the_api_can_be_tried_with_a_key(site: Site) -> None:
+    """The viewer lists the operations, and sends a request of its own."""
+    async with site.opened() as page:
+        await page.goto("/docs/api")
+        await page.get_by_role("heading", name="system").click()
+        await page.locator(".opblock-summary-path", has_text="/health").click()
+        await page.get_by_role("button", name="Execute").click()
+        await expect(
+            page.locator(".live-responses-table tbody .response-col_status").first
+        ).to_contain_text("200")
+        await page.screenshot(path=SHOTS / "documentation-api.png")
+
+
+def test_no_page_of_the_site_takes_a_file_from_elsewhere() -> None:
+    """Scripts, styles, pictures and fonts are those of the site."""
+    taken = re.compile(r"""(?:src|href)=["'](?:https?:)?//[^"']+["']""")
+    for page in documentation.SITE.rglob("*.html"):
+        found = taken.findall(re.sub(r"<a [^>]*>", "", page.read_text("utf-8")))
+        assert not [link for link in found if "127.0.0.1" not in link], (page, found)
+
+
+async def test_the_site_without_a_build_says_how_to_get_it(
+    visitor: httpx2.AsyncClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documentation, "SITE", tmp_path / "none")
+    answer = await visitor.get("/docs/")
+    assert answer.status_code == 404
+    assert "make site" in answer.text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/docs/../pages.py",
+        "/docs/%2e%2e/pages.py",
+        "/docs/%00",
+        "/docs/api/x",
+        "/docs/" + "a" * 5000,
+    ],
+)
+async def test_what_is_not_there_is_not_found(visitor: httpx2.AsyncClient, path: str) -> None:
+    answer = await visitor.get(path)
+    assert answer.status_code == 404
+
+
+@pytest.fixture
+async def visitor(app: Any) -> Any:
+    transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        yield client
