@@ -18,6 +18,12 @@ from .associations.schemas import Neighbourhood as Neighbourhood
 from .associations.schemas import Suggestions as Suggestions
 from .audit.schemas import AuditFilter as AuditFilter
 from .audit.schemas import AuditLine as AuditLine
+from .bot.memory import AsyncMemory as AsyncMemory
+from .bot.memory import Memory as Memory
+from .bot.turn import AsyncBotTurn as AsyncBotTurn
+from .bot.turn import BotTurn as BotTurn
+from .client import AsyncClient as AsyncClient
+from .client import Client as Client
 from .context.schemas import Block as Block
 from .context.schemas import Bulletin as Bulletin
 from .context.schemas import Context as Context
@@ -68,7 +74,6 @@ from .memories.schemas import Category as Category
 from .memories.schemas import EvictionCandidate as EvictionCandidate
 from .memories.schemas import ForgetResult as ForgetResult
 from .memories.schemas import Kind as Kind
-from .memories.schemas import Memory as Memory
 from .memories.schemas import MemoryCreate as MemoryCreate
 from .memories.schemas import MemoryFilter as MemoryFilter
 from .memories.schemas import MemoryHistory as MemoryHistory

@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 from uuid import UUID
 
 from pydantic import SecretStr
 
 from remembrancer.access import Actor, Role, as_user
+from remembrancer.agents.schemas import Agent
 from remembrancer.associations.service import Associations
 from remembrancer.associations.writer import AssociationWriter
 from remembrancer.audit.log import AuditLog
@@ -44,7 +45,7 @@ from remembrancer.llm import create_language_model
 from remembrancer.memories.budget import Budget
 from remembrancer.memories.expiry import Expiry
 from remembrancer.memories.pipeline import WritePipeline
-from remembrancer.memories.schemas import MemoryCreate, RememberResult
+from remembrancer.memories.schemas import MemoryCreate, MemoryDetails, RememberResult
 from remembrancer.memories.service import Memories
 from remembrancer.moves.service import Moves
 from remembrancer.nouns import (
@@ -59,7 +60,7 @@ from remembrancer.preferences.policy import Policies
 from remembrancer.preferences.service import Preferences
 from remembrancer.recall import create_reranker
 from remembrancer.recall.access_counts import AccessCounts
-from remembrancer.recall.schemas import RecallAnswer, RecallQuery
+from remembrancer.recall.schemas import RecallAnswer, RecallDetails, RecallQuery
 from remembrancer.recall.service import Recall
 from remembrancer.records.service import Records
 from remembrancer.review.service import Reviews
@@ -214,9 +215,9 @@ class Remembrancer:
         content: str,
         *,
         user: User | AnyUser | None = None,
-        agent: Any = None,
+        agent: Agent | UUID | str | None = None,
         idempotency_key: str | None = None,
-        **details: Any,
+        **details: Unpack[MemoryDetails],
     ) -> RememberResult:
         """Remember a statement for ``user``, through ``agent`` if one is given.
 
@@ -231,7 +232,12 @@ class Remembrancer:
         )
 
     async def recall(
-        self, query: str | None = None, *, user: Any = None, agent: Any = None, **details: Any
+        self,
+        query: str | None = None,
+        *,
+        user: User | AnyUser | None = None,
+        agent: Agent | UUID | str | None = None,
+        **details: Unpack[RecallDetails],
     ) -> RecallAnswer:
         """Recall what is relevant to ``query`` and visible to ``user`` through ``agent``.
 
@@ -242,14 +248,20 @@ class Remembrancer:
         return await self.memories.recall(as_actor(user, agent), request)
 
 
-def as_actor(user: Any = None, agent: Any = None, *, entry_point: str = "python") -> Actor:
+def as_actor(
+    user: User | AnyUser | None = None,
+    agent: Agent | UUID | str | None = None,
+    *,
+    entry_point: str = "python",
+) -> Actor:
     """Return the actor of code in this process, for a user and an agent: ids or objects.
 
     The user may also be ``platform:id``, such as ``discord:1844``, or ``app:ada`` for an id of
     your own. The first operation of the actor looks it up, and raises ``NotFound`` for an
     unknown one. Raises ``InvalidInput`` for what can be neither id nor name.
     """
-    user_id, agent_id = (getattr(each, "id", each) for each in (user, agent))
+    user_id = user.id if isinstance(user, User) else user
+    agent_id = agent.id if isinstance(agent, Agent) else agent
     if agent_id is not None and not isinstance(agent_id, UUID):
         agent_id = as_id(agent_id, field="agent")
     actor = Actor(Role.SERVICE, agent_id=agent_id, entry_point=entry_point)

@@ -12,8 +12,8 @@ from helpers import rows
 from scripted import Json, Reply, Scripted, minded
 
 from remembrancer import Agent, Remembrancer, User, as_actor
-from remembrancer.chat import agent_loop
-from remembrancer.chat.agent_loop import AgentLoop, AgentOptions
+from remembrancer.bot import agent_loop, turn
+from remembrancer.bot.agent_loop import AgentLoop, AgentOptions
 from remembrancer.chat.console import Console, Look
 from remembrancer.conversations.schemas import ConversationCreate
 
@@ -58,12 +58,7 @@ async def open_chat(
                 actor, ConversationCreate(agent_id=agent.id, platform="console")
             )
             assert minds.language_model is not None
-            loop = AgentLoop(
-                minds,
-                minds.language_model,
-                place,
-                AgentOptions(system_prompt=PROMPT, **options),
-            )
+            loop = AgentLoop(minds.language_model, AgentOptions(system_prompt=PROMPT, **options))
             writes: list[tuple[str, Look]] = []
             console = Console(
                 minds,
@@ -232,7 +227,7 @@ async def test_a_model_that_only_calls_tools_is_stopped(
     open_chat: Open, model: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a number of rounds the user reads why there is no answer; the chat goes on."""
-    monkeypatch.setattr(agent_loop, "MOST_ROUNDS", 3)
+    monkeypatch.setattr(turn, "MOST_ROUNDS", 3)
     model.said = [Reply(calls=[("memory_recall", {"query": "tea"})])]
     chat = await open_chat()
     assert await chat.say("What do I drink?") == ""

@@ -7,13 +7,15 @@ from typing import Final, Literal
 
 from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
-from remembrancer.chat.agent_loop import AgentLoop
+from remembrancer.bot.agent_loop import AgentLoop
+from remembrancer.bot.turn import open_turn
 from remembrancer.chat.handler import CommandHandler, Location
 from remembrancer.chat.replies import File, Span, split_messages
 from remembrancer.context.schemas import Turn
 from remembrancer.conversations.schemas import Conversation, MessageCreate
 from remembrancer.errors import RemembrancerError
 from remembrancer.llm.messages import ToolCall
+from remembrancer.tools.registry import plain_tool
 from remembrancer.validation import validate
 
 MOST_SHOWN: Final = 120
@@ -95,13 +97,23 @@ class Console:
                 self._end_line()
                 self.text(self._save(reply.file))
         elif self._loop is not None:
-            await self._loop.answer(self._actor, text, self)
+            options = self._loop.options
+            tools = self._app.tools.select() if options.tools else []
+            async with open_turn(
+                self._app,
+                self._actor,
+                self._conversation,
+                validate(MessageCreate, content=text),
+                instructions=options.system_prompt,
+                tools=[plain_tool(tool) for tool in tools],
+            ) as turn:
+                await self._loop.reply(turn, self)
         else:
             # The agent is the conversation's.
-            turn = await self._app.conversations.begin_turn(
+            begun = await self._app.conversations.begin_turn(
                 self._actor, self._conversation.id, validate(MessageCreate, content=text)
             )
-            self.text(_context(turn))
+            self.text(_context(begun))
 
     def _save(self, file: File) -> str:
         path = self._directory / file.name

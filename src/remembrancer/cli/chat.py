@@ -15,9 +15,8 @@ from uuid import UUID
 import typer
 
 from remembrancer.access import Actor
-from remembrancer.agents.schemas import Agent
 from remembrancer.app import Remembrancer
-from remembrancer.chat.agent_loop import AgentLoop, AgentOptions
+from remembrancer.bot.agent_loop import AgentLoop, AgentOptions, model_of
 from remembrancer.chat.console import Console, Look
 from remembrancer.cli.actors import actor_for
 from remembrancer.cli.options import AgentOption, RequiredUser
@@ -59,7 +58,7 @@ def chat(
         place = await _open(app, actor, conversation)
         actor = actor.acting_for(None, place.agent_id)
         persona = await app.agents.get(SERVICE, place.agent_id) if place.agent_id else None
-        async with _language_model(app, model or _model_of(persona)) as language_model:
+        async with _language_model(app, model or model_of(persona)) as language_model:
             loop = None
             if language_model is not None:
                 options = AgentOptions(
@@ -69,7 +68,7 @@ def chat(
                 )
                 if temperature is not None:
                     options = replace(options, temperature=temperature)
-                loop = AgentLoop(app, language_model, place, options)
+                loop = AgentLoop(language_model, options)
             console = Console(app, actor, place, loop, write=_write)
             if sys.stdin.isatty():
                 who = persona.name if persona else "No agent"
@@ -89,12 +88,6 @@ async def _open(app: Remembrancer, actor: Actor, conversation: UUID | None) -> C
     if actor.agent_id not in {None, place.agent_id}:
         raise InvalidInput("is not the agent of this conversation; leave it out", field="agent")
     return place
-
-
-def _model_of(agent: Agent | None) -> str | None:
-    if agent is None or not agent.llm_model:
-        return None
-    return f"{agent.llm_provider}:{agent.llm_model}" if agent.llm_provider else agent.llm_model
 
 
 @asynccontextmanager

@@ -4,30 +4,34 @@ A request that is safe to repeat is retried when the server does not answer or i
 requests with an idempotency key. The client adds a key wherever the endpoint accepts one.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Self, Unpack
 from uuid import UUID
+
+from pydantic import BaseModel
 
 from remembrancer.agents.schemas import Agent
 from remembrancer.client.admin import Audit, Jobs, Keys
 from remembrancer.client.calls import json_of
 from remembrancer.client.conversations import Conversations
 from remembrancer.client.memories import Associations, Documents, Memories, Places, Review
-from remembrancer.client.operations import By, Group, operation
+from remembrancer.client.operations import By, Group, Shape, operation
 from remembrancer.client.spaces import Facts, Spaces
 from remembrancer.client.transport import AsyncHttp, Http, Retries, options
 from remembrancer.client.users import Agents, Moves, Policies, Preferences, Tools, Users
-from remembrancer.memories.schemas import MemoryCreate, RememberResult
-from remembrancer.recall.schemas import RecallAnswer, RecallQuery
+from remembrancer.memories.schemas import MemoryCreate, MemoryDetails, RememberResult
+from remembrancer.recall.schemas import RecallAnswer, RecallDetails, RecallQuery
 from remembrancer.user_names import AnyUser
 from remembrancer.users.schemas import User
-from remembrancer.validation import Model, validate
+from remembrancer.validation import validate
 
 __all__ = ["AsyncClient", "Client", "Retries"]
 
 
-def _with_details(model: type[Model], name: str) -> Callable[[Mapping[str, Any]], Any]:
-    return lambda given: json_of(validate(model, **{name: given[name]}, **given["details"]))
+def _as(model: type[BaseModel]) -> Shape:
+    return lambda given: json_of(
+        validate(model, **{name: value for name, value in given.items() if value is not None})
+    )
 
 
 class _Nouns(Group[By]):
@@ -63,7 +67,7 @@ class _Nouns(Group[By]):
         self.jobs = Jobs(sender)
         self.audit = Audit(sender)
 
-    @operation("POST /api/memory/", ids="body", body=_with_details(MemoryCreate, "content"))
+    @operation("POST /api/memory/", ids="body", body=_as(MemoryCreate))
     def remember(
         self,
         /,
@@ -72,7 +76,7 @@ class _Nouns(Group[By]):
         user: User | AnyUser | None = None,
         agent: Agent | UUID | None = None,
         idempotency_key: str | None = None,
-        **details: Any,
+        **details: Unpack[MemoryDetails],
     ) -> RememberResult:
         """Remember a statement for ``user``, through ``agent`` if one is given.
 
@@ -81,9 +85,7 @@ class _Nouns(Group[By]):
         exists, and ``InvalidInput`` for an invalid field.
         """
 
-    @operation(
-        "POST /api/memory/recall", ids="body", body=_with_details(RecallQuery, "query"), safe=True
-    )
+    @operation("POST /api/memory/recall", ids="body", body=_as(RecallQuery), safe=True)
     def recall(
         self,
         /,
@@ -91,7 +93,7 @@ class _Nouns(Group[By]):
         *,
         user: User | AnyUser | None = None,
         agent: Agent | UUID | None = None,
-        **details: Any,
+        **details: Unpack[RecallDetails],
     ) -> RecallAnswer:
         """Recall what is relevant to ``query`` and visible to ``user`` through ``agent``.
 

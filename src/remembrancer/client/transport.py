@@ -75,7 +75,10 @@ class _Http:
             raise InvalidInput("cannot be part of an address", field="query") from None
 
     def _unreached(self, error: httpx2.HTTPError) -> Unavailable:
-        return Unavailable(f"the server at {self._url} does not answer ({type(error).__name__})")
+        return Unavailable(
+            f"the server at {self._url} does not answer ({type(error).__name__}); check the "
+            "address, or start it with `remembrancer serve`"
+        )
 
     def _read(self, call: Call[T], answer: httpx2.Response | httpx2.HTTPError) -> T:
         if isinstance(answer, httpx2.HTTPError):

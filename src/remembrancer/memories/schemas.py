@@ -1,8 +1,10 @@
 """API models of memories."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from html import escape
+from typing import Annotated, Any, Literal, TypedDict
 from uuid import UUID
 
 from pydantic import (
@@ -17,6 +19,7 @@ from pydantic import (
 from remembrancer.access import Scope, ScopeSource, Visibility
 from remembrancer.guard.schemas import GuardFinding
 from remembrancer.paging import CountedPage
+from remembrancer.sanitizer import visible_line
 from remembrancer.text import Instant, Key, Label, Metadata, Statement
 from remembrancer.validation import Input, Update
 
@@ -204,6 +207,32 @@ class MemoryCreate(Input):
         return self
 
 
+class MemoryDetails(TypedDict, total=False):
+    """The fields of a new memory besides its content. Text does for an enumeration."""
+
+    kind: str
+    category: str
+    subject: str | None
+    importance: float | None
+    scope: str | None
+    shared: bool
+    space_id: UUID | None
+    visibility: str
+    valid_from: datetime | None
+    valid_to: datetime | None
+    expires_at: datetime | None
+    pinned: bool
+    place_id: str | None
+    metadata: Metadata
+    platform: str | None
+    conversation_id: UUID | None
+    message_id: UUID | None
+    allow_similar: bool
+    pending: bool
+    revises: str | None
+    associations: Sequence[AssociationCreate | dict[str, str | float]]
+
+
 class MemoryUpdate(Update):
     """A new version of a memory. Fields that are left out stay as they are.
 
@@ -318,6 +347,10 @@ class ForgetResult(Memory):
     )
     note: str = Field(description="The same in words, with the ways back and to delete for good.")
 
+    def __str__(self) -> str:
+        """Return the note."""
+        return self.note
+
 
 class MemoryVersion(BaseModel):
     """The content of a memory at one time."""
@@ -375,6 +408,15 @@ class RememberResult(BaseModel):
         [], description="Associations that could be added from a new memory."
     )
     guard: list[GuardFinding] = Field([], description="Redactions of the guard in the content.")
+
+    def __str__(self) -> str:
+        """Return what became of the statement, on one line."""
+        known = self.outcome is Outcome.MENTIONED
+        start = "Known already" if known else "Remembered"
+        return f"{start}: {visible_line(self.memory.content)}"
+
+    def _repr_html_(self) -> str:
+        return escape(str(self))
 
 
 class RememberRefusal(BaseModel):

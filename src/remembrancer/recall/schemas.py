@@ -1,8 +1,10 @@
 """Request and response models of recall."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Final, Literal
+from html import escape
+from typing import Annotated, Final, Literal, TypedDict
 from uuid import UUID
 
 from pydantic import BaseModel, Field, model_validator
@@ -10,6 +12,7 @@ from pydantic import BaseModel, Field, model_validator
 from remembrancer.access import Scope, ScopeSource, Visibility
 from remembrancer.associations.schemas import Direction
 from remembrancer.memories.schemas import Category, Kind, Relation
+from remembrancer.sanitizer import visible_line
 from remembrancer.text import Instant, Statement
 from remembrancer.validation import Input
 
@@ -86,6 +89,23 @@ class RecallQuery(Input):
         if self.since is not None and self.until is not None and self.since >= self.until:
             raise ValueError("until: must be later than since")
         return self
+
+
+class RecallDetails(TypedDict, total=False):
+    """The fields of a query besides its text. Text does for an enumeration."""
+
+    mode: str
+    sort: str | None
+    limit: int
+    min_relevance: float
+    sources: Sequence[SourceType]
+    kinds: Sequence[str]
+    categories: Sequence[str]
+    conversation_id: UUID | None
+    space_id: UUID | None
+    since: datetime | None
+    until: datetime | None
+    as_of: datetime | None
 
 
 class ArmReason(BaseModel):
@@ -180,6 +200,15 @@ class Hit(BaseModel):
     )
     reasons: Reasons = Reasons()
 
+    def __str__(self) -> str:
+        """Return relevance and content on one line."""
+        return "  ".join(self._cells())
+
+    def _cells(self) -> tuple[str, str]:
+        speaker = f"{self.sender_name}: " if self.type == "message" and self.sender_name else ""
+        sure = "" if self.relevance is None else f"{self.relevance:.0%}"
+        return f"{sure:>4}", visible_line(speaker + self.content)
+
 
 class RecallAnswer(BaseModel):
     """The hits, best first, and the scope of the search."""
@@ -189,3 +218,12 @@ class RecallAnswer(BaseModel):
         description="Effective scope of user and agent; null without an agent."
     )
     scope_source: ScopeSource | None
+
+    def __str__(self) -> str:
+        """Return a line for each hit, best first."""
+        return "\n".join(map(str, self.hits)) or "Nothing is remembered of this."
+
+    def _repr_html_(self) -> str:
+        rows = ("".join(f"<td>{escape(cell)}</td>" for cell in hit._cells()) for hit in self.hits)
+        table = "".join(f"<tr>{row}</tr>" for row in rows)
+        return f"<table>{table}</table>" if table else escape(str(self))

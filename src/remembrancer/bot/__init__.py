@@ -1,0 +1,1 @@
+"""What a bot calls: remember, recall, and a turn of a chat in one call."""

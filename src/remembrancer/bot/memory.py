@@ -1,0 +1,399 @@
+"""``Memory`` and ``AsyncMemory``: the memory of a bot, in this process or on a server."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar, Unpack
+from uuid import UUID
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from remembrancer.access import Actor
+from remembrancer.agents.schemas import Agent
+from remembrancer.app import Remembrancer, as_actor
+from remembrancer.bot.agent_loop import AgentLoop, AgentOptions, model_of
+from remembrancer.bot.names import BotAgent, BotChat, BotUser, check_platform, parse_name
+from remembrancer.bot.portal import Enters, Iterates, Synchronous, Waits
+from remembrancer.bot.server import library_of
+from remembrancer.bot.turn import AsyncBotTurn, BotTurn, open_turn
+from remembrancer.client import AsyncClient
+from remembrancer.conversations.schemas import Conversation, ConversationCreate, MessageCreate
+from remembrancer.errors import ConfigurationError, NotFound, Unauthenticated, Unavailable
+from remembrancer.llm import create_language_model
+from remembrancer.llm.messages import ToolCall
+from remembrancer.memories.schemas import ForgetResult, MemoryCreate, MemoryDetails, RememberResult
+from remembrancer.recall.schemas import RecallAnswer, RecallDetails, RecallQuery
+from remembrancer.settings import Settings
+from remembrancer.tools.registry import plain_tool
+from remembrancer.user_names import UserName
+from remembrancer.users.schemas import ResolveUser, User
+from remembrancer.validation import validate
+
+if TYPE_CHECKING:
+    from remembrancer.llm.language_model import LanguageModel
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+PRIVATE: Final = "private"
+"""The platform of a user's own chat with an agent."""
+NOT_OPEN: Final = "the memory is not open; use it inside of: with Memory(...) as memory"
+
+
+class _Source:
+    def __init__(
+        self,
+        source: str | Path | None = None,
+        key: str | None = None,
+        *,
+        settings: Settings | None = None,
+    ) -> None:
+        """Say where the memory is; ``with`` opens it.
+
+        ``source`` is a directory, or the address of a database (``postgresql://…``) or of a server
+        (``http://…``), which wants a ``key``. Without it, the settings say; without ``settings``,
+        the environment.
+        """
+        self._source = source
+        self._key = key
+        self._settings = settings
+
+
+class AsyncMemory(_Source):
+    """The memory of a bot: remember, recall, and a turn of a chat in one call.
+
+    A *user* is a user, an id, ``platform:id`` such as ``discord:1844``, or a name of your own:
+    ``ada`` is ``app:ada``. A name creates its user the first time. An *agent* is an agent, an id or
+    a name, which creates its agent the first time. Without one, the memory is for all agents.
+
+    All methods raise ``InvalidInput`` for a name that can be none, or of an unknown platform;
+    ``Conflict`` for a name of several agents; and ``Unavailable`` if the memory is not open or the
+    server does not answer.
+    """
+
+    _store: Remembrancer | None = None
+    _client: AsyncClient | None = None
+
+    @classmethod
+    def over(cls, store: Remembrancer | AsyncClient) -> Self:
+        """Return the memory of an open store or client, which stays open, also after ``with``."""
+        memory = cls()
+        memory._attach(store)
+        return memory
+
+    async def __aenter__(self) -> Self:
+        """Open the memory.
+
+        Raises ``ConfigurationError`` if a store cannot be opened, ``Unavailable`` if a server does
+        not answer, and ``Unauthenticated`` for a wrong key.
+        """
+        if self._store is not None:
+            return self
+        source = None if self._source is None else str(self._source)
+        async with AsyncExitStack() as stack:
+            if source and source.startswith(("http://", "https://")):
+                client = await stack.enter_async_context(AsyncClient(source, self._key))
+                try:
+                    await client.keys.own()
+                except Unauthenticated as error:
+                    advice = "`remembrancer keys create` makes one for Memory(url, key)"
+                    raise Unauthenticated(f"{error.reason}; {advice}") from None
+                self._attach(client)
+            else:
+                directory, url = (None, source) if "://" in (source or "") else (source, None)
+                opening = Remembrancer.open(directory, database_url=url, settings=self._settings)
+                self._attach(await stack.enter_async_context(opening))
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close the memory."""
+        self._store = None
+        for model in self._models.values():
+            await model.close()
+        await self._stack.aclose()
+
+    def _attach(self, store: Remembrancer | AsyncClient) -> None:
+        self._models: dict[str | None, LanguageModel] = {}
+        self._stack = AsyncExitStack()
+        if isinstance(store, AsyncClient):
+            self._store, self._client = library_of(store), store
+        else:
+            self._store, self._settings = store, store.settings
+
+    @property
+    def library(self) -> Remembrancer:
+        """All operations. On a server those of its client, with the actor first all the same."""
+        if self._store is None:
+            raise Unavailable(NOT_OPEN)
+        return self._store
+
+    async def remember(
+        self,
+        content: str,
+        *,
+        user: BotUser | None = None,
+        agent: BotAgent | None = None,
+        idempotency_key: str | None = None,
+        **details: Unpack[MemoryDetails],
+    ) -> RememberResult:
+        """Remember a statement of ``user``. A statement that is known already gets a mention.
+
+        ``details`` are the fields of :class:`MemoryCreate`: kind, category, subject, importance,
+        shared and so on. Raises ``SimilarMemoryExists`` if a memory on its subject exists.
+        """
+        memory = validate(MemoryCreate, content=content, **details)
+        actor = await self._actor(user, agent)
+        return await self.library.memories.remember(actor, memory, idempotency_key=idempotency_key)
+
+    async def recall(
+        self,
+        query: str | None = None,
+        *,
+        user: BotUser | None = None,
+        agent: BotAgent | None = None,
+        **details: Unpack[RecallDetails],
+    ) -> RecallAnswer:
+        """Recall what helps with ``query`` and is for ``user``, from memories and messages.
+
+        ``details`` are the fields of :class:`RecallQuery`: limit, min_relevance, kinds and so on.
+        Without a user, only shared knowledge is recalled.
+        """
+        request = validate(RecallQuery, query=query, **details)
+        return await self.library.memories.recall(await self._actor(user, agent), request)
+
+    async def forget(
+        self, memory_id: str, *, user: BotUser | None = None, agent: BotAgent | None = None
+    ) -> ForgetResult:
+        """Forget a memory, by the id of its hit, and the messages that say it."""
+        return await self.library.memories.forget(await self._actor(user, agent), memory_id)
+
+    @asynccontextmanager
+    async def turn(
+        self,
+        said: str,
+        *,
+        user: BotUser | None,
+        agent: BotAgent | None = None,
+        chat: BotChat | None = None,
+        name: str | None = None,
+        message_id: str | None = None,
+        instructions: str = "",
+    ) -> AsyncIterator[AsyncBotTurn]:
+        """Store what ``user`` said in ``chat``, and open the turn that answers it.
+
+        ``chat`` is a conversation, an id, ``platform:id`` or a name of your own, created the first
+        time; without it, it is the user's own chat with the agent. ``name`` is the user's display
+        name, ``message_id`` the platform's id of the message: the same again is a repeat.
+        ``instructions`` come after the agent's own. The answer is stored at the end of the turn,
+        if there is one.
+        """
+        opened = await self._agent(agent)
+        actor = await self._actor(user, opened, name)
+        conversation = await self._conversation(actor, chat)
+        message = validate(MessageCreate, content=said, platform_message_id=message_id)
+        if opened is None and conversation.agent_id is not None:
+            opened = await self._agent(conversation.agent_id)
+        parts = [opened.system_prompt if opened else "", instructions]
+        async with open_turn(
+            self.library,
+            actor,
+            conversation,
+            message,
+            instructions="\n\n".join(filter(None, parts)),
+            tools=await self._tools(),
+        ) as turn:
+            turn.agent = opened
+            yield turn
+
+    async def chat(
+        self,
+        said: str,
+        *,
+        user: BotUser | None,
+        agent: BotAgent | None = None,
+        chat: BotChat | None = None,
+        name: str | None = None,
+        message_id: str | None = None,
+        instructions: str = "",
+        model: str | None = None,
+    ) -> AsyncGenerator[str, None]:
+        """Answer what ``user`` said with a language model, and yield the answer in pieces.
+
+        The model may call the memory tools. It is ``model``, such as ``ollama:qwen3``, or the
+        agent's, or that of the settings. What was yielded is stored as the answer, also if it
+        breaks off. The other arguments are those of :meth:`turn`. Raises ``ConfigurationError``
+        without a model, and what :class:`AgentLoop` does.
+        """
+        pieces: asyncio.Queue[str | None] = asyncio.Queue()
+
+        async def answer() -> None:
+            try:
+                async with self.turn(
+                    said,
+                    user=user,
+                    agent=agent,
+                    chat=chat,
+                    name=name,
+                    message_id=message_id,
+                    instructions=instructions,
+                ) as turn:
+                    temperature = turn.agent.temperature if turn.agent else None
+                    loop = AgentLoop(
+                        self._model(model or model_of(turn.agent)),
+                        AgentOptions(temperature=temperature),
+                    )
+                    await loop.reply(turn, _Pieces(pieces))
+            finally:
+                pieces.put_nowait(None)
+
+        answering = asyncio.create_task(answer())
+        try:
+            while (piece := await pieces.get()) is not None:
+                yield piece
+            await answering
+        finally:
+            answering.cancel()
+            await asyncio.wait([answering])
+
+    async def _actor(
+        self, user: BotUser | None, agent: BotAgent | None, name: str | None = None
+    ) -> Actor:
+        if isinstance(agent, str):
+            agent = await self._agent(agent)
+        if isinstance(user, UUID | str):
+            user = await self._user(parse_name(user, field="user"), name)
+        return as_actor(user, agent)
+
+    async def _user(self, user: UUID | UserName, name: str | None) -> User | UUID:
+        if isinstance(user, UUID):
+            return user
+        users = self.library.users
+        try:
+            known = await users.get(as_actor(), user)
+        except NotFound:
+            check_platform(user, field="user")
+        else:
+            if name in {None, known.display_name}:
+                return known
+        request = validate(
+            ResolveUser,
+            platform=user.platform,
+            platform_user_id=user.platform_user_id,
+            display_name=name or user.platform_user_id[:200],
+        )
+        return await users.resolve(as_actor(), request)
+
+    async def _agent(self, agent: BotAgent | None) -> Agent | None:
+        if agent is None or isinstance(agent, Agent):
+            return agent
+        agents = self.library.agents
+        id_ = agent if isinstance(agent, UUID) else parse_name(agent, field="agent")
+        if isinstance(id_, UUID):
+            return await agents.get(as_actor(), id_)
+        return await agents.resolve(as_actor(), str(agent))
+
+    async def _conversation(self, actor: Actor, chat: BotChat | None) -> Conversation:
+        if isinstance(chat, Conversation):
+            return chat
+        conversations = self.library.conversations
+        if chat is None:
+            name = UserName(f"{PRIVATE}:{actor.user_id}")
+        else:
+            parsed = parse_name(chat, field="chat")
+            if isinstance(parsed, UUID):
+                return await conversations.get(as_actor(), parsed)
+            check_platform(name := parsed, field="chat")
+        request = validate(
+            ConversationCreate,
+            agent_id=actor.agent_id,
+            platform=name.platform,
+            platform_conversation_id=name.platform_user_id,
+        )
+        return await conversations.open(actor, request)
+
+    async def _tools(self) -> list[dict[str, Any]]:
+        if self._client is None:
+            return [plain_tool(tool) for tool in self.library.tools.select()]
+        return (await self._client.tools.list()).items
+
+    def _model(self, name: str | None) -> "LanguageModel":
+        if name is None and self._client is None and self.library.language_model is not None:
+            return self.library.language_model
+        if name not in self._models:
+            model = create_language_model((self._settings or Settings()).llm, name)
+            if model is None:
+                raise ConfigurationError(
+                    "no language model to chat with; set REMEMBRANCER_LLM__MODEL, or pass model"
+                )
+            self._models[name] = model
+        return self._models[name]
+
+
+class Memory(_Source, Synchronous):
+    """The memory of a bot, for code without ``async``; otherwise like :class:`AsyncMemory`.
+
+    It works on an event loop in a thread of its own, and may be used from several threads.
+    """
+
+    _behind: tuple[AsyncMemory, BlockingPortal] | None = None
+
+    def __enter__(self) -> Self:
+        """Open the memory. Raises what :class:`AsyncMemory` does."""
+        memory = AsyncMemory(self._source, self._key, settings=self._settings)
+        with ExitStack() as stack:
+            portal = stack.enter_context(start_blocking_portal())
+            stack.enter_context(portal.wrap_async_context_manager(memory))
+            self._behind = memory, portal
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the memory."""
+        self._behind = None
+        self._stack.close()
+
+    def behind(self) -> tuple[AsyncMemory, BlockingPortal]:
+        """Return the asynchronous memory, and the way to its loop."""
+        if self._behind is None:
+            raise Unavailable(NOT_OPEN)
+        return self._behind
+
+    @property
+    def library(self) -> Remembrancer:
+        """All operations, for :meth:`wait`."""
+        return self.behind()[0].library
+
+    def wait(
+        self,
+        operation: Callable[P, Awaitable[T]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Call an operation of :attr:`library` and wait for its result."""
+        result: T = self.behind()[1].call(partial(operation, *args, **kwargs))
+        return result
+
+    remember = Waits(AsyncMemory.remember)
+    recall = Waits(AsyncMemory.recall)
+    forget = Waits(AsyncMemory.forget)
+    turn = Enters(AsyncMemory.turn, BotTurn)
+    chat = Iterates(AsyncMemory.chat)
+
+
+class _Pieces:
+    """Listens to an answer for its text alone."""
+
+    def __init__(self, pieces: "asyncio.Queue[str | None]") -> None:
+        self._pieces = pieces
+
+    def text(self, piece: str) -> None:
+        self._pieces.put_nowait(piece)
+
+    def tool(self, call: ToolCall, failure: str | None) -> None:
+        """Show no calls."""
+
+    def note(self, sentence: str) -> None:
+        """Show no remarks."""
