@@ -1,44 +1,35 @@
 """Filters on values and namespaces of a LangGraph store. Pure."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
+
+from remembrancer.memories.metadata import Condition
 
 Namespace = tuple[str, ...]
 
-_OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
-    "$eq": lambda value, other: bool(value == other),
-    "$ne": lambda value, other: bool(value != other),
-    "$gt": lambda value, other: bool(value > other),
-    "$gte": lambda value, other: bool(value >= other),
-    "$lt": lambda value, other: bool(value < other),
-    "$lte": lambda value, other: bool(value <= other),
-}
+_OPERATORS: Final = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
 
 
-def matches(value: Any, condition: Any) -> bool:
-    """Compare by operators, in fields, in elements or as a whole; values of other types differ."""
-    if isinstance(condition, Mapping):
-        if any(str(name).startswith("$") for name in condition):
-            return all(_compare(value, name, other) for name, other in condition.items())
-        return isinstance(value, Mapping) and all(
-            matches(value.get(name), other) for name, other in condition.items()
-        )
-    if isinstance(condition, list | tuple):
-        return (
-            isinstance(value, list | tuple)
-            and len(value) == len(condition)
-            and all(matches(*pair) for pair in zip(value, condition, strict=True))
-        )
-    return bool(value == condition)
+def conditions(wanted: Mapping[str, Any], within: Sequence[str] = ("value",)) -> list[Condition]:
+    """Return the conditions of a filter on values, by operators, in fields or as a whole."""
+    found: list[Condition] = []
+    for name, value in wanted.items():
+        path = [*within, name]
+        if not isinstance(value, Mapping):
+            found.append((path, "eq", value))
+        elif not value:
+            found.append((path, "contains", value))
+        elif any(str(key).startswith("$") for key in value):
+            found += [(path, _operator(key), other) for key, other in value.items()]
+        else:
+            found += conditions(value, path)
+    return found
 
 
-def _compare(value: Any, operator: str, other: Any) -> bool:
-    if operator not in _OPERATORS:
-        raise ValueError(f"unknown operator {operator}; use one of {', '.join(_OPERATORS)}")
-    try:
-        return _OPERATORS[operator](value, other)
-    except TypeError:
-        return False
+def _operator(name: str) -> str:
+    if name not in _OPERATORS:
+        raise ValueError(f"unknown operator {name}; use one of {', '.join(_OPERATORS)}")
+    return name.removeprefix("$")
 
 
 def starts_with(namespace: Namespace, path: Sequence[str]) -> bool:

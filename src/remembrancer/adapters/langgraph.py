@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from remembrancer.access import Actor
 from remembrancer.adapters.common import Bridge, missing
-from remembrancer.adapters.filters import as_text, cut, ends_with, matches, starts_with
+from remembrancer.adapters.filters import as_text, conditions, cut, ends_with, starts_with
 from remembrancer.app import Remembrancer
 from remembrancer.errors import InvalidInput
 from remembrancer.records.schemas import Address, Changes, Record, RecordWrite
@@ -101,12 +101,11 @@ class RemembrancerStore(base.BaseStore):
 
     async def _search(self, actor: Actor, op: base.SearchOp) -> list[base.SearchItem]:
         _check_page(op.limit, op.offset)
-        condition = op.filter
         records = await self._records.search(
             actor,
             (SHELF, *op.namespace_prefix),
             query=op.query,
-            matches=(lambda metadata: matches(metadata["value"], condition)) if condition else None,
+            conditions=conditions(op.filter or {}),
             limit=op.limit,
             offset=op.offset,
             refresh=op.refresh_ttl,

@@ -28,7 +28,7 @@ from remembrancer.recall.schemas import RecallAnswer, RecallQuery, Sort, SourceT
 from remembrancer.review.schemas import MOST_DECISIONS, ReviewDecision, ReviewResult
 from remembrancer.text import Key, Label, Statement
 from remembrancer.user_names import UserRef
-from remembrancer.validation import Input
+from remembrancer.validation import Input, validate
 
 router = Router(prefix="/api/memory", tags=["memory"])
 by_agent = Router(prefix="/api/agents/memories", tags=["memory"])
@@ -67,10 +67,18 @@ def memory_filter(
     scope: Annotated[Scope | None, Query(description="Of one agent, or of all.")] = None,
     kept_for: Annotated[UUID | None, Query(description="Only memories of this agent.")] = None,
     text: Annotated[Label | None, Query(description="A part of the content.")] = None,
+    metadata: Annotated[
+        str,
+        Query(
+            description="Fields of the metadata as JSON, with values or comparisons: "
+            '`{"project": "atlas", "score": {"gte": 3}}`.'
+        ),
+    ] = "{}",
     sort: Annotated[schemas.SortBy, Query()] = schemas.SortBy.RECENT,
 ) -> schemas.MemoryFilter:
     """Return the filter in the query."""
-    return schemas.MemoryFilter(
+    return validate(
+        schemas.MemoryFilter,
         shared=shared,
         kinds=kind,
         categories=category,
@@ -83,6 +91,7 @@ def memory_filter(
         scope=scope,
         kept_for=kept_for,
         text=text,
+        metadata=metadata,
         sort=sort,
     )
 

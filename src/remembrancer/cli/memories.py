@@ -13,7 +13,7 @@ from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for
 from remembrancer.cli.command import command
 from remembrancer.cli.erasure import erasure
-from remembrancer.cli.options import UserArgument, UserOption
+from remembrancer.cli.options import MetadataOption, UserArgument, UserOption
 from remembrancer.cli.output import clipped, day, plain, table
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.errors import InvalidInput
@@ -26,6 +26,7 @@ from remembrancer.memories.schemas import (
     Status,
 )
 from remembrancer.paging import all_items
+from remembrancer.validation import validate
 
 group = typer.Typer(help="Memories of a user, and shared knowledge.", no_args_is_help=True)
 
@@ -58,9 +59,10 @@ async def list_(
     user: UserOption = None,
     shared: Shared = False,
     status: Annotated[Status, typer.Option(help="Their status.")] = Status.ACTIVE,
+    metadata: MetadataOption = "{}",
 ) -> list[Memory]:
     """List a user's memories, or shared knowledge with --shared, the newest first."""
-    filters = MemoryFilter(shared=shared, statuses=[status])
+    filters = validate(MemoryFilter, shared=shared, statuses=[status], metadata=metadata)
     return await all_items(partial(app.memories.list, await _actor(app, user, shared), filters))
 
 

@@ -16,5 +16,8 @@ UserArgument = Annotated[str, typer.Argument(help=f"A user: {_USER}.")]
 UserOption = Annotated[str | None, typer.Option(help=f"A user: {_USER}.")]
 RequiredUser = Annotated[str, typer.Option("--user", help=f"The user: {_USER}.")]
 ExpiresAt = Annotated[datetime | None, typer.Option(help="Expiry time, in UTC. Default: never.")]
+MetadataOption = Annotated[
+    str, typer.Option(help='Only with this metadata, as JSON: {"project": "atlas"}.')
+]
 AgentArgument = Annotated[str, typer.Argument(help=f"An agent: {_AGENT}.")]
 AgentOption = Annotated[str | None, typer.Option(help=f"An agent: {_AGENT}.")]

@@ -12,7 +12,7 @@ from rich.text import Text
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for
 from remembrancer.cli.command import Output, store_command
-from remembrancer.cli.options import AgentOption, UserOption
+from remembrancer.cli.options import AgentOption, MetadataOption, UserOption
 from remembrancer.cli.output import clipped, day, plain, table
 from remembrancer.memories.schemas import Kind
 from remembrancer.recall.schemas import (
@@ -25,6 +25,7 @@ from remembrancer.recall.schemas import (
     Sort,
 )
 from remembrancer.spaces.rules import origin
+from remembrancer.validation import validate
 
 _ARMS = {"dense": "meaning", "keyword": "words"}
 MAX_CHARACTERS = 220
@@ -46,19 +47,22 @@ async def recall(
     kind: Annotated[
         list[Kind] | None, typer.Option(help="Only memories of this kind; repeatable.")
     ] = None,
+    metadata: MetadataOption = "{}",
     as_of: Annotated[datetime | None, typer.Option(help="Answer as of this time, in UTC.")] = None,
 ) -> Output:
     """Recall memories and messages that help with a question.
 
     Without --user, only shared knowledge is recalled.
     """
-    request = RecallQuery(
+    request = validate(
+        RecallQuery,
         query=query,
         limit=limit,
         min_relevance=min_relevance,
         mode=mode,
         sort=sort,
         kinds=kind or [],
+        metadata=metadata,
         as_of=as_of.replace(tzinfo=UTC) if as_of else None,
     )
     answer = await app.memories.recall(await actor_for(app, user, agent), request)

@@ -191,4 +191,6 @@ def _text(value: Any) -> Any:
         return str(value).lower()
     if isinstance(value, list | tuple):
         return [_text(item) for item in value]
+    if isinstance(value, dict):
+        return json.dumps(value)
     return value.isoformat() if hasattr(value, "isoformat") else str(value)

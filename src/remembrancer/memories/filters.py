@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, func, or_, select
+from sqlalchemy import ColumnElement, Select, func, or_, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor, Scope, may_change
@@ -11,6 +11,7 @@ from remembrancer.db.keyset import Keyset
 from remembrancer.db.tables import memories
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories import repository, views
+from remembrancer.memories.metadata import binds_of, conditions_of, matching
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.rules import subject_key
 from remembrancer.memories.schemas import MemoryFilter, MemoryPage, SortBy, Status
@@ -72,4 +73,6 @@ def _matching(actor: Actor, query: MemoryFilter, statement: Select[Any]) -> Sele
         conditions.append(_COLUMN.subject_key == subject_key(query.subject))
     if query.text is not None:
         conditions.append(_COLUMN.content.icontains(query.text, autoescape=True))
-    return statement.where(repository.visible_to(actor), *conditions)
+    binds = binds_of(conditions_of(query.metadata))
+    matches = text(matching(binds)).bindparams(**binds)
+    return statement.where(repository.visible_to(actor), matches, *conditions)

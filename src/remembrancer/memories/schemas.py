@@ -18,6 +18,7 @@ from pydantic import (
 
 from remembrancer.access import Scope, ScopeSource, Visibility
 from remembrancer.guard.schemas import GuardFinding
+from remembrancer.memories.metadata import MetadataFilter
 from remembrancer.paging import CountedPage
 from remembrancer.sanitizer import visible_line
 from remembrancer.text import Instant, Key, Label, Metadata, Statement
@@ -455,6 +456,7 @@ class MemoryFilter(Input):
     )
     kept_for: UUID | None = Field(None, description="Specific to this agent.")
     text: Label | None = Field(None, description="A part of the content, in any case.")
+    metadata: MetadataFilter = {}
     sort: SortBy = SortBy.RECENT
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from remembrancer.access import NAMESPACE, SPACES, scope_facts, told_in, visible
 from remembrancer.db.sql import NumberedSql, Part, numbered, statement_text
 from remembrancer.memories.decay import decayed_sql
+from remembrancer.memories.metadata import MATCHES
 
 _PACKAGE: Final = "remembrancer.recall"
 
@@ -25,6 +26,12 @@ _FILTERS: Final = {
         "(SELECT message_count - :window FROM conversations WHERE id = :told_in))"
     ),
     "told_in": told_in("i", "(SELECT space_id FROM app_conversation(:told_in))"),
+    # By the access rule, so that Postgres reads the memories of the asker's owners alone.
+    **{
+        name: "(i.owner_id, i.memory_id) IN (SELECT m.owner_id, m.id FROM memories AS m "
+        f"WHERE {visible('m')} AND m.metadata <> '{{}}' AND {condition})"
+        for name, condition in MATCHES.items()
+    },
 }
 
 # Also the best items of the days that the question names, from a date to before another.

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from remembrancer.access import Scope, ScopeSource, Visibility
 from remembrancer.associations.schemas import Direction
+from remembrancer.memories.metadata import MetadataFilter
 from remembrancer.memories.schemas import Category, Kind, Relation
 from remembrancer.sanitizer import visible_line
 from remembrancer.text import Instant, Statement
@@ -66,6 +67,7 @@ class RecallQuery(Input):
     )
     kinds: list[Kind] = Field([], description="Memories of these kinds only.")
     categories: list[Category] = Field([], description="Memories of these categories only.")
+    metadata: MetadataFilter = {}
     conversation_id: UUID | None = None
     space_id: UUID | None = None
     since: Instant | None = Field(

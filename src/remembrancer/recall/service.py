@@ -17,6 +17,7 @@ from remembrancer.db.pipeline import Binary
 from remembrancer.embeddings import Embedder
 from remembrancer.embeddings.base import Baseline, baseline_of
 from remembrancer.errors import EmbeddingUnavailable, InvalidInput, NotFound, UserMerged
+from remembrancer.memories.metadata import binds_of, conditions_of
 from remembrancer.preferences.scopes import in_effect
 from remembrancer.recall import hits, people, queries
 from remembrancer.recall.access_counts import AccessCounts
@@ -322,6 +323,7 @@ def _filters(query: RecallQuery, prompt: Prompt | None) -> dict[str, Any]:
         "as_of": query.as_of,
     }
     filters = {name: value for name, value in filters.items() if value}
+    filters |= binds_of(conditions_of(query.metadata))
     return filters | prompt.filters if prompt else filters
 
 

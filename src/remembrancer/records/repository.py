@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer.access import NAMESPACE, Actor, viewer_binds
 from remembrancer.db.rows import all_rows
 from remembrancer.db.sql import statement
+from remembrancer.memories.metadata import Condition, binds_of, matching
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.records.schemas import Address
 
@@ -25,7 +26,6 @@ _STORED: Final = f"""
 _statement = partial(statement, "remembrancer.records", "records", stored=_STORED)
 _AT = _statement("at")
 _UNDER = _statement("under")
-_PAGE = _statement("page")
 _SIZES = _statement("sizes")
 _OBSTACLE = _statement("obstacle")
 _EXPIRED = _statement("expired")
@@ -53,12 +53,15 @@ async def page(
     connection: AsyncConnection,
     actor: Actor,
     prefix: Address,
+    conditions: Collection[Condition],
     limit: int | None = None,
     offset: int = 0,
 ) -> Sequence[MemoryRow]:
-    """Return the records under an address, the latest first."""
+    """Return the records under an address that meet conditions, the latest first."""
+    values = binds_of(conditions)
+    page = _statement("page", matching=matching(values))
     binds = viewer_binds(actor) | {"prefix": list(prefix), "limit": limit, "offset": offset}
-    return await all_rows(connection, MemoryRow, _PAGE, binds)
+    return await all_rows(connection, MemoryRow, page, binds | values)
 
 
 async def sizes(connection: AsyncConnection, actor: Actor, prefix: Address) -> dict[Address, int]:

@@ -1,8 +1,7 @@
 """Records: write, read, search, move and forget them by their addresses."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -13,6 +12,7 @@ from remembrancer.db.engine import retries_deadlock
 from remembrancer.errors import Conflict, InvalidInput, NotFound
 from remembrancer.memories import repository as memories
 from remembrancer.memories.budget import Budget
+from remembrancer.memories.metadata import Condition
 from remembrancer.memories.pipeline import WritePipeline
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.rules import Destination
@@ -24,9 +24,6 @@ from remembrancer.records import repository, rules
 from remembrancer.records.drafts import Draft, imported, prepare
 from remembrancer.records.schemas import Address, Changes, Record
 from remembrancer.validation import validate
-
-MetadataFilter = Callable[[Mapping[str, Any]], bool]
-"""Whether the metadata of a record matches."""
 
 _SAME = ("content", "metadata", "version", "created_at", "updated_at")
 """Columns of a memory that a record has too."""
@@ -76,31 +73,28 @@ class Records:
         prefix: Address,
         *,
         query: str | None = None,
-        matches: MetadataFilter | None = None,
+        conditions: Collection[Condition] = (),
         limit: int | None = None,
         offset: int = 0,
         refresh: bool = False,
     ) -> Sequence[Record]:
-        """Return the records under an address that ``matches`` accepts, the latest first.
+        """Return the records under an address that meet conditions, the latest first.
 
         With ``query``, its hits come first, in the order of recall, after all filters. With
         ``refresh``, the time to live of the returned records starts again.
         """
         query = query if query is not None and query.strip() else None
-        in_sql = query is None and matches is None
         async with self._backend.database.transaction(actor) as (connection, now):
             now.require_user()
             await checks.check_exist(connection, now)
             rows = await repository.page(
-                connection, now, prefix, *((limit, offset) if in_sql else ())
+                connection, now, prefix, conditions, *((limit, offset) if query is None else ())
             )
-        if matches is not None:
-            rows = [row for row in rows if matches(row.metadata)]
         scores: dict[str, float] = {}
         if query is not None and rows:
             scores = await self._rank(now, query, [row.id for row in rows])
             rows = sorted(rows, key=lambda row: -scores.get(row.id, float("-inf")))
-        if not in_sql:
+        if query is not None:
             rows = rows[offset:] if limit is None else rows[offset : offset + limit]
         if refresh and any(_needs_restart(row) for row in rows):
             async with self._backend.database.transaction(now) as (connection, now):

@@ -32,7 +32,7 @@ class RestCalls(Door):
     ) -> Any:
         sent = {**self.headers, **{k: str(v) for k, v in (headers or {}).items() if v is not None}}
         asked = [
-            (name, str(one))
+            (name, json.dumps(one) if isinstance(one, dict) else str(one))
             for name, value in query.items()
             if value is not None
             for one in (value if isinstance(value, list) else [value])

@@ -28,6 +28,7 @@ SELECT *
            AND m.address[1:cardinality(CAST(:prefix AS text[]))] = CAST(:prefix AS text[])
            AND cardinality(m.address) > cardinality(CAST(:prefix AS text[]))
          ORDER BY m.address, m.status, m.updated_at DESC, m.id) AS record
+ WHERE /*[matching*/ true /*]*/
  ORDER BY updated_at DESC, address
  LIMIT :limit OFFSET :offset;
 
