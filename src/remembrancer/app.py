@@ -22,7 +22,7 @@ from remembrancer.context.bulletin import Bulletins
 from remembrancer.context.renderer import Renderer
 from remembrancer.context.service import Contexts
 from remembrancer.context.template_files import Templates
-from remembrancer.db.embedded import EmbeddedPostgres
+from remembrancer.db.embedded import embedded_server
 from remembrancer.db.engine import Database, driver_url
 from remembrancer.db.migrate import migrate
 from remembrancer.document.service import Documents
@@ -180,14 +180,9 @@ class Remembrancer:
             changes["database_url"] = SecretStr(database_url)
         chosen = (settings or Settings()).model_copy(update=changes)
         async with AsyncExitStack() as stack:
-            # Beside the start of Postgres: the model takes as long.
-            loading = asyncio.ensure_future(asyncio.to_thread(create_embedder, chosen.embedding))
-            try:
-                url = await stack.enter_async_context(database_server(chosen))
-                await asyncio.to_thread(migrate, driver_url(url))
-            finally:
-                await asyncio.wait([loading])
-            embedder = await loading
+            embedder = create_embedder(chosen.embedding)
+            url = await stack.enter_async_context(database_server(chosen))
+            await asyncio.to_thread(migrate, driver_url(url))
             stack.push_async_callback(embedder.close)
             database = Database(url, pool_size=chosen.database.pool_size)
             stack.push_async_callback(database.close)
@@ -280,12 +275,3 @@ async def database_server(settings: Settings) -> AsyncIterator[str]:
         yield url
     finally:
         await asyncio.to_thread(server.stop)
-
-
-def embedded_server(settings: Settings) -> EmbeddedPostgres:
-    """Return the embedded server of these settings, not yet started."""
-    return EmbeddedPostgres(
-        settings.data_dir.expanduser(),
-        shared_buffers=settings.database.shared_buffers,
-        start_timeout=settings.database.start_timeout,
-    )

@@ -6,7 +6,14 @@
 from typing import Annotated, Any, Final
 from uuid import UUID
 
-from pydantic import PlainSerializer, PlainValidator, TypeAdapter, ValidationError, WithJsonSchema
+from pydantic import (
+    ConfigDict,
+    PlainSerializer,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from remembrancer.text import Key
 
@@ -14,7 +21,7 @@ NOT_A_NAME: Final = "must be an id or platform:id, such as discord:1844 or app:a
 UNRESOLVED: Final = UUID(int=2**128 - 1)
 """User of an actor whose name is not looked up yet. Nobody has this id, so it owns nothing."""
 
-_key: Final = TypeAdapter(Key)
+_key: Final = TypeAdapter(Key, config=ConfigDict(defer_build=True))
 
 
 class UserName(str):

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 from remembrancer.errors import InvalidInput, RemembrancerError, TooManyRequests, Unauthenticated
 from remembrancer.validation import wrong_field
-from remembrancer.web.pages import error_page, wants_page
+from remembrancer.web.sessions import wants_page
 
 log = logging.getLogger(__name__)
 
@@ -73,11 +73,17 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _unexpected)
 
 
+async def _error_page(request: Request, status: int, title: str, detail: str) -> Response:
+    from remembrancer.web.pages import error_page  # noqa: PLC0415 - templates, for browsers only
+
+    return await error_page(request, status, title, detail)
+
+
 async def _ours(request: Request, error: Exception) -> Response:
     assert isinstance(error, RemembrancerError)
     if wants_page(request):
         text = str(error) if isinstance(error, InvalidInput) else error.reason
-        return await error_page(request, error.status, error.title, text)
+        return await _error_page(request, error.status, error.title, text)
     errors = [FieldError(field=error.field, reason=error.reason)] if error.field else []
     return problem(
         error.status,
@@ -106,7 +112,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
         # Links of our pages are valid: the address was edited by hand.
         wrong_path = any(e["loc"][0] == "path" for e in error.errors())
         status, title = (404, "Not found") if wrong_path else (422, "Invalid input")
-        return await error_page(request, status, title, detail)
+        return await _error_page(request, status, title, detail)
     return problem(422, "Invalid input", detail, slug="invalid-input", errors=errors[:100])
 
 
@@ -122,7 +128,7 @@ async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if wants_page(request):
         title = HTTPStatus(error.status_code).phrase
-        return await error_page(request, error.status_code, title, "")
+        return await _error_page(request, error.status_code, title, "")
     if error.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return too_large(error.detail)
     if error.status_code == HTTPStatus.BAD_REQUEST:
@@ -152,5 +158,5 @@ async def _unexpected(request: Request, error: Exception) -> Response:
     log.error("unexpected %s\n%s", type(error).__name__, trace)
     detail = "an unexpected error occurred; see the server's log"
     if wants_page(request):
-        return await error_page(request, 500, "Internal error", detail)
+        return await _error_page(request, 500, "Internal error", detail)
     return problem(500, "Internal error", detail, slug="internal-error")

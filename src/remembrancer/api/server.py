@@ -1,14 +1,15 @@
 """The ASGI application."""
 
-from typing import Any, Final
+from asyncio import to_thread
+from typing import Any, Final, Literal
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from pydantic import BaseModel, Field
 from starlette.datastructures import MutableHeaders
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from remembrancer import version, web
+from remembrancer import version
 from remembrancer.api import (
     admin,
     agents,
@@ -30,8 +31,9 @@ from remembrancer.api import (
 from remembrancer.api.endpoints import Router, document_acting
 from remembrancer.api.limits import BodyLimit, RateLimit
 from remembrancer.app import Remembrancer
+from remembrancer.embeddings import CachedQueries
+from remembrancer.fast_imports import uncollected
 from remembrancer.mcp.http import McpEndpoint
-from remembrancer.web import documentation
 from remembrancer.web.sessions import Sessions
 
 _DESCRIPTION = """
@@ -56,13 +58,21 @@ class Health(BaseModel):
 
     status: str = Field(examples=["ok"])
     version: str
+    model: Literal["ready", "loading"] = Field(
+        description="While the embedding model is loaded, what needs a vector waits for it."
+    )
 
 
 @system.get("/health")
 async def health(request: Request) -> Health:
     """Check the server and its database. Needs no key."""
-    await request.app.state.memory.database.ping()
-    return Health(status="ok", version=version.__version__)
+    memory: Remembrancer = request.app.state.memory
+    await memory.database.ping()
+    embedder = memory.embedder
+    is_loading = isinstance(embedder, CachedQueries) and not embedder.is_loaded
+    return Health(
+        status="ok", version=version.__version__, model="loading" if is_loading else "ready"
+    )
 
 
 class SecurityHeaders:
@@ -82,6 +92,30 @@ class SecurityHeaders:
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
+
+
+class Pages(BaseRoute):
+    """All pages. Their import and their templates take half a second; programs never need them."""
+
+    def __init__(self) -> None:
+        self._router: APIRouter | None = None
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match all that the routes before this one do not."""
+        is_page = scope["type"] == "http" and not scope["path"].startswith("/api/")
+        return (Match.FULL if is_page else Match.NONE), {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with a page."""
+        if self._router is None:
+            self._router = await to_thread(_page_router)
+        await self._router(scope, receive, send)
+
+
+def _page_router() -> APIRouter:
+    with uncollected():
+        from remembrancer.web.routes import router  # noqa: PLC0415
+    return router
 
 
 class _Application(FastAPI):
@@ -136,9 +170,8 @@ def create_app(memory: Remembrancer) -> FastAPI:
     ):
         # Not as routers, which FastAPI would search twice for each request.
         app.router.routes.extend(part.routes)
-    app.include_router(web.router)
-    documentation.install(app)
     app.router.routes.append(Route("/mcp", McpEndpoint(memory), include_in_schema=False))
+    app.router.routes.append(Pages())
     app.add_middleware(BodyLimit, limit=limits.body_bytes)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(metrics.MetricsMiddleware, metrics=app.state.metrics)

@@ -144,8 +144,10 @@ def options(
 ) -> None:
     """Options of every command. Defaults come from the REMEMBRANCER_… variables."""
     # Help does not need them, and their import takes a tenth of a second.
-    from pydantic import SecretStr  # noqa: PLC0415
+    from pydantic import BaseModel, SecretStr  # noqa: PLC0415
 
+    # Models are built when they are first used. FastAPI's, MCP's and ours are a third of a start.
+    BaseModel.model_config["defer_build"] = True
     from remembrancer.settings import Settings  # noqa: PLC0415
 
     values: dict[str, Any] = {}

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
-from remembrancer.app import embedded_server
 from remembrancer.backup import Archive, Manifest, Observer
 from remembrancer.backup import back_up as write
 from remembrancer.backup import restore as load
 from remembrancer.cli.output import console, progress
 from remembrancer.cli.runtime import log_quietly, settings_of
+from remembrancer.db.embedded import embedded_server
 from remembrancer.errors import ConfigurationError
 from remembrancer.settings import Settings
 

@@ -10,29 +10,8 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
-from remembrancer.errors import ConfigurationError
-
 GRACE_SECONDS = 2
 """Seconds that running requests get to finish when the server stops."""
-
-
-def bind(host: str, port: int) -> socket.socket:
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listener = socket.socket(family, kind, protocol)
-        try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(address)
-        except OSError:
-            listener.close()
-            raise
-    except OSError as error:
-        advice = "; choose another with --port, or 0 for any free one" if port else ""
-        reason = (error.strerror or str(error)).lower()
-        raise ConfigurationError(f"cannot listen at {host}:{port}: {reason}{advice}") from error
-    return listener
 
 
 class QuietServer(uvicorn.Server):

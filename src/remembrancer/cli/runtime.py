@@ -6,23 +6,27 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from types import FrameType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
 from remembrancer.access import Actor, Role
-from remembrancer.app import Remembrancer, as_actor
 from remembrancer.settings import Settings
+
+if TYPE_CHECKING:
+    from remembrancer.app import Remembrancer
 
 T = TypeVar("T")
 
 ADMIN = Actor(Role.ADMIN, entry_point="cli")
 """Anybody who can read the data directory is its admin."""
-SERVICE = as_actor(entry_point="cli")
+SERVICE = Actor(Role.SERVICE, entry_point="cli")
 
 _LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 # They log every request: addresses, never content.
@@ -37,10 +41,12 @@ def settings_of(context: typer.Context) -> Settings:
 
 def with_store(
     context: typer.Context,
-    work: Callable[[Remembrancer], Awaitable[T]],
+    work: Callable[["Remembrancer"], Awaitable[T]],
     *,
     check_model: bool = True,
 ) -> T:
+    from remembrancer.app import Remembrancer  # noqa: PLC0415 - half of the time of a start
+
     settings = settings_of(context)
     log_quietly(settings)
 
@@ -49,6 +55,25 @@ def with_store(
             return await work(app)
 
     return run(run_work())
+
+
+@contextmanager
+def starting_database(settings: Settings) -> Iterator["Future[str] | None"]:
+    """Start the embedded server, unless there is another, beside what the caller imports.
+
+    Yields its future address. At the end it is stopped.
+    """
+    if settings.database_url is not None:
+        yield None
+        return
+    from remembrancer.db.embedded import embedded_server  # noqa: PLC0415 - for servers only
+
+    server = embedded_server(settings)
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            yield pool.submit(server.start)
+        finally:
+            server.stop()
 
 
 def run(work: Coroutine[Any, Any, T], *, serves: bool = False) -> T:

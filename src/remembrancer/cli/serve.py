@@ -1,10 +1,13 @@
 """``serve``: the HTTP server."""
 
+import socket
 from typing import Annotated
 
 import typer
 
-from remembrancer.cli.runtime import log_to_stderr, run, settings_of
+from remembrancer.cli.runtime import log_to_stderr, run, settings_of, starting_database
+from remembrancer.errors import ConfigurationError
+from remembrancer.fast_imports import uncollected
 
 
 def serve(
@@ -24,9 +27,30 @@ def serve(
     settings = settings_of(context)
     options = {"host": host, "port": port, "public_url": public_url}
     server = settings.server.model_copy(update={k: v for k, v in options.items() if v is not None})
+    settings = settings.model_copy(update={"server": server})
     log_to_stderr(settings.log_level)
-    # FastAPI takes a second to import; only this command needs it
-    from remembrancer.cli.server_lifecycle import until_stopped  # noqa: PLC0415
+    # The imports take a second, in which Postgres starts.
+    with bind(server.host, server.port) as listener, starting_database(settings) as database:
+        with uncollected():
+            from remembrancer.cli.server_lifecycle import until_stopped  # noqa: PLC0415
 
-    work = until_stopped(settings.model_copy(update={"server": server}), with_sample=with_sample)
-    run(work, serves=True)
+        run(until_stopped(settings, listener, database, with_sample=with_sample), serves=True)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+        except OSError:
+            listener.close()
+            raise
+    except OSError as error:
+        advice = "; choose another with --port, or 0 for any free one" if port else ""
+        reason = (error.strerror or str(error)).lower()
+        raise ConfigurationError(f"cannot listen at {host}:{port}: {reason}{advice}") from error
+    return listener

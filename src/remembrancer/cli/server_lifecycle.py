@@ -3,82 +3,83 @@
 import asyncio
 import shlex
 import socket
-from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import typer
 from pydantic_core import to_json
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
 
-from remembrancer import sample, version
+from remembrancer import version
+from remembrancer.api import create_app
 from remembrancer.app import Remembrancer
 from remembrancer.cli.admin_key import ensure_admin_key
-from remembrancer.cli.http_server import QuietServer, StopSignals, bind
-from remembrancer.cli.output import console, plain
+from remembrancer.cli.http_server import QuietServer, StopSignals
 from remembrancer.cli.runtime import ADMIN
-from remembrancer.fast_imports import return_free_memory, uncollected
+from remembrancer.embeddings import CachedQueries
+from remembrancer.fast_imports import return_free_memory
+from remembrancer.sanitizer import visible_line
 from remembrancer.settings import Settings
 from remembrancer.statistics import Counts, counts
 from remembrancer.users.schemas import User
 
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-
 ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - an address to connect to, not to bind
 
 
-async def until_stopped(settings: Settings, *, with_sample: bool) -> None:
+async def until_stopped(
+    settings: Settings,
+    listener: socket.socket,
+    database: Future[str] | None,
+    *,
+    with_sample: bool,
+) -> None:
     signals = StopSignals()
     signals.install()
     try:
-        with bind(settings.server.host, settings.server.port) as listener:
-            await _serve(settings, listener, signals, with_sample=with_sample)
+        url = None
+        if database is not None:
+            url = await asyncio.wrap_future(database)
+        async with Remembrancer.open(settings=settings, database_url=url) as app:
+            await _serve(app, listener, signals, with_sample=with_sample)
     except asyncio.CancelledError:
         return  # stopped by a signal during the start
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None  # of the rest of the start
 
 
 async def _serve(
-    settings: Settings, listener: socket.socket, signals: StopSignals, *, with_sample: bool
+    app: Remembrancer, listener: socket.socket, signals: StopSignals, *, with_sample: bool
 ) -> None:
-    # Beside the start of the store: the routes take as long.
-    importing = asyncio.ensure_future(asyncio.to_thread(_import_api))
-    async with Remembrancer.open(settings=settings) as app:
-        create_app = await importing
-        key_file = await ensure_admin_key(app)
-        if with_sample:
-            await sample.fill(app)
-        server_app = create_app(app)
-        welcome = Welcome(
-            address=_address(settings, listener),
-            login=server_app.state.sessions.new_link(),
-            key_file=key_file,
-            counts=await counts(app.database),
-            question=await _question(app),
-        )
-        server = QuietServer(server_app, ready=welcome.show)
-        signals.server = server
-        # After the first answers, and before somebody opens many pages.
-        loop = asyncio.get_running_loop()
-        loop.call_later(1.0, loop.run_in_executor, None, _compile_templates)
-        async with app.worker.running() if settings.jobs.in_server else nullcontext():
-            await server.serve(sockets=[listener])
+    key_file = await ensure_admin_key(app)
+    if with_sample:
+        from remembrancer import sample  # noqa: PLC0415 - not at other starts
 
+        await sample.fill(app)
+    server_app = create_app(app)
+    answers = asyncio.Event()
+    signals.server = server = QuietServer(server_app, ready=answers.set)
 
-def _import_api() -> "Callable[[Remembrancer], FastAPI]":
-    with uncollected():
-        from remembrancer.api import create_app  # noqa: PLC0415
-    return create_app
+    async def complete_start() -> None:
+        await answers.wait()
+        async with app.worker.running() if app.settings.jobs.in_server else nullcontext():
+            welcome = Welcome(
+                address=_address(app.settings, listener),
+                login=server_app.state.sessions.new_link(),
+                key_file=key_file,
+                counts=await counts(app.database),
+                question=await _question(app),
+            )
+            welcome.show()
+            if isinstance(app.embedder, CachedQueries):
+                await app.embedder.load()
+            return_free_memory()
+            await asyncio.Event().wait()
 
-
-def _compile_templates() -> None:
-    from remembrancer.web.pages import compile_templates  # noqa: PLC0415
-
-    compile_templates()
-    return_free_memory()
+    async with asyncio.TaskGroup() as group:
+        rest = group.create_task(complete_start())
+        await server.serve(sockets=[listener])
+        rest.cancel()
 
 
 def _address(settings: Settings, listener: socket.socket) -> str:
@@ -90,6 +91,8 @@ def _address(settings: Settings, listener: socket.socket) -> str:
 
 
 async def _question(app: Remembrancer) -> tuple[User, str] | None:
+    from remembrancer import sample  # noqa: PLC0415 - the server answers meanwhile
+
     first = sample.load().people[0].links[0]
     users = (await app.users.list(ADMIN, limit=50)).items
     for user in users:
@@ -107,21 +110,11 @@ class Welcome:
     question: tuple[User, str] | None
 
     def show(self) -> None:
-        screen = console()
-        screen.print(
-            Text.assemble(
-                ("Remembrancer", "bold"), f" {version.__version__} is ready.", " Ctrl-C stops it."
-            )
-        )
-        facts = Table.grid(padding=(0, 2))
-        facts.add_column(style="dim", no_wrap=True)
-        facts.add_column(overflow="fold")
+        name = typer.style("Remembrancer", bold=True)
+        typer.echo(f"{name} {version.__version__} is ready. Ctrl-C stops it.\n")
         for name, value in self._facts():
-            facts.add_row(name, Text(value))
-        screen.print(Padding(facts, (1, 0, 1, 2), expand=False))
-        screen.print(plain(self._invitation()))
-        # on one line, so that it can be copied
-        screen.print(Text(self.curl), soft_wrap=True)
+            typer.echo(f"  {typer.style(f'{name:9}', dim=True)}  {value}")
+        typer.echo(f"\n{visible_line(self._invitation())}\n{self.curl}")
 
     def _facts(self) -> list[tuple[str, str]]:
         counts = self.counts

@@ -1,12 +1,13 @@
 """Templates of prompts: from this package, or from a directory of the operator."""
 
+from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader, StrictUndefined
-from jinja2.exceptions import TemplateError
+from typing import TYPE_CHECKING, Any
 
 from remembrancer.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 MACROS = ("memory", "place", "messages", "forgotten")
 """Macros of ``lines.j2``, each for one line."""
@@ -23,8 +24,24 @@ class Templates:
     def __init__(self, directory: Path | None = None) -> None:
         if directory is not None and not directory.is_dir():
             raise ConfigurationError(f"context.templates: {directory} is no directory")
-        own = [FileSystemLoader(directory)] if directory is not None else []
-        self._environment: Environment = Environment(
+        self._directory = directory
+        if directory is not None:
+            _ = self._lines
+
+    @cached_property
+    def _found(self) -> "dict[str, Template]":
+        # Their import and our templates take a while, and the first context is early enough.
+        from jinja2 import (  # noqa: PLC0415
+            ChoiceLoader,
+            Environment,
+            FileSystemLoader,
+            PackageLoader,
+            StrictUndefined,
+        )
+        from jinja2.exceptions import TemplateError  # noqa: PLC0415
+
+        own = [FileSystemLoader(self._directory)] if self._directory is not None else []
+        environment = Environment(
             loader=ChoiceLoader([*own, PackageLoader("remembrancer.context", "templates")]),
             autoescape=False,  # noqa: S701 - a prompt is no HTML
             trim_blocks=True,
@@ -34,9 +51,17 @@ class Templates:
             auto_reload=False,
         )
         try:
-            self._found = {name: self._environment.get_template(name) for name in NAMES}
+            return {name: environment.get_template(name) for name in NAMES}
+        except TemplateError as error:
+            raise ConfigurationError(f"context.templates: {error}") from error
+
+    @cached_property
+    def _lines(self) -> dict[str, Any]:
+        from jinja2.exceptions import TemplateError  # noqa: PLC0415 - as above
+
+        try:
             macros = self._found["lines.j2"].module
-            self._lines: dict[str, Any] = {name: getattr(macros, name) for name in MACROS}
+            return {name: getattr(macros, name) for name in MACROS}
         except (TemplateError, AttributeError) as error:
             raise ConfigurationError(f"context.templates: {error}") from error
 

@@ -1,16 +1,20 @@
 """Migrate a database to the current schema."""
 
 import logging
+from contextlib import suppress
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
 
+import psycopg
 from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.exc import DBAPIError
 
+from remembrancer.db.engine import libpq_url
 from remembrancer.errors import DatabaseSetupError
 
 log = logging.getLogger(__name__)
 
+_REVISION = "SELECT version_num FROM alembic_version"
 MIGRATIONS: Traversable = files("remembrancer.db") / "migrations"
 
 # Two processes may start on an empty database: one migrates, the other waits.
@@ -19,6 +23,8 @@ MIGRATION_LOCK = 6_148_914_691
 
 def migrate(url: str) -> None:
     """Apply all pending migrations, as the owner; several processes may do so at once."""
+    if _is_current(url):
+        return
     engine = create_engine(url)
     try:
         with engine.begin() as connection:
@@ -29,6 +35,13 @@ def migrate(url: str) -> None:
         raise DatabaseSetupError(f"the database cannot be set up: {reason}") from error
     finally:
         engine.dispose()
+
+
+def _is_current(url: str) -> bool:
+    # Without SQLAlchemy, and without the checks, which the migrations were made after.
+    with suppress(psycopg.Error), psycopg.connect(libpq_url(url), connect_timeout=30) as connection:
+        return connection.execute(_REVISION).fetchone() == (newest(),)
+    return False
 
 
 def check_server(connection: Connection) -> None:
@@ -78,5 +91,5 @@ def _revisions() -> set[str]:
 def _revision(connection: Connection) -> str | None:
     if connection.scalar(text("SELECT to_regclass('alembic_version')")) is None:
         return None
-    revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    revision: str | None = connection.scalar(text(_REVISION))
     return revision

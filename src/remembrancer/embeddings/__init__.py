@@ -1,5 +1,6 @@
 """Embeddings of texts, by a model in a wheel or an endpoint."""
 
+from remembrancer.embeddings import onnx
 from remembrancer.embeddings.base import Embedder
 from remembrancer.embeddings.cache import CachedQueries
 from remembrancer.settings import EmbeddingSettings
@@ -10,16 +11,13 @@ __all__ = ["CachedQueries", "Embedder", "create_embedder"]
 def create_embedder(settings: EmbeddingSettings) -> Embedder:
     """Return the configured embedder with its query cache.
 
-    Raises ``ConfigurationError`` if files of the model are missing or altered. The first text makes
-    the first call to an endpoint.
+    Raises ``ConfigurationError`` if a model is not installed. The first text makes the first call
+    to an endpoint, and waits for a model to be loaded.
     """
     embedder: Embedder
-    # The runtime of the models takes a third of a second to import, too long for `--help`.
     if settings.provider != "openai":
-        from remembrancer.embeddings.onnx import MODELS, OnnxEmbedder  # noqa: PLC0415
-
-        embedder = OnnxEmbedder(
-            MODELS[settings.provider], threads=settings.threads, batch_size=settings.batch_size
+        embedder = onnx.OnnxEmbedder(
+            onnx.MODELS[settings.provider], threads=settings.threads, batch_size=settings.batch_size
         )
     else:
         from remembrancer.embeddings.openai import OpenAIEmbedder  # noqa: PLC0415

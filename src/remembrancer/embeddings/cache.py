@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from remembrancer.embeddings.base import Embedder, Vectors
+from remembrancer.embeddings.onnx import OnnxEmbedder
 
 
 class CachedQueries:
@@ -21,6 +22,16 @@ class CachedQueries:
         self._pending: dict[str, asyncio.Task[Vectors]] = {}
         self.name = inner.name
         self.dimensions = inner.dimensions
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether no text waits for the start of a model in this process."""
+        return not isinstance(self._inner, OnnxEmbedder) or self._inner.is_loaded
+
+    async def load(self) -> None:
+        """Load a model of this process, before the first text needs it."""
+        if isinstance(self._inner, OnnxEmbedder):
+            await asyncio.to_thread(self._inner.load)
 
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one row of length 1 per text, in order: shape (n, dimensions)."""

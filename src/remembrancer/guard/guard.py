@@ -8,7 +8,7 @@ from typing import Any, Final, Generic, TypeVar
 from pydantic import BaseModel
 
 from remembrancer.errors import InvalidInput
-from remembrancer.guard import national, numbers, phrases, rules, secrets
+from remembrancer.guard import rules
 from remembrancer.guard.schemas import Action, GuardFinding, SensitiveKind, Span
 from remembrancer.settings import GuardSettings
 
@@ -93,6 +93,9 @@ class Guard:
         return clean
 
     def _find(self, text: str) -> list[Span]:
+        # Compiling their patterns takes a while, and reading needs none.
+        from remembrancer.guard import national, numbers, phrases, secrets  # noqa: PLC0415
+
         spans = [*secrets.find(text), *phrases.find(text)]
         if _DIGIT.search(text):
             spans += [*numbers.find(text), *national.find(text)]

@@ -6,6 +6,8 @@ for orders, not for mentions of orders.
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from functools import cache
 from typing import Final
 
 from remembrancer.guard import lines_of
@@ -30,15 +32,21 @@ _ORDERS: Final = (
 
 _WORDS: Final = {"START": _START, "HANDLE": _HANDLE, "DO": _DO, "ORDERS": _ORDERS}
 _PLACEHOLDER: Final = re.compile(r"\{([A-Z]+)\}")
-_SIGNS: Final = tuple(
-    re.compile(_PLACEHOLDER.sub(lambda name: _WORDS[name[1]], sign), re.IGNORECASE | re.MULTILINE)
-    for sign in lines_of("instruction_signs.txt")
-)
 _HINTS: Final = tuple(lines_of("instruction_hints.txt"))
 
 _INVISIBLE: Final = re.compile(
     "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]"
 )
+
+
+@cache
+def _signs() -> Sequence[re.Pattern[str]]:
+    return [
+        re.compile(
+            _PLACEHOLDER.sub(lambda name: _WORDS[name[1]], sign), re.IGNORECASE | re.MULTILINE
+        )
+        for sign in lines_of("instruction_signs.txt")
+    ]
 
 
 def is_instruction(text: str) -> bool:
@@ -47,4 +55,4 @@ def is_instruction(text: str) -> bool:
     lower = plain.lower()
     if not any(hint in lower for hint in _HINTS):
         return False
-    return any(sign.search(plain) for sign in _SIGNS)
+    return any(sign.search(plain) for sign in _signs())

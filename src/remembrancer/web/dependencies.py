@@ -15,8 +15,8 @@ from remembrancer.access import Actor, Role
 from remembrancer.app import Remembrancer
 from remembrancer.errors import Forbidden, InvalidInput, RemembrancerError, Unauthenticated
 from remembrancer.users.schemas import User
-from remembrancer.web.pages import is_partial, render
-from remembrancer.web.sessions import NOT_SIGNED_IN, Notice, Session, Undo
+from remembrancer.web.pages import render
+from remembrancer.web.sessions import NOT_SIGNED_IN, Notice, Session, Undo, is_partial
 
 Handler = Callable[..., Awaitable[Response]]
 

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
@@ -118,7 +118,7 @@ async def part(name: str) -> Response:
     return Response(file.read_bytes(), media_type=kind, headers={"Cache-Control": "no-cache"})
 
 
-def install(app: FastAPI) -> None:
-    """Add the documentation to ``app``."""
-    app.include_router(router, include_in_schema=False)
-    app.mount("/docs", _Site(directory=SITE, html=True, check_dir=False))
+def install(pages: APIRouter) -> None:
+    """Add the documentation to the router of all pages."""
+    pages.include_router(router)
+    pages.mount("/docs", _Site(directory=SITE, html=True, check_dir=False))

@@ -17,7 +17,7 @@ from remembrancer.access import Actor, Role
 from remembrancer.errors import NotFound
 from remembrancer.users.schemas import User
 from remembrancer.web import charts, diff, labels
-from remembrancer.web.sessions import NOT_SIGNED_IN, Notice, Session, is_local
+from remembrancer.web.sessions import NOT_SIGNED_IN, Notice, Session, is_local, is_partial
 
 router = APIRouter()
 
@@ -34,7 +34,6 @@ _TABS: Final = (
     *("Conversations", "Graph", "Playground", "Profile"),
 )
 """Tabs of the pages about a user; the path is the name in lower case. Each page has one here."""
-NOT_PAGES: Final = ("/api", "/docs", "/openapi.json", "/health", "/guides", "/static")
 
 _STATIC = files("remembrancer.web") / "static"
 _FILES: Final = {
@@ -86,23 +85,6 @@ def _environment() -> Environment:
 
 
 _templates = _environment()
-
-
-def compile_templates() -> None:
-    """Compile all templates, so that the first requests need not wait. Takes half a second."""
-    for name in _templates.list_templates():
-        _templates.get_template(name)
-
-
-def is_partial(request: Request) -> bool:
-    return request.headers.get("hx-request") == "true"
-
-
-def wants_page(request: Request) -> bool:
-    """Say whether a request expects HTML, for errors too."""
-    if request.url.path.startswith(NOT_PAGES):
-        return False
-    return is_partial(request) or "text/html" in request.headers.get("accept", "")
 
 
 def render(

@@ -15,7 +15,7 @@ from remembrancer.validation import validate
 from remembrancer.web import labels
 from remembrancer.web.dependencies import CheckedForm, Form, PageRequest, UserRequest
 from remembrancer.web.memories import render_named
-from remembrancer.web.pages import is_partial
+from remembrancer.web.sessions import is_partial
 
 router = APIRouter(prefix="/people/{user_id}/review")
 

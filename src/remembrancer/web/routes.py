@@ -6,6 +6,7 @@ from remembrancer.web import (
     admin,
     conversations,
     document,
+    documentation,
     graph,
     login,
     memories,
@@ -26,3 +27,4 @@ for part in (
     conversations, graph, playground, shared, admin,
 ):  # fmt: skip
     router.include_router(part.router)
+documentation.install(router)

@@ -21,6 +21,7 @@ LINK_SECONDS: Final = 15 * 60
 SESSION_SECONDS: Final = 12 * 3600
 _MAX_NOTICES: Final = 5
 NOT_SIGNED_IN: Final = "sign in first"
+NOT_PAGES: Final = ("/api", "/docs", "/openapi.json", "/health", "/guides", "/static")
 LOCAL: Final = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -111,6 +112,17 @@ class Sessions:
         except Unauthenticated:
             self.end(session)
             return None
+
+
+def is_partial(request: Request) -> bool:
+    return request.headers.get("hx-request") == "true"
+
+
+def wants_page(request: Request) -> bool:
+    """Say whether a request expects HTML, for errors too."""
+    if request.url.path.startswith(NOT_PAGES):
+        return False
+    return is_partial(request) or "text/html" in request.headers.get("accept", "")
 
 
 def is_local(request: Request) -> bool:

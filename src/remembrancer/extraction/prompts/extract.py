@@ -2,28 +2,22 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, create_model
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError, create_model
 
 from remembrancer.extraction.transcript import Transcript
 from remembrancer.memories.schemas import Category, Kind
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 EVERYONE: Final = "everyone"
 """The subject of a fact about all participants."""
 MOST_FACTS: Final = 20
 LONGEST_FACT: Final = 400
 LONGEST_SUMMARY: Final = 1500
-
-_PROMPTS = Environment(
-    loader=PackageLoader("remembrancer.extraction", "prompts"),
-    # Prompts are plain text; ``visible_line`` keeps each message on its line.
-    autoescape=False,  # noqa: S701
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
 
 Date = Annotated[str | None, Field(max_length=32)]
 
@@ -40,9 +34,6 @@ class ModelFact(BaseModel):
     valid_to: Date = None
 
 
-_FACT: Final = TypeAdapter(ModelFact)
-
-
 def _only_valid(facts: Any) -> Any:
     """Drop invalid facts, instead of asking for all of them again."""
     return (
@@ -54,7 +45,7 @@ def _only_valid(facts: Any) -> Any:
 
 def _is_valid(fact: Any) -> bool:
     try:
-        _FACT.validate_python(fact)
+        ModelFact.model_validate(fact)
     except ValidationError:
         return False
     return True
@@ -114,8 +105,22 @@ class PromptLine:
     words: str
 
 
+@cache
+def _prompts() -> "Environment":
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - rarely needed
+
+    return Environment(
+        loader=PackageLoader("remembrancer.extraction", "prompts"),
+        # Prompts are plain text; ``visible_line`` keeps each message on its line.
+        autoescape=False,  # noqa: S701
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
 def instructions() -> str:
-    return _PROMPTS.get_template("extract.instructions.jinja").render()
+    return _prompts().get_template("extract.instructions.jinja").render()
 
 
 def request(
@@ -124,6 +129,8 @@ def request(
     lines: Iterable[PromptLine],
     topic: Topic | None,
 ) -> str:
-    return _PROMPTS.get_template("extract.request.jinja").render(
-        people=list(transcript.people), known=known, lines=list(lines), topic=topic
+    return (
+        _prompts()
+        .get_template("extract.request.jinja")
+        .render(people=list(transcript.people), known=known, lines=list(lines), topic=topic)
     )
