@@ -20,6 +20,7 @@ from sqlalchemy.exc import DBAPIError
 
 from remembrancer import (
     Agent,
+    AssociationCreate,
     ContextQuery,
     ConversationCreate,
     MemoryCreate,
@@ -28,6 +29,7 @@ from remembrancer import (
     Mode,
     Outcome,
     RecallQuery,
+    Relation,
     Remembrancer,
     Role,
     User,
@@ -116,6 +118,30 @@ async def test_recall_waits_for_the_database_once(
     async def ask() -> None:
         assert (await recall.recall(as_actor(ada, agent), wanted)).hits
 
+    await _takes_one_trip(alone, ask)
+
+
+async def test_a_walk_over_associations_takes_no_trip_of_its_own(
+    memory: Remembrancer, alone: Database, ada: User
+) -> None:
+    """Recall guesses whether a user has associations: a wrong guess costs one more trip, once."""
+    before = await memory.remember("Ada lives in Lisbon.", user=ada)
+    backend = replace(memory.backend, database=alone, reads=Reads(alone, whose="all"))
+    recall = Recall(backend, memory.embedder, AccessCounts(alone))
+    wanted = RecallQuery(query="Where does Ada live?")
+
+    async def ask() -> None:
+        answer = await recall.recall(as_actor(ada), wanted)
+        assert any(hit.relations for hit in answer.hits) is is_associated
+
+    is_associated = False
+    await _takes_one_trip(alone, ask)
+    link = AssociationCreate(target_id=before.memory.id, relation=Relation.UPDATES)
+    await memory.memories.remember(
+        as_actor(ada), MemoryCreate(content="Ada lives in Porto.", associations=[link])
+    )
+    is_associated = True
+    await ask()
     await _takes_one_trip(alone, ask)
 
 

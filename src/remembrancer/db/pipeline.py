@@ -5,6 +5,7 @@ of the time of a short round trip.
 """
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
 
 MOST_PREPARED: Final = 200
 """Statements that a connection keeps prepared; further ones are planned at each use."""
-
-_SET: Final = NumberedSql(
-    "SELECT set_config(name, value, true) FROM unnest($1::text[], $2::text[]) AS s (name, value)",
-    ("names", "values"),
-)
 
 
 class Binary(bytes):
@@ -86,9 +82,9 @@ class Session:
     def _put_all(self, statement: "Statement", in_effect: dict[str, str]) -> int:
         """Send a statement after its settings; return the number of answers."""
         count = 0
-        if changes := dict(statement.settings.items() - in_effect.items()):
+        if changes := statement.settings.items() - in_effect.items():
             in_effect |= changes
-            count = self.put(_SET, [[*changes], [*changes.values()]])
+            count = self.put(_setting(frozenset(changes)), [])
         binds = statement.binds
         return count + self.put(statement.sql, [binds[name] for name in statement.sql.names])
 
@@ -117,6 +113,13 @@ class Session:
         columns = tuple((result.fname(n) or b"").decode() for n in range(result.nfields))
         self._transformer.set_pgresult(result)
         return self._transformer.load_rows(0, result.ntuples, row_maker(row_type, columns))
+
+
+@cache
+def _setting(settings: frozenset[tuple[str, str]]) -> NumberedSql:
+    # Without values to bind, it is planned once a connection.
+    calls = (f"set_config('{name}', '{value}', true)" for name, value in sorted(settings))
+    return NumberedSql(f"SELECT {', '.join(calls)}", ())
 
 
 _sessions: Final[WeakKeyDictionary["psycopg.AsyncConnection[Any]", Session]] = WeakKeyDictionary()

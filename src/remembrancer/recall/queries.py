@@ -83,13 +83,13 @@ def asker() -> NumberedSql:
     return numbered(statement_text(_PACKAGE, "asker", "asker", scope_facts=scope_facts()))
 
 
-def candidates(filters: Collection[str] = ()) -> NumberedSql:
+def candidates(filters: Collection[str] = (), *, associated: bool = True) -> NumberedSql:
     """Return the hybrid search; with the filter ``as_of``, over the versions of that time.
 
     With ``told_from``, days of the question give candidates too; with ``names``, each candidate
-    has its distance to names.
+    has its distance to names. Unless ``associated``, it looks for no associations.
     """
-    return _candidates(frozenset(filters))
+    return _candidates(frozenset(filters), associated)
 
 
 def memories_in_order(filters: Collection[str] = ()) -> NumberedSql:
@@ -97,7 +97,7 @@ def memories_in_order(filters: Collection[str] = ()) -> NumberedSql:
 
 
 @cache
-def _candidates(filters: frozenset[str]) -> NumberedSql:
+def _candidates(filters: frozenset[str], associated: bool) -> NumberedSql:
     parts = {**_parts(filters), **_RULE_OF_CANDIDATES}
 
     def neighbours(condition: str) -> str:
@@ -106,11 +106,10 @@ def _candidates(filters: frozenset[str]) -> NumberedSql:
     def step(nodes: str) -> str:
         return statement_text(_PACKAGE, "graph", "step", nodes=nodes, neighbours=neighbours)
 
-    return numbered(
-        statement_text(
-            _PACKAGE, "candidates", "candidates", **parts, step=step, neighbours=neighbours
-        )
-    )
+    walk: dict[str, Part] = {"step": step, "neighbours": neighbours}
+    if not associated:
+        walk = dict.fromkeys(walk)
+    return numbered(statement_text(_PACKAGE, "candidates", "candidates", **parts, **walk))
 
 
 @cache

@@ -10,6 +10,8 @@ class AskerRow(NamedTuple):
 
     model: str | None
     user_known: bool
+    associated: bool
+    """Whether there are associations that the asker may see."""
     agent_default: str | None
     preference: bool | None
     toggle: bool | None

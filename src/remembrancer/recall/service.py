@@ -46,6 +46,8 @@ have grown or were never analysed. Joins are hashed, except the statement's own 
 tables are read by their indexes (decision 4)."""
 _BY_KEY: Final = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"}
 """Plans a statement that reads by key once a connection, and not for tables as small as then."""
+MOST_ASSOCIATED: Final = 10_000
+"""Users with associations that a process remembers."""
 BM25_K1: Final = 0.9
 BM25_B: Final = 0.4
 
@@ -123,6 +125,9 @@ class Recall:
         self._reranker = reranker
         self._longest_query = backend.limits.message_characters
         self._baseline: Baseline | None = None
+        self._associated: set[UUID | None] = set()
+        """Users who see associations. A guess: each recall checks it, and starts again if a walk is
+        due that was left out."""
 
     async def recall(
         self,
@@ -263,8 +268,17 @@ class Recall:
             "rank_constant": RANK_CONSTANT,
             **WALK,
         }
-        search = Statement(queries.candidates(filters), binds, PLANNER, CandidateRow)
+        associated = actor.user_id in self._associated
+        sql = queries.candidates(filters, associated=associated)
+        search = Statement(sql, binds, PLANNER, CandidateRow)
         asker, candidates, answers = await self._run(actor, search, statements)
+        if not asker.associated:
+            self._associated.discard(actor.user_id)
+        elif not associated:
+            if len(self._associated) >= MOST_ASSOCIATED:
+                self._associated.clear()
+            self._associated.add(actor.user_id)
+            return await self.gather(actor, query, statements, prompt, among)
         return CandidateSet(question, candidates, asker, answers)
 
     async def _in_order(

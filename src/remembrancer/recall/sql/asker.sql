@@ -1,5 +1,5 @@
--- The asker, the names of their spaces and of the authors there, and the model of the stored
--- vectors, to check before the answer: one row.
+-- The asker, whether there are associations that they see, the names of their spaces and of the
+-- authors there, and the model of the stored vectors, to check before the answer: one row.
 --
 -- Binds: user_id, agent_id.
 
@@ -7,6 +7,12 @@
 SELECT (SELECT name FROM embedding_model) AS model,
        CAST(:user_id AS uuid) IS NULL
            OR EXISTS (SELECT FROM users WHERE id = :user_id) AS user_known,
+       EXISTS (SELECT FROM associations WHERE owner_id = :user_id)
+           OR EXISTS (SELECT FROM associations
+                       WHERE owner_id = '00000000-0000-0000-0000-000000000000')
+           OR EXISTS (SELECT FROM associations
+                       WHERE shared_space_id = ANY (CAST((SELECT app_spaces()) AS uuid[])))
+           AS associated,
        scope.*, names.*
   FROM app_space_names() AS names
   LEFT JOIN (

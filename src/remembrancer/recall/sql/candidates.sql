@@ -130,8 +130,8 @@ start AS MATERIALIZED (
      ) AS i
 ),
 
--- The walk over associations (docs/decisions/0009-graph.md). The owners and spaces with
--- associations that the asker may see. Without any, the walk costs nothing.
+-- The walk over associations (docs/decisions/0009-graph.md), with no steps for an asker who sees
+-- none. The owners and spaces with associations that the asker may see.
 associated AS MATERIALIZED (
     SELECT owners, spaces, owners <> '{}' OR spaces <> '{}' AS any_at_all
       FROM (SELECT ARRAY(
@@ -264,7 +264,7 @@ revisions AS MATERIALIZED (
       FROM chosen AS n
      CROSS JOIN LATERAL (
            /*[neighbours a.relation IN ('updates', 'contradicts')*/
-           SELECT NULL AS memory_id, NULL AS relation, NULL AS direction
+           SELECT NULL AS memory_id, NULL AS relation, NULL AS direction WHERE false
            /*]*/
      ) AS neighbour
      WHERE n.memory_id IS NOT NULL
