@@ -317,7 +317,12 @@ def test_users_agents_and_keys(cli: Cli) -> None:
     listed = cli("keys", "list")
     assert made["id"] in listed.out
     assert "rmb_" not in listed.out
+    rotated = cli("keys", "rotate", "bot", "--grace", "60", "--json").json
+    assert rotated["secret"] not in {None, made["secret"]}
+    assert "bot (old)" in cli("keys", "list").out
+    assert cli("keys", "revoke", "bot", "--json").json["id"] == rotated["id"]
     assert cli("keys", "revoke", made["id"], "--json").json["revoked_at"] is not None
+    assert "key: no such key" in refused(cli("keys", "revoke", "bot"))
 
 
 def test_spaces_and_who_sees_what_is_kept_there(cli: Cli) -> None:
@@ -414,6 +419,22 @@ def test_doctor_finds_nothing_wrong_and_what_is_wrong(cli: Cli, server: tuple[Pa
     assert ill.code == 1
     assert "not forced on mentions" in ill.out
     assert "chmod 700" in ill.out
+
+
+def test_doctor_calls_the_models(
+    cli: Cli, model: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What answers is timed; a language model that refuses is a problem, with its reason."""
+    monkeypatch.setenv("REMEMBRANCER_LLM__MODEL", "openai:scripted")
+    monkeypatch.setenv("REMEMBRANCER_LLM__BASE_URL", model.base_url)
+    model.script = lambda _: Reply("Yes")
+    well = cli("doctor")
+    assert well.code == 0, well.out
+    assert well.out.count("answers in") == 2
+    model.script = lambda _: Reply(status=401)
+    ill = cli("doctor")
+    assert ill.code == 1
+    assert "check its API key" in ill.out
 
 
 def test_another_embedding_model_is_not_mixed_in(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

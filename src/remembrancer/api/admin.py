@@ -1,20 +1,22 @@
 """The audit log, background jobs and API keys: /api/audit, /api/jobs, /api/keys."""
 
 from typing import Annotated
-from uuid import UUID
 
-from fastapi import Query
+from fastapi import Path, Query
 
 from remembrancer.api.dependencies import App, Caller, Paging, narrowed
 from remembrancer.api.endpoints import Router
 from remembrancer.audit.schemas import AuditFilter, AuditLine
 from remembrancer.jobs.schemas import JobPage, JobStatus
 from remembrancer.keys.schemas import Key, KeyCreate, KeyHolder, NewKey
+from remembrancer.keys.service import LONGEST_GRACE
 from remembrancer.paging import Items, Page
 
 audit = Router(prefix="/api/audit", tags=["audit"])
 jobs = Router(prefix="/api/jobs", tags=["jobs"])
 keys = Router(prefix="/api/keys", tags=["keys"])
+
+KeyRef = Annotated[str, Path(description="Its id, or the name of a valid key.")]
 
 
 class AuditQuery(AuditFilter):
@@ -73,7 +75,24 @@ async def get_own_key(actor: Caller) -> KeyHolder:
     return KeyHolder(role=actor.role, user_id=actor.user_id)
 
 
-@keys.delete("/{key_id}")
-async def revoke_key(app: App, actor: Caller, key_id: UUID) -> Key:
+@keys.delete("/{key:path}")
+async def revoke_key(app: App, actor: Caller, key: KeyRef) -> Key:
     """Revoke a key. It stops working at once."""
-    return await app.keys.revoke(actor, key_id)
+    return await app.keys.revoke(actor, key)
+
+
+@keys.post("/{key:path}/rotate", status_code=201)
+async def rotate_key(
+    app: App,
+    actor: Caller,
+    key: KeyRef,
+    grace: Annotated[
+        int,
+        Query(ge=0, le=LONGEST_GRACE, description="Seconds for which the old secret stays valid."),
+    ] = 0,
+) -> NewKey:
+    """Replace a valid key with a new one of its name, role, user and expiry.
+
+    Only this response has the new secret. The name of the old key ends in "(old)".
+    """
+    return await app.keys.rotate(actor, key, grace=grace)

@@ -12,14 +12,15 @@ FILE = "admin.key"
 _MIN_LENGTH = len(PREFIX) + 32
 
 
-async def ensure_admin_key(app: Remembrancer) -> Path:
+async def ensure_admin_key(app: Remembrancer) -> tuple[Path, bool]:
+    """Return the path of the admin key, and whether the key is valid."""
     path = app.settings.data_dir.expanduser().absolute() / FILE
     try:
-        await app.keys.adopt(f"admin key in {path}"[:200], _read_or_create(path))
+        valid = await app.keys.adopt(f"admin key in {path}"[:200], _read_or_create(path))
     except OSError as error:
         reason = error.strerror or "it cannot be read"
         raise ConfigurationError(f"the admin key {path}: {reason}") from error
-    return path
+    return path, valid
 
 
 def _read_or_create(path: Path) -> str:

@@ -3,6 +3,7 @@
 import platform
 import stat
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +21,8 @@ from remembrancer.cli.query_plan import Plan, recall_plan
 from remembrancer.cli.runtime import settings_of, with_store
 from remembrancer.db.engine import APP_ROLE
 from remembrancer.db.sql import statement
+from remembrancer.errors import RemembrancerError
+from remembrancer.llm.messages import UserText
 from remembrancer.settings import Settings
 from remembrancer.statistics import counts
 
@@ -76,8 +79,8 @@ async def check_store(app: Remembrancer) -> list[Finding]:
     return [
         *await _server(app),
         *await _row_security(app),
-        model,
-        _language_model(app.settings),
+        *([model, await _embedding(app)] if model.good else [model]),
+        *await _language_model(app),
         _guard(app.settings),
         await _contents(app),
         # a recall needs vectors of the configured model
@@ -132,7 +135,34 @@ async def _model(app: Remembrancer) -> Finding:
     return Finding(not problem, "Embedding model", result)
 
 
-def _language_model(settings: Settings) -> Finding:
+async def _embedding(app: Remembrancer) -> Finding:
+    begun = time.monotonic()
+    try:
+        await app.embedder.embed_query("Is anybody there?")
+    except RemembrancerError as error:
+        return Finding(False, "Embedding", str(error))
+    return Finding(True, "Embedding", f"answers in {_since(begun)}")
+
+
+async def _language_model(app: Remembrancer) -> list[Finding]:
+    use = _use_of_model(app.settings)
+    if app.language_model is None:
+        return [use]
+    begun = time.monotonic()
+    try:
+        await app.language_model.chat(
+            "Answer in one word.", [UserText("Is anybody there?")], on_text=lambda _: None
+        )
+    except RemembrancerError as error:
+        return [use, Finding(False, "Language model call", str(error))]
+    return [use, Finding(True, "Language model call", f"answers in {_since(begun)}")]
+
+
+def _since(begun: float) -> str:
+    return f"{time.monotonic() - begun:.2f} s"
+
+
+def _use_of_model(settings: Settings) -> Finding:
     if not settings.llm.model:
         result = "none: summaries are transcripts, no facts (set REMEMBRANCER_LLM__MODEL)"
     elif not settings.extraction.facts:

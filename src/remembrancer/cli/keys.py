@@ -1,9 +1,8 @@
-"""``keys``: list, create and revoke API keys."""
+"""``keys``: list, create, rotate and revoke API keys."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated
-from uuid import UUID
 
 import typer
 from rich.console import Group
@@ -19,6 +18,9 @@ from remembrancer.cli.output import day, table
 from remembrancer.cli.runtime import ADMIN
 from remembrancer.errors import InvalidInput
 from remembrancer.keys.schemas import Key, KeyCreate, NewKey
+from remembrancer.keys.service import LONGEST_GRACE
+
+KeyArgument = Annotated[str, typer.Argument(help="Its id, or the name of a valid key.")]
 
 group = typer.Typer(help="API keys of the server.", no_args_is_help=True)
 
@@ -71,9 +73,19 @@ async def create(
     return await app.keys.create(ADMIN, key)
 
 
+@command(group, render=_with_secret)
+async def rotate(
+    app: Remembrancer,
+    key: KeyArgument,
+    grace: Annotated[
+        int, typer.Option(min=0, max=LONGEST_GRACE, help="Seconds for which the old secret works.")
+    ] = 0,
+) -> NewKey:
+    """Replace a key with a new one of its name. The new secret is shown only once."""
+    return await app.keys.rotate(ADMIN, key, grace=grace)
+
+
 @command(group, render=lambda key: _table([key]))
-async def revoke(
-    app: Remembrancer, key_id: Annotated[UUID, typer.Argument(help="The id in `keys list`.")]
-) -> Key:
+async def revoke(app: Remembrancer, key: KeyArgument) -> Key:
     """Revoke a key."""
-    return await app.keys.revoke(ADMIN, key_id)
+    return await app.keys.revoke(ADMIN, key)

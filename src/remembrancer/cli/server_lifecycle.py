@@ -24,6 +24,7 @@ from remembrancer.settings import Settings
 from remembrancer.statistics import Counts, counts
 from remembrancer.users.schemas import User
 
+_STALE = ": no admin key any more; remove the file and start again to get a new one"
 ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - an address to connect to, not to bind
 
 
@@ -51,7 +52,7 @@ async def until_stopped(
 async def _serve(
     app: Remembrancer, listener: socket.socket, signals: StopSignals, *, with_sample: bool
 ) -> None:
-    key_file = await ensure_admin_key(app)
+    key_file, key_valid = await ensure_admin_key(app)
     if with_sample:
         from remembrancer import sample  # noqa: PLC0415 - not at other starts
 
@@ -67,6 +68,7 @@ async def _serve(
                 address=_address(app.settings, listener),
                 login=server_app.state.sessions.new_link(),
                 key_file=key_file,
+                key_valid=key_valid,
                 counts=await counts(app.database),
                 question=await _question(app),
             )
@@ -106,6 +108,7 @@ class Welcome:
     address: str
     login: str
     key_file: Path
+    key_valid: bool
     counts: Counts
     question: tuple[User, str] | None
 
@@ -121,7 +124,7 @@ class Welcome:
         return [
             ("Address", self.address),
             ("Sign in", f"{self.address}{self.login}  (once, within 15 minutes)"),
-            ("Admin key", f"in {self.key_file}"),
+            ("Admin key", f"in {self.key_file}{'' if self.key_valid else _STALE}"),
             (
                 "Holds",
                 f"{counts.users:,} users, {counts.agents:,} agents, "

@@ -25,9 +25,13 @@ class Keys(Group[By]):
     def list(self) -> Items[Key]:
         """List all keys, without their secrets. For admins."""
 
-    @operation("DELETE /api/keys/{key_id}")
-    def revoke(self, key_id: UUID) -> Key:
-        """Revoke a key. For admins."""
+    @operation("DELETE /api/keys/{key}")
+    def revoke(self, key: UUID | str) -> Key:
+        """Revoke a key by its id, or a valid one by its name. For admins."""
+
+    @operation("POST /api/keys/{key}/rotate")
+    def rotate(self, key: UUID | str, *, grace: int = 0) -> NewKey:
+        """Replace a valid key; the old secret stays valid for ``grace`` seconds. For admins."""
 
 
 class Jobs(Group[By]):

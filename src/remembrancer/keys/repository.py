@@ -3,14 +3,22 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.tables import api_keys, users
 from remembrancer.keys.schemas import Key
+
+_VALID: Final = and_(
+    api_keys.c.revoked_at.is_(None),
+    or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > func.now()),
+)
+_LONGEST_RETIRED: Final = 190
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +45,34 @@ async def list_all(connection: AsyncConnection) -> list[Key]:
     return await all_rows(connection, Key, select(api_keys).order_by(api_keys.c.id))
 
 
-async def revoke(connection: AsyncConnection, key_id: UUID) -> Key | None:
+async def find(connection: AsyncConnection, key: UUID | str) -> list[Key]:
+    """Lock the key with an id, or the valid keys with a name, and return them."""
+    named = and_(api_keys.c.name == key, _VALID)
+    condition = api_keys.c.id == key if isinstance(key, UUID) else named
+    query = select(api_keys).where(condition).order_by(api_keys.c.id).with_for_update()
+    return await all_rows(connection, Key, query)
+
+
+async def revoke(connection: AsyncConnection, key_id: UUID) -> Key:
     """Keep the time of an earlier revocation."""
-    change = (
-        update(api_keys)
-        .where(api_keys.c.id == key_id)
-        .values(revoked_at=func.coalesce(api_keys.c.revoked_at, func.now()))
-        .returning(api_keys)
+    return await _change(
+        connection, key_id, revoked_at=func.coalesce(api_keys.c.revoked_at, func.now())
     )
-    return await first_row(connection, Key, change)
+
+
+async def retire(connection: AsyncConnection, key_id: UUID, grace: int) -> Key:
+    """Let a key expire in ``grace`` seconds at the latest, and free its name for another."""
+    return await _change(
+        connection,
+        key_id,
+        name=func.left(api_keys.c.name, _LONGEST_RETIRED) + " (old)",
+        expires_at=func.least(api_keys.c.expires_at, func.now() + timedelta(seconds=grace)),
+    )
+
+
+async def _change(connection: AsyncConnection, key_id: UUID, **values: object) -> Key:
+    change = update(api_keys).where(api_keys.c.id == key_id).values(values).returning(api_keys)
+    return await one_row(connection, Key, change)
 
 
 async def holder(connection: AsyncConnection, condition: ColumnElement[bool]) -> HolderRow | None:
@@ -62,11 +89,7 @@ async def holder(connection: AsyncConnection, condition: ColumnElement[bool]) ->
             merged_ids.label("merged_ids"),
         )
         .outerjoin(person, person.c.id == api_keys.c.user_id)
-        .where(
-            condition,
-            api_keys.c.revoked_at.is_(None),
-            or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > func.now()),
-        )
+        .where(condition, _VALID)
     )
     return await first_row(connection, HolderRow, query)
 

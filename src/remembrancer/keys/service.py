@@ -2,7 +2,9 @@
 
 import hashlib
 import secrets
+from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
@@ -13,15 +15,17 @@ from remembrancer import audit
 from remembrancer.access import REFUSED_KEY, Actor, KeyCheck, Role
 from remembrancer.backend import Backend
 from remembrancer.db.tables import api_keys
-from remembrancer.errors import NotFound, Unauthenticated
+from remembrancer.errors import Conflict, NotFound, Unauthenticated
 from remembrancer.ids import SHARED_OWNER, new_uuid
 from remembrancer.keys import repository
 from remembrancer.keys.schemas import Key, KeyCreate, NewKey
 from remembrancer.paging import Items
+from remembrancer.text import check_range
 from remembrancer.users import repository as users
 
 PREFIX: Final = "rmb_"
 _BYTES: Final = 32
+LONGEST_GRACE: Final = 30 * 86_400
 MOST_HOLDERS: Final = 10_000
 _SIGN_IN: Final = "session.start"
 
@@ -38,27 +42,49 @@ class Keys:
         """Create a key. Only this answer has its secret. For admins."""
         actor.require(Role.ADMIN)
         user_id = None if key.user_id is None else await self._database.user_id(key.user_id)
-        secret = PREFIX + secrets.token_urlsafe(_BYTES)
         async with self._database.system() as connection:
             if user_id is not None:
                 await users.hold_current(connection, user_id)
-            values = {
-                **key.model_dump(),
-                "id": new_uuid(),
-                "hash": hash_secret(secret),
-                "user_id": user_id,
-            }
-            created = await repository.add(connection, values)
+            created = await _add(connection, **key.model_dump(exclude={"user_id"}), user_id=user_id)
             await _note(connection, actor, "key.create", created)
-        return NewKey(**created.model_dump(), secret=secret)
+        return created
 
-    async def adopt(self, name: str, secret: str) -> None:
-        """Make a secret from a file an admin key, unless it is a key already."""
+    async def rotate(self, actor: Actor, key: UUID | str, *, grace: int = 0) -> NewKey:
+        """Replace a valid key, by id or name, with one of the same name, role, user and expiry.
+
+        Only this answer has the new secret. The old one, whose name now ends in "(old)", stays
+        valid for ``grace`` seconds, at most 30 days. Raises ``NotFound`` for an unknown key, and
+        ``Conflict`` for a name of several keys, and for a key that is not valid. For admins.
+        """
+        actor.require(Role.ADMIN)
+        check_range(grace, 0, LONGEST_GRACE, field="grace")
+        async with self._database.system() as connection:
+            old = await _find(connection, key)
+            if old.revoked_at or (old.expires_at and old.expires_at <= datetime.now(UTC)):
+                raise Conflict("is not valid any more; create a new key", field="key")
+            values = {
+                name: getattr(old, name) for name in ("name", "role", "user_id", "expires_at")
+            }
+            await repository.retire(connection, old.id, grace)
+            new = await _add(connection, **values)
+            await audit.note(
+                connection,
+                actor,
+                "key.rotate",
+                [str(old.id), str(new.id)],
+                owner_id=old.user_id or SHARED_OWNER,
+            )
+        return new
+
+    async def adopt(self, name: str, secret: str) -> bool:
+        """Make a secret from a file an admin key, unless it is a key; return if it is valid."""
         key_hash = hash_secret(secret)
         async with self._database.system() as connection:
             if await repository.find_by_hash(connection, key_hash) is None:
                 values = {"id": new_uuid(), "name": name, "role": Role.ADMIN, "hash": key_hash}
                 await repository.add(connection, values)
+            holder = await repository.holder(connection, api_keys.c.hash == key_hash)
+            return holder is not None and holder.role == Role.ADMIN
 
     async def list(self, actor: Actor) -> Items[Key]:
         """Return all keys, the oldest first. For admins."""
@@ -66,15 +92,17 @@ class Keys:
         async with self._database.system() as connection:
             return Items(items=await repository.list_all(connection))
 
-    async def revoke(self, actor: Actor, key_id: UUID) -> Key:
-        """Revoke a key. Raises ``NotFound`` for an unknown one. For admins."""
+    async def revoke(self, actor: Actor, key: UUID | str) -> Key:
+        """Revoke a key by its id, or a valid one by its name. For admins.
+
+        Raises ``NotFound`` for an unknown key, and ``Conflict`` for a name of several keys.
+        """
         actor.require(Role.ADMIN)
         async with self._database.system() as connection:
-            key = await repository.revoke(connection, key_id)
-            if key is None:
-                raise NotFound("no such key", field="key_id")
-            await _note(connection, actor, "key.revoke", key)
-            return key
+            found = await _find(connection, key)
+            revoked = await repository.revoke(connection, found.id)
+            await _note(connection, actor, "key.revoke", revoked)
+            return revoked
 
     async def authenticate(
         self, secret: str, *, entry_point: str, check_later: bool = False
@@ -146,6 +174,29 @@ class SignIns:
             await audit.note(
                 connection, actor, action, target_ids, owner_id=owner_id, outcome=outcome
             )
+
+
+async def _find(connection: AsyncConnection, key: UUID | str) -> Key:
+    """Lock and return the key with an id, or the only valid one with a name."""
+    if isinstance(key, str):
+        with suppress(ValueError):
+            key = UUID(key)
+    # Postgres refuses some texts, which no key has as a name.
+    impossible = isinstance(key, str) and not key.isprintable()
+    found = [] if impossible else await repository.find(connection, key)
+    if not found:
+        raise NotFound("no such key", field="key")
+    if len(found) > 1:
+        ids = ", ".join(str(each.id) for each in found[:5])
+        raise Conflict(f"several keys have this name; use an id: {ids}", field="key")
+    return found[0]
+
+
+async def _add(connection: AsyncConnection, **values: object) -> NewKey:
+    secret = PREFIX + secrets.token_urlsafe(_BYTES)
+    values |= {"id": new_uuid(), "hash": hash_secret(secret)}
+    created = await repository.add(connection, values)
+    return NewKey(**created.model_dump(), secret=secret)
 
 
 async def _note(connection: AsyncConnection, actor: Actor, action: str, key: Key) -> None:
