@@ -49,6 +49,7 @@ ONLY_IN_THE_CLIENT = {
     "close": "the library is closed by its context manager",
     "health": "a server may be down",
     "tools.list": "the schemas of the library's tools.select",
+    "chat.command": "bots of a process have remembrancer.chat",
     "keys.own": "a client may not know its own role",
 }
 ARGUMENTS = {

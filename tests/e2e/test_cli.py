@@ -421,17 +421,13 @@ def test_doctor_finds_nothing_wrong_and_what_is_wrong(cli: Cli, server: tuple[Pa
     assert "chmod 700" in ill.out
 
 
-def test_doctor_calls_the_models(
-    cli: Cli, model: Scripted, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_calls_the_models(cli: Cli, scripted: Scripted) -> None:
     """What answers is timed; a language model that refuses is a problem, with its reason."""
-    monkeypatch.setenv("REMEMBRANCER_LLM__MODEL", "openai:scripted")
-    monkeypatch.setenv("REMEMBRANCER_LLM__BASE_URL", model.base_url)
-    model.script = lambda _: Reply("Yes")
+    scripted.said = lambda _: Reply("Yes")
     well = cli("doctor")
     assert well.code == 0, well.out
     assert well.out.count("answers in") == 2
-    model.script = lambda _: Reply(status=401)
+    scripted.said = lambda _: Reply(status=401)
     ill = cli("doctor")
     assert ill.code == 1
     assert "check its API key" in ill.out

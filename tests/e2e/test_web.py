@@ -10,7 +10,7 @@ import pytest
 from helpers import ADMIN, audit_lines, rows
 from pages import CORPUS, Browser, World, base, secret_of, signed_in, vandalised, visitor
 
-from remembrancer import PlaceCreate, Remembrancer, SpaceCreate, as_actor
+from remembrancer import AuditFilter, PlaceCreate, Remembrancer, SpaceCreate, as_actor
 from remembrancer.access import Role
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.web import routes
@@ -78,6 +78,8 @@ async def test_who_comes_and_goes_is_in_the_audit_log(app: Any, world: World) ->
     named = [line.target_ids for line in lines]
     assert named == [[], [], [str(key.id)], [str(key.id)], [str(key.id)], []]
     assert {line.entry_point for line in lines} == {"web"}
+    own = await world.memory.audit.list(as_actor(world.ada), AuditFilter(action="session"))
+    assert [line.outcome for line in own.items] == ["refused", "done", "done"]
 
 
 async def test_off_this_machine_the_cookie_is_for_https_alone(app: Any, world: World) -> None:

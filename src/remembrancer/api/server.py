@@ -14,6 +14,7 @@ from remembrancer.api import (
     admin,
     agents,
     associations,
+    chat,
     contexts,
     conversations,
     erasure,
@@ -165,6 +166,7 @@ def create_app(memory: Remembrancer) -> FastAPI:
         contexts.of_conversation,
         contexts.of_agent,
         summaries.router,
+        chat.router,
         admin.jobs,
         admin.keys,
     ):

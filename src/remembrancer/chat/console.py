@@ -10,7 +10,7 @@ from remembrancer.app import Remembrancer
 from remembrancer.bot.agent_loop import AgentLoop
 from remembrancer.bot.turn import open_turn
 from remembrancer.chat.handler import CommandHandler, Location
-from remembrancer.chat.replies import File, Span, split_messages
+from remembrancer.chat.replies import File, plain_text, split_messages
 from remembrancer.context.schemas import Turn
 from remembrancer.conversations.schemas import Conversation, MessageCreate
 from remembrancer.errors import RemembrancerError
@@ -91,7 +91,7 @@ class Console:
     async def _answer(self, text: str) -> None:
         reply = await self._commands.answer(Location(self._actor, self._conversation.id), text)
         if reply is not None:
-            for message in split_messages(reply, _plain, 1_000_000):
+            for message in split_messages(reply, plain_text, 1_000_000):
                 self.text(message)
             if reply.file is not None:
                 self._end_line()
@@ -126,7 +126,3 @@ class Console:
 
 def _context(turn: Turn) -> str:
     return f"{turn.context.stable.text}\n{turn.context.dynamic.text}".rstrip()
-
-
-def _plain(span: Span) -> str:
-    return "".join(c if c.isprintable() else " " for c in span.text)

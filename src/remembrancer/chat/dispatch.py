@@ -1,14 +1,15 @@
 """Commands on any platform: find the user, run the command, send the reply."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 from uuid import UUID
 
+from remembrancer.access import STAFF, Actor
 from remembrancer.app import Remembrancer, as_actor
 from remembrancer.chat.handler import CommandHandler, Location
 from remembrancer.chat.parser import Command, parse
-from remembrancer.chat.replies import File, Span, split_messages
-from remembrancer.conversations.schemas import ConversationCreate
+from remembrancer.chat.replies import File, Span, plain_text, split_messages
+from remembrancer.conversations.schemas import ChatCommand, ChatReply, ConversationCreate
 from remembrancer.users.schemas import ResolveUser
 from remembrancer.validation import validate
 
@@ -59,9 +60,12 @@ class Messenger(Protocol):
 class ChatCommands:
     """Answers ``/memory`` on any platform, for one agent."""
 
-    def __init__(self, app: Remembrancer, agent_id: UUID | None = None) -> None:
+    def __init__(
+        self, app: Remembrancer, agent_id: UUID | None = None, service: Actor | None = None
+    ) -> None:
         self._app = app
         self._agent_id = agent_id
+        self._service = service or as_actor()
         self._commands = CommandHandler(app)
 
     async def serve(self, messenger: Messenger, message: IncomingMessage) -> bool:
@@ -88,7 +92,7 @@ class ChatCommands:
         return True
 
     async def _location(self, platform: str, message: IncomingMessage, command: object) -> Location:
-        service = as_actor(entry_point=platform)
+        service = replace(self._service, entry_point=platform)
         identity = validate(
             ResolveUser,
             platform=platform,
@@ -96,7 +100,7 @@ class ChatCommands:
             display_name=message.display_name.strip()[:200] or message.platform_user_id,
         )
         user = await self._app.users.resolve(service, identity)
-        actor = as_actor(user, self._agent_id, entry_point=platform)
+        actor = service.acting_for(user.id, self._agent_id)
         if not isinstance(command, Command) or command.name not in {"add", "pause", "resume"}:
             return Location(actor)
         conversations = self._app.conversations
@@ -113,3 +117,44 @@ class ChatCommands:
             ),
         )
         return Location(actor, conversation.id)
+
+
+class _Collected:
+    """Puts replies into one answer, for a bot that sends them itself."""
+
+    def __init__(self, command: ChatCommand) -> None:
+        self.platform = command.platform
+        self.limit = command.longest
+        self.reply = ChatReply(is_command=True)
+
+    def markup(self, span: Span) -> str:
+        return plain_text(span)
+
+    def length(self, text: str) -> int:
+        return len(text)
+
+    async def send_private(self, message: IncomingMessage, text: str) -> None:  # noqa: ARG002
+        self.reply.private.append(text)
+
+    async def send_file(self, message: IncomingMessage, file: File) -> None:  # noqa: ARG002
+        self.reply.file_name, self.reply.file = file.name, file.content.decode()
+
+    async def send_to_chat(self, message: IncomingMessage, text: str) -> None:  # noqa: ARG002
+        self.reply.chat = text
+
+
+async def reply_to(app: Remembrancer, actor: Actor, command: ChatCommand) -> ChatReply:
+    """Return what a bot sends for a message, as plain text. For services and admins."""
+    actor.require(*STAFF)
+    collected = _Collected(command)
+    message = IncomingMessage(
+        command.platform_user_id,
+        command.display_name,
+        command.chat_id,
+        private=command.private,
+        text=command.text,
+    )
+    commands = ChatCommands(app, command.agent_id, actor)
+    return (
+        collected.reply if await commands.serve(collected, message) else ChatReply(is_command=False)
+    )

@@ -29,6 +29,10 @@ def plain_reply(*lines: str) -> Reply:
     return Reply([[Span(line)] for line in lines])
 
 
+def plain_text(span: Span) -> str:
+    return "".join(c if c.isprintable() else " " for c in span.text)
+
+
 def split_messages(
     reply: Reply,
     markup: Callable[[Span], str],

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from remembrancer.agents.schemas import Agent
 from remembrancer.client.admin import Audit, Jobs, Keys
 from remembrancer.client.calls import json_of
-from remembrancer.client.conversations import Conversations
+from remembrancer.client.conversations import Chat, Conversations
 from remembrancer.client.memories import Associations, Documents, Memories, Places, Review
 from remembrancer.client.operations import By, Group, Shape, operation
 from remembrancer.client.spaces import Facts, Spaces
@@ -55,6 +55,7 @@ class _Nouns(Group[By]):
         self.places = Places(sender)
         self.documents = Documents(sender)
         self.conversations = Conversations(sender)
+        self.chat = Chat(sender)
         self.users = Users(sender)
         self.agents = Agents(sender)
         self.tools = Tools(sender)

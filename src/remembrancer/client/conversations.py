@@ -20,6 +20,8 @@ from remembrancer.context.schemas import Context, ContextQuery, Turn
 from remembrancer.conversations.schemas import (
     AnyMessage,
     AppendResult,
+    ChatCommand,
+    ChatReply,
     Conversation,
     ConversationCreate,
     EditResult,
@@ -37,6 +39,14 @@ def _turn(arguments: Mapping[str, Any]) -> dict[str, Any]:
     query = json_of(arguments["query"]) or {}
     options = {name: value for name, value in query.items() if name in _OF_A_TURN}
     return {"message": json_of(arguments["message"]), **options}
+
+
+class Chat(Group[By]):
+    """``/memory`` for bots of any platform."""
+
+    @operation("POST /api/chat/commands")
+    def command(self, command: ChatCommand) -> ChatReply:
+        """Answer a message if it is a command; send what the answer says."""
 
 
 class Conversations(Group[By]):

@@ -147,6 +147,31 @@ class MessageEdit(Input):
     content: Text
 
 
+class ChatCommand(Input):
+    """A message to a bot on a chat platform, which may be a command such as ``/memory list``."""
+
+    platform: Key = Field(examples=["matrix"])
+    platform_user_id: Key = Field(description="Who wrote it; a new user if unknown.")
+    display_name: Label = Field(examples=["Ada"])
+    chat_id: Key = Field(description="The platform's id of the channel or chat.")
+    text: Text = Field(examples=["/memory search tea"])
+    private: bool = Field(False, description="Only this user and the bot can read the chat.")
+    agent_id: UUID | None = Field(None, description="The agent that the bot is.")
+    longest: int = Field(
+        2000, ge=100, le=100_000, description="Characters of the longest message of the platform."
+    )
+
+
+class ChatReply(BaseModel):
+    """What to send for a command. A message that is no command is for the agent: send nothing."""
+
+    is_command: bool
+    private: list[str] = Field([], description="Messages for the user alone: never send to others.")
+    file_name: str | None = Field(None, description="Name of a file for the user alone.")
+    file: str | None = Field(None, description="Its text.")
+    chat: str | None = Field(None, description="What to send to a chat that others read too.")
+
+
 class Message(BaseModel):
     """A message as stored. ``position`` counts from 1; only deleted messages leave gaps."""
 
