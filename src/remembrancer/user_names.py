@@ -59,7 +59,7 @@ def parse_user(value: Any) -> UUID | UserName:
 
 
 UserRef = Annotated[
-    UUID | UserName,
+    UUID | str,
     PlainValidator(parse_user),
     PlainSerializer(str, return_type=str, when_used="json"),
     WithJsonSchema(

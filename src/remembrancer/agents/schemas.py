@@ -19,8 +19,8 @@ class AgentCreate(Input):
     name: Label = Field(examples=["Kitchen helper"])
     description: Prose = ""
     system_prompt: Prose = ""
-    llm_provider: Label | None = Field(None, examples=["openai"])
-    llm_model: Label | None = Field(None, examples=["gpt-5-mini"])
+    llm_provider: Label | None = Field(default=None, examples=["openai"])
+    llm_model: Label | None = Field(default=None, examples=["gpt-5-mini"])
     temperature: Temperature | None = None
     tts_voice: Label | None = None
     memory_scope: Scope = Scope.AGENT

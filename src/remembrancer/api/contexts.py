@@ -23,7 +23,9 @@ class TurnRequest(Input):
     """A user's message, and the sizes of the context for the answer."""
 
     message: MessageCreate
-    window: int = Field(WINDOW, ge=1, le=200, description="Number of last messages to return.")
+    window: int = Field(
+        default=WINDOW, ge=1, le=200, description="Number of last messages to return."
+    )
     stable_tokens: Tokens | None = None
     dynamic_tokens: Tokens | None = None
 

@@ -14,7 +14,7 @@ from remembrancer.app import Remembrancer
 from remembrancer.errors import InvalidInput, Unauthenticated
 from remembrancer.memories.schemas import Outcome, RememberResult
 from remembrancer.places.schemas import PlaceResult
-from remembrancer.user_names import UserName, UserRef
+from remembrancer.user_names import AnyUser, UserRef
 from remembrancer.validation import Model, as_id
 
 _ETAG = re.compile(r'(?:W/)?"(?P<quoted>[0-9]{1,9})"|(?P<bare>[0-9]{1,9})')
@@ -88,8 +88,8 @@ PathActor = Annotated[Actor, Depends(path_actor)]
 
 
 async def _same_user(
-    app: Remembrancer, actor: Actor, in_query: UUID | UserName | None, in_body: Any
-) -> UUID | UserName | None:
+    app: Remembrancer, actor: Actor, in_query: AnyUser | None, in_body: Any
+) -> AnyUser | None:
     user = None if in_body is None else as_user(in_body)
     if user is None or in_query is None or user == in_query:
         return user or in_query

@@ -33,7 +33,7 @@ class ToolFormat(StrEnum):
 class ToolCall(ToolContext):
     """A call of a tool: context and the model's arguments."""
 
-    arguments: dict[str, Any] | str = Field({}, description="A JSON object, or its text.")
+    arguments: dict[str, Any] | str = Field(default={}, description="A JSON object, or its text.")
 
 
 @router.get("")

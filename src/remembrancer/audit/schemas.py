@@ -31,10 +31,10 @@ class AuditLine(BaseModel):
 class AuditFilter(Input):
     """Filters for lines of the audit log."""
 
-    user_id: UserRef | None = Field(None, description="Owner of the data.")
+    user_id: UserRef | None = Field(default=None, description="Owner of the data.")
     actor_user_id: UserRef | None = None
-    action: Key | None = Field(None, description="An action or its first part: `memory`.")
-    target_id: Key | None = Field(None, description="Lines that name this id.")
+    action: Key | None = Field(default=None, description="An action or its first part: `memory`.")
+    target_id: Key | None = Field(default=None, description="Lines that name this id.")
     outcome: Literal["done", "refused"] | None = None
     entry_point: Key | None = None
     since: Instant | None = None

@@ -19,29 +19,35 @@ class ContextQuery(Input):
     """A request for the context of the next prompt."""
 
     conversation_id: UUID | None = Field(
-        None, description="The conversation. Its first context freezes the stable block."
+        default=None, description="The conversation. Its first context freezes the stable block."
     )
     message: Statement | None = Field(
-        None,
+        default=None,
         description="The latest message, to recall by; null at the start.",
         examples=["Could you write to Alec about Friday?"],
     )
     joined: bool = Field(
-        False, description="The user has just joined a group: add what helps to greet them."
+        default=False, description="The user has just joined a group: add what helps to greet them."
     )
     window: int = Field(
-        0,
+        default=0,
         ge=0,
         le=200,
         description="Number of last messages that the prompt has anyway: not recalled.",
     )
     refresh: bool = Field(
-        False, description="Freeze the stable block of the conversation anew, as at a new start."
+        default=False,
+        description="Freeze the stable block of the conversation anew, as at a new start.",
     )
-    stable_tokens: Tokens | None = Field(None, description="Budget; from the settings if null.")
-    dynamic_tokens: Tokens | None = Field(None, description="Budget; from the settings if null.")
+    stable_tokens: Tokens | None = Field(
+        default=None, description="Budget; from the settings if null."
+    )
+    dynamic_tokens: Tokens | None = Field(
+        default=None, description="Budget; from the settings if null."
+    )
     as_of: Instant | None = Field(
-        None, description="A past time, for the context of then; without a conversation only."
+        default=None,
+        description="A past time, for the context of then; without a conversation only.",
     )
 
     @model_validator(mode="after")

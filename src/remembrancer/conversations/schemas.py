@@ -82,8 +82,8 @@ class ConversationCreate(Input):
 
     agent_id: UUID | None = None
     title: OptionalLabel = ""
-    platform: Key | None = Field(None, examples=["discord"])
-    platform_conversation_id: Key | None = Field(None, examples=["1098"])
+    platform: Key | None = Field(default=None, examples=["discord"])
+    platform_conversation_id: Key | None = Field(default=None, examples=["1098"])
     space_id: UUID | None = None
     visibility: Visibility = Visibility.PRIVATE
     metadata: Metadata = {}
@@ -131,10 +131,12 @@ class MessageCreate(Input):
     content: Text = Field(examples=["I moved to Lisbon last week."])
     user_id: UserRef | None = None
     platform_user_id: Key | None = None
-    sender_name: Label | None = Field(None, examples=["Ada"])
-    sent_at: Instant | None = Field(None, description="Time of the message; now unless given.")
+    sender_name: Label | None = Field(default=None, examples=["Ada"])
+    sent_at: Instant | None = Field(
+        default=None, description="Time of the message; now unless given."
+    )
     platform_message_id: Key | None = Field(
-        None,
+        default=None,
         description="The platform's id, unique in the conversation. Sent again, it is the same "
         "message: nothing is appended, and other content edits it.",
     )

@@ -199,11 +199,11 @@ class Database:
         user = as_user(user, field=field)
         return (await self.user_ids([user]))[user]
 
-    async def user_ids(self, users: Iterable[UUID | UserName]) -> dict[UUID | UserName, UUID]:
+    async def user_ids(self, users: Iterable[AnyUser]) -> dict[AnyUser, UUID]:
         """Return :meth:`user_id` of each user, in one query."""
-        users = set(users)
+        users = {as_user(user) for user in users}
         names = [user for user in users if isinstance(user, UserName)]
-        ids: dict[UUID | UserName, UUID] = {user: user for user in users if isinstance(user, UUID)}
+        ids: dict[AnyUser, UUID] = {user: user for user in users if isinstance(user, UUID)}
         if not names:
             return ids
         binds = {

@@ -49,7 +49,7 @@ class PlacePoi(Input):
     place_name: Label
     notes: Notes | None = None
     mentioned_in: PoiMentions = Field(
-        {}, description="By conversation, messages and times: `[message id, time]`."
+        default={}, description="By conversation, messages and times: `[message id, time]`."
     )
     added_at: Instant
 

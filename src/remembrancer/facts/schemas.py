@@ -26,10 +26,10 @@ class FactCreate(Input):
     category: Category = Category.OTHER
     subject: Label | None = None
     importance: Importance | None = Field(
-        None, description="By default the importance of its kind."
+        default=None, description="By default the importance of its kind."
     )
     scope: Scope | None = Field(
-        None,
+        default=None,
         description="`agent`: only this agent may use it. By default every agent may use a shared "
         "fact, and a private one follows the scope in effect for the agent.",
     )
@@ -41,7 +41,7 @@ class FactCreate(Input):
     conversation_id: UUID | None = None
     message_id: UUID | None = None
     allow_similar: bool = False
-    associations: list[AssociationCreate] = Field([], max_length=50)
+    associations: list[AssociationCreate] = Field(default=[], max_length=50)
 
 
 class VisibilityUpdate(Input):

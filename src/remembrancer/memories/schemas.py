@@ -129,7 +129,7 @@ class AssociationCreate(Input):
 
     target_id: MemoryId
     relation: Relation = Relation.RELATED_TO
-    weight: Importance = Field(0.5, description="Strength, from 0 to 1.")
+    weight: Importance = Field(default=0.5, description="Strength, from 0 to 1.")
 
 
 class Suggestion(BaseModel):
@@ -160,36 +160,42 @@ class MemoryCreate(Input):
     content: Statement = Field(examples=["Ada prefers tea over coffee."])
     kind: Kind = Kind.FACT
     category: Category = Category.OTHER
-    subject: Label | None = Field(None, examples=["Ada"])
+    subject: Label | None = Field(default=None, examples=["Ada"])
     importance: Importance | None = Field(
-        None, description="By default the importance of its kind."
+        default=None, description="By default the importance of its kind."
     )
-    scope: Scope | None = Field(None, description="By default the scope in effect for the agent.")
-    shared: bool = Field(False, description="Store it as shared knowledge, which has no owner.")
+    scope: Scope | None = Field(
+        default=None, description="By default the scope in effect for the agent."
+    )
+    shared: bool = Field(
+        default=False, description="Store it as shared knowledge, which has no owner."
+    )
     space_id: UUID | None = None
     visibility: Visibility = Visibility.PRIVATE
     valid_from: Instant | None = None
     valid_to: Instant | None = None
     expires_at: Expiry | None = None
     pinned: bool = False
-    place_id: Key | None = Field(None, description="Of a place: an id that is unique for the user.")
+    place_id: Key | None = Field(
+        default=None, description="Of a place: an id that is unique for the user."
+    )
     metadata: Metadata = {}
     platform: Key | None = None
     conversation_id: UUID | None = None
     message_id: UUID | None = None
     allow_similar: bool = Field(
-        False,
+        default=False,
         description="Store a further fact, even if a memory on the same subject exists.",
     )
     pending: bool = Field(
-        False, description="Leave it out of recall and lists until its user confirms it."
+        default=False, description="Leave it out of recall and lists until its user confirms it."
     )
     revises: MemoryId | None = Field(
-        None,
+        default=None,
         description="With `pending`: the memory that it becomes a version of once confirmed.",
     )
     associations: list[AssociationCreate] = Field(
-        [], max_length=50, description="Memories to associate it with."
+        default=[], max_length=50, description="Memories to associate it with."
     )
 
     @model_validator(mode="after")
@@ -252,7 +258,7 @@ class MemoryUpdate(Update):
         }
     )
 
-    content: Statement | None = Field(None, examples=["Ada prefers coffee now."])
+    content: Statement | None = Field(default=None, examples=["Ada prefers coffee now."])
     kind: Kind | None = None
     category: Category | None = None
     subject: Label | None = None
@@ -263,7 +269,7 @@ class MemoryUpdate(Update):
     metadata: Metadata | None = None
     conversation_id: UUID | None = None
     message_id: UUID | None = None
-    expected_version: int | None = Field(None, ge=1, le=2_000_000_000)
+    expected_version: int | None = Field(default=None, ge=1, le=2_000_000_000)
 
     @model_validator(mode="after")
     def _changes_something(self) -> "MemoryUpdate":
@@ -441,21 +447,21 @@ class MemoryFilter(Input):
     """Filters of a list of memories."""
 
     shared: bool | None = Field(
-        None, description="True: shared knowledge alone. False: none of it."
+        default=None, description="True: shared knowledge alone. False: none of it."
     )
     kinds: list[Kind] = []
     categories: list[Category] = []
     subject: Label | None = None
     space_id: UUID | None = None
     statuses: list[Status] = [Status.ACTIVE]
-    reviews: list[Review] = Field([], description="Decisions of the owner.")
-    source: Key | None = Field(None, description="The source, such as `extraction`.")
+    reviews: list[Review] = Field(default=[], description="Decisions of the owner.")
+    source: Key | None = Field(default=None, description="The source, such as `extraction`.")
     pinned: bool | None = None
     scope: Scope | None = Field(
-        None, description="`agent`: specific to one agent; `global`: usable by every agent."
+        default=None, description="`agent`: specific to one agent; `global`: usable by every agent."
     )
-    kept_for: UUID | None = Field(None, description="Specific to this agent.")
-    text: Label | None = Field(None, description="A part of the content, in any case.")
+    kept_for: UUID | None = Field(default=None, description="Specific to this agent.")
+    text: Label | None = Field(default=None, description="A part of the content, in any case.")
     metadata: MetadataFilter = {}
     sort: SortBy = SortBy.RECENT
 

@@ -36,7 +36,7 @@ class PlaceCreate(PlaceMention):
         examples=["home"],
     )
     place_name: Label = Field(examples=["Home"])
-    notes: Notes | None = Field(None, examples=["123 Main St, Seattle"])
+    notes: Notes | None = Field(default=None, examples=["123 Main St, Seattle"])
 
 
 class PlaceUpdate(Input):
@@ -44,7 +44,7 @@ class PlaceUpdate(Input):
 
     place_name: Label
     notes: Notes | None = None
-    expected_version: int | None = Field(None, ge=1, le=2_000_000_000)
+    expected_version: int | None = Field(default=None, ge=1, le=2_000_000_000)
 
 
 class Place(BaseModel):

@@ -8,7 +8,7 @@ from remembrancer.access import Scope, effective_scope
 from remembrancer.errors import InvalidInput
 from remembrancer.preferences.rows import CellRow
 from remembrancer.preferences.schemas import PreferenceEntry, ScopeCounts, SourceCounts
-from remembrancer.user_names import UserName
+from remembrancer.user_names import AnyUser
 
 Setting = tuple[UUID, UUID, bool]
 """A preference to set: user, agent and value."""
@@ -22,7 +22,7 @@ def settings_of_user(
     rows: Sequence[PreferenceEntry],
     user_id: UUID,
     former_ids: Collection[UUID],
-    ids: Mapping[UUID | UserName, UUID],
+    ids: Mapping[AnyUser, UUID],
 ) -> list[Setting]:
     """Raise ``InvalidInput`` for a row of another user; ``ids`` are those of all rows."""
     for index, row in enumerate(rows):
@@ -34,7 +34,7 @@ def settings_of_user(
 def settings_of_users(
     rows: Sequence[PreferenceEntry],
     current_ids: Mapping[UUID, UUID],
-    ids: Mapping[UUID | UserName, UUID],
+    ids: Mapping[AnyUser, UUID],
 ) -> list[Setting]:
     """Raise ``InvalidInput`` for a row without a known user; ``ids`` are those of all rows."""
     settings = []

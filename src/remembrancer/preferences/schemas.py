@@ -54,7 +54,7 @@ class PreferencesUpdate(Input):
     """The same preference for many agents, or for all current ones."""
 
     allow_agent_specific_memory: Allow
-    agent_ids: list[UUID] = Field([], max_length=1000)
+    agent_ids: list[UUID] = Field(default=[], max_length=1000)
     all: bool = False
 
     @model_validator(mode="after")

@@ -26,7 +26,7 @@ from remembrancer.preferences.schemas import (
     ToggleUpdate,
 )
 from remembrancer.preferences.scopes import in_effect
-from remembrancer.user_names import AnyUser, UserName
+from remembrancer.user_names import AnyUser
 from remembrancer.users import repository as users
 from remembrancer.users.rows import UserRow
 
@@ -184,7 +184,7 @@ class Preferences:
             settings = rules.settings_of_users(file.preferences, current_ids, ids)
             return await _import(connection, actor, settings)
 
-    async def _ids(self, file: PreferenceFile) -> dict[UUID | UserName, UUID]:
+    async def _ids(self, file: PreferenceFile) -> dict[AnyUser, UUID]:
         """Return the ids of the users in a file, by id or name."""
         named = [row.user_id for row in file.preferences if row.user_id is not None]
         return await self._database.user_ids(named)

@@ -48,36 +48,37 @@ class Sort(StrEnum):
 class RecallQuery(Input):
     """A query to recall. Filters apply before the ranking."""
 
-    query: Statement | None = Field(None, examples=["What does Ada like to drink?"])
+    query: Statement | None = Field(default=None, examples=["What does Ada like to drink?"])
     mode: Mode = Mode.HYBRID
     sort: Sort | None = Field(
-        None, description="By default relevance in hybrid mode, else the order of the mode."
+        default=None, description="By default relevance in hybrid mode, else the order of the mode."
     )
     limit: Annotated[int, Field(ge=1, le=100)] = 10
     min_relevance: Annotated[float, Field(ge=0, le=1)] = Field(
-        0.0,
+        default=0.0,
         description="In hybrid mode: only hits of at least this relevance. At "
         f"{MIN_RELEVANCE} hardly anything that helps is lost, and most questions on what was never "
         "spoken of get nothing.",
     )
     sources: list[SourceType] = Field(
-        ["memory", "message"],
+        default=["memory", "message"],
         min_length=1,
         description="Summaries (`chunk`) are left out by default: their messages are searched too.",
     )
-    kinds: list[Kind] = Field([], description="Memories of these kinds only.")
-    categories: list[Category] = Field([], description="Memories of these categories only.")
+    kinds: list[Kind] = Field(default=[], description="Memories of these kinds only.")
+    categories: list[Category] = Field(default=[], description="Memories of these categories only.")
     metadata: MetadataFilter = {}
     conversation_id: UUID | None = None
     space_id: UUID | None = None
     since: Instant | None = Field(
-        None, description="Only what was said or recorded at this time or later."
+        default=None, description="Only what was said or recorded at this time or later."
     )
     until: Instant | None = Field(
-        None, description="Only what was said or recorded before this time."
+        default=None, description="Only what was said or recorded before this time."
     )
     as_of: Instant | None = Field(
-        None, description="Answer with the versions that were known and in force at this time."
+        default=None,
+        description="Answer with the versions that were known and in force at this time.",
     )
 
     @model_validator(mode="after")

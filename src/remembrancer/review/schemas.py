@@ -33,9 +33,13 @@ class ReviewDecision(Input):
 
     memory_id: MemoryId
     decision: Decision
-    content: Statement | None = Field(None, description="New content, with `confirm` or `share`.")
-    kind: Kind | None = Field(None, description="New kind, with `confirm` or `share`.")
-    category: Category | None = Field(None, description="New category, with `confirm` or `share`.")
+    content: Statement | None = Field(
+        default=None, description="New content, with `confirm` or `share`."
+    )
+    kind: Kind | None = Field(default=None, description="New kind, with `confirm` or `share`.")
+    category: Category | None = Field(
+        default=None, description="New category, with `confirm` or `share`."
+    )
 
     @model_validator(mode="after")
     def _check_edits(self) -> "ReviewDecision":

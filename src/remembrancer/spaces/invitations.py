@@ -38,7 +38,7 @@ from remembrancer.db.tables import (
 )
 from remembrancer.paging import Page
 from remembrancer.spaces.schemas import Invitation
-from remembrancer.user_names import UserName
+from remembrancer.user_names import AnyUser
 
 _COLUMN: Final = space_invitations.c
 _REFUSAL: Final = space_refusals.c
@@ -81,7 +81,7 @@ def _names_of(user_id: UUID) -> CompoundSelect[tuple[str]]:
 async def invite(
     connection: AsyncConnection,
     space_id: UUID,
-    invitees: Collection[UUID | UserName],
+    invitees: Collection[AnyUser],
     invited_by: UUID,
     role: SpaceRole,
 ) -> None:
@@ -98,9 +98,7 @@ async def invite(
     await connection.execute(statement, rows)
 
 
-async def find(
-    connection: AsyncConnection, space_id: UUID, invitee: UUID | UserName
-) -> Invitation | None:
+async def find(connection: AsyncConnection, space_id: UUID, invitee: AnyUser) -> Invitation | None:
     query = _INVITATIONS.where(_COLUMN.space_id == space_id, _COLUMN.invitee == str(invitee))
     return await first_row(connection, Invitation, query)
 
@@ -140,7 +138,7 @@ async def role_of(connection: AsyncConnection, space_id: UUID, user_id: UUID) ->
     return None if role is None else SpaceRole(role)
 
 
-async def withdraw(connection: AsyncConnection, space_id: UUID, invitee: UUID | UserName) -> bool:
+async def withdraw(connection: AsyncConnection, space_id: UUID, invitee: AnyUser) -> bool:
     removal = delete(space_invitations).filter_by(space_id=space_id, invitee=str(invitee))
     return (await connection.execute(removal)).rowcount > 0
 

@@ -17,7 +17,9 @@ class SpaceCreate(Input):
     name: Label
     description: Prose = ""
     member_ids: list[UserRef] = Field(
-        [], max_length=1000, description="Added by a service or an admin, invited by a user."
+        default=[],
+        max_length=1000,
+        description="Added by a service or an admin, invited by a user.",
     )
 
 
@@ -53,7 +55,7 @@ class MemberUpdate(Input):
 
     role: SpaceRole
     hand_over: bool = Field(
-        False, description="With the role `owner`: become a plain member yourself."
+        default=False, description="With the role `owner`: become a plain member yourself."
     )
 
     @model_validator(mode="after")

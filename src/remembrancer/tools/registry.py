@@ -26,8 +26,8 @@ class ToolContext(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    conversation_id: UUID | None = Field(None, description="The conversation of this turn.")
-    message_id: UUID | None = Field(None, description="The message that the turn answers.")
+    conversation_id: UUID | None = Field(default=None, description="The conversation of this turn.")
+    message_id: UUID | None = Field(default=None, description="The message that the turn answers.")
     platform: Key | None = None
 
     @property

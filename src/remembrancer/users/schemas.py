@@ -57,7 +57,7 @@ class ResolveUser(Input):
     platform: Key = Field(examples=["discord"])
     platform_user_id: Key = Field(examples=["184405311681986560"])
     display_name: Label = Field(examples=["Ada"])
-    time_zone: TimeZone | None = Field(None, examples=["Europe/London"])
+    time_zone: TimeZone | None = Field(default=None, examples=["Europe/London"])
 
 
 class UserUpdate(Update):

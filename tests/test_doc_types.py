@@ -1,0 +1,41 @@
+"""README, docs and examples pass a strict type checker, without a plugin (case 55)."""
+
+import re
+import textwrap
+from pathlib import Path
+
+from mypy import api
+from test_docs import PAGES, ROOT, fences, is_program, name
+
+HEAD = """\
+from remembrancer import *
+from remembrancer import Agent, Remembrancer, User
+
+
+async def page(memory: Remembrancer, ada: User, helper: Agent) -> None:
+    pass
+"""
+
+
+def modules(directory: Path) -> list[str]:
+    """Write the Python of each page as modules: each program, and all pieces as one function."""
+    paths = []
+    for page in PAGES:
+        stem = re.sub(r"\W", "_", name(page).removesuffix(".md"))
+        codes = fences(page, "python")
+        pieces = [textwrap.indent(code, "    ") for code in codes if not is_program(code)]
+        programs = [code for code in codes if is_program(code)]
+        sources = [*programs, *([HEAD + "\n".join(pieces)] if pieces else [])]
+        for number, source in enumerate(sources):
+            paths.append(directory / f"{stem}_{number}.py")
+            paths[-1].write_text(source, encoding="utf-8")
+    return [str(path) for path in paths]
+
+
+def test_case_55_what_is_shown_passes_strict_types_without_a_plugin(tmp_path: Path) -> None:
+    """As in a project of somebody else: mypy alone, with no configuration of ours."""
+    shown = [*modules(tmp_path), *map(str, sorted((ROOT / "examples").glob("*.py")))]
+    cache = ROOT / ".mypy_cache" / "docs"
+    options = ["--strict", "--config-file=", f"--cache-dir={cache}", "--allow-redefinition"]
+    output, errors, status = api.run([*options, *shown])
+    assert (status, errors) == (0, ""), output
