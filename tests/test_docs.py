@@ -1,6 +1,7 @@
 """The documentation is complete, its links resolve, and its examples run."""
 
 import ast
+import asyncio
 import inspect
 import re
 import shlex
@@ -11,6 +12,7 @@ from typing import Any, get_args
 import pytest
 from fastapi import FastAPI
 from pydantic import BaseModel
+from scripted import Scripted
 
 from remembrancer import AgentCreate, Remembrancer, Settings, as_actor
 
@@ -245,14 +247,20 @@ def test_files_named_in_the_docs_exist() -> None:
 
 def is_program(code: str) -> bool:
     """Whether an example opens a store by itself."""
-    return "Remembrancer.open(" in code
+    return "Remembrancer.open(" in code or "Memory(" in code
 
 
 @pytest.mark.parametrize("page", pages_with("python"))
 async def test_python_examples_run(
-    page: Path, memory: Remembrancer, database_url: str, monkeypatch: pytest.MonkeyPatch
+    page: Path,
+    memory: Remembrancer,
+    database_url: str,
+    model: Scripted,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each page's examples run in order: programs by themselves, pieces one after the other."""
+    monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
     real = Remembrancer.open
     monkeypatch.setattr(
         Remembrancer, "open", lambda *_args, **_rest: real(database_url=database_url)
@@ -277,7 +285,10 @@ def _ada() -> Any:
 
 
 async def run_program(code: str, where: str) -> None:
-    """Run an example that ends in `asyncio.run(main())`, on the loop that is running."""
+    """Run an example; one that ends in `asyncio.run(main())` on the loop that is running."""
+    if "asyncio" not in code:
+        await asyncio.to_thread(exec, compile(code, where, "exec"), {"__name__": "example"})
+        return
     begun, ending = code.rstrip().rsplit("\n", 1)
     assert ending == "asyncio.run(main())", where
     names: dict[str, Any] = {"__name__": "example"}

@@ -2,6 +2,9 @@
 
 import importlib.util
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,7 +14,16 @@ from helpers import rows
 from openai import AsyncOpenAI
 from scripted import Reply, Scripted
 
-from remembrancer import Actor, Agent, ConversationCreate, Remembrancer, User, as_actor
+from remembrancer import (
+    Actor,
+    Agent,
+    AsyncMemory,
+    ConversationCreate,
+    Memory,
+    Remembrancer,
+    User,
+    as_actor,
+)
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FACT = "Ada is allergic to peanuts."
@@ -200,3 +212,59 @@ async def test_claude_remembers_in_its_files(
     assert await reply(memory, as_actor(bob), "What should I not eat?") == "I do not know."
     result = model.requests[-1]["messages"][-1]["content"][0]
     assert result["is_error"] is True
+
+
+async def test_a_bot_with_openais_client_remembers(memory: Remembrancer, model: Scripted) -> None:
+    """A tool stores a fact in the user's own chat; a group knows it from its user alone."""
+    reply = example("openai_bot").reply
+    bot = AsyncMemory.over(memory)
+    model.said = [
+        calls("add_to_memory", content=FACT, category="person", subject="Ada"),
+        Reply("I will remember."),
+    ]
+    assert await reply(bot, "ada", "I am allergic to peanuts.") == "I will remember."
+    model.said = remembers
+    assert await reply(bot, "ada", "What should I not eat?", "lunch") == "No peanuts."
+    assert await reply(bot, "bob", "What should I not eat?") == "I do not know."
+
+
+async def test_a_bot_with_claude_remembers(
+    memory: Remembrancer, database_url: str, model: Scripted
+) -> None:
+    """What was said in a chat is known in its next turn, and the system part stays the same."""
+    reply = example("claude_bot").reply
+
+    def script(body: dict[str, Any]) -> Reply:
+        known = "peanuts" in json.dumps(body["messages"])
+        return claude({"type": "text", "text": "No peanuts." if known else "I do not know."})
+
+    model.said = script
+    with Memory(database_url, settings=memory.settings) as bot:
+        assert reply(bot, "bob", "What should I not eat?") == "I do not know."
+        reply(bot, "ada", "I am allergic to peanuts.")
+        assert reply(bot, "ada", "What should I not eat?") == "No peanuts."
+    first, second = (request["system"] for request in model.requests[1:])
+    assert first == second
+
+
+def test_an_assistant_goes_on_after_a_restart(tmp_path: Path, model: Scripted) -> None:
+    """Its whole program, started twice: the second start knows what was said in the first."""
+    model.said = remembers
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(EXAMPLES.parent / "src"),
+        "REMEMBRANCER_LLM__MODEL": "openai:scripted",
+        "REMEMBRANCER_LLM__BASE_URL": model.base_url,
+    }
+    shown = [
+        subprocess.run(
+            [sys.executable, EXAMPLES / "assistant.py"],
+            input=f"{said}\n\n".encode(),
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            check=True,
+        ).stdout.decode()
+        for said in ("What may I eat?", "I hate peanuts.", "What may I eat?")
+    ]
+    assert shown == ["> I do not know.\n> ", "> No peanuts.\n> ", "> No peanuts.\n> "]

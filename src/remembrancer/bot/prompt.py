@@ -5,7 +5,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from remembrancer.context.schemas import Turn
+from remembrancer.context.schemas import Context, Turn
 from remembrancer.conversations.schemas import MessageRole
 from remembrancer.llm.messages import ChatMessage, ModelReply, ToolSchema, UserText
 
@@ -43,6 +43,11 @@ class Prompt:
         self.texts = _texts(turn, said)
         self.tool_schemas = tools
         self._answers: list[str] = []
+
+    @property
+    def context(self) -> Context:
+        """The context in the prompt: its blocks, and the ids in each."""
+        return self.turn.context
 
     @property
     def is_repeat(self) -> bool:

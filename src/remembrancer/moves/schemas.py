@@ -17,9 +17,9 @@ class MoveRequest(BaseModel):
         "global memories that were first told to this agent."
     )
     copy_them: bool = Field(
-        False, alias="copy", description="Copy the memories instead of moving them."
+        default=False, alias="copy", description="Copy the memories instead of moving them."
     )
-    dry_run: bool = Field(True, description="Count only; change nothing.")
+    dry_run: bool = Field(default=True, description="Count only; change nothing.")
 
 
 class MoveResult(BaseModel):

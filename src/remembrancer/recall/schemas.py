@@ -109,6 +109,7 @@ class RecallDetails(TypedDict, total=False):
     since: datetime | None
     until: datetime | None
     as_of: datetime | None
+    metadata: MetadataFilter
 
 
 class ArmReason(BaseModel):
