@@ -9,6 +9,7 @@ import gzip
 import hashlib
 from functools import cache
 from importlib.resources import files
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ _PATTERN: Final = (
     r" ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 )
 """tiktoken's pattern for the words of a text."""
+_LOADING: Final = Lock()
 
 
 def count(text: str) -> int:
@@ -28,6 +30,17 @@ def count(text: str) -> int:
     About 20 µs for a chat message. The first call loads the vocabulary: half a second.
     """
     return len(_encoding().encode_ordinary(text))
+
+
+def is_loaded() -> bool:
+    """Return whether a count need not load the vocabulary."""
+    return _encoding.cache_info().currsize > 0
+
+
+def load() -> None:
+    """Load the vocabulary, unless it is. Call it in a thread: the event loop goes on meanwhile."""
+    with _LOADING:
+        _encoding()
 
 
 def truncate(text: str, tokens: int) -> str:

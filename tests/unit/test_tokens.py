@@ -1,6 +1,10 @@
 """Token counts are those of cl100k_base, to the token, and need no network."""
 
+import asyncio
+import gzip
 import socket
+import threading
+import zlib
 
 import pytest
 
@@ -55,6 +59,23 @@ def test_counting_opens_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", refuse)
     tokens._encoding.cache_clear()
     assert tokens.count("hello world") == 2
+
+
+async def test_the_vocabulary_is_loaded_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two requests at the start share it."""
+    threads = []
+
+    def read(data: bytes) -> bytes:
+        threads.append(threading.current_thread())
+        return zlib.decompress(data, wbits=31)
+
+    monkeypatch.setattr(gzip, "decompress", read)
+    tokens._encoding.cache_clear()
+    await asyncio.gather(*(asyncio.to_thread(tokens.load) for _ in range(2)))
+    [thread] = threads
+    assert thread is not threading.main_thread()
 
 
 @pytest.mark.parametrize("text", ["Ada likes tea, and Bob does not.", "नमस्ते दुनिया 👩‍👩‍👧‍👦", ""])

@@ -1,5 +1,6 @@
 """The context of an agent's next answer: a frozen stable block, and a dynamic one."""
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -125,6 +126,8 @@ class Contexts:
         Raises ``NotFound`` for a conversation the user takes no part in, and ``InvalidInput``
         for another agent than the conversation's.
         """
+        if not tokens.is_loaded():
+            await asyncio.to_thread(tokens.load)
         sources = await self._read(actor, query)
         if (where := query.conversation_id) is not None:
             agent_id = await self._conversation_agent(sources, where)

@@ -146,7 +146,7 @@ class Summaries:
         """Remake stale chunks, and summarise until it is no longer due; return counts."""
         counts, subject = SummaryCounts(), UUID(conversation_id)
         # The first count loads the vocabulary: meanwhile the worker's heart must beat.
-        await asyncio.to_thread(tokens.count, "")
+        await asyncio.to_thread(tokens.load)
         try:
             counts.chunks = await self._remake.run(subject)
             while await self._is_due(subject) and await self._pass(subject, counts, None):

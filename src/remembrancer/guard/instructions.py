@@ -51,7 +51,9 @@ def _signs() -> Sequence[re.Pattern[str]]:
 
 def is_instruction(text: str) -> bool:
     """Return whether ``text`` reads like an order to an agent or like a part of a prompt."""
-    plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+    plain = text
+    if not text.isascii():
+        plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
     lower = plain.lower()
     if not any(hint in lower for hint in _HINTS):
         return False

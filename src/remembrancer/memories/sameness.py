@@ -32,7 +32,8 @@ _INVISIBLE: Final = dict.fromkeys(map(ord, "\u00ad\u061c\u200e\u200f\u2060\ufeff
 _MARKS: Final = _LIGATURES | _QUOTES | _INVISIBLE | {0x2026: "...", 0x2010: "-", 0x2011: "-"}
 
 _LINE_BREAK: Final = re.compile(r"\r\n|[\n\r\u0085\u2028\u2029]")
-_SPACES: Final = re.compile(r"(?<=\S)[^\S\n]+")
+_SPACES: Final = re.compile(r"(?<=\S)(?: [^\S\n]+|[^\S\n ][^\S\n]*)")
+"""Gaps other than one space."""
 _DASH: Final = re.compile(r"(?<=\w)\u2013(?=\w)|(?<=\s)[\u2013\u2014](?=\s)")
 _MINUS: Final = re.compile(r"(?<![^\s(\[{=<>:/*+~,;\"'])\u2212(?=\.?\d)")
 _STOPS: Final = ".\u3002\u0964\u06d4\u0589\u1362\u104b\u17d4"
@@ -94,18 +95,22 @@ _SHORT_FORMS: Final = (
 
 def canonical(statement: str) -> str:
     """Return the form that all statements that are the same have in common."""
-    text = unicodedata.normalize("NFC", statement)
-    text = "".join(map(_plain, text)).translate(_MARKS)
-    text = unicodedata.normalize("NFC", text)
+    text = statement
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+        text = "".join(map(_plain, text)).translate(_MARKS)
+        text = unicodedata.normalize("NFC", text)
     text = "\n".join(map(str.rstrip, _LINE_BREAK.split(text)))
     text = _SPACES.sub(" ", text).strip()
-    text = _MINUS.sub("-", _DASH.sub("-", text))
+    if not text.isascii():
+        text = _MINUS.sub("-", _DASH.sub("-", text))
     text = _FULL_STOP.sub("", text)
     if any(map(str.islower, text)):
         text = _EMPHASIS.sub(lambda word: word[0].lower(), text)
     text = _with_small_start(text)
-    for short, long in _SHORT_FORMS:
-        text = short.sub(long, text)
+    if "'" in text:
+        for short, long in _SHORT_FORMS:
+            text = short.sub(long, text)
     return text
 
 

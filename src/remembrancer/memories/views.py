@@ -1,7 +1,6 @@
 """API models of memories, made from rows and from stored answers."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any, Final
 from uuid import UUID
 
@@ -32,7 +31,7 @@ def memory(row: MemoryRow) -> Memory:
 def fields(row: MemoryRow) -> dict[str, Any]:
     is_place = row.place_id is not None and row.subject is not None
     return {
-        **asdict(row),
+        **{name: getattr(row, name) for name in MemoryRow.__match_args__},
         "user_id": public_owner(row.owner_id),
         "shared": row.owner_id == SHARED_OWNER,
         "quoted": screening.is_quoted(row),

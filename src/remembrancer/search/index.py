@@ -1,5 +1,6 @@
 """Make texts searchable: compute their vectors and terms, and store them."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from remembrancer import tokens
 from remembrancer.access import Placement
 from remembrancer.analysis import analyse
 from remembrancer.db.engine import Trip, together
@@ -70,8 +72,11 @@ class SearchIndex:
     ) -> list[SearchDocument]:
         """Return each text as a search document; ``speakers`` are their names, empty for none.
 
-        Slow (the model runs), so call it before opening a transaction.
+        Slow (the model runs), so call it before opening a transaction. What is stored then needs
+        the vocabulary of tokens too: it is loaded here, not under locks.
         """
+        if not tokens.is_loaded():
+            await asyncio.to_thread(tokens.load)
         texts = list(contents) if speakers is None else voiced(contents, speakers)
         vectors = await self._embedder.embed_documents(texts)
         return [
