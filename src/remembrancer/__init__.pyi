@@ -38,9 +38,9 @@ from .conversations.schemas import MessageCreate as MessageCreate
 from .conversations.schemas import MessageRole as MessageRole
 from .document.schemas import DocumentImport as DocumentImport
 from .document.schemas import DocumentImportResult as DocumentImportResult
+from .document.schemas import DocumentMetadata as DocumentMetadata
 from .document.schemas import MemoryDocument as MemoryDocument
 from .document.schemas import MemoryFact as MemoryFact
-from .document.schemas import MemoryMetadata as MemoryMetadata
 from .document.schemas import PlacePoi as PlacePoi
 from .erasure.schemas import Receipt as Receipt
 from .errors import ConfigurationError as ConfigurationError

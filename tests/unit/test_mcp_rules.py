@@ -10,11 +10,11 @@ from uuid import UUID
 import pytest
 
 from remembrancer import (
+    DocumentMetadata,
     InvalidInput,
     MemoryDocument,
     MemoryFact,
     MemoryHistory,
-    MemoryMetadata,
     PlacePoi,
 )
 from remembrancer.document.pages import LATEST, PER_PAGE, page_of
@@ -36,7 +36,7 @@ def document(facts: int, mentions: int = 0) -> MemoryDocument:
         placer_user_datapoints=[
             PlacePoi(place_id="home", place_name="Home", mentioned_in=said, added_at=NOW)
         ],
-        metadata=MemoryMetadata(
+        metadata=DocumentMetadata(
             last_updated=NOW,
             total_facts=facts,
             total_active_facts=facts,

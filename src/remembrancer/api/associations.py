@@ -13,7 +13,7 @@ from remembrancer.memories.schemas import AssociationCreate, Relation
 router = Router(prefix="/api/memory/{memory_id}", tags=["graph"])
 
 
-@router.put("/associations")
+@router.put("/associations", operation_id="replace_association")
 @router.post("/associations")
 async def associate_memory(
     app: App, actor: RequestActor, memory_id: MemoryId, association: AssociationCreate

@@ -5,6 +5,7 @@ to act for may be in the query or in the body.
 """
 
 import json
+import re
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeGuard, TypeVar, get_origin
 
@@ -16,7 +17,7 @@ from starlette.routing import Match, compile_path
 from starlette.types import Scope
 
 from remembrancer.access import KeyCheck
-from remembrancer.api.problems import Problem
+from remembrancer.api.problems import MEDIA_TYPE, Problem
 from remembrancer.errors import InvalidInput, Unavailable
 from remembrancer.validation import check_names
 
@@ -26,7 +27,7 @@ REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
     # Not as a model, which FastAPI would prepare a thousand times: half of the import.
     status: {
         "description": description,
-        "content": {"application/json": {"schema": {"$ref": _SCHEMA.format(model="Problem")}}},
+        "content": {MEDIA_TYPE: {"schema": {"$ref": _SCHEMA.format(model="Problem")}}},
     }
     for status, description in {
         401: "The API key is missing or not valid.",
@@ -44,6 +45,8 @@ REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
 
 Handler = TypeVar("Handler", bound=Callable[..., object])
 
+_GENERIC: Final = re.compile(r"\b(?P<kind>Items|Page)_(?P<items>\w+)_\b")
+"""The name that a list of something has before it is named for its items."""
 _CHECKING: Final[set[Callable[..., object]]] = set()
 
 
@@ -123,7 +126,12 @@ class Router(APIRouter):
     """A router of such routes."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(route_class=Endpoint, responses=REFUSALS, **options)
+        super().__init__(
+            route_class=Endpoint,
+            responses=REFUSALS,
+            generate_unique_id_function=lambda route: route.name,
+            **options,
+        )
 
 
 class EndpointRequest(Request):
@@ -186,12 +194,19 @@ def _is_model(annotation: Any) -> TypeGuard[type[BaseModel]]:
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
-def document_acting(document: dict[str, Any]) -> None:
-    """Add refusals, and the acting ids in bodies, to an OpenAPI document."""
+def completed(document: dict[str, Any]) -> dict[str, Any]:
+    """Return an OpenAPI document with all that generators of clients need.
+
+    Refusals, the acting ids in bodies, and the body of each answer. Titles of single fields, which
+    repeat their names, would become names of types.
+    """
     schemas = document["components"]["schemas"]
     problem = Problem.model_json_schema(ref_template=_SCHEMA)
     schemas |= {**problem.pop("$defs"), "Problem": problem}
     for operation in (o for path in document["paths"].values() for o in path.values()):
+        answers = operation["responses"]
+        if "201" in answers and "200" in answers:
+            answers["200"].setdefault("content", answers["201"]["content"])
         query = {p["name"]: p for p in operation.get("parameters", ()) if p["in"] == "query"}
         content = operation.get("requestBody", {}).get("content", {}).get("application/json")
         name = content["schema"].get("$ref", "").rpartition("/")[2] if content else ""
@@ -209,3 +224,24 @@ def document_acting(document: dict[str, Any]) -> None:
     used = json.dumps(document)
     for name in [name for name in schemas if f'schemas/{name}"' not in used]:
         del schemas[name]
+    _leave_out_titles([document["paths"], schemas])
+    complete: dict[str, Any] = json.loads(_GENERIC.sub(_name_of_list, json.dumps(document)))
+    return complete
+
+
+def _name_of_list(found: re.Match[str]) -> str:
+    items = found["items"].removeprefix("Union_").strip("_")
+    return "Or".join(items.split("__")) + found["kind"]
+
+
+def _leave_out_titles(part: Any) -> None:
+    """Leave out the titles of all schemas but models and enums."""
+    parts = part if isinstance(part, list) else part.values() if isinstance(part, dict) else ()
+    for inner in parts:
+        _leave_out_titles(inner)
+        if (
+            isinstance(inner, dict)
+            and isinstance(inner.get("title"), str)
+            and "version" not in inner
+        ):
+            inner.pop("title")

@@ -50,7 +50,11 @@ async def erase_memory(
     return await app.memories.erase(actor, memory_id, dry_run=dry_run)
 
 
-@router.get("/api/users/{user_id}/export", response_class=StreamingResponse)
+@router.get(
+    "/api/users/{user_id}/export",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"application/jsonl": {"schema": {"type": "string"}}}}},
+)
 async def export_user(app: App, actor: Caller, user_id: UserRef) -> StreamingResponse:
     """Return all data of a user as JSON Lines, one object per line."""
     lines = app.users.export(actor, user_id)

@@ -101,7 +101,7 @@ MemoryId = Annotated[str, Path(examples=["a1B2c3D4"])]
 
 
 @router.get("/")
-@by_agent.get("")
+@by_agent.get("", operation_id="list_memories_of_agent")
 async def list_memories(
     app: App, actor: RequestActor, filters: Filter, page: Paging
 ) -> schemas.MemoryPage:

@@ -29,7 +29,7 @@ from remembrancer.api import (
     tools,
     users,
 )
-from remembrancer.api.endpoints import Router, document_acting
+from remembrancer.api.endpoints import Router, completed
 from remembrancer.api.limits import BodyLimit, RateLimit
 from remembrancer.app import Remembrancer
 from remembrancer.embeddings import CachedQueries
@@ -122,8 +122,8 @@ def _page_router() -> APIRouter:
 class _Application(FastAPI):
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            document_acting(super().openapi())
-        return super().openapi()
+            self.openapi_schema = completed(super().openapi())
+        return self.openapi_schema
 
 
 def create_app(memory: Remembrancer) -> FastAPI:

@@ -23,7 +23,7 @@ router = Router(prefix="/api/users", tags=["users"])
 
 
 @router.post("/resolve")
-async def resolve(app: App, actor: Caller, request: ResolveUser) -> User:
+async def resolve_user(app: App, actor: Caller, request: ResolveUser) -> User:
     """Return the user of a platform id; create the user the first time.
 
     Safe to call for every message, also concurrently.

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from remembrancer.document.schemas import (
     DocumentImport,
+    DocumentMetadata,
     MemoryDocument,
     MemoryFact,
-    MemoryMetadata,
     PlacePoi,
 )
 from remembrancer.memories.rows import MemoryRow
@@ -39,7 +39,7 @@ def document(
     return MemoryDocument(
         facts=facts,
         placer_user_datapoints=[_poi(same, mentions) for same in by_place.values()],
-        metadata=MemoryMetadata(
+        metadata=DocumentMetadata(
             last_updated=max(times, default=since),
             total_facts=len(facts),
             total_active_facts=sum(fact.is_active for fact in facts),

@@ -60,7 +60,7 @@ class PlacePoi(Input):
                 yield _uuid(conversation_id), _uuid(message_id), at
 
 
-class MemoryMetadata(Input):
+class DocumentMetadata(Input):
     """Numbers of the document."""
 
     last_updated: Instant = Field(description="Time of the last change.")
@@ -76,7 +76,7 @@ class MemoryDocument(BaseModel):
 
     facts: list[MemoryFact]
     placer_user_datapoints: list[PlacePoi]
-    metadata: MemoryMetadata
+    metadata: DocumentMetadata
 
 
 class DocumentPage(MemoryDocument):
@@ -90,7 +90,7 @@ class DocumentImport(Input):
 
     facts: list[MemoryFact] = []
     placer_user_datapoints: list[PlacePoi] = []
-    metadata: MemoryMetadata | None = None
+    metadata: DocumentMetadata | None = None
 
 
 class DocumentImportResult(BaseModel):

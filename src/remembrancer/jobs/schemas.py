@@ -40,7 +40,7 @@ class Job(BaseModel):
     next_try_at: datetime | None = None
 
 
-class JobCounts(BaseModel):
+class JobTotals(BaseModel):
     """Jobs by status. ``retrying`` counts the queued ones that failed before."""
 
     queued: int = 0
@@ -54,4 +54,4 @@ class JobCounts(BaseModel):
 class JobPage(Page[Job]):
     """A page of jobs, and the number of all jobs by status."""
 
-    counts: JobCounts = Field(description="All jobs by status, without the filter.")
+    counts: JobTotals = Field(description="All jobs by status, without the filter.")

@@ -6,7 +6,7 @@ from remembrancer.db.engine import Database
 from remembrancer.errors import Conflict, NotFound
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.jobs import queue
-from remembrancer.jobs.schemas import Job, JobCounts, JobStatus
+from remembrancer.jobs.schemas import Job, JobStatus, JobTotals
 from remembrancer.paging import LARGEST_PAGE, Page
 from remembrancer.text import check_range
 
@@ -17,7 +17,7 @@ class Jobs:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def counts(self, actor: Actor) -> JobCounts:
+    async def counts(self, actor: Actor) -> JobTotals:
         """Return the number of jobs by status. For admins."""
         actor.require(Role.ADMIN)
         async with self._database.system() as connection:
@@ -25,7 +25,7 @@ class Jobs:
         numbers = dict.fromkeys(queue.STATUSES.values(), 0)
         for row in rows:
             numbers[queue.STATUSES[row.status]] += row.jobs
-        return JobCounts(**numbers, retrying=sum(row.retrying for row in rows))
+        return JobTotals(**numbers, retrying=sum(row.retrying for row in rows))
 
     async def list(
         self,
