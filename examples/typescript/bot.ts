@@ -1,5 +1,5 @@
 // Remembers what a person says, and recalls it. Needs a running server and a service key:
-//   npm install && curl -s $REMEMBRANCER_URL/openapi.json -o openapi.json
+//   npm install && remembrancer openapi > openapi.json
 //   npm run types && npm run check && npm start
 import createClient from "openapi-fetch";
 import type { paths } from "./remembrancer.js";

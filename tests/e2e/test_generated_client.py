@@ -1,9 +1,9 @@
 """A client that a generator makes of the OpenAPI document, against a running server."""
 
-import asyncio
 import importlib
 import json
 import re
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -26,24 +26,24 @@ NOT_JSON = {
 
 
 @pytest.fixture(scope="module")
-async def generated(
-    application: FastAPI, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[tuple[str, str]]:
+def document() -> str:
+    """What the command line prints, and nothing beside it."""
+    command = [sys.executable, "-m", "remembrancer", "openapi"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert not ran.stderr
+    return ran.stdout
+
+
+@pytest.fixture(scope="module")
+def generated(document: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     """The name of the package, importable, and what the generator said."""
     folder = tmp_path_factory.mktemp("generated")
-    document = folder / "openapi.json"
-    document.write_text(json.dumps(application.openapi()), "utf-8")
-    package = folder / "generated_client"
-    command = ["-m", "openapi_python_client", "generate", "--meta", "none"]
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, *command, "--path", str(document), "--output-path", str(package)),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    said, _ = await process.communicate()
-    assert process.returncode == 0, said.decode()
+    (folder / "openapi.json").write_text(document, "utf-8")
+    command = [sys.executable, "-m", "openapi_python_client", "generate", "--meta", "none"]
+    paths = ["--path", "openapi.json", "--output-path", "generated_client"]
+    ran = subprocess.run([*command, *paths], cwd=folder, capture_output=True, text=True, check=True)
     sys.path.insert(0, str(folder))
-    yield package.name, said.decode()
+    yield "generated_client", ran.stdout + ran.stderr
     sys.path.remove(str(folder))
 
 
@@ -55,7 +55,7 @@ async def server(memory: Remembrancer) -> AsyncIterator[tuple[str, str]]:
         yield address, key.secret
 
 
-async def test_nothing_is_left_out_of_the_client(generated: tuple[str, str]) -> None:
+def test_nothing_is_left_out_of_the_client(generated: tuple[str, str]) -> None:
     """The generator understands all but the bodies that are no JSON."""
     _, said = generated
     warned = set(re.findall(r"WARNING parsing (\w+) (\S+)", said))
@@ -105,10 +105,15 @@ async def test_a_bot_by_the_generated_client(
         assert refused.status in {404, 422}
 
 
-async def test_every_operation_has_a_name_and_every_answer_a_body(application: FastAPI) -> None:
+async def test_a_server_has_the_same_document(document: str, application: FastAPI) -> None:
+    """The command needs no server, and says the same."""
+    assert json.loads(document) == application.openapi()
+
+
+def test_every_operation_has_a_name_and_every_answer_a_body(document: str) -> None:
     """Names are words, once each; answers of JSON have a schema, refusals are problems."""
     names = []
-    for path, operation in _operations(application.openapi()):
+    for path, operation in _operations(json.loads(document)):
         names.append(operation["operationId"])
         assert operation["summary"], path
         assert operation["description"], path
@@ -123,9 +128,9 @@ async def test_every_operation_has_a_name_and_every_answer_a_body(application: F
     assert not [name for name in names if not re.fullmatch(r"[a-z]+(_[a-z]+)*", name)]
 
 
-async def test_names_of_models_are_words(application: FastAPI) -> None:
+def test_names_of_models_are_words(document: str) -> None:
     """`AgentPage`, not `Page_Agent_`."""
-    schemas = application.openapi()["components"]["schemas"]
+    schemas = json.loads(document)["components"]["schemas"]
     assert not [name for name in schemas if not name.isalnum()]
 
 

@@ -126,9 +126,29 @@ class _Application(FastAPI):
         return self.openapi_schema
 
 
+def openapi_document() -> dict[str, Any]:
+    """Return the OpenAPI document of the API."""
+    return _rest_api().openapi()
+
+
 def create_app(memory: Remembrancer) -> FastAPI:
     """Return the application that serves ``memory`` over HTTP."""
     limits = memory.settings.limits
+    app = _rest_api()
+    app.state.memory = memory
+    app.state.sessions = Sessions()
+    app.state.metrics = metrics.Metrics()
+    app.state.rate_limit = RateLimit(limits.requests_per_minute)
+    problems.install(app)
+    app.router.routes.append(Route("/mcp", McpEndpoint(memory), include_in_schema=False))
+    app.router.routes.append(Pages())
+    app.add_middleware(BodyLimit, limit=limits.body_bytes)
+    app.add_middleware(SecurityHeaders)
+    app.add_middleware(metrics.MetricsMiddleware, metrics=app.state.metrics)
+    return app
+
+
+def _rest_api() -> FastAPI:
     app = _Application(
         title="Remembrancer",
         version=version.__version__,
@@ -136,11 +156,6 @@ def create_app(memory: Remembrancer) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
-    app.state.memory = memory
-    app.state.sessions = Sessions()
-    app.state.metrics = metrics.Metrics()
-    app.state.rate_limit = RateLimit(limits.requests_per_minute)
-    problems.install(app)
     for part in (
         system,
         metrics.router,
@@ -172,9 +187,4 @@ def create_app(memory: Remembrancer) -> FastAPI:
     ):
         # Not as routers, which FastAPI would search twice for each request.
         app.router.routes.extend(part.routes)
-    app.router.routes.append(Route("/mcp", McpEndpoint(memory), include_in_schema=False))
-    app.router.routes.append(Pages())
-    app.add_middleware(BodyLimit, limit=limits.body_bytes)
-    app.add_middleware(SecurityHeaders)
-    app.add_middleware(metrics.MetricsMiddleware, metrics=app.state.metrics)
     return app

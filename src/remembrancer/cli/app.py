@@ -1,5 +1,6 @@
 """The command ``remembrancer``: global options and all commands."""
 
+import warnings
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -32,6 +33,11 @@ _COMMANDS: Final = {
         "audit",
         "audit",
         "Print the audit log, newest line first: ids and outcomes, never content.",
+    ),
+    "openapi": (
+        "openapi",
+        "openapi",
+        "Print the OpenAPI document of the REST API. Needs no server and no store.",
     ),
     "doctor": (
         "doctor",
@@ -145,9 +151,12 @@ def options(
     """Options of every command. Defaults come from the REMEMBRANCER_… variables."""
     # Help does not need them, and their import takes a tenth of a second.
     from pydantic import BaseModel, SecretStr  # noqa: PLC0415
+    from pydantic.warnings import UnsupportedFieldAttributeWarning  # noqa: PLC0415
 
     # Models are built when they are first used. FastAPI's, MCP's and ours are a third of a start.
     BaseModel.model_config["defer_build"] = True
+    # FastAPI silences this for models that are built at once.
+    warnings.filterwarnings("ignore", category=UnsupportedFieldAttributeWarning)
     from remembrancer.settings import Settings  # noqa: PLC0415
 
     values: dict[str, Any] = {}

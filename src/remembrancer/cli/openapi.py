@@ -1,0 +1,12 @@
+"""``openapi``: the document from which generators make clients."""
+
+import json
+import sys
+
+
+def openapi() -> None:
+    """Print the OpenAPI document of the REST API. Needs no server and no store."""
+    from remembrancer.api.server import openapi_document  # noqa: PLC0415 - imports the whole API
+
+    json.dump(openapi_document(), sys.stdout, ensure_ascii=False, indent=1)
+    sys.stdout.write("\n")
