@@ -195,6 +195,8 @@ def check_call(words: list[str]) -> None:
             assert name in taking or name == "--help", f"{word} in {shlex.join(words)}"
             if name in taking and not taking[name].is_flag and not value:
                 next(rest)
+        elif word == ">":
+            next(rest)
         elif subcommands := getattr(command, "commands", None):
             assert word in subcommands, f"{word} in {shlex.join(words)}"
             command = subcommands[word]
