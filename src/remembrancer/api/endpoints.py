@@ -225,8 +225,7 @@ def completed(document: dict[str, Any]) -> dict[str, Any]:
     for name in [name for name in schemas if f'schemas/{name}"' not in used]:
         del schemas[name]
     _leave_out_titles([document["paths"], schemas])
-    complete: dict[str, Any] = json.loads(_GENERIC.sub(_name_of_list, json.dumps(document)))
-    return complete
+    return dict(json.loads(_GENERIC.sub(_name_of_list, json.dumps(document))))
 
 
 def _name_of_list(found: re.Match[str]) -> str:
@@ -234,7 +233,7 @@ def _name_of_list(found: re.Match[str]) -> str:
     return "Or".join(items.split("__")) + found["kind"]
 
 
-def _leave_out_titles(part: Any) -> None:
+def _leave_out_titles(part: object) -> None:
     """Leave out the titles of all schemas but models and enums."""
     parts = part if isinstance(part, list) else part.values() if isinstance(part, dict) else ()
     for inner in parts:

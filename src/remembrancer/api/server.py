@@ -126,7 +126,7 @@ class _Application(FastAPI):
         return self.openapi_schema
 
 
-def openapi_document() -> dict[str, Any]:
+def openapi_document() -> dict[str, object]:
     """Return the OpenAPI document of the API."""
     return _rest_api().openapi()
 
