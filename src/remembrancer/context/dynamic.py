@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from remembrancer import tokens
 from remembrancer.analysis import is_acknowledgement
 from remembrancer.context.lines import (
     MessageLine,
@@ -99,14 +100,16 @@ def _recalled(
         said.add((sender, words))
         left[kind] -= 1
         if hit.type == "memory":
-            yield _memory_entry(renderer, _as_memory(hit), MEMORIES, reader)
-            continue
-        line = hit_line(hit, reader.zone)
-        if is_message:
-            yield _message_entry(renderer, line, _titled(MESSAGES, hit.space_id, reader))
+            entry = _memory_entry(renderer, _as_memory(hit), MEMORIES, reader)
+            text = entry.line
         else:
-            title = _titled(SUMMARIES, hit.space_id, reader)
-            yield _entry(renderer.messages([line]), title, line.id)
+            line = hit_line(hit, reader.zone)
+            title = _titled(MESSAGES if is_message else SUMMARIES, hit.space_id, reader)
+            entry = (_message_entry if is_message else _summary_entry)(renderer, line, title)
+            text = line.content
+        # A score is the chance to be what is asked for, but for a factor.
+        entry.worth = hit.score / tokens.count(text)
+        yield entry
 
 
 def _plain(text: str) -> str:
@@ -140,6 +143,10 @@ def _memory_entry(renderer: Renderer, memory: PromptMemory, title: str, reader: 
 def _message_entry(renderer: Renderer, line: MessageLine, section: str) -> Entry:
     text = renderer.messages([line])
     return MessageEntry(text, section, f"### {section}", (line.id,), message=line)
+
+
+def _summary_entry(renderer: Renderer, line: MessageLine, section: str) -> Entry:
+    return _entry(renderer.messages([line]), section, line.id)
 
 
 def _titled(title: str, space_id: UUID | None, reader: Reader) -> str:

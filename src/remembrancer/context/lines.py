@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import date, datetime, tzinfo
 from functools import cache
 from itertools import pairwise
 from typing import Final
@@ -16,8 +16,8 @@ from remembrancer.recall.schemas import Hit
 from remembrancer.sanitizer import prompt_line, quotation
 from remembrancer.spaces.rows import SpaceNames
 
-LONGEST: Final = 480
-"""Maximum bytes of a recalled message, about 120 tokens."""
+LONGEST: Final = 800
+"""Maximum bytes of a recalled message, about 200 tokens."""
 LONGEST_SUMMARY: Final = 1200
 """The same for a summary."""
 LONGEST_SEARCH: Final = 20_000
@@ -69,7 +69,7 @@ class MessageLine:
 
     id: str
     content: str
-    date: str
+    day: date
     sender: str | None = None
     conversation_id: UUID | None = None
     position: int = 0
@@ -89,7 +89,7 @@ def memory_line(memory: PromptMemory, reader: Reader) -> MemoryLine:
         kind=memory.kind,
         shared=prompt_line(author) if author else memory.shared,
         quoted=quoted,
-        date=day(memory.created_at, reader.zone),
+        date=memory.created_at.astimezone(reader.zone).date().isoformat(),
         mentions=memory.mentions,
         mentioned_in=memory.mentioned_in,
         in_space=in_space,
@@ -105,7 +105,9 @@ def is_quoted(memory: PromptMemory) -> bool:
 def message_line(message: RecentMessage, zone: tzinfo) -> MessageLine:
     """Return a message of the reader."""
     text = excerpt(message.content, LONGEST)
-    return MessageLine(str(message.id), _between_marks(text), day(message.sent_at, zone))
+    return MessageLine(
+        str(message.id), _between_marks(text), message.sent_at.astimezone(zone).date()
+    )
 
 
 def hit_line(hit: Hit, zone: tzinfo) -> MessageLine:
@@ -114,7 +116,7 @@ def hit_line(hit: Hit, zone: tzinfo) -> MessageLine:
     return MessageLine(
         id=hit.id,
         content=_between_marks(excerpt(hit.content, longest, hit.reasons.words)),
-        date=day(hit.at, zone),
+        day=hit.at.astimezone(zone).date(),
         sender=_between_marks(hit.sender_name)[1:-1].replace(":", " ") if hit.sender_name else None,
         conversation_id=hit.conversation_id,
         position=hit.position or 0,
@@ -158,16 +160,32 @@ def _between_marks(text: str) -> str:
     return f'"{prompt_line(text).replace(chr(34), chr(39))}"'
 
 
-def day(at: datetime, zone: tzinfo) -> str:
-    return at.astimezone(zone).date().isoformat()
+def date_text(day: date, year: int | None = None) -> str:
+    """Return a date such as `28 Nov 2026`, without the year if it is ``year``."""
+    return f"{day.day} {_MONTHS[day.month - 1]}" + f" {day.year}" * (day.year != year)
 
 
 def clock(at: datetime, zone: tzinfo) -> str:
-    """Return local time, such as `Saturday 2026-11-28 08:40`."""
+    """Return local time, such as `Saturday 28 Nov 2026 08:40`."""
     local = at.astimezone(zone)
-    return f"{_DAYS[local.weekday()]} {local:%Y-%m-%d %H:%M}"
+    return f"{_DAYS[local.weekday()]} {date_text(local.date())} {local:%H:%M}"
 
 
+# Not from the locale: the bytes are the same on every machine.
+_MONTHS: Final = [
+    "Jan",
+    "Feb",
+    "Mar",
+    "Apr",
+    "May",
+    "Jun",
+    "Jul",
+    "Aug",
+    "Sep",
+    "Oct",
+    "Nov",
+    "Dec",
+]
 _DAYS: Final[Sequence[str]] = (
     "Monday",
     "Tuesday",

@@ -13,12 +13,13 @@ from remembrancer.context.lines import (
     MessageLine,
     Reader,
     clock,
+    date_text,
     memory_line,
     zone_of,
 )
 from remembrancer.context.rows import PromptMemory
 from remembrancer.context.template_files import Templates
-from remembrancer.context.token_budget import Entry, FilledText, fill, line_price
+from remembrancer.context.token_budget import Entry, FilledText, fill
 from remembrancer.memories.schemas import Kind
 from remembrancer.sanitizer import prompt_line
 
@@ -76,9 +77,12 @@ class Renderer:
             "memory", m.id, m.subject, m.content, m.shared, m.quoted, m.date
         )
 
-    def messages(self, messages: Sequence[MessageLine]) -> str:
-        """Return the line of messages of one day of a conversation, in order."""
-        return self._templates.line("messages", messages)
+    def messages(self, messages: Sequence[MessageLine], year: int | None = None) -> str:
+        """Return the line of messages of one day of a conversation, in order.
+
+        ``year`` is that of the line before: it stands once.
+        """
+        return self._templates.line("messages", date_text(messages[0].day, year), messages)
 
     def forgotten(self, memory_id: str) -> str:
         return self._templates.line("forgotten", memory_id)
@@ -117,15 +121,20 @@ class Renderer:
     ) -> FilledText[Entry]:
         """Return the dynamic block: the time, the speaker, and as many entries as fit.
 
-        Messages of one day of a conversation share a line, where the best of them stands.
+        Entries are chosen by what they are worth, and stand in the order given. Messages of one day
+        of a conversation share a line, where the best of them stands.
         """
         titles = list(dict.fromkeys(str(entry.section) for entry in entries))
+        places = {entry.ids: place for place, entry in enumerate(entries)}
+
+        def groups_of(chosen: Sequence[Entry], title: str) -> Sequence[Sequence[Entry]]:
+            return _groups(sorted(chosen, key=lambda entry: places[entry.ids]), title)
 
         def text(chosen: Sequence[Entry]) -> str:
             sections = [
-                Section(title, [self._line(group) for group in groups])
+                Section(title, self._lines(groups))
                 for title in titles
-                if (groups := _groups(chosen, title))
+                if (groups := groups_of(chosen, title))
             ]
             return self._templates.text(
                 "dynamic.md.j2",
@@ -137,19 +146,26 @@ class Renderer:
                 sections=sections,
             )
 
-        filled = fill(entries, budget, text, self._price)
-        groups = (group for title in titles for group in _groups(filled.entries, title))
+        by_worth = sorted(entries, key=lambda entry: -entry.worth)
+        filled = fill(by_worth, budget, text, self._price)
+        groups = (group for title in titles for group in groups_of(filled.entries, title))
         return FilledText(filled.text, filled.tokens, [*chain.from_iterable(groups)])
 
-    def _line(self, entries: Sequence[Entry]) -> str:
+    def _lines(self, groups: Sequence[Sequence[Entry]]) -> list[str]:
+        years = [None, *(_year(group[0]) for group in groups)]
+        return [self._line(group, year) for group, year in zip(groups, years, strict=False)]
+
+    def _line(self, entries: Sequence[Entry], year: int | None = None) -> str:
         messages = [entry.message for entry in entries if isinstance(entry, MessageEntry)]
-        return self.messages(messages) if len(messages) > 1 else entries[0].line
+        return self.messages(messages, year) if messages else entries[0].line
 
     def _price(self, entry: Entry, chosen: Sequence[Entry]) -> int:
         """Return the tokens that an entry adds to the line it shares."""
         line = [other for other in chosen if _line_key(other) == _line_key(entry)]
         if not line:
-            return line_price(entry, chosen)
+            year = _year(entry)
+            known = any(_year(other) == year for other in chosen)
+            return tokens.count(f"{self._line([entry], year if known else None)}\n")
         longer = self._line(sorted([*line, entry], key=_position))
         return tokens.count(longer) - tokens.count(self._line(sorted(line, key=_position)))
 
@@ -209,7 +225,11 @@ def _groups(entries: Iterable[Entry], section: str) -> Sequence[Sequence[Entry]]
 def _line_key(entry: Entry) -> Hashable:
     if not isinstance(entry, MessageEntry):
         return entry.ids
-    return entry.section, entry.message.conversation_id, entry.message.date
+    return entry.section, entry.message.conversation_id, entry.message.day
+
+
+def _year(entry: Entry) -> int | None:
+    return entry.message.day.year if isinstance(entry, MessageEntry) else None
 
 
 def _position(entry: Entry) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Final, Generic, TypeVar
 
 from remembrancer import tokens
@@ -24,6 +25,8 @@ class Entry:
     section: Hashable
     heading: str = ""
     ids: tuple[str, ...] = ()
+    worth: float = inf
+    """Entries that are worth more are chosen first."""
 
 
 Chosen = TypeVar("Chosen", bound=Entry)
