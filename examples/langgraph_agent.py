@@ -12,7 +12,7 @@ import asyncio
 import os
 import sys
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 from uuid import uuid4
 
 from langgraph.graph import END, START, StateGraph
@@ -25,11 +25,11 @@ from remembrancer.adapters.langgraph import RemembrancerStore
 MODEL = os.environ.get("MODEL", "gpt-5-mini")
 
 
-class State(TypedDict, total=False):
+class State(TypedDict):
     """One question and its answer."""
 
     said: str
-    answer: str
+    answer: NotRequired[str]
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Talk:
     actor: Actor
 
 
-async def answer(state: State, runtime: Runtime[Talk]) -> State:
+async def answer(state: State, runtime: Runtime[Talk]) -> dict[str, str]:
     """Look up what helps, and ask the model."""
     assert runtime.store is not None
     known = await runtime.store.asearch(("said",), query=state["said"], limit=5)
@@ -55,7 +55,7 @@ async def answer(state: State, runtime: Runtime[Talk]) -> State:
     return {"answer": completion.choices[0].message.content or ""}
 
 
-async def remember(state: State, runtime: Runtime[Talk]) -> State:
+async def remember(state: State, runtime: Runtime[Talk]) -> dict[str, str]:
     """Keep what the user said."""
     assert runtime.store is not None
     await runtime.store.aput(("said",), str(uuid4()), {"text": state["said"]})

@@ -1,11 +1,18 @@
 """README, docs and examples pass a strict type checker, without a plugin (case 55)."""
 
+import json
 import re
+import shutil
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
+import pytest
 from mypy import api
 from test_docs import PAGES, ROOT, fences, is_program, name
+
+PYRIGHT = shutil.which("basedpyright")
 
 HEAD = """\
 from remembrancer import *
@@ -39,3 +46,16 @@ def test_case_55_what_is_shown_passes_strict_types_without_a_plugin(tmp_path: Pa
     options = ["--strict", "--config-file=", f"--cache-dir={cache}", "--allow-redefinition"]
     output, errors, status = api.run([*options, *shown])
     assert (status, errors) == (0, ""), output
+
+
+@pytest.mark.skipif(PYRIGHT is None, reason="basedpyright is not installed")
+def test_case_55_what_is_shown_passes_pyright(tmp_path: Path) -> None:
+    """With its own defaults."""
+    assert PYRIGHT is not None
+    shown = [*modules(tmp_path), *map(str, sorted((ROOT / "examples").glob("*.py")))]
+    options = {"typeCheckingMode": "standard", "extraPaths": [str(ROOT / "src")], "include": shown}
+    configuration = tmp_path / "pyrightconfig.json"
+    configuration.write_text(json.dumps(options), encoding="utf-8")
+    program = [PYRIGHT, "--project", configuration, "--pythonpath", sys.executable]
+    ended = subprocess.run(program, check=False, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stdout

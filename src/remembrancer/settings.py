@@ -130,7 +130,7 @@ class JobSettings(BaseModel):
     """Background jobs."""
 
     in_server: bool = True
-    """Whether ``serve`` also runs jobs; without it, run ``remembrancer worker``."""
+    """Whether ``serve`` and ``Memory`` also run jobs; else run ``remembrancer worker``."""
     concurrency: int = Field(1, ge=1, le=64)
     """Parallel jobs per worker."""
     tries: int = Field(8, ge=1, le=50)

@@ -1,5 +1,6 @@
 """Memory and AsyncMemory: the first program, names, turns, and chats with a scripted model."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -11,7 +12,7 @@ from uuid import uuid4
 
 import httpx2
 import pytest
-from helpers import Api, rows
+from helpers import Api, headers_of, rows
 from openai import AsyncOpenAI, OpenAI
 from scripted import Json, Reply, Scripted, minded
 from serving import served
@@ -26,18 +27,21 @@ from remembrancer import (
     InvalidInput,
     Memory,
     MemoryCreate,
+    MessageCreate,
     NotFound,
     RecallQuery,
     Remembrancer,
     RemembrancerError,
+    Role,
     Unauthenticated,
     Unavailable,
     User,
     as_actor,
 )
+from remembrancer.keys.schemas import KeyCreate
 from remembrancer.memories.schemas import MemoryDetails
 from remembrancer.recall.schemas import RecallDetails
-from remembrancer.settings import LanguageModelSettings
+from remembrancer.settings import JobSettings, LanguageModelSettings
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -50,7 +54,7 @@ async def bot(
     if request.param == "library":
         yield AsyncMemory.over(memory)
         return
-    secret = api.service["Authorization"].removeprefix("Bearer ")
+    secret = secret_of(api.service)
     transport = httpx2.ASGITransport(app=api.client._transport.app)
     async with AsyncClient("http://test", secret, transport=transport) as client:
         yield AsyncMemory.over(client)
@@ -60,8 +64,13 @@ async def bot(
 def waiting(memory: Remembrancer, database_url: str, model: Scripted) -> Iterator[Memory]:
     """A blocking memory over the store of the test, with the scripted model."""
     llm = LanguageModelSettings(model="openai:scripted", base_url=model.base_url, timeout=5)
-    with Memory(database_url, settings=memory.settings.model_copy(update={"llm": llm})) as opened:
+    changes = {"llm": llm, "jobs": JobSettings(in_server=False)}
+    with Memory(database_url, settings=memory.settings.model_copy(update=changes)) as opened:
         yield opened
+
+
+def secret_of(headers: dict[str, str]) -> str:
+    return headers["Authorization"].removeprefix("Bearer ")
 
 
 def texts() -> list[tuple[str, str]]:
@@ -154,9 +163,9 @@ async def test_a_name_of_a_person_is_theirs_until_another_is_given(bot: AsyncMem
 
 async def test_an_agent_is_named_in_any_way(bot: AsyncMemory, agent: Agent) -> None:
     """An agent, an id, a name; a new name is a new agent, once."""
-    for who in (agent, agent.id, str(agent.id), "Helper", "Cook", "Cook"):
+    for who in (agent, agent.id, str(agent.id), "Helper", "Cook:", "Cook:"):
         await bot.remember("I have a canoe.", user="ada", agent=who)
-    assert rows("SELECT name FROM agents ORDER BY 1") == [("Cook",), ("Helper",)]
+    assert rows("SELECT name FROM agents ORDER BY 1") == [("Cook:",), ("Helper",)]
 
 
 BAD_NAMES: list[tuple[dict[str, Any], type[RemembrancerError], str]] = [
@@ -220,6 +229,33 @@ async def test_a_server_that_is_not_there_or_a_wrong_key_is_one_line(memory: Rem
         for key in ("rmb_wrong", None):
             with pytest.raises(Unauthenticated, match="`remembrancer keys create`"):
                 await AsyncMemory(url, key).__aenter__()
+
+
+async def test_a_server_is_used_like_a_directory(
+    memory: Remembrancer, api: Api, ada: User, bob: User
+) -> None:
+    """With a key of a service, and with a user's own, whose turns need no name."""
+    own = [
+        await headers_of(memory, KeyCreate(name="own", role=Role.USER, user_id=user.id))
+        for user in (ada, bob)
+    ]
+
+    def program(url: str, key: str, user: str | None) -> str:
+        with Memory(url, key) as bot:
+            bot.remember("I drink tea, never coffee.", user=user)
+            with bot.turn("Hello", user=user) as turn:
+                turn.answer("Hi")
+            return str(bot.recall("What do I drink?", user=user))
+
+    async with served(memory) as url:
+        secret, *others = (secret_of(headers) for headers in (api.service, *own))
+        for key, user in ((secret, "eve"), *((key, None) for key in others)):
+            shown = await asyncio.to_thread(program, url, key, user)
+            assert "I drink tea, never coffee." in shown
+        with pytest.raises(InvalidInput, match="user: must be given"):
+            async with AsyncMemory(url, secret) as bot, bot.turn("Hello", user=None):
+                pass
+    assert rows("SELECT count(*) FROM conversations") == [(3,)]
 
 
 # Turns -------------------------------------------------------------------------------------------
@@ -291,6 +327,9 @@ async def test_case_53_a_group_has_its_chat_and_each_their_own_memory(bot: Async
     assert str(asked["content"]).splitlines()[-1].startswith("Ada: Where does Bob work")
     assert "another job" not in told
     assert "a secret" not in told
+    async with bot.turn("What is my salary?", user="telegram:2", agent="Helper") as turn:
+        assert "another job" in turn.system
+        assert "a secret" in json.dumps(turn.messages)
     # The system part is the same for everybody in the group, so that it stays in the cache.
     assert len(set(systems[1:])) == 1
 
@@ -307,6 +346,19 @@ async def test_a_prompt_for_claude_begins_with_a_user_and_is_cached(bot: AsyncMe
     assert [message["role"] for message in prompt["messages"]] == ["user"]
     assert {tool["name"] for tool in prompt["tools"]} >= {"add_to_memory", "memory_recall"}
     assert all(tool["input_schema"]["type"] == "object" for tool in prompt["tools"])
+
+
+async def test_a_long_chat_gets_its_summaries(memory: Remembrancer, database_url: str) -> None:
+    """The first turn starts the worker: nobody has to know of it."""
+    async with AsyncMemory(database_url, settings=memory.settings) as bot:
+        async with bot.turn("Hello", user="ada", chat="long") as turn:
+            pass
+        chat = turn.turn.stored.conversation_id
+        said = [MessageCreate(content=f"Number {number}") for number in range(40)]
+        await bot.library.conversations.append(as_actor("app:ada"), chat, said)
+        async with asyncio.timeout(60):
+            while not rows("SELECT 1 FROM chunks"):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
 
 
 # Models ------------------------------------------------------------------------------------------

@@ -14,13 +14,19 @@ from remembrancer.access import Actor
 from remembrancer.agents.schemas import Agent
 from remembrancer.app import Remembrancer, as_actor
 from remembrancer.bot.agent_loop import AgentLoop, AgentOptions, model_of
-from remembrancer.bot.names import BotAgent, BotChat, BotUser, check_platform, parse_name
-from remembrancer.bot.portal import Enters, Iterates, Synchronous, Waits
+from remembrancer.bot.names import BotAgent, BotChat, BotUser, check_platform, parse_id, parse_name
+from remembrancer.bot.portal import Enters, Iterates, Synchronous, Waits, wait
 from remembrancer.bot.server import library_of
 from remembrancer.bot.turn import AsyncBotTurn, BotTurn, open_turn
 from remembrancer.client import AsyncClient
 from remembrancer.conversations.schemas import Conversation, ConversationCreate, MessageCreate
-from remembrancer.errors import ConfigurationError, NotFound, Unauthenticated, Unavailable
+from remembrancer.errors import (
+    ConfigurationError,
+    InvalidInput,
+    NotFound,
+    Unauthenticated,
+    Unavailable,
+)
 from remembrancer.llm import create_language_model
 from remembrancer.llm.messages import ToolCall
 from remembrancer.memories.schemas import ForgetResult, MemoryCreate, MemoryDetails, RememberResult
@@ -75,6 +81,8 @@ class AsyncMemory(_Source):
 
     _store: Remembrancer | None = None
     _client: AsyncClient | None = None
+    _is_worker_due = False
+    """Whether the first turn starts the worker, which makes summaries."""
 
     @classmethod
     def over(cls, store: Remembrancer | AsyncClient) -> Self:
@@ -104,7 +112,9 @@ class AsyncMemory(_Source):
             else:
                 directory, url = (None, source) if "://" in (source or "") else (source, None)
                 opening = Remembrancer.open(directory, database_url=url, settings=self._settings)
-                self._attach(await stack.enter_async_context(opening))
+                store = await stack.enter_async_context(opening)
+                self._attach(store)
+                self._is_worker_due = store.settings.jobs.in_server
             self._stack = stack.pop_all()
         return self
 
@@ -190,6 +200,9 @@ class AsyncMemory(_Source):
         ``instructions`` come after the agent's own. The answer is stored at the end of the turn,
         if there is one.
         """
+        if self._is_worker_due:
+            self._is_worker_due = False
+            await self._stack.enter_async_context(self.library.worker.running())
         opened = await self._agent(agent)
         actor = await self._actor(user, opened, name)
         conversation = await self._conversation(actor, chat)
@@ -290,9 +303,8 @@ class AsyncMemory(_Source):
         if agent is None or isinstance(agent, Agent):
             return agent
         agents = self.library.agents
-        id_ = agent if isinstance(agent, UUID) else parse_name(agent, field="agent")
-        if isinstance(id_, UUID):
-            return await agents.get(as_actor(), id_)
+        if (agent_id := parse_id(agent)) is not None:
+            return await agents.get(as_actor(), agent_id)
         return await agents.resolve(as_actor(), str(agent))
 
     async def _conversation(self, actor: Actor, chat: BotChat | None) -> Conversation:
@@ -300,7 +312,7 @@ class AsyncMemory(_Source):
             return chat
         conversations = self.library.conversations
         if chat is None:
-            name = UserName(f"{PRIVATE}:{actor.user_id}")
+            name = UserName(f"{PRIVATE}:{await self._speaker(actor)}")
         else:
             parsed = parse_name(chat, field="chat")
             if isinstance(parsed, UUID):
@@ -313,6 +325,15 @@ class AsyncMemory(_Source):
             platform_conversation_id=name.platform_user_id,
         )
         return await conversations.open(actor, request)
+
+    async def _speaker(self, actor: Actor) -> UUID:
+        """Return the actor's user, or that of a user's own key."""
+        if actor.user_id is not None:
+            return actor.user_id
+        holder = None if self._client is None else await self._client.keys.own()
+        if holder is None or holder.user_id is None:
+            raise InvalidInput("must be given: who said it", field="user")
+        return holder.user_id
 
     async def _tools(self) -> list[dict[str, Any]]:
         if self._client is None:
@@ -373,8 +394,7 @@ class Memory(_Source, Synchronous):
         **kwargs: P.kwargs,
     ) -> T:
         """Call an operation of :attr:`library` and wait for its result."""
-        result: T = self.behind()[1].call(partial(operation, *args, **kwargs))
-        return result
+        return wait(self.behind()[1], partial(operation, *args, **kwargs))
 
     remember = Waits(AsyncMemory.remember)
     recall = Waits(AsyncMemory.recall)

@@ -26,12 +26,19 @@ PLATFORMS: Final = frozenset(
 """Platforms on which a name may create a user or a chat."""
 
 
+def parse_id(value: UUID | str) -> UUID | None:
+    """Return the id in a value; null if it is a name."""
+    try:
+        return value if isinstance(value, UUID) else UUID(value)
+    except ValueError:
+        return None
+
+
 def parse_name(value: UUID | str, *, field: str) -> UUID | UserName:
     """Return an id, or the platform and id of a name; raise ``InvalidInput`` if it is neither."""
-    if isinstance(value, str) and ":" not in value and not _is_id(value):
-        value = f"{OWN}:{value}"
+    name = value if ":" in str(value) or parse_id(value) else f"{OWN}:{value}"
     try:
-        return parse_user(value)
+        return parse_user(name)
     except ValueError:
         reason = "must be an id, platform:id such as discord:1844, or a name on one line"
         raise InvalidInput(reason, field=field) from None
@@ -44,11 +51,3 @@ def check_platform(name: UserName, *, field: str) -> None:
         raise InvalidInput(
             f"unknown platform; use {OWN}: for names of your own, or one of {known}", field=field
         )
-
-
-def _is_id(value: str) -> bool:
-    try:
-        UUID(value)
-    except ValueError:
-        return False
-    return True

@@ -50,7 +50,7 @@ class Waits(_Method[P, S]):
     def call(self, thing: Synchronous, *args: P.args, **kwargs: P.kwargs) -> S:
         """Wait for the result."""
         behind, portal = thing.behind()
-        result: S = portal.call(partial(self._function, behind, *args, **kwargs))
+        result: S = wait(portal, partial(self._function, behind, *args, **kwargs))
         return result
 
 
@@ -91,10 +91,19 @@ class Iterates(_Method[P, Iterator[S]]):
         behind, portal = thing.behind()
         generator: AsyncGenerator[S, None] = self._function(behind, *args, **kwargs)
         try:
-            while items := portal.call(_next, generator):
+            while items := wait(portal, partial(_next, generator)):
                 yield items[0]
         finally:
             portal.call(generator.aclose)
+
+
+def wait(portal: BlockingPortal, function: Callable[[], Awaitable[S]]) -> S:
+    """Return the result of a function on another loop; Ctrl-C cancels it there too."""
+    future = portal.start_task_soon(function)
+    try:
+        return future.result()
+    finally:
+        future.cancel()
 
 
 async def _next(generator: AsyncGenerator[S, None]) -> list[S]:
