@@ -233,6 +233,8 @@ class ServerSettings(BaseModel):
     """Port to bind; 0 picks a free one."""
     public_url: str | None = None
     """Public address of the server behind a proxy."""
+    workers: int = Field(1, ge=1, le=64)
+    """Processes that answer, each on a core of its own."""
 
 
 class Settings(BaseSettings):

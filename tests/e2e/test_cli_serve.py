@@ -37,14 +37,14 @@ def processes_in(directory: Path) -> list[int]:
     return found
 
 
-def start(data_dir: Path, *arguments: str) -> tuple[subprocess.Popen[str], str]:
+def start(data_dir: Path, *arguments: str, **environment: str) -> tuple[subprocess.Popen[str], str]:
     """A server, and what it said until it was ready."""
     process = subprocess.Popen(
         [*COMMAND, "--data-dir", str(data_dir), "serve", "--port", "0", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=QUIET,
+        env=QUIET | environment,
     )
     assert process.stdout
     said = ""

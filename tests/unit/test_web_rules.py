@@ -141,7 +141,7 @@ def test_a_session_ends_and_its_forms_with_it() -> None:
             one.check(token)
     now[0] = SESSION_SECONDS + 1
     sessions.start(None)
-    assert len(sessions._sessions) == 1
+    assert sessions._file.execute("SELECT count(*) FROM sessions").fetchone() == (1,)
 
 
 def test_words_for_errors_are_sentences() -> None:

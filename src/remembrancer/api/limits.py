@@ -2,12 +2,22 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Final
 
 from fastapi import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remembrancer.api.problems import too_large
 from remembrancer.errors import TooManyRequests
+from remembrancer.shared_file import shared_file
+
+_COUNTS: Final = """CREATE TABLE IF NOT EXISTS counts (
+    key TEXT, minute INTEGER, count INTEGER, PRIMARY KEY (key, minute)) WITHOUT ROWID;"""
+_COUNT: Final = (
+    "INSERT INTO counts VALUES (?, ?, 1)"
+    " ON CONFLICT (key, minute) DO UPDATE SET count = count + 1 RETURNING count"
+)
 
 
 class BodyLimit:
@@ -42,23 +52,33 @@ class BodyLimit:
 
 
 class RateLimit:
-    """Counts the requests of each key per calendar minute, in this process; 0 means no limit."""
+    """Counts the requests of each key per calendar minute; 0 means no limit.
 
-    def __init__(self, per_minute: int, *, clock: Callable[[], float] = time.time) -> None:
+    Processes with the same directory count together.
+    """
+
+    def __init__(
+        self,
+        per_minute: int,
+        directory: Path | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._per_minute = per_minute
         self._clock = clock
         self._minute = 0
-        self._counts: dict[str, int] = {}
+        self._counts = shared_file(directory, "limits", _COUNTS) if per_minute else None
 
     def count(self, key: str) -> None:
         """Count a request; raise ``TooManyRequests`` over the limit."""
-        if not self._per_minute:
+        if self._counts is None:
             return
         now = self._clock()
         if (minute := int(now // 60)) != self._minute:
-            self._minute, self._counts = minute, {}
-        self._counts[key] = self._counts.get(key, 0) + 1
-        if self._counts[key] > self._per_minute:
+            self._minute = minute
+            self._counts.execute("DELETE FROM counts WHERE minute <> ?", [minute])
+        [[count]] = self._counts.execute(_COUNT, [key, minute]).fetchall()
+        if count > self._per_minute:
             raise TooManyRequests(
                 f"more than {self._per_minute} requests in a minute",
                 retry_after=60 - int(now % 60),

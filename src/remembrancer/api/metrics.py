@@ -1,5 +1,6 @@
 """Metrics for Prometheus: /metrics. Counts and seconds only, no ids and no content."""
 
+import os
 import time
 from typing import Final
 
@@ -7,6 +8,7 @@ from fastapi import Request
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CollectorRegistry, Gauge, Histogram, Info, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.process_collector import ProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -14,6 +16,8 @@ from remembrancer.api.dependencies import App, Caller
 from remembrancer.api.endpoints import Router
 from remembrancer.version import __version__
 
+DIRECTORY: Final = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable with the directory in which several processes count."""
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
@@ -37,7 +41,16 @@ class Metrics:
             "Background jobs by state; queued jobs include retries.",
             ["state"],
             registry=self.registry,
+            multiprocess_mode="mostrecent",
         )
+
+    def text(self) -> bytes:
+        """Return the metrics in the text format of Prometheus: of all processes, if several."""
+        if DIRECTORY not in os.environ:
+            return generate_latest(self.registry)
+        everybody = CollectorRegistry()
+        MultiProcessCollector(everybody)  # type: ignore[no-untyped-call]
+        return generate_latest(everybody)
 
 
 class MetricsMiddleware:
@@ -80,6 +93,4 @@ async def metrics(request: Request, app: App, actor: Caller) -> PlainTextRespons
     counts = await app.jobs.counts(actor)
     for state, count in counts:
         server_metrics.jobs.labels(state).set(count)
-    return PlainTextResponse(
-        generate_latest(server_metrics.registry), media_type=CONTENT_TYPE_PLAIN_0_0_4
-    )
+    return PlainTextResponse(server_metrics.text(), media_type=CONTENT_TYPE_PLAIN_0_0_4)

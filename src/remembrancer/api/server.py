@@ -1,6 +1,7 @@
 """The ASGI application."""
 
 from asyncio import to_thread
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from fastapi import APIRouter, FastAPI, Request
@@ -131,14 +132,17 @@ def openapi_document() -> dict[str, object]:
     return _rest_api().openapi()
 
 
-def create_app(memory: Remembrancer) -> FastAPI:
-    """Return the application that serves ``memory`` over HTTP."""
+def create_app(memory: Remembrancer, shared: Path | None = None) -> FastAPI:
+    """Return the application that serves ``memory`` over HTTP.
+
+    Processes that serve one address share the directory ``shared``.
+    """
     limits = memory.settings.limits
     app = _rest_api()
     app.state.memory = memory
-    app.state.sessions = Sessions()
+    app.state.sessions = Sessions(shared)
     app.state.metrics = metrics.Metrics()
-    app.state.rate_limit = RateLimit(limits.requests_per_minute)
+    app.state.rate_limit = RateLimit(limits.requests_per_minute, shared)
     problems.install(app)
     app.router.routes.append(Route("/mcp", McpEndpoint(memory), include_in_schema=False))
     app.router.routes.append(Pages())

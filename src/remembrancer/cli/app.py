@@ -1,6 +1,5 @@
 """The command ``remembrancer``: global options and all commands."""
 
-import warnings
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -9,6 +8,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from remembrancer import version
+from remembrancer.fast_imports import build_models_later
 
 _COMMANDS: Final = {
     "serve": ("serve", "serve", "Serve the REST API, the web pages and MCP until Ctrl-C."),
@@ -150,13 +150,9 @@ def options(
 ) -> None:
     """Options of every command. Defaults come from the REMEMBRANCER_… variables."""
     # Help does not need them, and their import takes a tenth of a second.
-    from pydantic import BaseModel, SecretStr  # noqa: PLC0415
-    from pydantic.warnings import UnsupportedFieldAttributeWarning  # noqa: PLC0415
+    from pydantic import SecretStr  # noqa: PLC0415
 
-    # Models are built when they are first used. FastAPI's, MCP's and ours are a third of a start.
-    BaseModel.model_config["defer_build"] = True
-    # FastAPI silences this for models that are built at once.
-    warnings.filterwarnings("ignore", category=UnsupportedFieldAttributeWarning)
+    build_models_later()
     from remembrancer.settings import Settings  # noqa: PLC0415
 
     values: dict[str, Any] = {}

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import uvicorn
@@ -15,7 +15,7 @@ GRACE_SECONDS = 2
 
 
 class QuietServer(uvicorn.Server):
-    def __init__(self, app: ASGIApp, ready: Callable[[], None]) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -25,12 +25,12 @@ class QuietServer(uvicorn.Server):
                 timeout_graceful_shutdown=GRACE_SECONDS,
             )
         )
-        self._ready = ready
+        self.answers = asyncio.Event()
         logging.getLogger("uvicorn.error").addFilter(_without_content)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self._ready()
+        self.answers.set()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -39,21 +39,22 @@ class QuietServer(uvicorn.Server):
 
 
 class StopSignals:
-    """Handles SIGINT and SIGTERM: they stop the server, or cancel its start."""
+    """Handles signals: they stop the server, or cancel its start."""
 
     def __init__(self) -> None:
         self.server: uvicorn.Server | None = None
         self._task = asyncio.current_task()
 
-    def install(self) -> None:
+    def install(self, *numbers: signal.Signals) -> None:
+        """Handle the signals; without any, SIGINT and SIGTERM."""
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in numbers or (signal.SIGINT, signal.SIGTERM):
             try:
-                loop.add_signal_handler(number, self._stop)
+                loop.add_signal_handler(number, self.stop)
             except NotImplementedError:  # Windows
-                signal.signal(number, lambda *_: loop.call_soon_threadsafe(self._stop))
+                signal.signal(number, lambda *_: loop.call_soon_threadsafe(self.stop))
 
-    def _stop(self) -> None:
+    def stop(self) -> None:
         if self.server is not None:
             self.server.force_exit = self.server.should_exit
             self.server.should_exit = True

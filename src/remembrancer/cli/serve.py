@@ -1,6 +1,12 @@
 """``serve``: the HTTP server."""
 
+import os
 import socket
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,12 +15,19 @@ from remembrancer.cli.runtime import log_to_stderr, run, settings_of, starting_d
 from remembrancer.errors import ConfigurationError
 from remembrancer.fast_imports import uncollected
 
+_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the directory in it is private
+_METRICS = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable that makes counters of all processes one. It is read at import."""
+
 
 def serve(
     context: typer.Context,
     host: Annotated[str | None, typer.Option(help="Address to bind.")] = None,
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port to bind; 0 selects a free port.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=64, help="Processes that answer, each on a core.")
     ] = None,
     with_sample: Annotated[
         bool, typer.Option("--sample/--no-sample", help="Add sample data to an empty store.")
@@ -25,16 +38,38 @@ def serve(
 ) -> None:
     """Serve the REST API, the web pages and MCP until Ctrl-C."""
     settings = settings_of(context)
-    options = {"host": host, "port": port, "public_url": public_url}
+    options = {"host": host, "port": port, "public_url": public_url, "workers": workers}
     server = settings.server.model_copy(update={k: v for k, v in options.items() if v is not None})
     settings = settings.model_copy(update={"server": server})
     log_to_stderr(settings.log_level)
     # The imports take a second, in which Postgres starts.
-    with bind(server.host, server.port) as listener, starting_database(settings) as database:
+    with (
+        bind(server.host, server.port) as listener,
+        shared_directory(server.workers) as shared,
+        starting_database(settings) as database,
+    ):
         with uncollected():
             from remembrancer.cli.server_lifecycle import until_stopped  # noqa: PLC0415
 
-        run(until_stopped(settings, listener, database, with_sample=with_sample), serves=True)
+        work = until_stopped(settings, listener, shared, database, with_sample=with_sample)
+        run(work, serves=True)
+
+
+@contextmanager
+def shared_directory(workers: int) -> Iterator[Path | None]:
+    """Yield a directory for what several processes share, for as long as they run."""
+    if workers == 1:
+        yield None
+        return
+    if sys.platform == "win32":
+        raise ConfigurationError("several workers need Linux or macOS; use --workers 1")
+    place = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="remembrancer-workers-", dir=place) as name:
+        os.environ[_METRICS] = name
+        try:
+            yield Path(name)
+        finally:
+            del os.environ[_METRICS]
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -17,8 +17,7 @@ from remembrancer.app import Remembrancer
 from remembrancer.cli.admin_key import ensure_admin_key
 from remembrancer.cli.http_server import QuietServer, StopSignals
 from remembrancer.cli.runtime import ADMIN
-from remembrancer.embeddings import CachedQueries
-from remembrancer.fast_imports import return_free_memory
+from remembrancer.cli.workers import keep_worker, load_and_follow
 from remembrancer.sanitizer import visible_line
 from remembrancer.settings import Settings
 from remembrancer.statistics import Counts, counts
@@ -31,6 +30,7 @@ ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - an address to
 async def until_stopped(
     settings: Settings,
     listener: socket.socket,
+    shared: Path | None,
     database: Future[str] | None,
     *,
     with_sample: bool,
@@ -42,7 +42,7 @@ async def until_stopped(
         if database is not None:
             url = await asyncio.wrap_future(database)
         async with Remembrancer.open(settings=settings, database_url=url) as app:
-            await _serve(app, listener, signals, with_sample=with_sample)
+            await _serve(app, listener, shared, signals, with_sample=with_sample)
     except asyncio.CancelledError:
         return  # stopped by a signal during the start
     except ExceptionGroup as errors:
@@ -50,20 +50,28 @@ async def until_stopped(
 
 
 async def _serve(
-    app: Remembrancer, listener: socket.socket, signals: StopSignals, *, with_sample: bool
+    app: Remembrancer,
+    listener: socket.socket,
+    shared: Path | None,
+    signals: StopSignals,
+    *,
+    with_sample: bool,
 ) -> None:
     key_file, key_valid = await ensure_admin_key(app)
     if with_sample:
         from remembrancer import sample  # noqa: PLC0415 - not at other starts
 
         await sample.fill(app)
-    server_app = create_app(app)
-    answers = asyncio.Event()
-    signals.server = server = QuietServer(server_app, ready=answers.set)
+    server_app = create_app(app, shared)
+    signals.server = server = QuietServer(server_app)
 
     async def complete_start() -> None:
-        await answers.wait()
-        async with app.worker.running() if app.settings.jobs.in_server else nullcontext():
+        await server.answers.wait()
+        jobs = app.worker.running() if app.settings.jobs.in_server else nullcontext()
+        async with jobs, asyncio.TaskGroup() as others:
+            for _ in range(app.settings.server.workers - 1):
+                assert shared is not None
+                others.create_task(keep_worker(app.settings, app.database.url, listener, shared))
             welcome = Welcome(
                 address=_address(app.settings, listener),
                 login=server_app.state.sessions.new_link(),
@@ -73,9 +81,7 @@ async def _serve(
                 question=await _question(app),
             )
             welcome.show()
-            if isinstance(app.embedder, CachedQueries):
-                await app.embedder.load()
-            return_free_memory()
+            await load_and_follow(app.embedder, shared)
             await asyncio.Event().wait()
 
     async with asyncio.TaskGroup() as group:

@@ -3,6 +3,8 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 
 from remembrancer.embeddings.base import Embedder, Vectors
 from remembrancer.embeddings.onnx import OnnxEmbedder
@@ -20,6 +22,8 @@ class CachedQueries:
         self._size = size
         self._vectors: OrderedDict[str, Vectors] = OrderedDict()
         self._pending: dict[str, asyncio.Task[Vectors]] = {}
+        self._mark: Path | None = None
+        self._marked_at = 0
         self.name = inner.name
         self.dimensions = inner.dimensions
 
@@ -61,6 +65,20 @@ class CachedQueries:
     def forget(self) -> None:
         """Empty the cache, for example after an erasure."""
         self._vectors.clear()
+        if self._mark is not None:
+            self._mark.touch()
+
+    def share(self, directory: Path | None) -> None:
+        """Tell other processes with the same directory when the cache is emptied."""
+        self._mark = directory / "forget" if directory is not None else None
+        self.follow()
+
+    def follow(self) -> None:
+        """Empty the cache if another process did so since the last call."""
+        with suppress(OSError):
+            if self._mark is not None and (at := self._mark.stat().st_mtime_ns) != self._marked_at:
+                self._marked_at = at
+                self._vectors.clear()
 
     def _store(self, text: str, task: asyncio.Task[Vectors]) -> None:
         self._pending.pop(text, None)

@@ -74,7 +74,7 @@ async def set_theme(request: SessionRequest, form: CheckedForm) -> Response:
     theme = form.get("theme") or "auto"
     if theme not in _THEMES:
         raise InvalidInput("must be auto, light or dark", field="theme")
-    request.session.theme = theme
+    request.session.set_theme(theme)
     return RedirectResponse(_own_path(form.get("back")), status_code=303)
 
 
