@@ -14,6 +14,7 @@ from endpoint import Answer, Endpoint, listening
 
 from remembrancer.embeddings import CachedQueries, create_embedder
 from remembrancer.embeddings.base import Embedder, Vectors, baseline_of
+from remembrancer.embeddings.lane import Lane
 from remembrancer.embeddings.onnx import MODELS, OnnxEmbedder, WheelFile
 from remembrancer.embeddings.openai import LONGEST_PAUSE, MAX_BYTES, OpenAIEmbedder, _retry_after
 from remembrancer.errors import ConfigurationError, EmbeddingUnavailable
@@ -80,6 +81,43 @@ def test_many_at_once(model: OnnxEmbedder) -> None:
     vectors = asyncio.run(ask())
     for n in range(12):
         np.testing.assert_array_equal(vectors[n], vectors[n % 3])
+
+
+async def test_texts_of_concurrent_requests_go_through_the_model_together() -> None:
+    """Those that wait while it runs, but not those of a request that was cancelled meanwhile."""
+    runs, started, go_on = [], threading.Event(), threading.Event()
+
+    def embed(texts: Sequence[str]) -> Vectors:
+        runs.append(list(texts))
+        started.set()
+        assert go_on.wait(30)
+        return np.array([[len(text)] for text in texts], dtype=np.float32)
+
+    lane = Lane(embed, threads=1)
+    first = asyncio.create_task(lane.embed(["a"]))
+    await asyncio.to_thread(started.wait)
+    others = [asyncio.create_task(lane.embed(texts)) for texts in (["bb"], ["c", "dddd"], ["eee"])]
+    await asyncio.sleep(0)
+    others.pop().cancel()
+    await asyncio.sleep(0)
+    go_on.set()
+    rows = [row.tolist() for row in await asyncio.gather(first, *others)]
+    assert rows == [[[1]], [[2]], [[1], [4]]]
+    assert runs == [["a"], ["bb", "dddd", "c"]]
+
+
+async def test_an_error_of_the_model_reaches_each_request() -> None:
+    """The lane goes on with the next text."""
+
+    def embed(texts: Sequence[str]) -> Vectors:
+        if "bad" in texts:
+            raise EmbeddingUnavailable("the model failed")
+        return np.zeros((len(texts), 1), dtype=np.float32)
+
+    lane = Lane(embed, threads=2)
+    with pytest.raises(EmbeddingUnavailable):
+        await lane.embed(["bad"])
+    assert (await lane.embed(["good"])).shape == (1, 1)
 
 
 def test_the_wheels_are_read_not_run(model: OnnxEmbedder) -> None:

@@ -3,11 +3,10 @@
 The files are read after a check of their digests; the code of the wheels is never imported.
 """
 
-import asyncio
 import hashlib
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from remembrancer.embeddings.base import UNRELATED, Vectors, in_batches, normalised
+from remembrancer.embeddings.lane import AT_ONCE, Lane
 from remembrancer.errors import ConfigurationError
 from remembrancer.fast_imports import return_free_memory
 
@@ -27,6 +27,10 @@ MAX_TOKENS = 256
 """Maximum tokens of a text, as in the training of the default model; the rest is ignored."""
 _CHARACTERS = 64 * MAX_TOKENS
 """Maximum characters for the tokenizer; later ones hardly reach ``MAX_TOKENS``."""
+_RUN_TOKENS = 128
+"""Tokens of a run, with padding, above which sharing it gains nothing (decision 41)."""
+_PADDING = 6
+"""Tokens of padding for which a text shares a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,9 @@ class OnnxModel:
     tokenizer: WheelFile
     pooling: Literal["mean", "first"]
     """The vector of a text: the mean of its tokens' states, or the state of the first token."""
+    shares_runs: bool = False
+    """Whether texts go through the model together. In a model that scales the numbers of a whole
+    run to int8, the vector of a text would depend on the others."""
     common: float = 0.0
     """Part of the direction common to all texts that is taken off each vector, 0 to 1.
 
@@ -94,6 +101,7 @@ MODELS: Final = {
             "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
         ),
         "mean",
+        shares_runs=True,
     ),
     "bge": OnnxModel(
         "bge-small-en-v1.5-int8",
@@ -129,7 +137,11 @@ class OnnxEmbedder:
         self._files = model
         self._pooling = model.pooling
         self._batch_size = batch_size
-        self._threads = threads or os.cpu_count() or 1
+        self._run_tokens = _RUN_TOKENS if model.shares_runs else 0
+        threads = threads or os.cpu_count() or 1
+        # A question does not wait for an import.
+        self._urgent = Lane(self._embed, threads)
+        self._bulk = Lane(self._embed, threads)
         for file in (model.tokenizer, model.weights):
             file.directory()
         self._common: Vectors | None = None
@@ -168,49 +180,62 @@ class OnnxEmbedder:
 
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one row of length 1 per text, in order: shape (n, 384)."""
-        return await in_batches(texts, self._batch_size, self.dimensions, self._embed_parallel)
-
-    async def _embed_parallel(self, batch: Sequence[str]) -> Vectors:
-        vectors = np.empty((len(batch), self.dimensions), dtype=np.float32)
-        # Interleaved, so that neighbouring long texts go to different threads.
-        shares = [slice(n, None, self._threads) for n in range(self._threads)]
-        slices = [share for share in shares if batch[share]]
-        results = await asyncio.gather(*(asyncio.to_thread(self._embed, batch[s]) for s in slices))
-        for share, rows in zip(slices, results, strict=True):
-            vectors[share] = rows
-        return vectors
+        lane = self._urgent if len(texts) <= AT_ONCE else self._bulk
+        return await in_batches(texts, self._batch_size, self.dimensions, lane.embed)
 
     async def embed_query(self, text: str) -> Vectors:
         """Return the vector of a query, of length 1: shape (384,)."""
-        vector: Vectors = (await asyncio.to_thread(self._embed, [text]))[0]
+        vector: Vectors = (await self._urgent.embed([text]))[0]
         return vector
 
     async def close(self) -> None:
-        """Do nothing; the model is freed with the object."""
+        """Do nothing; the model and its threads end with the object."""
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
-        # One text at a time: batches of 8 to 32 measured 5 to 20 % slower, even sorted by length.
-        # It also makes a vector independent of the other texts.
-        rows = normalised(np.stack([self._pooled_state(text) for text in texts]))
+        rows = normalised(self._pooled_states(texts))
         if not self._files.common:
             return rows
         if self._common is None:
-            states = np.stack([self._pooled_state(text) for text in UNRELATED])
+            states = self._pooled_states(UNRELATED)
             self._common = self._files.common * normalised(states).mean(axis=0)
         return normalised(rows - self._common)
 
-    def _pooled_state(self, text: str) -> Vectors:
-        # The start of the text, without lone surrogates.
-        readable = text[:_CHARACTERS].encode(errors="replace").decode()
+    def _pooled_states(self, texts: Sequence[str]) -> Vectors:
         tokenizer, session = self.load()
-        encoding = tokenizer.encode(readable)
-        ids = np.array([encoding.ids], dtype=np.int64)
-        inputs = {
-            "input_ids": ids,
-            "attention_mask": np.ones_like(ids),
-            "token_type_ids": np.zeros_like(ids),
-        }
-        states: Vectors = session.run(None, inputs)[0][0]
-        # Without padding, the mean over the attention mask is the plain mean.
-        pooled: Vectors = states[0] if self._pooling == "first" else states.mean(axis=0)
+        # The start of the text, without lone surrogates.
+        readable = [text[:_CHARACTERS].encode(errors="replace").decode() for text in texts]
+        tokens = [tokenizer.encode(text).ids for text in readable]
+        pooled = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        for run in _runs([len(own) for own in tokens], self._run_tokens):
+            ids = np.zeros((len(run), len(tokens[run[-1]])), dtype=np.int64)
+            mask = np.zeros_like(ids)
+            for row, n in enumerate(run):
+                ids[row, : len(tokens[n])] = tokens[n]
+                mask[row, : len(tokens[n])] = 1
+            inputs = {
+                "input_ids": ids,
+                "attention_mask": mask,
+                "token_type_ids": np.zeros_like(ids),
+            }
+            for n, states in zip(run, session.run(None, inputs)[0], strict=True):
+                # Without the padding.
+                own = states[: len(tokens[n])]
+                pooled[n] = own[0] if self._pooling == "first" else own.mean(axis=0)
         return pooled
+
+
+def _runs(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Yield the numbers of texts that go through the model together, by their tokens.
+
+    A run costs as much as about nine tokens, beside its tokens with their padding. Longer runs
+    than ``most`` tokens have one text.
+    """
+    run: list[int] = []
+    for n in sorted(range(len(lengths)), key=lengths.__getitem__):
+        longer = lengths[n] - lengths[run[-1]] if run else 0
+        if run and (longer * len(run) > _PADDING or lengths[n] * (len(run) + 1) > most):
+            yield run
+            run = []
+        run.append(n)
+    if run:
+        yield run
