@@ -3,7 +3,7 @@
 from remembrancer.analysis.acknowledgements import is_acknowledgement
 from remembrancer.analysis.analyser import analyse, named_senders, query_terms
 from remembrancer.analysis.questions import Question, take_apart
-from remembrancer.analysis.speech import Speech, speech
+from remembrancer.analysis.speech import Speech, speech, speeches
 
 __all__ = [
     "Question",
@@ -13,5 +13,6 @@ __all__ = [
     "named_senders",
     "query_terms",
     "speech",
+    "speeches",
     "take_apart",
 ]

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from remembrancer.analysis import Question, Speech, speech
+from remembrancer.analysis import Question, Speech, speeches
 from remembrancer.recall.rows import CandidateRow
 
 Floats = NDArray[np.float64]
@@ -72,6 +72,7 @@ _NARROW: Final = 0.02
 _OFFSETS: Final = np.array(
     [offset for step in range(1, REACH + 1) for offset in (-step, step)], dtype=np.int64
 )
+_SHARES: Final = (SHARE ** np.abs(_OFFSETS))[:, None, None]
 _DENSE: Final = Speech(
     _MOST_WORDS, first_person=True, tells_time=False, asks=False, ends_asking=False
 )
@@ -119,8 +120,9 @@ def measure(candidates: Sequence[CandidateRow], asked: Interpretation) -> Measur
     places = _places(candidates)
     neighbours = _neighbours(places, _OFFSETS)
     alone = np.all(neighbours < 0, axis=1)
-    said = [speech(c.content) if c.source_type == "message" else _DENSE for c in candidates]
-    spoken = np.array(said, dtype=np.float64)
+    spoken = np.array([_DENSE] * len(candidates), dtype=np.float64)
+    if messages.any():
+        spoken[messages] = speeches([c.content for c in candidates if c.source_type == "message"])
     count, first_person, tells_time, asks, ends_asking = spoken.T
 
     distance = np.array([c.distance for c in candidates], dtype=np.float64)
@@ -139,13 +141,11 @@ def measure(candidates: Sequence[CandidateRow], asked: Interpretation) -> Measur
         alone, meaning - least, _best_of_stretch(candidates, places, meaning) - least
     )
 
-    near, gains = own, []
-    # Each word of the question counts once: a sum would reward repetition.
     padded = np.concatenate([own, np.zeros_like(own[:1])])
-    for offset, rows in zip(_OFFSETS, neighbours.T, strict=True):
-        share = padded[rows] * SHARE ** abs(int(offset))
-        near = np.maximum(near, share)
-        gains.append(np.maximum(share - own, 0.0).sum(axis=1))
+    shares = padded[neighbours.T] * _SHARES
+    # Each word of the question counts once: a sum would reward repetition.
+    near = np.maximum(own, shares.max(axis=0))
+    gains = np.maximum(shares - own, 0.0).sum(axis=2)
     words = _level(alone, bm25, near.sum(axis=1), twins)
 
     before = neighbours[:, 0]
@@ -153,7 +153,10 @@ def measure(candidates: Sequence[CandidateRow], asked: Interpretation) -> Measur
     words_before = np.where(has_before, _share_of_best(bm25)[before], 0.0)
     speakers = [(c.role, c.sender_name) for c in candidates]
     answers = np.array(
-        [row >= 0 and speakers[row] != who for row, who in zip(before, speakers, strict=True)]
+        [
+            row >= 0 and speakers[row] != who
+            for row, who in zip(before.tolist(), speakers, strict=True)
+        ]
     )
     sender = _senders(candidates, asked.senders)
     named = sender > 0
@@ -184,7 +187,7 @@ def measure(candidates: Sequence[CandidateRow], asked: Interpretation) -> Measur
         near_words=near,
         bm25=bm25,
         words=words,
-        words_from=np.append(0, _OFFSETS)[np.argmax([np.zeros(len(own)), *gains], axis=0)],
+        words_from=np.append(0, _OFFSETS)[np.argmax(np.pad(gains, ((1, 0), (0, 0))), axis=0)],
         twins=twins,
     )
 
@@ -208,14 +211,19 @@ def _neighbours(keys: Ints, offsets: Ints) -> Ints:
 def _places(candidates: Sequence[CandidateRow]) -> Ints:
     """Return a number for each message, adjacent for neighbours only; -1 for other items."""
     codes: dict[int, int] = {}
-    keys = np.full(len(candidates), -1, dtype=np.int64)
-    for row, item in enumerate(candidates):
-        if item.source_type == "message" and item.conversation_id and item.position is not None:
-            # Numbers hash faster than UUIDs. With 2^40 positions for each conversation, no offset
-            # reaches the next one.
-            code = codes.setdefault(item.conversation_id.int, len(codes) + 1)
-            keys[row] = (code << 40) + item.position
-    return keys
+    # Numbers hash faster than UUIDs. With 2^40 positions for each conversation, no offset reaches
+    # the next one.
+    return np.array(
+        [
+            (codes.setdefault(item.conversation_id.int, len(codes) + 1) << 40) + item.position
+            if item.source_type == "message"
+            and item.conversation_id is not None
+            and item.position is not None
+            else -1
+            for item in candidates
+        ],
+        dtype=np.int64,
+    )
 
 
 def _best_of_stretch(candidates: Sequence[CandidateRow], keys: Ints, meaning: Floats) -> Floats:
