@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from entry_points import Door, refusals
 from helpers import audit_lines, rows
 
-from remembrancer import Agent, Remembrancer, User
+from remembrancer import Agent, FactCreate, Remembrancer, SpaceCreate, User, as_actor
 
 PARKED = "Ada's car is parked on level four."
 
@@ -122,3 +122,17 @@ async def test_an_expiry_in_the_past_or_without_a_zone_is_refused(door: Door, ad
     assert answer["ok"], answer
     listed = (await door.listed(user=ada))["memories"]
     assert [memory["expires_at"] is None for memory in listed] == [False, False]
+
+
+async def test_a_fact_that_expires_is_shared_with_its_expiry(
+    memory: Remembrancer, ada: User
+) -> None:
+    """A copy in a space ends when the memory does."""
+    space = await memory.spaces.create(as_actor(ada), SpaceCreate(name="Trips"))
+    until = datetime.now(UTC) + timedelta(days=1)
+    own = await memory.remember("The ferry is booked.", user=ada, expires_at=until)
+    shared = await memory.facts.share(as_actor(ada), own.memory.id, space.id)
+    assert shared.memory.expires_at == until
+    fact = FactCreate(content="The cabin has two beds.", expires_at=until)
+    added = await memory.facts.add(as_actor(ada), space.id, fact)
+    assert added.memory.expires_at == until

@@ -9,6 +9,7 @@ from remembrancer.access import Scope, Visibility
 from remembrancer.memories.schemas import (
     AssociationCreate,
     Category,
+    Expiry,
     Importance,
     Kind,
     Memory,
@@ -35,6 +36,7 @@ class FactCreate(Input):
     )
     valid_from: Instant | None = None
     valid_to: Instant | None = None
+    expires_at: Expiry | None = None
     pinned: bool = False
     metadata: Metadata = {}
     platform: Key | None = None
