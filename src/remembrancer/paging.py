@@ -1,7 +1,9 @@
 """Lists and their pages."""
 
-from collections.abc import Awaitable, Callable
-from typing import Final, Generic, Protocol, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial, update_wrapper
+from types import MethodType
+from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar
 
 from pydantic import BaseModel
 
@@ -10,6 +12,8 @@ LARGEST_PAGE: Final = 200
 
 Item = TypeVar("Item")
 Other = TypeVar("Other")
+P = ParamSpec("P")
+PageT_co = TypeVar("PageT_co", covariant=True)
 
 
 class Items(BaseModel, Generic[Item]):
@@ -52,3 +56,41 @@ async def all_items(load: LoadPage[Item], limit: int | None = None) -> list[Item
         if cursor is None:
             break
     return items
+
+
+class AsyncPages(Generic[P, PageT_co]):
+    """A list in pages: await a call for one page, or iterate over :meth:`each` item."""
+
+    def __init__(self, request_page: Callable[P, Awaitable[PageT_co]]) -> None:
+        self._request_page: Callable[..., Awaitable[Any]] = request_page
+
+    async def __call__(self, *args: P.args, **kwargs: P.kwargs) -> PageT_co:
+        """Return one page; its ``next_cursor`` is the ``cursor`` of the next."""
+        page: PageT_co = await self._request_page(*args, **kwargs)
+        return page
+
+    async def each(
+        self: "AsyncPages[P, Page[Item]]", *args: P.args, **kwargs: P.kwargs
+    ) -> AsyncIterator[Item]:
+        """Yield all items, requesting page after page."""
+        page: Page[Item] = await self._request_page(*args, **kwargs)
+        while True:
+            for item in page.items:
+                yield item
+            if page.next_cursor is None:
+                return
+            page = await self._request_page(*args, **{**kwargs, "cursor": page.next_cursor})
+
+
+class PageMethod(Generic[P, PageT_co]):
+    """A method of a service that returns a page, as :class:`AsyncPages`."""
+
+    def __init__(self, function: Callable[Concatenate[Any, P], Awaitable[PageT_co]]) -> None:
+        self._function = function
+        update_wrapper(self, function)  # type: ignore[arg-type]
+
+    def __get__(self, service: object, owner: object = None) -> AsyncPages[P, PageT_co]:
+        """Return the list of a service."""
+        pages: AsyncPages[P, PageT_co] = AsyncPages(partial(self._function, service))
+        update_wrapper(pages, MethodType(self._function, service))
+        return pages

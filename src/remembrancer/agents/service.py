@@ -14,7 +14,7 @@ from remembrancer.backend import Backend
 from remembrancer.errors import Conflict, PreconditionFailed
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
-from remembrancer.paging import Page
+from remembrancer.paging import Page, PageMethod
 from remembrancer.validation import validate
 
 OnCreate = Callable[[AsyncConnection, UUID], Awaitable[None]]
@@ -71,6 +71,7 @@ class Agents:
         async with self._database.transaction(actor) as (connection, actor):
             return await repository.get(connection, agent_id)
 
+    @PageMethod
     async def list(
         self, actor: Actor, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Agent]:

@@ -20,7 +20,7 @@ from remembrancer.memories import repository as memories
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.rules import check_id
 from remembrancer.memories.schemas import AssociationCreate, Category, Kind, Relation
-from remembrancer.paging import LARGEST_PAGE
+from remembrancer.paging import LARGEST_PAGE, PageMethod
 from remembrancer.text import check_range
 
 _READ: Final = "association.read"
@@ -75,6 +75,7 @@ class Associations:
             ids = [row.id, target_id]
             await audit.note(connection, actor, action, ids, owner_id=row.owner_id)
 
+    @PageMethod
     async def list(
         self, actor: Actor, memory_id: str, *, limit: int = 50, cursor: str | None = None
     ) -> schemas.AssociationPage:

@@ -13,7 +13,7 @@ from remembrancer.db.keyset import Keyset
 from remembrancer.db.tables import audit_log
 from remembrancer.errors import NotFound
 from remembrancer.ids import SHARED_OWNER
-from remembrancer.paging import Page
+from remembrancer.paging import Page, PageMethod
 from remembrancer.user_names import UNRESOLVED, AnyUser
 
 # Indexes start with the time, for all lines and for the lines of an owner.
@@ -26,6 +26,7 @@ class AuditLog:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    @PageMethod
     async def list(
         self,
         actor: Actor,

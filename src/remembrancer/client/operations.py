@@ -29,7 +29,7 @@ from remembrancer.agents.schemas import Agent
 from remembrancer.client.calls import Call, json_of, part
 from remembrancer.client.transport import AsyncHttp, Http
 from remembrancer.errors import InvalidInput
-from remembrancer.paging import Page
+from remembrancer.paging import AsyncPages, Page
 from remembrancer.user_names import AnyUser
 from remembrancer.users.schemas import User
 
@@ -266,30 +266,6 @@ class Stream(_Operation, Generic[P, T]):
     def __get__(self, group: Any, owner: Any = None) -> Any:
         """Return the method of a client, sync or async."""
         return self if group is None else self.bound(group.sender.lines)
-
-
-class AsyncPages(Generic[P, PageT_co]):
-    """A list in pages: await a call for one page, or iterate over :meth:`each` item."""
-
-    def __init__(self, request_page: Callable[..., Any]) -> None:
-        self._request_page = request_page
-
-    async def __call__(self, *args: P.args, **kwargs: P.kwargs) -> PageT_co:
-        """Return one page; its ``next_cursor`` is the ``cursor`` of the next."""
-        page: PageT_co = await self._request_page(*args, **kwargs)
-        return page
-
-    async def each(
-        self: "AsyncPages[P, Page[Item]]", *args: P.args, **kwargs: P.kwargs
-    ) -> AsyncIterator[Item]:
-        """Yield all items, requesting page after page."""
-        page: Page[Item] = await self._request_page(*args, **kwargs)
-        while True:
-            for item in page.items:
-                yield item
-            if page.next_cursor is None:
-                return
-            page = await self._request_page(*args, **{**kwargs, "cursor": page.next_cursor})
 
 
 class Pages(Generic[P, PageT_co]):

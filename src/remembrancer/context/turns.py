@@ -15,7 +15,7 @@ from remembrancer.conversations.service import Conversations
 from remembrancer.errors import Conflict, InvalidInput, NotFound
 from remembrancer.extraction.schemas import Chunk, SummaryResult
 from remembrancer.extraction.service import OnProgress, Summaries
-from remembrancer.paging import Page
+from remembrancer.paging import Page, PageMethod
 
 
 class ConversationTurns(Conversations):
@@ -104,6 +104,7 @@ class ConversationTurns(Conversations):
         """Summarise all messages outside of the window. See :meth:`Summaries.summarize`."""
         return await self._summaries.summarize(actor, conversation_id, progress=progress)
 
+    @PageMethod
     async def chunks(
         self, actor: Actor, conversation_id: UUID, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Chunk]:

@@ -25,7 +25,7 @@ from remembrancer.conversations.schemas import (
 from remembrancer.errors import NotFound
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
-from remembrancer.paging import LARGEST_PAGE, Items, Page
+from remembrancer.paging import LARGEST_PAGE, Items, Page, PageMethod
 from remembrancer.spaces import repository as spaces
 from remembrancer.text import check_range
 
@@ -105,6 +105,7 @@ class Conversations:
         await self._note(actor, "conversation.read", [row.id])
         return Conversation.model_validate(row)
 
+    @PageMethod
     async def list(
         self, actor: Actor, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Conversation]:

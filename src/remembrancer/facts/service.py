@@ -27,7 +27,7 @@ from remembrancer.memories.schemas import (
     Status,
 )
 from remembrancer.memories.service import Memories
-from remembrancer.paging import Page
+from remembrancer.paging import Page, PageMethod
 from remembrancer.spaces import repository as spaces
 from remembrancer.users import repository as users
 from remembrancer.validation import validate
@@ -86,6 +86,7 @@ class Facts:
         fact = validate(FactCreate, **columns, visibility=Visibility.SHARED, allow_similar=True)
         return await self.add(actor, space_id, fact, source=source)
 
+    @PageMethod
     async def memories(
         self,
         actor: Actor,
@@ -103,6 +104,7 @@ class Facts:
         of_space = (filters or MemoryFilter()).model_copy(update={"space_id": space_id})
         return await self._memories.list(actor, of_space, limit=limit, cursor=cursor)
 
+    @PageMethod
     async def list(
         self, actor: Actor, space_id: UUID, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Fact]:

@@ -7,7 +7,7 @@ from remembrancer.errors import Conflict, NotFound
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.jobs import queue
 from remembrancer.jobs.schemas import Job, JobStatus, JobTotals
-from remembrancer.paging import LARGEST_PAGE, Page
+from remembrancer.paging import LARGEST_PAGE, Page, PageMethod
 from remembrancer.text import check_range
 
 
@@ -27,6 +27,7 @@ class Jobs:
             numbers[queue.STATUSES[row.status]] += row.jobs
         return JobTotals(**numbers, retrying=sum(row.retrying for row in rows))
 
+    @PageMethod
     async def list(
         self,
         actor: Actor,

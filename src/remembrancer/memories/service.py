@@ -57,7 +57,7 @@ from remembrancer.memories.schemas import (
 )
 from remembrancer.memories.source_messages import RemakeChunks
 from remembrancer.memories.versions import new_version
-from remembrancer.paging import LARGEST_PAGE, Items
+from remembrancer.paging import LARGEST_PAGE, Items, PageMethod
 from remembrancer.text import check_range
 from remembrancer.users import repository as users
 
@@ -240,6 +240,7 @@ class Memories:
         answer.new = views.answer(results, suggestions)
         return views.results(answer.new, [row for own in rows.values() for row in own], suggestions)
 
+    @PageMethod
     async def list(
         self,
         actor: Actor,

@@ -19,7 +19,7 @@ from remembrancer.memories.drafts import mention_row
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import Memory, Status
 from remembrancer.memories.service import Memories
-from remembrancer.paging import Page
+from remembrancer.paging import Page, PageMethod
 from remembrancer.places import repository, rules
 from remembrancer.places.rows import PlaceMentionRow
 from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceResult, PlaceUpdate
@@ -141,6 +141,7 @@ class Places:
         await self._backend.reads.note(actor, "memory.read", [(row.owner_id, row.id)])
         return places[0]
 
+    @PageMethod
     async def list(
         self, actor: Actor, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Place]:

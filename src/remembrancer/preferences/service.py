@@ -12,7 +12,7 @@ from remembrancer.agents.schemas import Agent
 from remembrancer.backend import Backend
 from remembrancer.checks import check_agent, find_user, hold_user
 from remembrancer.errors import NotFound
-from remembrancer.paging import Items, Page
+from remembrancer.paging import Items, Page, PageMethod
 from remembrancer.preferences import repository, rules
 from remembrancer.preferences.schemas import (
     AgentMemoryConfig,
@@ -122,6 +122,7 @@ class Preferences:
             preference = await repository.find(connection, user.id, agent_id)
         return _config(user, agent, facts, preference)
 
+    @PageMethod
     async def scopes(
         self, actor: Actor, user_id: AnyUser, *, limit: int = 50, cursor: str | None = None
     ) -> Page[AgentMemoryConfig]:

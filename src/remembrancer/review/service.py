@@ -23,7 +23,7 @@ from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import Memory, MemoryFilter, MemoryPage, Review, Status
 from remembrancer.memories.service import Memories
 from remembrancer.memories.versions import as_changes, new_version
-from remembrancer.paging import Items
+from remembrancer.paging import Items, PageMethod
 from remembrancer.review import edits, repository, rules, schemas
 from remembrancer.search.index import SearchDocument
 from remembrancer.spaces import repository as spaces
@@ -41,6 +41,7 @@ class Reviews:
         self._budget = budget
         self._memories = memories
 
+    @PageMethod
     async def list(self, actor: Actor, *, limit: int = 50, cursor: str | None = None) -> MemoryPage:
         """Return a page of the user's pending memories, the newest first.
 

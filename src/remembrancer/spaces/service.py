@@ -12,7 +12,7 @@ from remembrancer.checks import hold_user
 from remembrancer.errors import Conflict, Forbidden, NotFound, RemembrancerError
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
-from remembrancer.paging import Page
+from remembrancer.paging import Page, PageMethod
 from remembrancer.spaces import deletion, invitations, repository
 from remembrancer.spaces.access import (
     SpaceAccess,
@@ -89,6 +89,7 @@ class Spaces:
             await space.note_look("space.read")
             return await space.space()
 
+    @PageMethod
     async def list(
         self, actor: Actor, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Space]:

@@ -11,7 +11,7 @@ from remembrancer.access import STAFF, Actor
 from remembrancer.backend import Backend
 from remembrancer.errors import Conflict, NotFound, PreconditionFailed
 from remembrancer.ids import new_uuid
-from remembrancer.paging import LARGEST_PAGE, Page
+from remembrancer.paging import LARGEST_PAGE, Page, PageMethod
 from remembrancer.text import check_range
 from remembrancer.user_names import AnyUser
 from remembrancer.users import repository
@@ -78,6 +78,7 @@ class Users:
             await _note_look(connection, actor, rows)
             return await _all_with_links(connection, rows)
 
+    @PageMethod
     async def list(self, actor: Actor, *, limit: int = 50, cursor: str | None = None) -> Page[User]:
         """Return users in the order of their creation."""
         actor.require(*STAFF)
