@@ -155,7 +155,12 @@ def _is_up() -> bool:
 
 def measured(source: Path, repeat: int, bulk: int) -> dict[str, float]:
     """Measure one version in processes of its own."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(source), str(HERE)])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(source), str(HERE)]),
+        # A start with modules that nobody has compiled is that of no installation.
+        "PYTHONDONTWRITEBYTECODE": "",
+    }
     command = [sys.executable, "-m", "benchmarks.writes", "--one", f"{repeat},{bulk}"]
     output = subprocess.run(command, env=environment, check=True, capture_output=True)
     result: dict[str, float] = json.loads(output.stdout.splitlines()[-1])
