@@ -31,6 +31,7 @@ from remembrancer import (
     User,
     as_actor,
 )
+from remembrancer.conversations.schemas import AppendedMessage
 from remembrancer.embeddings import Embedder
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
@@ -40,10 +41,12 @@ _TURN = re.compile(r"D\d+:\d+")
 
 @dataclass(frozen=True)
 class StoredConversation:
-    """A conversation in the store: the asker, and the turns by position."""
+    """A conversation in the store: the asker, and the turns by position and by message."""
 
     asker: User
     turn_at: dict[int, str]
+    id: uuid.UUID
+    turn_of: dict[uuid.UUID, str]
 
     async def recall(self, memory: Remembrancer, question: str, limit: int) -> list[str]:
         """Return the turns that recall finds, best first."""
@@ -128,15 +131,21 @@ async def fill(
         )
         for turn in turns
     ]
-    positions: list[int] = []
+    stored: list[AppendedMessage] = []
     most = memory.settings.limits.batch
     for start in range(0, len(messages), most):
         batch = messages[start : start + most]
         appended = await memory.conversations.append(actor, opened.id, batch)
-        positions += [message.position for message in appended.messages]
+        stored += appended.messages
     if summaries:
         await memory.conversations.summarize(actor, opened.id)
-    return StoredConversation(first, dict(zip(positions, (turn.id for turn in turns), strict=True)))
+    named = list(zip(stored, (turn.id for turn in turns), strict=True))
+    return StoredConversation(
+        asker=first,
+        turn_at={message.position: turn for message, turn in named},
+        id=opened.id,
+        turn_of={message.id: turn for message, turn in named},
+    )
 
 
 def answerable(

@@ -19,6 +19,7 @@ from remembrancer.recall.signals import Interpretation
 
 TALK = UUID(int=1)
 OTHER_TALK = UUID(int=2)
+SAID = [UUID(int=100 + n) for n in range(13)]
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(days=2000)
 WORDS = 3
@@ -43,6 +44,13 @@ class Item:
     exact: bool = False
     items: float = 50.0
     text: str | None = None
+    source_id: UUID | None = None
+    message_id: UUID | None = None
+    version: int | None = 1
+    revisions: Sequence[object] | None = None
+    pinned: bool | None = None
+    range_start: int | None = None
+    range_end: int | None = None
 
     @property
     def content(self) -> str:
@@ -71,6 +79,8 @@ memories = st.builds(
     weight=st.none() | st.floats(0, 1),
     at=st.sampled_from([NOW, NOW - timedelta(days=3)]),
     exact=st.booleans(),
+    message_id=st.none() | st.sampled_from(SAID),
+    version=st.sampled_from([1, 2]),
 )
 messages = st.builds(
     Item,
@@ -90,6 +100,10 @@ def _place(item: Item) -> object:
 
 
 def _distinct(items: list[Item]) -> list[Item]:
+    items = [
+        replace(item, source_id=SAID[item.position or 0]) if item.conversation_id == TALK else item
+        for item in items
+    ]
     places = {_place(item): item for item in items}
     return list({item.id: item for item in places.values()}.values())
 
@@ -312,6 +326,60 @@ def test_further_candidates_change_no_scale() -> None:
     few, many = rank(near, 5), rank([*near, *far], 5)
     assert [hit.id for hit in few] == [hit.id for hit in many]
     assert [hit.signals["meaning"] for hit in few] == [hit.signals["meaning"] for hit in many]
+
+
+# Facts and summaries ------------------------------------------------------------------
+
+
+def _with_fact(**fields: object) -> list[Item]:
+    """Two messages, and a fact from the first one."""
+    said = message(5, distance=0.4, source_id=SAID[0], sender_name="Ann")
+    other = message(50, distance=0.6, source_id=SAID[1], sender_name="Bo")
+    options = {"distance": 0.39, "message_id": SAID[0], **fields}
+    return [said, other, Item(id=1, source_type="memory", **options)]  # type: ignore[arg-type]
+
+
+def test_a_fact_takes_no_place_of_a_message() -> None:
+    """It stands behind what has to do with the question, and before what has not."""
+    items = _with_fact()
+    assert ids(*items, k=2) == [105, 150]
+    assert ids(*items) == [105, 150, 1]
+    said, *rest = _with_fact(keywords=(4.0,) * WORDS)
+    said = replace(said, keywords=(4.0,) * WORDS)
+    junk = [message(100 + n * 9, distance=1.3, text="word") for n in range(9)]
+    assert ids(said, *rest, *junk, k=3)[:2] == [105, 1]
+
+
+def test_a_fact_that_says_more_than_its_message() -> None:
+    """One that scores much better, has changed or revises another, or whose message says little."""
+    better = _with_fact(distance=0.0, keywords=(9.0,) * WORDS)
+    assert 1 in ids(replace(better[0], distance=0.9), *better[1:], k=1)
+    assert 1 in ids(*_with_fact(version=2), k=2)
+    assert 1 in ids(*_with_fact(revisions=[{}]), k=2)
+    assert 1 in ids(*_with_fact(pinned=True), k=2)
+    assert 1 in ids(*_with_fact(message_id=SAID[3]), k=2)
+    assert 1 in ids(*_with_fact(exact=True), k=2)
+    [said, other, fact] = _with_fact()
+    assert 1 in ids(replace(said, text="ok, thanks!"), other, fact, k=2)
+
+
+def test_a_chunk_takes_no_place_of_a_message_that_it_covers() -> None:
+    """In its own conversation; one that covers none of the candidates stands by itself."""
+    said, other, _ = _with_fact()
+    for conversation, end, hits in (
+        (TALK, 20, [105, 150]),
+        (TALK, 4, [105, 2]),
+        (OTHER_TALK, 20, [105, 2]),
+    ):
+        chunk = Item(
+            id=2,
+            source_type="chunk",
+            distance=0.45,
+            conversation_id=conversation,
+            range_start=1,
+            range_end=end,
+        )
+        assert ids(said, other, chunk, k=2) == hits
 
 
 # Whom a name is for -------------------------------------------------------------------

@@ -47,6 +47,9 @@ ROW = CandidateRow(
     weight=None,
     valid_from=None,
     valid_to=None,
+    message_id=None,
+    range_start=None,
+    range_end=None,
 )
 
 

@@ -50,6 +50,7 @@ _AS_OF: Final = {
     "content": "v.content",
     "version": "v.version",
     "interval": "v.valid_from, v.valid_to",
+    "message": "v.message_id",
     "versions": (
         "JOIN memory_versions AS v ON v.owner_id = m.owner_id AND v.memory_id = m.id "
         "AND v.version = i.memory_version"

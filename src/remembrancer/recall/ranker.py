@@ -37,6 +37,10 @@ RECENCY_DAYS: Final = 30.0
 RANK_CONSTANT: Final = 10.0
 """A rank counts ``1 / (RANK_CONSTANT + rank)`` where ranks are compared: small values trust the
 top more."""
+ADDS: Final = 30.0
+"""How many times better than its message a memory must score to add to it (decision 38)."""
+SAME: Final = 150.0
+"""How many times less a memory scores that says what its message says."""
 COEFFICIENTS: Final = tomllib.loads(
     (files("remembrancer.recall") / "ranker.toml").read_text("utf-8")
 )["coefficients"]
@@ -124,6 +128,10 @@ def rank(
     that only acknowledge, or that repeat a better one of the same sender, come last. At the same
     score, memories come first, then chunks, then messages, then the lower id: the order of the
     candidates does not matter.
+
+    A memory that is from a message among the candidates yields to it, and a chunk to the best one
+    that it covers: it scores less if that message is a hit, or scores nearly as well. A pinned
+    memory never does, nor one with later versions or revisions: it says more than its message.
     """
     if not candidates:
         return []
@@ -138,6 +146,7 @@ def rank(
         total = _vote(total, arm) if arm.vote else total
         total = arm.attraction.apply(total) if arm.attraction else total
     ranks = [_ranks(arm) for arm in arms]
+    total = _yielding(candidates, total, k, measures.sources)
     order = _order(candidates, total, k)
     relevances = relevance(
         measures,
@@ -209,6 +218,47 @@ def _recency(at: datetime, now: datetime | None) -> float:
         return 0.0
     days = max((now - at).total_seconds(), 0.0) / 86_400
     return math.exp2(-days / RECENCY_DAYS)
+
+
+def _yielding(
+    candidates: Sequence[CandidateRow], total: Floats, k: int, sources: Sequence[tuple[int, int]]
+) -> Floats:
+    """Return the scores, lower for memories and chunks whose messages say the same."""
+    tellers = _tellers(candidates, sources)
+    if not tellers:
+        return total
+    ids = np.array([item.id for item in candidates])
+    rows: list[int] = np.lexsort((ids, -total)).tolist()
+    hits = set([row for row in rows if row not in tellers][:k])
+    scores = total.copy()
+    for row, messages in tellers.items():
+        if not hits.isdisjoint(messages) or total[row] <= ADDS * total[messages].max():
+            scores[row] /= SAME
+    return scores
+
+
+def _tellers(
+    candidates: Sequence[CandidateRow], sources: Sequence[tuple[int, int]]
+) -> dict[int, list[int]]:
+    """Return, for memories and chunks, the rows of the messages that say the same."""
+    tellers = {
+        fact: [message]
+        for fact, message in sources
+        if candidates[fact].version == 1
+        and not candidates[fact].revisions
+        and not candidates[fact].pinned
+        and not is_acknowledgement(candidates[message].content)
+    }
+    for row, chunk in enumerate(candidates):
+        if chunk.range_start is not None and chunk.range_end is not None:
+            tellers[row] = [
+                message
+                for message, item in enumerate(candidates)
+                if item.source_type == "message"
+                and item.conversation_id == chunk.conversation_id
+                and chunk.range_start <= (item.position or 0) <= chunk.range_end
+            ]
+    return {row: of for row, of in tellers.items() if of and not candidates[row].exact}
 
 
 def _order(candidates: Sequence[CandidateRow], total: Floats, k: int) -> list[int]:

@@ -78,6 +78,12 @@ class CandidateRow(NamedTuple):
     """Importance of a memory after decay, 0-1."""
     valid_from: datetime | None
     valid_to: datetime | None
+    message_id: UUID | None
+    """The message that a memory is from."""
+    range_start: int | None
+    """Position of the first message of a chunk."""
+    range_end: int | None
+    """Position of its last message."""
 
 
 class OrderedRow(NamedTuple):

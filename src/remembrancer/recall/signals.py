@@ -1,8 +1,9 @@
 """What speaks for a candidate: one number for each signal. Pure: no I/O, no clock.
 
 The answer to a question often has none of its words: it stands beside them. So a message has
-signals of its own, of the messages around it, and of the stretch of talk it is in. Memories and
-chunks have no neighbours; they get what a message of the same rank gets from them.
+signals of its own, of the messages around it, and of the stretch of talk it is in. A memory that is
+from a message among the candidates has that message's too. Other memories and chunks have no
+neighbours; they get what a message of the same rank gets from them.
 """
 
 from collections.abc import Collection, Sequence
@@ -51,9 +52,12 @@ question asks for one. `days`: whether it was said in the days that the question
 after. `assistant`: whether an assistant said it.
 """
 
+OF_TEXT: Final = [SIGNALS.index(name) for name in ("meaning", "words", "words_found")]
+"""The columns of a memory's own, if it is from a message among the candidates. It has the others
+from that message."""
 PER_ARM: Final = 16
-"""Candidates of each arm. More change hardly anything (decision 32), and nothing in the scale of
-`meaning`: it is that of the best of each arm and their neighbours."""
+"""Candidates of each arm, messages and others apart. More change hardly anything (decision 32), and
+nothing in the scale of `meaning`: it is that of the best of each arm and their neighbours."""
 REACH: Final = 2
 """Neighbours on each side. The candidate query returns as many."""
 SHARE: Final = 0.7
@@ -112,6 +116,8 @@ class Measures:
     """Offset of the neighbour whose words gave most, 0 for none."""
     twins: Sequence[tuple[int, int]]
     """Rows of memories or chunks, and of messages with the same text."""
+    sources: Sequence[tuple[int, int]]
+    """Rows of memories, and of the messages that they are from."""
 
 
 def measure(candidates: Sequence[CandidateRow], asked: Interpretation) -> Measures:
@@ -123,6 +129,9 @@ def measure(candidates: Sequence[CandidateRow], asked: Interpretation) -> Measur
     spoken = np.array([_DENSE] * len(candidates), dtype=np.float64)
     if messages.any():
         spoken[messages] = speeches([c.content for c in candidates if c.source_type == "message"])
+    sources = _sources(candidates)
+    facts = np.zeros(len(candidates), dtype=bool)
+    facts[[fact for fact, _ in sources]] = True
     count, first_person, tells_time, asks, ends_asking = spoken.T
 
     distance = np.array([c.distance for c in candidates], dtype=np.float64)
@@ -131,7 +140,8 @@ def measure(candidates: Sequence[CandidateRow], asked: Interpretation) -> Measur
     own = _word_scores(candidates)
     bm25 = own.sum(axis=1)
     cosine = similarity = np.where(embedded, 1.0 - distance, 0.0)
-    best = _best(similarity, embedded) | _best(bm25, bm25 > 0)
+    # Facts say what their messages say: they are no further measure.
+    best = _best(similarity, embedded & ~facts) | _best(bm25, (bm25 > 0) & ~facts)
     yardstick = embedded & (best | (best[neighbours] & (neighbours >= 0)).any(axis=1))
     if asked.names:
         similarity = similarity - NAME * _likeness_to_names(candidates, asked.names)
@@ -178,8 +188,13 @@ def measure(candidates: Sequence[CandidateRow], asked: Interpretation) -> Measur
         "days": _in_days(candidates, asked.question),
         "assistant": np.array([c.role == "assistant" for c in candidates]),
     }
+    matrix = np.stack([columns[name] for name in SIGNALS], axis=1).astype(np.float64)
+    for fact, message in sources:
+        own_signals = matrix[fact, OF_TEXT]
+        matrix[fact] = matrix[message]
+        matrix[fact, OF_TEXT] = own_signals
     return Measures(
-        matrix=np.stack([columns[name] for name in SIGNALS], axis=1).astype(np.float64),
+        matrix=matrix,
         cosine=cosine,
         similarity=similarity,
         embedded=embedded,
@@ -189,6 +204,7 @@ def measure(candidates: Sequence[CandidateRow], asked: Interpretation) -> Measur
         words=words,
         words_from=np.append(0, _OFFSETS)[np.argmax(np.pad(gains, ((1, 0), (0, 0))), axis=0)],
         twins=twins,
+        sources=sources,
     )
 
 
@@ -301,6 +317,17 @@ def _twins(distance: Floats, messages: Mask) -> list[tuple[int, int]]:
     return [(item, message) for item in items for message in by_distance[float(distance[item])]]
 
 
+def _sources(candidates: Sequence[CandidateRow]) -> list[tuple[int, int]]:
+    """Pair memories with the messages that they are from."""
+    cited = {c.message_id for c in candidates if c.message_id}
+    row_of = {c.source_id: row for row, c in enumerate(candidates) if c.source_id in cited}
+    return [
+        (row, row_of[c.message_id])
+        for row, c in enumerate(candidates)
+        if c.message_id is not None and c.message_id in row_of
+    ]
+
+
 def _likeness_to_names(candidates: Sequence[CandidateRow], names: Sequence[int]) -> Floats:
     none = [1.0] * (max(names) + 1)
     distances = np.array([c.name_distances or none for c in candidates])
@@ -313,7 +340,12 @@ def _senders(candidates: Sequence[CandidateRow], named: Collection[str]) -> Floa
         return np.zeros(len(candidates))
     return np.array(
         [
-            1.0 if item.sender_name is None or item.sender_name in named else -1.0
+            # Several people speak in a chunk.
+            0.0
+            if item.source_type == "chunk"
+            else 1.0
+            if item.sender_name is None or item.sender_name in named
+            else -1.0
             for item in candidates
         ]
     )

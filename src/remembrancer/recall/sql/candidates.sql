@@ -31,7 +31,7 @@ viewer AS MATERIALIZED (
 ),
 
 seen AS MATERIALIZED (
-    SELECT i.owner_id, i.id, i.length,
+    SELECT i.owner_id, i.id, i.length, i.source_type = 'message' AS is_message,
            -- An item with the text of the question comes first.
            CASE WHEN i.content_hash = :content_hash THEN -1
                 ELSE i.embedding <=> (SELECT vector FROM question)
@@ -74,7 +74,7 @@ posted AS MATERIALIZED (
 ),
 
 matches AS MATERIALIZED (
-    SELECT p.number, p.word, p.frequency, s.owner_id, id, s.length
+    SELECT p.number, p.word, p.frequency, s.owner_id, id, s.is_message, s.length
       FROM posted AS p
       JOIN seen AS s USING (id)
 ),
@@ -91,7 +91,7 @@ rarity AS MATERIALIZED (
 
 -- A word with several terms (one for each language) may be here twice; the ranker takes the best.
 scored AS MATERIALIZED (
-    SELECT f.owner_id, f.id, f.word,
+    SELECT f.owner_id, f.id, f.is_message, f.word,
            r.idf * f.frequency * (CAST(:k1 AS float8) + 1)
            / (f.frequency + :k1 * (1 - CAST(:b AS float8) + :b * f.length / t.mean_length))
            AS score
@@ -100,24 +100,31 @@ scored AS MATERIALIZED (
      CROSS JOIN totals AS t
 ),
 
--- The best items of each arm, with the better of their ranks.
+-- The best items of each arm, with the better of their ranks. As many messages as memories and
+-- chunks: facts say what messages say, and would take half of their candidates.
 start AS MATERIALIZED (
     SELECT best.owner_id, best.id, best.rank, i.conversation_id, i.position, i.memory_id
       FROM (
            SELECT owner_id, id, min(rank) AS rank
              FROM (
                   SELECT owner_id, id, row_number() OVER (ORDER BY distance, id) AS rank
-                    FROM (SELECT owner_id, id, distance
-                            FROM seen
-                           ORDER BY distance, id
-                           LIMIT :per_arm) AS by_meaning
+                    FROM (VALUES (true), (false)) AS of (messages)
+                   CROSS JOIN LATERAL (
+                         SELECT owner_id, id, distance
+                           FROM seen
+                          WHERE is_message = of.messages
+                          ORDER BY distance, id
+                          LIMIT :per_arm) AS by_meaning
                   UNION ALL
                   SELECT owner_id, id, row_number() OVER (ORDER BY score DESC, id)
-                    FROM (SELECT owner_id, id, sum(score) AS score
-                            FROM scored
-                           GROUP BY owner_id, id
-                           ORDER BY sum(score) DESC, id
-                           LIMIT :per_arm) AS by_words
+                    FROM (VALUES (true), (false)) AS of (messages)
+                   CROSS JOIN LATERAL (
+                         SELECT owner_id, id, sum(score) AS score
+                           FROM scored
+                          WHERE is_message = of.messages
+                          GROUP BY owner_id, id
+                          ORDER BY sum(score) DESC, id
+                          LIMIT :per_arm) AS by_words
                   /*[dated*/ /*]*/
                   ) AS arms
             GROUP BY owner_id, id
@@ -205,12 +212,31 @@ reached AS MATERIALIZED (
      WHERE hops > 0
 ),
 
--- The neighbours of a message include the message itself, at step 0.
+-- The messages among the best, and those that the memories among them are from. Their neighbours
+-- include the message itself, at step 0.
 around AS MATERIALIZED (
     SELECT DISTINCT conversation_id, position + step AS position
-      FROM start
+      FROM (
+           SELECT conversation_id, position FROM start WHERE position IS NOT NULL
+           UNION
+           SELECT said.conversation_id, said.position
+             FROM totals AS t
+            CROSS JOIN start
+            CROSS JOIN LATERAL (
+                  SELECT message_id
+                    FROM memories
+                   WHERE owner_id = start.owner_id AND id = start.memory_id
+                     AND message_id IS NOT NULL
+                  OFFSET 0
+            ) AS cited
+            CROSS JOIN LATERAL (
+                  SELECT conversation_id, position
+                    FROM messages
+                   WHERE owner_id = ANY (t.owners) AND id = cited.message_id
+                  OFFSET 0
+            ) AS said
+           ) AS message
      CROSS JOIN generate_series(-CAST(:reach AS int), :reach) AS step
-     WHERE position IS NOT NULL
 ),
 
 chosen AS MATERIALIZED (
@@ -291,19 +317,21 @@ SELECT i.id, i.owner_id, i.embedding <=> (SELECT vector FROM question) AS distan
               NULL AS kind, NULL AS category, NULL AS subject, CAST(NULL AS boolean) AS pinned,
               CAST(NULL AS int) AS version, CAST(NULL AS int) AS access_count,
               CAST(NULL AS float8) AS weight, CAST(NULL AS timestamptz) AS valid_from,
-              CAST(NULL AS timestamptz) AS valid_to
+              CAST(NULL AS timestamptz) AS valid_to, CAST(NULL AS uuid) AS message_id,
+              CAST(NULL AS int) AS range_start, CAST(NULL AS int) AS range_end
          FROM messages AS m
         WHERE i.source_type = 'message' AND m.owner_id = i.owner_id AND m.id = i.source_id
        UNION ALL
        SELECT m.agent_id, m.space_id, m.visibility, /*[content*/ m.content /*]*/, NULL, NULL,
               m.kind, m.category, m.subject, m.pinned, /*[version*/ m.version /*]*/, m.access_count,
-              /*[weight*/ i.importance /*]*/, /*[interval*/ m.valid_from, m.valid_to /*]*/
+              /*[weight*/ i.importance /*]*/, /*[interval*/ m.valid_from, m.valid_to /*]*/,
+              /*[message*/ m.message_id /*]*/, NULL, NULL
          FROM memories AS m /*[versions*/ /*]*/
         WHERE i.source_type = 'memory' AND m.owner_id = i.owner_id AND m.id = i.memory_id
            AND (m.expires_at > now()) IS NOT FALSE
        UNION ALL
        SELECT m.agent_id, m.space_id, m.visibility, m.content, NULL, NULL,
-              NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+              NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, m.range_start, m.range_end
          FROM chunks AS m
         WHERE i.source_type = 'chunk' AND m.owner_id = i.owner_id AND m.id = i.source_id
        OFFSET 0
