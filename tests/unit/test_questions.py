@@ -47,6 +47,9 @@ def test_only_a_date() -> None:
 def test_names_are_words_with_a_capital() -> None:
     """Not the first word, not the words of a date, each once, and not too many."""
     assert take_apart("What does Ada think of Bob's boat, Ada?").names == ("Ada", "Bob")
+    assert take_apart("when did ada quit smoking?").names == ("ada",)
+    assert take_apart("what is ada's boat called, and bob's?").names == ("ada", "bob")
+    assert take_apart("what's new, and what did you do?").names == ()
     assert take_apart("Ada sails?").names == ()
     assert take_apart("Did she sail in May 2023?").names == ()
     assert len(take_apart("Do Ann, Bob, Cid, Dan, Eve sail?").names) == MOST_NAMES

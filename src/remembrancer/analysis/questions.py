@@ -20,8 +20,9 @@ class Question:
     terms: dict[str, int] = field(default_factory=dict)
     """Its terms without the words of its date, each with the number of its word, from 0."""
     names: tuple[str, ...] = ()
-    """Words that may be names: with a capital, after the first word. At most ``MOST_NAMES``; none
-    in a text that asks nothing, and in German, which gives every noun a capital."""
+    """Words that may be names: with a capital, after the first word. Without any, in English: after
+    "did" or "has", or before "'s". At most ``MOST_NAMES``; none in a text that asks nothing, and in
+    German, which gives every noun a capital."""
     days: tuple[date, date] | None = None
     """The first and the last day of the date that it has."""
     asks_when: bool = False
@@ -40,6 +41,11 @@ def take_apart(text: str) -> Question:
 def _names(text: str) -> tuple[str, ...]:
     words = _WORD.findall(text)
     names = dict.fromkeys(w for w in words[1:] if w[0].isupper() and len(w) > 2)
+    names = names or dict.fromkeys(
+        word
+        for word in map("".join, _UNCAPPED.findall(text))
+        if not languages.is_function_word(word, languages.DEFAULT)
+    )
     if not names or not speech(text).asks or languages.detect(map(str.lower, words)) == "german":
         return ()
     return tuple(names)[:MOST_NAMES]
@@ -73,6 +79,9 @@ def _days(match: re.Match[str]) -> tuple[date, date] | None:
 
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
+_UNCAPPED: Final = re.compile(
+    r"\b(?:do|does|did|has|have|had) ([^\W\d_]{3,})|\b([^\W\d_]{3,})['’]s\b"  # noqa: RUF001
+)
 _MONTHS: Final = {
     month: number
     for months in TABLES["months"].values()
