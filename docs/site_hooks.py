@@ -1,6 +1,8 @@
-"""What the site needs beside the pages: those of the root, and the decisions in order."""
+"""What the site needs beside the pages: those of the root, the decisions, the Python reference."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +19,9 @@ _PAGES: Final = {
 _TO_ROOT: Final = re.compile(r"\]\(\.\./(README|CONTRIBUTING|CHANGELOG)\.md")
 _TO_DOCS: Final = re.compile(r"\]\(docs/")
 _TO_LICENCE: Final = re.compile(r"\[([^\]]*)\]\(LICENSE\)")
+_MARK: Final = re.compile(r"<!-- ([\w. ]+) -->")
+_ROLE: Final = re.compile(r":(?:class|meth|attr|func|mod):\s*(?=<)")
+_PACKAGE: Final = Path(__file__).parents[1] / "src" / "remembrancer"
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -36,6 +41,54 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
-    """Point links to pages of the root at their copies."""
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Point links to pages of the root at their copies; list what the reference describes."""
+    del config, files
+    if page.file.src_uri in {"reference.md", "models.md"}:
+        return _MARK.sub(lambda found: "\n".join(_directives(found[1])), markdown)
     return _TO_ROOT.sub(lambda found: f"]({_PAGES[found[1] + '.md']}", markdown)
+
+
+def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Take the roles off the names in docstrings."""
+    del page, config, files
+    return _ROLE.sub("", html)
+
+
+def _directives(mark: str) -> Iterator[str]:
+    """Yield what the tool that reads the code is to describe in the place of a mark."""
+    if mark == "nouns":
+        for noun, name in _nouns():
+            yield f"::: {name}\n    options: {{heading: {noun}, toc_label: {noun}}}\n"
+        return
+    modules = mark.split()
+    for module, name in _public_names():
+        is_wanted = module.endswith(".schemas") or module == "remembrancer.access"
+        if (mark == "schemas" and is_wanted) or any(module.startswith(m) for m in modules):
+            yield f"::: {module}.{name}\n"
+
+
+def _public_names() -> Iterator[tuple[str, str]]:
+    """Yield the module and name of all that `remembrancer` exports."""
+    for line in ast.parse((_PACKAGE / "__init__.pyi").read_text("utf-8")).body:
+        if isinstance(line, ast.ImportFrom):
+            for alias in line.names:
+                yield f"remembrancer.{line.module}", alias.name
+
+
+def _nouns() -> Iterator[tuple[str, str]]:
+    """Yield each noun of the client and the class that has its methods."""
+    tree = ast.parse((_PACKAGE / "client" / "__init__.py").read_text("utf-8"))
+    modules = {
+        alias.name: line.module
+        for line in tree.body
+        if isinstance(line, ast.ImportFrom)
+        for alias in line.names
+    }
+    for part in ast.walk(tree):
+        match part:
+            case ast.Assign(
+                targets=[ast.Attribute(attr=noun)],
+                value=ast.Call(func=ast.Name(id=name), args=[ast.Name(id="sender")]),
+            ):
+                yield noun, f"{modules[name]}.{name}"

@@ -9,6 +9,8 @@ import pytest
 from browsing import SHOTS, Site
 from playwright.async_api import expect
 
+import remembrancer
+from remembrancer.client.operations import Group
 from remembrancer.web import documentation
 
 
@@ -52,6 +54,23 @@ def test_no_page_of_the_site_takes_a_file_from_elsewhere() -> None:
     for page in documentation.SITE.rglob("*.html"):
         found = taken.findall(re.sub(r"<a [^>]*>", "", page.read_text("utf-8")))
         assert not [link for link in found if "127.0.0.1" not in link], (page, found)
+
+
+def test_the_reference_has_every_public_name() -> None:
+    """What `remembrancer` exports, and each method of the client's nouns."""
+    pages = [documentation.SITE / name / "index.html" for name in ("reference", "models")]
+    text = "".join(page.read_text("utf-8") for page in pages)
+    described = set(re.findall(r'id="remembrancer\.([\w.]+)"', text))
+    exported = {line for line in remembrancer.__all__ if line[0].isupper()}
+    assert exported <= {path.rpartition(".")[2] for path in described}
+    methods = {
+        f"{type(noun).__module__.removeprefix('remembrancer.')}.{type(noun).__name__}.{method}"
+        for noun in vars(remembrancer.AsyncClient()).values()
+        if isinstance(noun, Group)
+        for method in dir(noun)
+        if not method.startswith("_") and method != "sender"
+    }
+    assert methods <= described
 
 
 async def test_the_site_without_a_build_says_how_to_get_it(

@@ -1,7 +1,7 @@
 """API models of agents."""
 
 from datetime import datetime
-from typing import Annotated, TypedDict
+from typing import Annotated, ClassVar, TypedDict
 from uuid import UUID
 
 from pydantic import BaseModel, Field
@@ -41,7 +41,9 @@ class AgentDetails(TypedDict, total=False):
 class AgentUpdate(Update):
     """Changes of an agent. Fields that are left out stay as they are."""
 
-    nullable = frozenset({"llm_provider", "llm_model", "temperature", "tts_voice"})
+    nullable: ClassVar[frozenset[str]] = frozenset(
+        {"llm_provider", "llm_model", "temperature", "tts_voice"}
+    )
 
     name: Label | None = None
     description: Prose | None = None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from html import escape
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, ClassVar, Literal, TypedDict
 from uuid import UUID
 
 from pydantic import (
@@ -246,7 +246,7 @@ class MemoryUpdate(Update):
     New content starts with no interval and no source, unless they are given too.
     """
 
-    nullable = frozenset(
+    nullable: ClassVar[frozenset[str]] = frozenset(
         {
             "subject",
             "valid_from",
