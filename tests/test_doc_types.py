@@ -2,17 +2,13 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
-import pytest
 from mypy import api
 from test_docs import PAGES, ROOT, fences, is_program, name
-
-PYRIGHT = shutil.which("basedpyright")
 
 HEAD = """\
 from remembrancer import *
@@ -48,14 +44,13 @@ def test_case_55_what_is_shown_passes_strict_types_without_a_plugin(tmp_path: Pa
     assert (status, errors) == (0, ""), output
 
 
-@pytest.mark.skipif(PYRIGHT is None, reason="basedpyright is not installed")
 def test_case_55_what_is_shown_passes_pyright(tmp_path: Path) -> None:
     """With its own defaults."""
-    assert PYRIGHT is not None
     shown = [*modules(tmp_path), *map(str, sorted((ROOT / "examples").glob("*.py")))]
     options = {"typeCheckingMode": "standard", "extraPaths": [str(ROOT / "src")], "include": shown}
     configuration = tmp_path / "pyrightconfig.json"
     configuration.write_text(json.dumps(options), encoding="utf-8")
-    program = [PYRIGHT, "--project", configuration, "--pythonpath", sys.executable]
+    program = [sys.executable, "-m", "basedpyright", "--project", configuration]
+    program += ["--pythonpath", sys.executable]
     ended = subprocess.run(program, check=False, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stdout
