@@ -21,6 +21,8 @@ _TO_DOCS: Final = re.compile(r"\]\(docs/")
 _TO_LICENCE: Final = re.compile(r"\[([^\]]*)\]\(LICENSE\)")
 _MARK: Final = re.compile(r"<!-- ([\w. ]+) -->")
 _ROLE: Final = re.compile(r":(?:class|meth|attr|func|mod):\s*(?=<)")
+_BY_USE: Final = [f"remembrancer.{name}" for name in ("bot", "app", "client", "errors")]
+"""Modules of the page `reference.md`; `models.md` has all others."""
 _PACKAGE: Final = Path(__file__).parents[1] / "src" / "remembrancer"
 
 
@@ -61,10 +63,10 @@ def _directives(mark: str) -> Iterator[str]:
         for noun, name in _nouns():
             yield f"::: {name}\n    options: {{heading: {noun}, toc_label: {noun}}}\n"
         return
-    modules = mark.split()
+    is_rest = mark == "models"
+    modules = tuple(_BY_USE if is_rest else mark.split())
     for module, name in _public_names():
-        is_wanted = module.endswith(".schemas") or module == "remembrancer.access"
-        if (mark == "schemas" and is_wanted) or any(module.startswith(m) for m in modules):
+        if module.startswith(modules) != is_rest:
             yield f"::: {module}.{name}\n"
 
 

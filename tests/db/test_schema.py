@@ -1,5 +1,6 @@
 """The schema: one with the models, migrated safely, and keyed by owner."""
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
@@ -14,7 +15,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import CheckConstraint, Engine, Table, create_engine, inspect, make_url
 
 from remembrancer.db.engine import driver_url
-from remembrancer.db.migrate import migrate
+from remembrancer.db.migrate import MIGRATIONS, migrate, newest
 from remembrancer.db.tables import metadata
 from remembrancer.errors import DatabaseSetupError
 from remembrancer.memories.rules import is_in_use
@@ -240,3 +241,13 @@ def _shape(url: str) -> list[tuple[object, ...]]:
             "       (SELECT count(*) FROM pg_policies WHERE tablename = relname)"
             "  FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY 1"
         ).fetchall()
+
+
+def test_revisions_follow_each_other_in_the_order_of_their_names() -> None:
+    """The newest by name is the head: a store at it is not migrated again, and none is left out."""
+    revisions = [file.read_text("utf-8") for file in sorted((MIGRATIONS / "versions").glob("*.py"))]
+    named = [re.search(r'^revision = "(\w+)"', text, re.MULTILINE) for text in revisions]
+    before = [re.search(r'^down_revision = "?(\w+)"?', text, re.MULTILINE) for text in revisions]
+    order = ["None", *(found[1] for found in named if found)]
+    assert [found[1] for found in before if found] == order[:-1]
+    assert order[-1] == newest()

@@ -49,6 +49,19 @@ async def test_an_expired_memory_is_out_of_everything_before_a_sweep(
     assert [one.status for one in refused] == [404, 404, 404]
 
 
+async def test_memories_that_expired_take_no_place_of_others(door: Door, ada: User) -> None:
+    """As many results as there are, though many nearer memories await the sweep."""
+    for level in range(40):
+        parked = f"Ada's car is parked on level {level}."
+        stored = await door.remember(parked, user=ada, expires_at=in_days(1))
+        let_time_pass(stored["memory"]["id"])
+    stays = [f"Ada's {thing} is blue." for thing in ("coat", "door", "bike", "boat", "lamp")]
+    for statement in stays:
+        await door.remember(statement, user=ada)
+    told = await door.contents("Where is the car parked?", user=ada, limit=5)
+    assert sorted(told) == sorted(stays)
+
+
 async def test_a_sweep_lets_an_expired_memory_go_and_its_history_says_so(
     door: Door, memory: Remembrancer, ada: User
 ) -> None:

@@ -68,6 +68,9 @@ _MISSING: Final = _TEXT_PAGE.format(
 class _Site(StaticFiles):
     """The files of the site. A page may run its own inline scripts, and no others."""
 
+    async def check_config(self) -> None:
+        """Allow that the site is not built."""
+
     async def get_response(self, path: str, scope: Scope) -> Response:
         if not SITE.is_dir():
             return _page(_NOT_BUILT, status=404)

@@ -40,6 +40,10 @@ seen AS MATERIALIZED (
      WHERE /*[visible i*/ true /*]*/
        AND i.active
        AND /*[known*/ i.superseded_at IS NULL /*]*/
+       -- Expired a moment ago, and not yet let go of by the sweep: hardly ever any.
+       AND (i.memory_id = ANY (ARRAY(
+               SELECT id FROM memories WHERE expires_at <= now() AND status <> 'forgotten'
+           ))) IS NOT TRUE
        /*[filters*/ /*]*/
 ),
 

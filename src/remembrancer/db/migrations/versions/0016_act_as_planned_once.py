@@ -1,12 +1,12 @@
 """The look-up of a transaction's user is planned once a connection.
 
-Revision ID: 0011
+Revision ID: 0016
 Revises: 0015
 """
 
 from alembic import op
 
-revision = "0011"
+revision = "0016"
 down_revision = "0015"
 branch_labels = None
 depends_on = None
