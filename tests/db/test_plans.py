@@ -1,0 +1,265 @@
+"""Plans of the product's own statements in a store of 200 users: indexes, and few rows read.
+
+Postgres explains each statement as it runs, for the service's role with row-level security.
+"""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import psycopg
+import pytest
+from helpers import database_beside
+from sqlalchemy import event
+
+from remembrancer import (
+    ConversationCreate,
+    MessageCreate,
+    Remembrancer,
+    Settings,
+    User,
+    as_actor,
+)
+from remembrancer.context.schemas import ContextQuery
+from remembrancer.db.engine import driver_url
+from remembrancer.db.migrate import migrate
+
+USERS: Final = 200
+EACH: Final = 100
+"""Memories of each user; they have 60 messages as well, in two conversations."""
+MOST_READ: Final = 5 * (EACH + 60)
+"""Rows that a request may read of one table: some times what its user has."""
+LARGE: Final = {
+    "memories", "memory_versions", "mentions", "recall_items", "postings", "messages",
+    "conversations", "participants", "audit_log", "procrastinate_jobs",
+}  # fmt: skip
+
+FILL: Final = """
+SET session_replication_role = replica;
+CREATE TEMP TABLE people AS
+SELECT CAST(md5('user ' || u) AS uuid) AS id, u FROM generate_series(1, 200) AS u;
+CREATE TEMP TABLE vectors AS
+SELECT n, CAST(array_agg(sin(n * d) ORDER BY d) AS halfvec) AS v
+  FROM generate_series(0, 99) AS n, generate_series(1, 384) AS d GROUP BY n;
+INSERT INTO users (id, display_name) SELECT id, 'User ' || u FROM people;
+INSERT INTO conversations (id, opened_by, message_count)
+SELECT CAST(md5('talk ' || u || ' ' || c) AS uuid), id, CASE WHEN c <= 2 THEN 30 ELSE 0 END
+  FROM people, generate_series(1, 25) AS c;
+INSERT INTO participants (user_id, conversation_id) SELECT opened_by, id FROM conversations;
+INSERT INTO messages (owner_id, id, conversation_id, position, role, content, sent_at)
+SELECT opened_by, CAST(md5(id || ' ' || p) AS uuid), id, p, 'user', 'Word ' || p || ' said.', now()
+  FROM conversations, generate_series(1, message_count) AS p;
+INSERT INTO memories (owner_id, id, kind, category, content, content_hash, tokens, importance)
+SELECT id, 'm' || lpad(n::text, 7, '0'), 'fact', 'other', 'Fact ' || n || ' of ' || u,
+       decode(md5(n || ' ' || u), 'hex'), 5, 0.5
+  FROM generate_series(1, 100) AS n, people;
+INSERT INTO memory_versions (owner_id, memory_id, version, content)
+SELECT owner_id, id, 1, content FROM memories;
+INSERT INTO mentions (owner_id, memory_id, id)
+SELECT owner_id, id, CAST(md5(owner_id || id) AS uuid) FROM memories;
+INSERT INTO recall_items (owner_id, length, content_hash, embedding, source_type, memory_id,
+                          memory_version, at, kind, category, importance)
+SELECT owner_id, 4, content_hash, v, 'memory', id, 1, created_at, kind, category, importance
+  FROM memories JOIN vectors ON n = abs(hashtext(owner_id || id)) % 100;
+INSERT INTO recall_items (owner_id, length, content_hash, embedding, source_type, source_id,
+                          conversation_id, position, at)
+SELECT owner_id, 3, decode(md5(id::text), 'hex'), v, 'message', id, conversation_id,
+       position, sent_at
+  FROM messages JOIN vectors ON n = position;
+INSERT INTO postings (owner_id, term, item_id, frequency)
+SELECT owner_id, term, id, 1
+  FROM recall_items, LATERAL unnest(ARRAY['fact', 'word', 'w' || id % 50, 'x' || id % 9]) AS term;
+INSERT INTO audit_log (owner_id, id, actor_role, entry_point, action, target_ids)
+SELECT owner_id, id, 'service', 'python', 'memory.read', ARRAY[memory_id] FROM mentions;
+INSERT INTO jobs.procrastinate_jobs (queue_name, task_name, lock, args, status)
+SELECT 'summarise', 'summarise', 'summarise:' || id, jsonb_build_object('conversation_id', id),
+       CASE WHEN row_number() OVER (ORDER BY id) = 1 THEN 'failed' ELSE 'succeeded' END
+           ::jobs.procrastinate_job_status
+  FROM conversations, generate_series(1, 2);
+RESET session_replication_role;
+VACUUM ANALYZE;
+"""
+
+
+@dataclass
+class Explained:
+    """The store, and the plans of what it has run."""
+
+    memory: Remembrancer
+    user: User
+    talk: Any
+    owner: psycopg.Connection[Any]
+    plans: list[dict[str, Any]]
+
+    async def faults(self, request: "Request") -> list[str]:
+        """Return what is wrong with the plans of a request, once its statements are prepared."""
+        for _ in range(3):
+            self.plans.clear()
+            await request(self)
+        assert self.plans
+        read: dict[str, float] = {}
+        faults = []
+        for plan in self.plans:
+            for node in _nodes(plan["Plan"]):
+                table = node.get("Relation Name")
+                if table not in LARGE:
+                    continue
+                rows = node["Actual Loops"] * sum(
+                    node.get(count, 0)
+                    for count in (
+                        "Actual Rows",
+                        "Rows Removed by Filter",
+                        "Rows Removed by Index Recheck",
+                    )
+                )
+                read[table] = read.get(table, 0) + rows
+                if node["Node Type"] == "Seq Scan" and node["Actual Loops"]:
+                    faults.append(f"the whole of {table}: {plan['Query Text'][:200]}")
+        return [*faults, *(f"{n:.0f} of {table}" for table, n in read.items() if n > MOST_READ)]
+
+    @contextmanager
+    def without(self, index: str) -> Iterator[None]:
+        """Let the planner use an index no longer."""
+        change = "UPDATE pg_index SET indisvalid = %s WHERE indexrelid = %s::regclass"
+        self.owner.execute(change, [False, index])
+        try:
+            yield
+        finally:
+            self.owner.execute(change, [True, index])
+
+
+Request = Callable[[Explained], Awaitable[object]]
+
+
+def _nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield node
+    for child in node.get("Plans", ()):
+        yield from _nodes(child)
+
+
+@pytest.fixture(scope="module")
+def filled(database_url: str) -> Iterator[str]:
+    with database_beside(database_url, "plans") as url:
+        migrate(driver_url(url))
+        with psycopg.connect(url, autocommit=True) as owner:
+            for statement in FILL.split(";\n"):
+                owner.execute(statement)
+            name = owner.info.dbname
+            for setting in (
+                "session_preload_libraries = auto_explain",
+                "auto_explain.log_min_duration = 0",
+                "auto_explain.log_analyze = on",
+                "auto_explain.log_timing = off",
+                "auto_explain.log_format = json",
+                "auto_explain.log_level = notice",
+                "client_min_messages = notice",
+            ):
+                owner.execute(f'ALTER DATABASE "{name}" SET {setting}')
+        yield url
+
+
+@pytest.fixture
+async def explained(filled: str, opened: Remembrancer) -> AsyncIterator[Explained]:
+    plans: list[dict[str, Any]] = []
+
+    def note(diagnostic: psycopg.errors.Diagnostic) -> None:
+        _, found, plan = (diagnostic.message_primary or "").partition("plan:\n")
+        if found:
+            plans.append(json.loads(plan))
+
+    settings = opened.settings.model_copy(update={"data_dir": opened.settings.data_dir / "plans"})
+    async with Remembrancer.open(
+        database_url=filled, settings=Settings(**dict(settings))
+    ) as memory:
+        event.listen(
+            memory.database._engine.sync_engine,
+            "connect",
+            lambda connection, _: connection.driver_connection.add_notice_handler(note),
+        )
+        await memory.database._engine.dispose()
+        user = (await memory.users.list(as_actor(), limit=1)).items[0]
+        talks = (await memory.conversations.list(as_actor(user))).items
+        talk = next(talk for talk in talks if talk.message_count)
+        with psycopg.connect(filled, autocommit=True) as owner:
+            yield Explained(memory, user, talk.id, owner, plans)
+
+
+async def recall(store: Explained) -> None:
+    assert (await store.memory.recall("Which fact and which word?", user=store.user)).hits
+
+
+async def recent(store: Explained) -> None:
+    assert (await store.memory.recall(mode="recent", user=store.user)).hits
+
+
+async def context(store: Explained) -> None:
+    query = ContextQuery(conversation_id=store.talk, message="Which fact and which word?")
+    await store.memory.conversations.context(as_actor(store.user), query)
+
+
+async def memories(store: Explained) -> None:
+    page = await store.memory.memories.list(as_actor(store.user), limit=10)
+    await store.memory.memories.list(as_actor(store.user), limit=10, cursor=page.next_cursor)
+
+
+async def history(store: Explained) -> None:
+    await store.memory.memories.get(as_actor(store.user), "m0000042")
+
+
+async def conversations(store: Explained) -> None:
+    await store.memory.conversations.list(as_actor(store.user), limit=10)
+    await store.memory.conversations.messages(as_actor(store.user), store.talk, last=10)
+
+
+async def append(store: Explained) -> None:
+    said = [MessageCreate(content="I met somebody at the station.")]
+    await store.memory.conversations.append(as_actor(store.user), store.talk, said)
+
+
+async def remember(store: Explained) -> None:
+    await store.memory.remember("The user likes long walks.", user=store.user)
+
+
+async def open_conversation(store: Explained) -> None:
+    await store.memory.conversations.open(as_actor(store.user), ConversationCreate())
+
+
+async def sweep(store: Explained) -> None:
+    await store.memory.summaries.sweep(everything=False)
+
+
+REQUESTS: Final[list[Request]] = [
+    recall, recent, context, memories, history, conversations, append, remember,
+    open_conversation, sweep,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("request_", REQUESTS, ids=lambda request: request.__name__)
+async def test_a_request_reads_little_of_large_tables(
+    explained: Explained, request_: Request
+) -> None:
+    """No large table as a whole, and not many times what its user has."""
+    assert await explained.faults(request_) == []
+
+
+@pytest.mark.parametrize(
+    ("request_", "index"),
+    [
+        (recall, "pk_recall_items"),
+        (recall, "pk_postings"),
+        (recall, "ix_recall_items_conversation"),
+        (context, "pk_postings"),
+        (history, "pk_memory_versions"),
+        (conversations, "pk_participants"),
+        (sweep, "jobs.ix_procrastinate_jobs_failed"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.__name__,
+)
+async def test_without_its_index_a_request_reads_too_much(
+    explained: Explained, request_: Request, index: str
+) -> None:
+    """The test above would notice."""
+    with explained.without(index):
+        assert await explained.faults(request_) != []
