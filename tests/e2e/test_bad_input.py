@@ -170,7 +170,16 @@ class Rest:
             "/api/users/{user_id}/merges": {"user_id": self.ids["other_user_id"]},
             "/api/users/{user_id}/merges/preview": {"user_id": self.ids["other_user_id"]},
             "/api/agents": {"name": "Helper"},
+            "/api/agents/resolve": {"name": "Resolved helper"},
             "/api/agents/{agent_id}": {"name": "Helper"},
+            "/api/chat/commands": {
+                "text": "/memory list",
+                "platform": "x",
+                "platform_user_id": "1",
+                "chat_id": "1",
+                "display_name": "Ada",
+                "agent_id": self.ids["agent_id"],
+            },
             "/api/conversations": own,
             "/api/conversations/{conversation_id}/messages": {
                 "messages": [{"content": "Hello"}],
@@ -256,6 +265,7 @@ async def rest(api: Api, ada: User, agent: Agent, application: FastAPI) -> Rest:
     fact = await api.memory.remember("Gran likes tea.", user=ada, space_id=space.id)
     home = PlaceCreate(place_id="home", place_name="Home")
     await api.memory.places.add(as_actor(ada), home)
+    spare = KeyCreate(name="spare", role=Role.SERVICE)
     ids = {
         "place_id": home.place_id,
         "name": "add_to_memory",
@@ -273,7 +283,7 @@ async def rest(api: Api, ada: User, agent: Agent, application: FastAPI) -> Rest:
         "undo_id": str(merge.undo_id),
         "move_id": str(move.undo_id),
         "other_user_id": str((await person(api.memory, "Dan")).id),
-        "key_id": str((await api.memory.keys.list(ADMIN)).items[0].id),
+        "key": str((await api.memory.keys.create(ADMIN, spare)).id),
         "job_id": str(rows("SELECT jobs.enqueue('none', 'none', 'none:1', '{}')")[0][0]),
     }
     return Rest(api, api.client, _operations(application), ids)
@@ -646,6 +656,8 @@ STAFF_ONLY = {
     ("GET", "/api/users/{user_id}/merges"): "user",
     ("POST", "/api/users/{user_id}/merges/{undo_id}/undo"): "user",
     ("POST", "/api/agents"): "user",
+    ("POST", "/api/agents/resolve"): "user",
+    ("POST", "/api/chat/commands"): "user",
     ("PUT", "/api/agents/{agent_id}"): "user",
     ("DELETE", "/api/agents/{agent_id}"): "user",
     ("PUT", "/api/memory/policy"): "user service",
@@ -655,13 +667,15 @@ STAFF_ONLY = {
     ("POST", "/api/jobs/{job_id}/retry"): "user service",
     ("POST", "/api/keys"): "user service",
     ("GET", "/api/keys"): "user service",
-    ("DELETE", "/api/keys/{key_id}"): "user service",
+    ("DELETE", "/api/keys/{key}"): "user service",
+    ("POST", "/api/keys/{key}/rotate"): "user service",
 }
 
 
 async def test_endpoints_for_staff_refuse_others(rest: Rest, ada: User) -> None:
     """403 for a role that may not, and nothing done."""
     headers = {"user": await rest.api.key_of(ada), "service": rest.api.service}
+    assert set(STAFF_ONLY) <= {(one.method, one.path) for one in rest.operations}
     for operation in rest.operations:
         refusing = STAFF_ONLY.get((operation.method, operation.path), "")
         for role in refusing.split():
