@@ -172,13 +172,15 @@ def test_limits_count_all_requests_of_a_key(tmp_path: Path) -> None:
     """A key has its requests a minute, however many processes answer. A killed server leaves
     nobody behind."""
     serving = served(tmp_path / "data", REMEMBRANCER_LIMITS__REQUESTS_PER_MINUTE="5")
-    statuses = []
-    for worker in serving.workers:
-        with serving.only(worker) as client:
-            statuses += [
-                client.post("/api/memory/recall", json={"query": "tea"}).status_code
-                for _ in range(5)
-            ]
+    minute, statuses = -1, [0]
+    while minute != time.time() // 60:  # again, if a minute ended in between
+        minute, statuses = time.time() // 60, []
+        for worker in serving.workers:
+            with serving.only(worker) as client:
+                statuses += [
+                    client.post("/api/memory/recall", json={"query": "tea"}).status_code
+                    for _ in range(5)
+                ]
     assert statuses[:5] == [200] * 5
     assert 429 in statuses
     pids = [worker.pid for worker in serving.workers]
