@@ -386,6 +386,7 @@ def test_nothing_is_told_twice() -> None:
             memory=st.booleans(),
         ),
         max_size=40,
+        unique_by=lambda found: found.id,
     ),
     st.integers(0, 900),
 )

@@ -116,6 +116,10 @@ class Item:
     weight: None = None
     at: datetime = LONG_AGO
     role: None = None
+    message_id: None = None
+    source_id: None = None
+    range_start: None = None
+    range_end: None = None
     name_distances: None = None
     exact: bool = False
     items: float = 50.0
