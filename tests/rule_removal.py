@@ -1,8 +1,9 @@
 """Takes the access rule out of every statement on its way to the database."""
 
+import asyncio
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
@@ -64,16 +65,33 @@ def rule_removal() -> Iterator[RuleRemoval]:
 
 @contextmanager
 def row_security_off() -> Iterator[None]:
-    """Switch row-level security off for every table, and on again."""
-    tables = [
-        name
-        for (name,) in rows("SELECT CAST(oid AS regclass)::text FROM pg_class WHERE relrowsecurity")
-    ]
-    assert "memories" in tables
+    """Switch row-level security off for every table, and on again. Not inside of an event loop."""
+    tables = _secured_tables()
     try:
-        for table in tables:
-            rows(f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY")
+        _switch("DISABLE", tables)
         yield
     finally:
-        for table in tables:
-            rows(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
+        _switch("ENABLE", tables)
+
+
+@asynccontextmanager
+async def row_security_off_meanwhile() -> AsyncIterator[None]:
+    """The same in a thread: what the loop writes in the background must end for it to begin."""
+    tables = _secured_tables()
+    try:
+        await asyncio.to_thread(_switch, "DISABLE", tables)
+        yield
+    finally:
+        await asyncio.to_thread(_switch, "ENABLE", tables)
+
+
+def _secured_tables() -> list[str]:
+    found = rows("SELECT CAST(oid AS regclass)::text FROM pg_class WHERE relrowsecurity")
+    tables = [name for (name,) in found]
+    assert "memories" in tables
+    return tables
+
+
+def _switch(how: str, tables: list[str]) -> None:
+    for table in tables:
+        rows(f"ALTER TABLE {table} {how} ROW LEVEL SECURITY")

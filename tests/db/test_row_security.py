@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from helpers import rows
-from rule_removal import row_security_off, rule_removal
+from rule_removal import rule_removal
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
@@ -135,7 +135,7 @@ async def test_without_the_rule_and_row_security_foreign_rows_are_shown(
     """The counter-proof: with row-level security off, the test above would fail."""
     [(foreign,)] = rows("SELECT id FROM memories WHERE owner_id = %s", bob.id)
     actor = Actor(Role.USER, user_id=ada.id)
-    with row_security_off():
+    async with row_security_off_meanwhile():
         assert await read(filled, actor, foreign) == {ada.id}, "the rule hides them"
         with rule_removal():
             assert await read(filled, actor, foreign) == {ada.id, bob.id}
@@ -150,10 +150,9 @@ async def test_versions_and_mentions_of_foreign_memories_are_hidden(
     async with filled.database.transaction(actor) as (connection, _):
         assert not await versions.history(connection, bob.id, foreign)
         assert not await mentions.latest(connection, bob.id, foreign)
-    with row_security_off():
-        async with filled.database.transaction(actor) as (connection, _):
-            assert await versions.history(connection, bob.id, foreign)
-            assert await mentions.latest(connection, bob.id, foreign)
+    async with row_security_off_meanwhile(), filled.database.transaction(actor) as (connection, _):
+        assert await versions.history(connection, bob.id, foreign)
+        assert await mentions.latest(connection, bob.id, foreign)
 
 
 async def _tables_with_an_owner() -> AsyncIterator[tuple[str, bool, bool, str]]:

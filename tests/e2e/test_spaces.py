@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from entry_points import Door, Json, PythonDoor, Refused, refusals
 from helpers import audit_lines, person, rows
-from rule_removal import row_security_off, rule_removal
+from rule_removal import rule_removal
 
 from remembrancer import Actor, Agent, RecallQuery, Remembrancer, Role, User, as_actor
 
@@ -513,5 +513,5 @@ async def test_row_security_hides_what_was_unshared_when_a_query_forgets_the_rul
     for visibility, seen in (("shared", 1), ("private", 0)):
         await door.show(fact, visibility, user=ada)
         assert await _shown_without_the_rule(memory, actor) == [seen] * 6
-    with row_security_off():  # the counter-proof: nothing else hides it
+    async with row_security_off_meanwhile():  # the counter-proof: nothing else hides it
         assert await _shown_without_the_rule(memory, actor) == [1] * 6
