@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from helpers import rows
-from rule_removal import rule_removal
+from rule_removal import row_security_off_meanwhile, rule_removal
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 

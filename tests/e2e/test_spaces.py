@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from entry_points import Door, Json, PythonDoor, Refused, refusals
 from helpers import audit_lines, person, rows
-from rule_removal import rule_removal
+from rule_removal import row_security_off_meanwhile, rule_removal
 
 from remembrancer import Actor, Agent, RecallQuery, Remembrancer, Role, User, as_actor
 
