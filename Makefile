@@ -7,10 +7,10 @@ SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header
 
-.PHONY: help serve demo test soak check format site typescript lock clean
+.PHONY: help serve demo test soak wheel-check check format site typescript lock clean
 
 help:  ## Say what can be made
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 serve: .venv/app  ## Run the server with a small sample in it; Ctrl-C stops it
 	@exec $(BIN)/remembrancer --data-dir .data serve --sample
@@ -26,6 +26,9 @@ test: .venv/dev  ## Run the whole test suite
 
 soak: .venv/dev  ## Run the long random tests: 2,000 steps each (about ten minutes)
 	$(BIN)/pytest -n 2 -m soak
+
+wheel-check: .venv/dev  ## Install the wheel as a project would, and try it (five minutes)
+	$(BIN)/pytest -q -m wheel tests/wheel
 
 check: .venv/dev  ## Check format, lint, types and contracts
 	$(BIN)/ruff format --check .
@@ -46,8 +49,8 @@ typescript: .venv/app  ## Make TypeScript types of the API, and check an example
 	cd examples/typescript && npm install --silent --no-package-lock && npm run types && npm run check
 
 lock:  ## Write requirements/*.txt anew from pyproject.toml (needs uv)
-	$(LOCK) --group build pyproject.toml -o requirements/app.txt
-	$(LOCK) --group dev pyproject.toml -o requirements/dev.txt
+	$(LOCK) --extra all --group build pyproject.toml -o requirements/app.txt
+	$(LOCK) --extra all --group dev pyproject.toml -o requirements/dev.txt
 
 clean:  ## Remove the environment and the data of `make serve`
 	rm -rf .venv .data

@@ -1,6 +1,6 @@
 """An assistant in the terminal, whole: it streams, calls the memory tools, and goes on tomorrow.
 
-pip install remembrancer
+pip install 'remembrancer[llm]'
 REMEMBRANCER_LLM__MODEL=ollama:qwen3 python examples/assistant.py
 """
 

@@ -1,6 +1,6 @@
 """A pydantic-ai agent that is told what is known, and whose turns are remembered.
 
-    pip install remembrancer
+    pip install 'remembrancer[llm]'
     OPENAI_API_KEY=… python examples/pydantic_ai_agent.py "I am allergic to peanuts."
     OPENAI_API_KEY=… python examples/pydantic_ai_agent.py "What should I not eat?"
 

@@ -53,6 +53,7 @@ from .errors import Forbidden as Forbidden
 from .errors import IdempotencyMismatch as IdempotencyMismatch
 from .errors import InvalidInput as InvalidInput
 from .errors import LanguageModelUnavailable as LanguageModelUnavailable
+from .errors import MissingExtra as MissingExtra
 from .errors import NotFound as NotFound
 from .errors import PreconditionFailed as PreconditionFailed
 from .errors import RemembrancerError as RemembrancerError

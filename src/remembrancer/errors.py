@@ -19,6 +19,7 @@ RemembrancerError
         ├── AnswerCutShort       503  the question or the answer is too long
         └── UnusableAnswer       503  its answer does not fit the schema
 ConfigurationError                    the service cannot start as configured
+├── MissingExtra                      a package is not installed
 ├── DatabaseSetupError                the database cannot be started, reached or migrated
 └── EmbeddingModelMismatch            the store has vectors of another embedding model
 
@@ -136,6 +137,10 @@ class UnusableAnswer(LanguageModelUnavailable):
 
 class ConfigurationError(Exception):
     """The service cannot start with these settings; the message says what to change."""
+
+
+class MissingExtra(ConfigurationError, ImportError):
+    """A package is not installed; the message names the extra to install."""
 
 
 class DatabaseSetupError(ConfigurationError):

@@ -165,6 +165,7 @@ async def test_the_audit_log_has_ids_alone(memory: Remembrancer, ada: User) -> N
         ("langgraph", "langgraph.store.base", "langgraph"),
         ("openai_agents", "agents", "openai-agents"),
         ("anthropic", "anthropic.lib.tools", "anthropic"),
+        ("pydantic_ai", "pydantic_ai.toolsets", "llm"),
     ],
 )
 def test_a_missing_framework_names_its_extra(

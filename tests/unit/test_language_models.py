@@ -1,10 +1,12 @@
 """Which model, address and key a chat uses."""
 
+import sys
+
 import pytest
 from pydantic import SecretStr
 from pydantic_ai.models.openai import OpenAIChatModel
 
-from remembrancer.errors import ConfigurationError
+from remembrancer.errors import ConfigurationError, MissingExtra
 from remembrancer.llm import create_language_model
 from remembrancer.settings import LanguageModelSettings
 
@@ -48,3 +50,25 @@ def test_an_address_without_a_model_is_for_the_named_one() -> None:
     assert chosen(settings, "openai:other")[1] == ADDRESS
     with pytest.raises(ConfigurationError, match="provider and model"):
         create_language_model(settings, "other")
+
+
+@pytest.mark.parametrize(
+    ("package", "model", "extra"),
+    [
+        ("pydantic_ai.models", "openai:any", "remembrancer[llm]"),
+        ("openai", "ollama:any", "remembrancer[llm]"),
+        ("anthropic", "anthropic:any", "remembrancer[anthropic]"),
+        ("groq", "groq:any", "pydantic-ai-slim[groq]"),
+    ],
+)
+def test_a_missing_provider_names_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, package: str, model: str, extra: str
+) -> None:
+    """The error says what brings the package, whichever is missing."""
+    for name in [*sys.modules]:
+        if name.startswith(("remembrancer.llm.providers", "pydantic_ai.providers.")):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtra) as refused:
+        create_language_model(LanguageModelSettings(model=model, api_key=SecretStr("key")))
+    assert f"run: pip install '{extra}'" in str(refused.value)

@@ -6,17 +6,16 @@ from typing import Any, Final
 
 from remembrancer.access import Actor
 from remembrancer.adapters import text_edits
-from remembrancer.adapters.common import Bridge, missing
+from remembrancer.adapters.common import Bridge
 from remembrancer.adapters.paths import FileRefused, Names, listing, names
 from remembrancer.app import Remembrancer
 from remembrancer.errors import Conflict, InvalidInput, NotFound, VersionConflict
+from remembrancer.extras import extra
 from remembrancer.memories.schemas import Category, Kind
 from remembrancer.records.schemas import Address, Changes, Record, RecordWrite
 
-try:
+with extra("anthropic"):
     import anthropic.lib.tools as tools  # noqa: PLR0402  a missing module must fail here
-except ImportError as error:
-    raise missing("anthropic") from error
 
 SHELF: Final = "files"
 """The first name in the address of every file."""

@@ -1,16 +1,10 @@
-"""Helpers of all adapters: missing packages, and calls across event loops."""
+"""Calls of adapters across event loops."""
 
 import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 Answer = TypeVar("Answer")
-
-
-def missing(extra: str) -> ImportError:
-    return ImportError(
-        f"this module needs another package; run: pip install 'remembrancer[{extra}]'"
-    )
 
 
 class Bridge:

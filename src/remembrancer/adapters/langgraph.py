@@ -4,16 +4,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from remembrancer.access import Actor
-from remembrancer.adapters.common import Bridge, missing
+from remembrancer.adapters.common import Bridge
 from remembrancer.adapters.filters import as_text, conditions, cut, ends_with, starts_with
 from remembrancer.app import Remembrancer
 from remembrancer.errors import InvalidInput
+from remembrancer.extras import extra
 from remembrancer.records.schemas import Address, Changes, Record, RecordWrite
 
-try:
+with extra("langgraph"):
     import langgraph.store.base as base  # noqa: PLR0402  a missing module must fail here
-except ImportError as error:
-    raise missing("langgraph") from error
 
 SHELF: Final = "langgraph"
 """The first name in the address of every item."""

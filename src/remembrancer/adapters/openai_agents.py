@@ -10,21 +10,19 @@ from typing import Any, Final
 from uuid import UUID
 
 from remembrancer.access import Actor
-from remembrancer.adapters.common import missing
 from remembrancer.app import Remembrancer
 from remembrancer.context.schemas import ContextQuery
 from remembrancer.conversations.schemas import Message, MessageCreate, MessageRole
+from remembrancer.extras import extra
 from remembrancer.paging import LARGEST_PAGE
 from remembrancer.text import storable_json
 from remembrancer.tools.registry import Tool, ToolContext
 from remembrancer.tools.schema import parameters
 from remembrancer.validation import validate
 
-try:
+with extra("openai-agents"):
     from agents import Agent, FunctionTool, RunContextWrapper, SessionSettings, TResponseInputItem
     from agents.tool_context import ToolContext as CallContext
-except ImportError as error:
-    raise missing("openai-agents") from error
 
 _ITEM: Final = "openai_item"
 """The metadata key of an item without the text, which is the message's content."""

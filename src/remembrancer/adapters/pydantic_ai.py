@@ -1,24 +1,30 @@
-"""Memory for pydantic-ai: a toolset, and a capability that stores every run."""
+"""Memory for pydantic-ai: a toolset, and a capability that stores every run.
+
+``pip install 'remembrancer[llm]'``.
+"""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
 
-from pydantic_ai import InstructionPart, RunContext, messages
-from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.models import ModelRequestContext
-from pydantic_ai.run import AgentRunResult
-from pydantic_ai.tools import ToolDefinition
-from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema, to_json
 
 from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
 from remembrancer.context.schemas import Context, ContextQuery
 from remembrancer.conversations.schemas import Message, MessageCreate, MessageRole
+from remembrancer.extras import extra
 from remembrancer.tools.registry import ToolContext
 from remembrancer.tools.schema import parameters
+
+with extra("llm"):
+    from pydantic_ai import InstructionPart, RunContext, messages
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.models import ModelRequestContext
+    from pydantic_ai.run import AgentRunResult
+    from pydantic_ai.tools import ToolDefinition
+    from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
 ActorSource = Actor | Callable[[RunContext[Any]], Actor]
 """The actor, or a function that returns it for a run, for example from its ``deps``."""

@@ -5,14 +5,16 @@ import re
 from typing import Any
 from uuid import UUID
 
-import discord
-from discord import app_commands
-from discord.ext import commands
-
 from remembrancer.app import Remembrancer
 from remembrancer.chat.changes import MessageChanges
 from remembrancer.chat.dispatch import ChatCommands, IncomingMessage
 from remembrancer.chat.replies import File, Span
+from remembrancer.extras import extra
+
+with extra("discord"):
+    import discord
+    from discord import app_commands
+    from discord.ext import commands
 
 # The library's own escaping skips all text between the first bracket and the last.
 _MARKUP = re.compile(r"([\\*_~`|>#\[\]()<:-])")

@@ -4,14 +4,16 @@ from html import escape
 from typing import Any
 from uuid import UUID
 
-from telegram import Update
-from telegram.error import BadRequest, Forbidden
-from telegram.ext import Application, CommandHandler, MessageHandler, filters
-
 from remembrancer.app import Remembrancer
 from remembrancer.chat.changes import MessageChanges
 from remembrancer.chat.dispatch import ChatCommands, IncomingMessage, NotReachableError
 from remembrancer.chat.replies import File, Span
+from remembrancer.extras import extra
+
+with extra("telegram"):
+    from telegram import Update
+    from telegram.error import BadRequest, Forbidden
+    from telegram.ext import Application, CommandHandler, MessageHandler, filters
 
 _TAGS = {"bold": "b", "code": "code"}
 _CHANGES = -8420

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from remembrancer.errors import MissingExtra
+
 BUG = 1
 REFUSED = 2
 INTERRUPTED = 130
@@ -21,6 +23,9 @@ def as_exit_code() -> Iterator[None]:
         # the reader of our output, such as `head`, has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except MissingExtra as error:
+        sys.stderr.write(f"error: {error}\n")
+        sys.exit(REFUSED)
     except Exception as error:
         # Their import takes longer than the help, which needs neither.
         from remembrancer.cli.explanations import explain, unexpected  # noqa: PLC0415

@@ -3,10 +3,13 @@
 import json
 import sys
 
+from remembrancer.extras import extra
+
 
 def openapi() -> None:
     """Print the OpenAPI document of the REST API. Needs no server and no store."""
-    from remembrancer.api.server import openapi_document  # noqa: PLC0415 - imports the whole API
+    with extra("server"):
+        from remembrancer.api.server import openapi_document  # noqa: PLC0415 - the whole API
 
     json.dump(openapi_document(), sys.stdout, ensure_ascii=False, indent=1)
     sys.stdout.write("\n")

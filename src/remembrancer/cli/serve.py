@@ -13,6 +13,7 @@ import typer
 
 from remembrancer.cli.runtime import log_to_stderr, run, settings_of, starting_database
 from remembrancer.errors import ConfigurationError
+from remembrancer.extras import extra
 from remembrancer.fast_imports import uncollected
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the directory in it is private
@@ -44,6 +45,7 @@ def serve(
     log_to_stderr(settings.log_level)
     # The imports take a second, in which Postgres starts.
     with (
+        extra("server", "fastapi"),
         bind(server.host, server.port) as listener,
         shared_directory(server.workers) as shared,
         starting_database(settings) as database,

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from remembrancer.extras import extra
 from remembrancer.settings import LanguageModelSettings
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ def create_language_model(
         settings = settings.model_copy(update={"model": name, **unset})
     if not settings.model:
         return None
-    # The import takes a second.
-    from remembrancer.llm.providers import language_model  # noqa: PLC0415
+    with extra("llm"):
+        # The import takes a second.
+        from remembrancer.llm.providers import language_model  # noqa: PLC0415
 
     return language_model(settings)

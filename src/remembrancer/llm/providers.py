@@ -1,15 +1,21 @@
 """Create the configured language model with its provider, address and key."""
 
-from typing import Any
+from typing import Any, Final
 
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model, infer_model
 from pydantic_ai.providers import Provider, infer_provider_class
 
-from remembrancer.errors import ConfigurationError
+from remembrancer.errors import ConfigurationError, MissingExtra
 from remembrancer.llm.language_model import LanguageModel
 from remembrancer.settings import LanguageModelSettings
 
+_EXTRAS: Final = {
+    "openai": "remembrancer[llm]",
+    "anthropic": "remembrancer[anthropic]",
+    "google": "remembrancer[google]",
+}
+"""What brings the package of a provider."""
 OLLAMA = "http://127.0.0.1:11434/v1"
 """The default address of Ollama."""
 
@@ -38,9 +44,11 @@ def _model(settings: LanguageModelSettings) -> Model:
         if provider == "openai" and settings.base_url:
             return _compatible(name, settings)
         return infer_model(settings.model, lambda kind: _provider(kind, settings))
-    except ImportError:
-        raise ConfigurationError(
-            f"the provider {provider} is not installed; run: pip install 'remembrancer[{provider}]'"
+    except ImportError as error:
+        package, _, _ = (getattr(error.__cause__, "name", None) or "").partition(".")
+        needed = _EXTRAS.get(package, f"pydantic-ai-slim[{provider}]")
+        raise MissingExtra(
+            f"the provider {provider} is not installed; run: pip install '{needed}'"
         ) from None
     except (UserError, ValueError, TypeError):
         raise ConfigurationError(

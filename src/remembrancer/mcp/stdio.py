@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any, Final, TypeVar
 
 from remembrancer.errors import DatabaseUnavailable
+from remembrancer.extras import extra
 from remembrancer.fast_imports import uncollected
 from remembrancer.mcp.sources import Source
 
@@ -81,7 +82,7 @@ async def serve(open_source: OpenSource, *, reopens: bool = False) -> None:
     try:
         async with open_lazily(open_source, reopens=reopens) as source:
             # The library takes a second to import, while the database starts.
-            with uncollected():
+            with uncollected(), extra("mcp"):
                 await asyncio.to_thread(import_module, "remembrancer.mcp.server")
             await _answer(source)
     except (asyncio.CancelledError, BrokenPipeError):

@@ -1,0 +1,74 @@
+"""What an installation takes: the wheel of this tree in a fresh environment, by distribution.
+
+Megabytes are of files on disk with the bytecode that pip compiles, without pip itself.
+"""
+
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from benchmarks.common import show, write
+
+ROOT = Path(__file__).parents[1]
+SETS = ". cli mcp server llm all"
+
+
+def build_wheel(directory: Path) -> Path:
+    """Build the wheel of this tree, with what is installed here."""
+    _pip(Path(sys.executable), "wheel", "--no-deps", "--no-build-isolation", "-w", directory, ROOT)
+    [wheel] = directory.glob("*.whl")
+    return wheel
+
+
+def install(wheel: Path, directory: Path, extras: str = "", python: str = sys.executable) -> Path:
+    """Install a wheel with extras into a fresh environment; return its interpreter."""
+    subprocess.run([python, "-m", "venv", directory], check=True)
+    bin_ = directory / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    _pip(bin_, "install", f"{wheel}[{extras}]" if extras else wheel)
+    return bin_
+
+
+def _pip(python: Path, *arguments: str | Path) -> None:
+    quiet = ("--quiet", "--quiet", "--disable-pip-version-check")
+    subprocess.run([python, "-m", "pip", *arguments, *quiet], check=True)
+
+
+def sizes(directory: Path) -> dict[str, float]:
+    """Return the megabytes of each distribution in an environment, largest first."""
+    [packages] = directory.glob("[Ll]ib/**/site-packages")
+    found = {each.name: _bytes(each) / 1e6 for each in distributions(path=[str(packages)])}
+    found = {name: size for name, size in found.items() if name not in ("pip", "setuptools")}
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def _bytes(distribution: Distribution) -> int:
+    paths = [Path(str(distribution.locate_file(file))) for file in distribution.files or ()]
+    return sum(path.stat().st_size for path in paths if path.exists())
+
+
+def main(
+    extras: Annotated[str, typer.Option(help="Sets of extras, by spaces; . is none.")] = SETS,
+    largest: Annotated[int, typer.Option(min=0, help="Distributions to list of the first.")] = 25,
+) -> None:
+    """Install the wheel with each set of extras, and print what it takes."""
+    results = {}
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        wheel = build_wheel(Path(name))
+        for number, chosen in enumerate(extras.split()):
+            place = Path(name, str(number))
+            install(wheel, place, chosen.strip("."))
+            results[chosen] = sizes(place)
+    rows = [[name, len(each), round(sum(each.values()))] for name, each in results.items()]
+    show("Installations", ["extras", "distributions", "MB"], rows)
+    first = next(iter(results.values()))
+    show("Largest", ["of the first", "MB"], [*list(first.items())[:largest]])
+    write("size", {"benchmark": "size", "megabytes": results})
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,115 @@
+"""The wheel in an environment of its own, as somebody's project has it: ``make wheel-check``.
+
+With Python 3.11, 3.12 and 3.13, where they are found.
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchmarks.size import build_wheel, install, sizes
+
+pytestmark = pytest.mark.wheel
+
+VERSIONS = ("3.11", "3.12", "3.13")
+MEGABYTES = 370
+"""What the wheel without extras may take, in MB."""
+
+HELLO = """
+from remembrancer import Memory
+
+with Memory("./memory") as memory:
+    memory.remember("I drink tea, never coffee.", user="ada")
+    print(memory.recall("What does Ada drink?", user="ada"))
+"""
+MODEL = """
+from remembrancer import Memory, MissingExtra
+
+with Memory("./memory") as memory:
+    try:
+        list(memory.chat("Hello", user="ada", model="openai:gpt-5-mini"))
+    except MissingExtra as error:
+        print(error)
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def python(
+    request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The interpreter of an environment with the wheel, without extras."""
+    interpreter = find_python(request.param)
+    if interpreter is None:
+        pytest.skip(f"no Python {request.param}")
+    return install(wheel, tmp_path_factory.mktemp("venv") / "venv", python=interpreter)
+
+
+def find_python(version: str) -> str | None:
+    """Return an interpreter that runs; a shim of pyenv may not."""
+    beside = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
+    names = [shutil.which(f"python{version}"), *sorted(beside.glob(f"{version}.*/bin/python"))]
+    for name in filter(None, names):
+        run = subprocess.run([name, "-c", "import venv, ensurepip"], check=False)
+        if run.returncode == 0:
+            return str(name)
+    return None
+
+
+def run(python: Path, *arguments: str, directory: Path) -> "subprocess.CompletedProcess[str]":
+    environment = {"PATH": os.environ["PATH"], "HOME": str(directory)}
+    return subprocess.run(
+        [python, "-W", "error", *arguments],
+        cwd=directory,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_first_program_runs_without_extras(python: Path, tmp_path: Path) -> None:
+    """``pip install remembrancer`` remembers and recalls, twice the same, without a warning."""
+    for _ in range(2):
+        hello = run(python, "-c", HELLO, directory=tmp_path)
+        assert hello.stderr == ""
+        assert "I drink tea, never coffee." in hello.stdout
+        assert len(hello.stdout.splitlines()) == 1
+
+
+def test_a_missing_extra_is_told_in_a_line(python: Path, tmp_path: Path) -> None:
+    """The library and the commands say what to install."""
+    model = run(python, "-c", MODEL, directory=tmp_path)
+    assert model.stdout == (
+        "pydantic_ai is not installed; run: pip install 'remembrancer[llm]'\n"
+    ), model.stderr
+    help_ = run(python, "-m", "remembrancer", "--help", directory=tmp_path)
+    assert help_.returncode == 2
+    assert help_.stderr == "error: typer is not installed; run: pip install 'remembrancer[cli]'\n"
+
+
+def test_the_installation_is_small(python: Path) -> None:
+    """It does not grow unseen: `python -m benchmarks.size` says what takes the room."""
+    assert sum(sizes(python.parents[1]).values()) < MEGABYTES
+
+
+def test_a_server_runs_with_its_extra(python: Path, wheel: Path, tmp_path: Path) -> None:
+    """Commands name the extra that they miss; with it, ``demo`` plays the sample on a server."""
+    pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    subprocess.run([python, *pip, f"{wheel}[cli]"], check=True)
+    data = ("--data-dir", str(tmp_path / "data"))
+    for command, extra in (("serve", "server"), ("mcp", "mcp"), ("openapi", "server")):
+        refused = run(python, "-m", "remembrancer", *data, command, directory=tmp_path)
+        assert refused.returncode == 2, refused.stderr
+        assert refused.stderr.endswith(f"pip install 'remembrancer[{extra}]'\n")
+        assert len(refused.stderr.splitlines()) == 1
+    subprocess.run([python, *pip, f"{wheel}[server]"], check=True)
+    played = run(python, "-m", "remembrancer", "demo", directory=tmp_path)
+    assert played.returncode == 0, played.stderr
