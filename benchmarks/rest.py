@@ -136,7 +136,8 @@ class Version:
                 REMEMBRANCER_DATABASE_URL=line["url"], REMEMBRANCER_BUDGET__TOKENS="0",
             )  # fmt: skip
             self.process = psutil.Process(server.pid)
-            with psycopg.connect(line["url"]) as connection:
+            self._url = line["url"]
+            with psycopg.connect(self._url) as connection:
                 backend = psutil.Process(connection.info.backend_pid)
                 self._postgres = backend.parents()[0]
             await self._is_up()
@@ -171,6 +172,14 @@ class Version:
             else:
                 return
         raise RuntimeError("the server does not start")
+
+    async def jobs_done(self) -> None:
+        """Wait for the summaries of what was stored: they embed on all cores for minutes."""
+        waiting = "SELECT FROM jobs.procrastinate_jobs WHERE status = 'doing' OR (status = 'todo'"
+        waiting += " AND coalesce(scheduled_at, now()) <= now())"
+        with psycopg.connect(self._url, autocommit=True) as connection:
+            while connection.execute(waiting).fetchone() is not None:
+                await asyncio.sleep(0.5)
 
     async def library(self, size: int, repeat: int) -> None:
         """Time recalls in the library."""
@@ -280,6 +289,7 @@ async def measure(
             await version.recalls(500, 200, clients=4)  # connections, statements, vectors
             await version.mix(20, 3 * people)  # freezes the stable blocks
             await version.library(500, 20)
+            await version.jobs_done()
             version.results.clear()
             version.figures["MB before"] = version.process.memory_info().rss / 2**20
         for _ in range(rounds):

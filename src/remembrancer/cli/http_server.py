@@ -6,6 +6,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -29,6 +30,15 @@ class QuietServer(uvicorn.Server):
         logging.getLogger("uvicorn.error").addFilter(_without_content)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        protocol = self.config.http_protocol_class
+
+        def one_send(**arguments: Any) -> asyncio.Protocol:
+            made = protocol(**arguments)
+            connect: Any = made.connection_made
+            made.connection_made = lambda transport: connect(_OneSend(transport))  # type: ignore[method-assign]
+            return made
+
+        self.config.http_protocol_class = one_send  # type: ignore[assignment]
         await super().startup(sockets)
         self.answers.set()
 
@@ -36,6 +46,37 @@ class QuietServer(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Ignore signals: uvicorn would raise them again before Postgres has stopped."""
         yield
+
+
+class _OneSend:
+    """A transport that sends the head of an answer with its body.
+
+    uvicorn writes them one by one, and each wakes the client.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._head = b""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if self._head or not data.startswith(b"HTTP/1.1 "):
+            data, self._head = self._head + data, b""
+            self._transport.write(data)
+        else:
+            self._head = data
+            # A body that comes later, as that of a stream, does not hold it up.
+            asyncio.get_running_loop().call_soon(self._send_head)
+
+    def close(self) -> None:
+        self._send_head()
+        self._transport.close()
+
+    def _send_head(self) -> None:
+        if self._head:
+            self.write(b"")
 
 
 class StopSignals:
