@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count, groupby
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from unittest.mock import patch
 
 import httpx2
@@ -83,9 +83,8 @@ class Traffic:
 
 
 async def _traced(database: Database, call: Any) -> Traffic:
-    async with database._engine.connect() as connection:
-        raw = await connection.get_raw_connection()
-        driver = cast("psycopg.AsyncConnection[Any]", raw.driver_connection)
+    async with database._pool.lend() as lent:
+        driver = lent.driver
     traffic = Traffic()
     with tempfile.NamedTemporaryFile() as file:
         driver.pgconn.trace(file.fileno())

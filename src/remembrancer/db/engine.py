@@ -1,24 +1,22 @@
 """Database connections with row-level security for an actor."""
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial, wraps
+from functools import wraps
 from typing import Any, Final, ParamSpec, TypeVar, cast, overload
 from uuid import UUID
 
 import psycopg
-from sqlalchemy import TextClause, event, make_url, text
+from sqlalchemy import NullPool, TextClause, event, make_url, text
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.util import greenlet_spawn
 
 from remembrancer import errors
 from remembrancer.access import REFUSED_KEY, Actor, KeyCheck, as_user
 from remembrancer.db.pipeline import pipelined
+from remembrancer.db.pool import Driver, Pool
 from remembrancer.db.rows import Binds
 from remembrancer.db.sql import NumberedSql, numbered
 from remembrancer.user_names import UNRESOLVED, AnyUser, UserName
@@ -120,7 +118,7 @@ class Trip:
         statements = [*first, *(statement for statement, _ in self._parts)]
         if not statements:
             return []
-        answers = await pipelined(await _driver_of(connection), statements)
+        answers = await pipelined(_driver_of(connection), statements)
         for (_, rows), answer in zip(self._parts, answers[len(first) :], strict=True):
             rows.extend(answer)
         return answers[: len(first)]
@@ -134,8 +132,8 @@ class Database:
 
     def __init__(self, url: str, *, pool_size: int = 10) -> None:
         self.url = driver_url(url)
-        self._engine = _create_engine(self.url, pool_size)
-        self._autocommit = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._engine = _create_engine(self.url)
+        self._pool = Pool(self._engine, pool_size)
 
     @asynccontextmanager
     async def transaction(self, actor: Actor) -> AsyncIterator[tuple[AsyncConnection, Actor]]:
@@ -227,28 +225,25 @@ class Database:
         check: KeyCheck | None = None,
     ) -> AsyncIterator[tuple[AsyncConnection, UUID | None, T]]:
         try:
-            # Autocommit, so that BEGIN is ours: it travels with the first statement.
-            async with (
-                self._autocommit.begin() as connection,
-                _discard_if_interrupted(connection.invalidate),
-            ):
-                begin, end = [Statement(_BEGIN, {})], Trip()
-                while True:
-                    trip = Trip(end)
-                    planned = plan(user_id, trip)
-                    # A merged user is followed to the survivor.
-                    act_as = _act_as(user_id, role, check, planned_once=bool(trip))
-                    *_, [(survivor,)] = await trip.send(connection, *begin, act_as)
-                    if survivor == user_id or not trip:
-                        break
-                    begin = [Statement(_ROLLBACK, {}), Statement(_BEGIN, {})]
-                    user_id = survivor
-                _note(check)
-                yield connection, survivor, planned
-                if end:
-                    end.add(_COMMIT, {})
-                    await end.send(connection)
-        except (psycopg.Error, DBAPIError, PoolTimeout) as error:
+            async with self._pool.lend() as lent:
+                with self._pool.connection(lent) as connection:
+                    begin, end = [Statement(_BEGIN, {})], Trip()
+                    while True:
+                        trip = Trip(end)
+                        planned = plan(user_id, trip)
+                        # A merged user is followed to the survivor.
+                        act_as = _act_as(user_id, role, check, planned_once=bool(trip))
+                        *_, [(survivor,)] = await trip.send(connection, *begin, act_as)
+                        if survivor == user_id or not trip:
+                            break
+                        begin = [Statement(_ROLLBACK, {}), Statement(_BEGIN, {})]
+                        user_id = survivor
+                    _note(check)
+                    yield connection, survivor, planned
+                    if lent.in_transaction:
+                        end.add(_COMMIT, {})
+                        await end.send(connection)
+        except (psycopg.Error, DBAPIError) as error:
             raise _translate(error) from error
 
     async def one_round_trip(
@@ -258,35 +253,25 @@ class Database:
         if actor.user_name is not None:
             raise errors.UserMerged((await self.identify(actor)).user_id)
         try:
-            async with self._lent() as driver:
+            async with self._pool.lend() as lent:
                 role = "system" if system else actor.role
                 act_as = _act_as(actor.user_id, role, actor.key_check)
                 # A pipeline is one transaction, so the settings end with it, without BEGIN or
                 # COMMIT.
-                [[(user_id,)], *answers] = await pipelined(driver, [act_as, *statements])
-        except (psycopg.Error, DBAPIError, PoolTimeout) as error:
+                [[(user_id,)], *answers] = await pipelined(lent.driver, [act_as, *statements])
+        except (psycopg.Error, DBAPIError) as error:
             raise _translate(error) from error
         _note(actor.key_check)
         if user_id != actor.user_id:
             raise errors.UserMerged(user_id)
         return answers
 
-    @asynccontextmanager
-    async def _lent(self) -> AsyncIterator["psycopg.AsyncConnection[Any]"]:
-        # Past SQLAlchemy's connection, whose set-up takes longer than a short statement.
-        lent = await greenlet_spawn(self._engine.sync_engine.pool.connect)
-        try:
-            async with _discard_if_interrupted(partial(greenlet_spawn, lent.invalidate)):
-                yield cast("psycopg.AsyncConnection[Any]", lent.driver_connection)
-        finally:
-            await greenlet_spawn(lent.close)
-
     async def ping(self) -> None:
         async with self.system() as connection:
             await connection.execute(text("SELECT 1"))
 
     async def close(self) -> None:
-        await self._engine.dispose()
+        await self._pool.close()
 
 
 @asynccontextmanager
@@ -321,9 +306,9 @@ def retries_deadlock(
     return run
 
 
-async def _driver_of(connection: AsyncConnection) -> "psycopg.AsyncConnection[Any]":
-    raw = await connection.get_raw_connection()
-    return cast("psycopg.AsyncConnection[Any]", raw.driver_connection)
+def _driver_of(connection: AsyncConnection) -> Driver:
+    assert connection.sync_connection
+    return cast("Driver", connection.sync_connection.connection.driver_connection)
 
 
 def _act_as(
@@ -347,32 +332,10 @@ def _note(check: KeyCheck | None) -> None:
         check.is_due = False
 
 
-@asynccontextmanager
-async def _discard_if_interrupted(
-    invalidate: Callable[[], Awaitable[None]],
-) -> AsyncIterator[None]:
-    """Discard an interrupted connection: its next user would get the unread answers."""
-    try:
-        yield
-    except (errors.RemembrancerError, DBAPIError):
-        # Raised between two statements, or handled by SQLAlchemy already.
-        raise
-    except BaseException as error:
-        await invalidate()
-        task = asyncio.current_task()
-        if isinstance(error, AssertionError) and task is not None and task.cancelling():
-            # psycopg 3.3 raises this when it is cancelled at the start of many rows.
-            raise asyncio.CancelledError from error
-        raise
-
-
-def _create_engine(url: str, pool_size: int) -> AsyncEngine:
+def _create_engine(url: str) -> AsyncEngine:
     engine = create_async_engine(
         url,
-        pool_size=pool_size,
-        max_overflow=0,
-        pool_timeout=30,
-        pool_pre_ping=False,
+        poolclass=NullPool,  # ours keeps them
         # Errors and logs must not have values, which are texts of users.
         hide_parameters=True,
         connect_args={
@@ -388,10 +351,6 @@ def _create_engine(url: str, pool_size: int) -> AsyncEngine:
 
 
 def _translate(error: Exception) -> Exception:
-    if isinstance(error, PoolTimeout):
-        return errors.DatabaseUnavailable(
-            "all connections are busy; try again later or raise the pool size"
-        )
     cause = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(cause, psycopg.Error) and cause.sqlstate == _REFUSED_KEY:
         return errors.Unauthenticated(REFUSED_KEY)

@@ -1,0 +1,124 @@
+"""Connections to a database, each lent to one task at a time.
+
+SQLAlchemy's pool switches greenlets and rolls back for each use: longer than a short statement.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from sqlalchemy import Connection, PoolProxiedConnection
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.util import greenlet_spawn
+
+from remembrancer.errors import DatabaseUnavailable, RemembrancerError
+
+Driver = psycopg.AsyncConnection[Any]
+
+WAIT_SECONDS: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """A connection: the driver's, and SQLAlchemy's record of it."""
+
+    driver: Driver
+    record: PoolProxiedConnection
+
+    @property
+    def in_transaction(self) -> bool:
+        return self.driver.pgconn.transaction_status != TransactionStatus.IDLE
+
+
+class Pool:
+    """Lends up to ``size`` connections; they are opened when they are needed."""
+
+    def __init__(self, engine: AsyncEngine, size: int) -> None:
+        self._engine = engine
+        self._free = asyncio.Semaphore(size)
+        self._idle: list[Lent] = []
+
+    @asynccontextmanager
+    async def lend(self) -> AsyncIterator[Lent]:
+        """Lend a connection. A transaction that is still open at the end is rolled back.
+
+        Raises ``DatabaseUnavailable`` if all are busy for half a minute.
+        """
+        try:
+            async with asyncio.timeout(WAIT_SECONDS if self._free.locked() else None):
+                await self._free.acquire()
+        except TimeoutError:
+            raise DatabaseUnavailable(
+                "all connections are busy; try again later or raise the pool size"
+            ) from None
+        try:
+            # The one that was used last: its plans are still in the caches of the processor.
+            lent = self._idle.pop() if self._idle else await self._open()
+            usable = False
+            try:
+                yield lent
+                usable = True
+            except (RemembrancerError, DBAPIError):
+                # Raised between two statements, or handled by SQLAlchemy already.
+                usable = True
+                raise
+            except AssertionError as error:
+                task = asyncio.current_task()
+                if task is not None and task.cancelling():
+                    # psycopg 3.3 raises this when it is cancelled at the start of many rows.
+                    raise asyncio.CancelledError from error
+                raise
+            finally:
+                # If it was interrupted, the next user would get the answers that nobody has read.
+                await self._take_back(lent, usable=usable)
+        finally:
+            self._free.release()
+
+    @contextmanager
+    def connection(self, lent: Lent) -> Iterator[AsyncConnection]:
+        """Give the connection of SQLAlchemy on it; its user sends BEGIN and COMMIT."""
+        inner = Connection(self._engine.sync_engine, connection=lent.record)
+        inner.begin()
+        connection = AsyncConnection(self._engine, inner)
+        try:
+            yield connection
+        finally:
+            connection.sync_connection = None
+
+    async def close(self) -> None:
+        """Close the connections that are not lent; others may be opened afterwards."""
+        while self._idle:
+            await self._discard(self._idle.pop())
+        await self._engine.dispose()
+
+    async def _open(self) -> Lent:
+        record = await greenlet_spawn(self._engine.sync_engine.raw_connection)
+        driver = cast("Driver", record.driver_connection)
+        # BEGIN is ours: it travels with the first statement.
+        await driver.set_autocommit(True)
+        return Lent(driver, record)
+
+    async def _take_back(self, lent: Lent, *, usable: bool) -> None:
+        try:
+            if usable and lent.in_transaction:
+                await lent.driver.rollback()
+        except psycopg.Error:
+            usable = False
+        finally:
+            if usable and not lent.in_transaction:
+                self._idle.append(lent)
+            else:
+                await self._discard(lent)
+
+    async def _discard(self, lent: Lent) -> None:
+        lost = lent.driver.closed
+        if lent.record.is_valid:  # SQLAlchemy closes those whose loss it sees
+            await greenlet_spawn(lent.record.invalidate)
+        # The others are lost too: the server was started anew.
+        while lost and self._idle:
+            await self._discard(self._idle.pop())
