@@ -178,7 +178,7 @@ class Version:
         waiting = "SELECT FROM jobs.procrastinate_jobs WHERE status = 'doing' OR (status = 'todo'"
         waiting += " AND coalesce(scheduled_at, now()) <= now())"
         with psycopg.connect(self._url, autocommit=True) as connection:
-            while connection.execute(waiting).fetchone() is not None:
+            while connection.execute(waiting).fetchone() is not None:  # noqa: ASYNC110
                 await asyncio.sleep(0.5)
 
     async def library(self, size: int, repeat: int) -> None:
