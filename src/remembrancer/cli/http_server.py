@@ -35,7 +35,11 @@ class QuietServer(uvicorn.Server):
         def one_send(**arguments: Any) -> asyncio.Protocol:
             made = protocol(**arguments)
             connect: Any = made.connection_made
-            made.connection_made = lambda transport: connect(_OneSend(transport))  # type: ignore[method-assign]
+
+            def connection_made(transport: Any) -> None:
+                connect(_OneSend(transport))
+
+            made.connection_made = connection_made  # type: ignore[method-assign]
             return made
 
         self.config.http_protocol_class = one_send  # type: ignore[assignment]
