@@ -6,7 +6,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import cast
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -32,12 +32,12 @@ class QuietServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         protocol = self.config.http_protocol_class
 
-        def one_send(**arguments: Any) -> asyncio.Protocol:
+        def one_send(**arguments: object) -> asyncio.Protocol:
             made = protocol(**arguments)
-            connect: Any = made.connection_made
+            connect = made.connection_made
 
-            def connection_made(transport: Any) -> None:
-                connect(_OneSend(transport))
+            def connection_made(transport: asyncio.BaseTransport) -> None:
+                connect(cast("asyncio.Transport", _OneSend(cast("asyncio.Transport", transport))))
 
             made.connection_made = connection_made  # type: ignore[method-assign]
             return made
@@ -62,7 +62,7 @@ class _OneSend:
         self._transport = transport
         self._head = b""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
