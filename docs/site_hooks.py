@@ -1,10 +1,12 @@
-"""What the site needs beside the pages: those of the root, the decisions, the Python reference."""
+"""What the site needs beside the pages: those of the root, the decisions, the references."""
 
 import ast
+import json
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -46,6 +48,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Point links to pages of the root at their copies; list what the reference describes."""
     del config, files
+    if page.file.src_uri == "rest-fields.md":
+        return _MARK.sub(lambda found: "\n".join(_rest(found[1])), markdown)
     if page.file.src_uri in {"reference.md", "models.md"}:
         return _MARK.sub(lambda found: "\n".join(_directives(found[1])), markdown)
     return _TO_ROOT.sub(lambda found: f"]({_PAGES[found[1] + '.md']}", markdown)
@@ -94,3 +98,102 @@ def _nouns() -> Iterator[tuple[str, str]]:
                 value=ast.Call(func=ast.Name(id=name), args=[ast.Name(id="sender")]),
             ):
                 yield noun, f"{modules[name]}.{name}"
+
+
+def _rest(mark: str) -> Iterator[str]:
+    """Yield the endpoints or the models of the REST API, from its OpenAPI document."""
+    sys.path.insert(0, str(_PACKAGE.parent))
+    try:
+        from remembrancer.api.server import openapi_document  # noqa: PLC0415
+    except ImportError:
+        yield "This site was built without the server; see `/docs/api` of a running one."
+        return
+    document: Any = openapi_document()
+    if mark == "endpoints":
+        for path, operations in document["paths"].items():
+            for method, operation in operations.items():
+                yield from _endpoint(f"{method.upper()} {path}", operation)
+    else:
+        for name, schema in sorted(document["components"]["schemas"].items()):
+            yield from _model(name, schema)
+
+
+def _endpoint(title: str, operation: Mapping[str, Any]) -> Iterator[str]:
+    yield f"### {title}\n\n{operation['description']}\n"
+    parameters = operation.get("parameters", ())
+    yield from _table(
+        (f"{given['name']} ({given['in']})", given["schema"] | given, given["required"])
+        for given in parameters
+    )
+    for kind, body in operation.get("requestBody", {}).get("content", {}).items():
+        yield f"Body: {_type(body['schema'])}{_kind(kind)}\n"
+    for status, response in operation["responses"].items():
+        if status.startswith("2"):
+            bodies = [
+                _type(body.get("schema", {})) + _kind(kind)
+                for kind, body in response.get("content", {}).items()
+            ]
+            yield f"Answer {status}: {' or '.join(bodies) or 'no body'}\n"
+
+
+def _kind(media_type: str) -> str:
+    return "" if media_type == "application/json" else f" as `{media_type}`"
+
+
+def _model(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    yield f"### {name}\n\n{schema.get('description', '')}\n"
+    if "properties" not in schema:
+        yield f"{_type(schema)}\n"
+    needed = schema.get("required", ())
+    fields = schema.get("properties", {}).items()
+    yield from _table((field, one, field in needed) for field, one in fields)
+
+
+def _table(rows: Iterable[tuple[str, Mapping[str, Any], bool]]) -> Iterator[str]:
+    lines = [
+        f"| `{name}` | {_type(schema)} | {_default(schema, is_needed)} | {_meaning(schema)} |"
+        for name, schema, is_needed in rows
+    ]
+    if lines:
+        yield "\n".join(["| field | type | default | meaning |", "|---|---|---|---|", *lines, ""])
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    """Return the type of a value in words."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    for word in ("anyOf", "oneOf", "allOf"):
+        if word in schema:
+            return " or ".join(dict.fromkeys(_type(option) for option in schema[word]))
+    if values := schema.get("enum", [schema["const"]] if "const" in schema else []):
+        return ", ".join(f"`{value}`" for value in values)
+    if schema.get("type") == "array":
+        return f"list of {_type(schema.get('items', {}))}"
+    return str(schema.get("format") or schema.get("type", "any"))
+
+
+def _default(schema: Mapping[str, Any], is_needed: bool) -> str:
+    if is_needed:
+        return "needed"
+    return f"`{json.dumps(schema['default'])}`" if "default" in schema else ""
+
+
+def _meaning(schema: Mapping[str, Any]) -> str:
+    """Return the description and the bounds of a value."""
+    options = [schema, *schema.get("anyOf", ())]
+    given = {word: option[word] for option in options[::-1] for word in option}
+    bounds = [
+        f"{words} {given[word]:g}"
+        for word, words in (
+            ("minimum", "at least"),
+            ("maximum", "at most"),
+            ("minLength", "characters: at least"),
+            ("maxLength", "characters: at most"),
+            ("minItems", "items: at least"),
+            ("maxItems", "items: at most"),
+        )
+        if word in given
+    ]
+    text = " ".join(str(given.get("description", "")).split())
+    return f"{text} {'; '.join(bounds)}".strip().replace("|", "\\|")

@@ -35,7 +35,7 @@ async def reply(memory: Remembrancer, actor: Actor, said: str) -> str:
 
 async def main() -> None:
     """Answer what the command line says, for one user."""
-    async with Remembrancer.open("./memory-data") as memory:
+    async with Remembrancer.open("./memory") as memory:
         who = ResolveUser(platform="console", platform_user_id="me", display_name="Me")
         actor = as_actor(await memory.users.resolve(as_actor(), who))
         said = " ".join(sys.argv[1:]) or "What do you know about me?"

@@ -30,5 +30,5 @@ def reply(memory: Memory, user: str, said: str) -> str:
 
 
 if __name__ == "__main__":
-    with Memory("./memory-data") as memory:
+    with Memory("./memory") as memory:
         print(reply(memory, sys.argv[1], " ".join(sys.argv[2:])))

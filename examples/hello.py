@@ -6,6 +6,6 @@ python examples/hello.py
 
 from remembrancer import Memory
 
-with Memory("./memory-data") as memory:
+with Memory("./memory") as memory:
     memory.remember("I drink tea, never coffee.", user="ada")
     print(memory.recall("What does Ada drink?", user="ada"))

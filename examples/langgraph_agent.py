@@ -76,7 +76,7 @@ def build(memory: Remembrancer) -> Any:
 
 async def main() -> None:
     """Answer what the command line says, for one user."""
-    async with Remembrancer.open("./memory-data") as memory:
+    async with Remembrancer.open("./memory") as memory:
         who = ResolveUser(platform="console", platform_user_id="me", display_name="Me")
         user = await memory.users.resolve(as_actor(), who)
         said = " ".join(sys.argv[1:]) or "What do you know about me?"

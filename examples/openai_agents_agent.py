@@ -41,7 +41,7 @@ async def reply(memory: Remembrancer, actor: Actor, conversation_id: UUID, said:
 
 async def main() -> None:
     """Answer what the command line says, for one user."""
-    async with Remembrancer.open("./memory-data") as memory:
+    async with Remembrancer.open("./memory") as memory:
         who = ResolveUser(platform="console", platform_user_id="me", display_name="Me")
         actor = as_actor(await memory.users.resolve(as_actor(), who))
         talk = await memory.conversations.open(actor, ConversationCreate())

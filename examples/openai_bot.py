@@ -30,7 +30,7 @@ async def reply(memory: AsyncMemory, user: str, said: str, chat: str | None = No
 
 async def main() -> None:
     """Answer what the command line says."""
-    async with AsyncMemory("./memory-data") as memory:
+    async with AsyncMemory("./memory") as memory:
         print(await reply(memory, sys.argv[1], " ".join(sys.argv[2:])))
 
 

@@ -19,7 +19,7 @@ from remembrancer import AgentCreate, Remembrancer, Settings, as_actor
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
-_FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -32,7 +32,9 @@ def read(page: str) -> str:
 
 
 def fences(page: Path, language: str) -> list[str]:
-    return [code for found, code in _FENCE.findall(page.read_text("utf-8")) if found == language]
+    """The blocks of a language, without whole examples, which are run as files."""
+    found = _FENCE.findall(page.read_text("utf-8"))
+    return [code for name, rest, code in found if name == language and "title=" not in rest]
 
 
 def prose(page: Path) -> str:
@@ -247,6 +249,23 @@ def test_files_named_in_the_docs_exist() -> None:
 # Examples -------------------------------------------------------------------
 
 
+def titled(page: Path) -> Iterator[tuple[str, str]]:
+    """The path and the code of each whole example on a page."""
+    for _, rest, code in _FENCE.findall(page.read_text("utf-8")):
+        if found := re.search('title="(.+)"', rest):
+            yield found[1], code
+
+
+def test_a_whole_example_on_a_page_is_the_file() -> None:
+    """All but its docstring, so that what is pasted is what the tests run."""
+    shown = [example for page in PAGES for example in titled(page)]
+    assert len(shown) > 5
+    for path, code in shown:
+        source = (ROOT / path).read_text("utf-8")
+        docstring = ast.parse(source).body[0].end_lineno
+        assert code.strip() == "\n".join(source.splitlines()[docstring:]).strip(), path
+
+
 def is_program(code: str) -> bool:
     """Whether an example opens a store by itself."""
     return "Remembrancer.open(" in code or "Memory(" in code
@@ -263,6 +282,8 @@ async def test_python_examples_run(
     """Each page's examples run in order: programs by themselves, pieces one after the other."""
     monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
+    lines = iter(["Hello", ""])
+    monkeypatch.setattr("builtins.input", lambda _prompt: next(lines))
     real = Remembrancer.open
     monkeypatch.setattr(
         Remembrancer, "open", lambda *_args, **_rest: real(database_url=database_url)

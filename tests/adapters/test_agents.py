@@ -2,15 +2,13 @@
 
 import importlib.util
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 from helpers import rows
+from langgraph.store.memory import InMemoryStore
 from openai import AsyncOpenAI
 from scripted import Reply, Scripted
 
@@ -24,6 +22,7 @@ from remembrancer import (
     User,
     as_actor,
 )
+from remembrancer.settings import JobSettings
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FACT = "Ada is allergic to peanuts."
@@ -247,24 +246,15 @@ async def test_a_bot_with_claude_remembers(
     assert first == second
 
 
-def test_an_assistant_goes_on_after_a_restart(tmp_path: Path, model: Scripted) -> None:
-    """Its whole program, started twice: the second start knows what was said in the first."""
-    model.said = remembers
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(EXAMPLES.parent / "src"),
-        "REMEMBRANCER_LLM__MODEL": "openai:scripted",
-        "REMEMBRANCER_LLM__BASE_URL": model.base_url,
-    }
-    shown = [
-        subprocess.run(
-            [sys.executable, EXAMPLES / "assistant.py"],
-            input=f"{said}\n\n".encode(),
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            check=True,
-        ).stdout.decode()
-        for said in ("What may I eat?", "I hate peanuts.", "What may I eat?")
-    ]
-    assert shown == ["> I do not know.\n> ", "> No peanuts.\n> ", "> No peanuts.\n> "]
+async def test_a_langgraph_store_is_copied_once(memory: Remembrancer, database_url: str) -> None:
+    """Items of LangMem's tools and of its manager, each to its user; again is nothing."""
+    store = InMemoryStore()
+    store.put(("memories", "ada"), "1", {"content": "Ada drinks tea."})
+    value: dict[str, Any] = {"kind": "Memory", "content": {"content": "Bob has a dog."}}
+    store.put(("memories", "bob"), "2", value)
+    copy = example("from_langmem").copy
+    changes = {"jobs": JobSettings(in_server=False)}
+    with Memory(database_url, settings=memory.settings.model_copy(update=changes)) as target:
+        assert [copy(store, target) for _ in range(2)] == [2, 0]
+        own = target.recall("tea and dogs", user="ada", agent="Assistant")
+        assert [hit.content for hit in own.hits] == ["Ada drinks tea."]
