@@ -1,7 +1,7 @@
 # A server for a team: keys, your own Postgres, backup, restore elsewhere, key rotation, and the
 # export and erasure of a person. The steps of docs/deploying.md, in one script.
 #
-#     pip install remembrancer
+#     pip install 'remembrancer[all]'
 #     export REMEMBRANCER_DATABASE_URL=postgresql://…  ELSEWHERE=postgresql://…
 #     bash examples/team.sh
 set -euo pipefail
