@@ -19,6 +19,7 @@ from tool_walk import done, every_tool
 from remembrancer import Agent, Remembrancer, User, as_actor
 from remembrancer.mcp.resources import fixed
 from remembrancer.mcp.server import create_server
+from remembrancer.mcp.sources import MemoryTools, StoreSource
 from remembrancer.tools.registry import plain_tool
 
 Json = dict[str, Any]
@@ -448,6 +449,23 @@ async def test_a_fault_is_told_without_its_words(
                 await call
     assert "test_mcp.py" in caplog.text
     assert not re.search("hush|Lisbon", caplog.text)
+
+
+async def test_lists_need_no_open_store(memory: Remembrancer, ada: User) -> None:
+    """A store for one user lists the same before it is open."""
+    catalogue, store = MemoryTools(), StoreSource(memory, as_actor(ada))
+    assert await catalogue.tools() == await store.tools()
+    assert catalogue.id_arguments == store.id_arguments
+
+    async def ask(_context: Any, _request: Any) -> Any:
+        raise AssertionError("the store is not open")
+
+    server = create_server(ask, lambda _context, request: request(catalogue))
+    async with Client(server) as client:
+        assert len((await client.list_tools()).tools) == 6
+        assert (await client.list_resources()).resources
+        assert (await client.list_resource_templates()).resource_templates
+        assert (await client.list_prompts()).prompts
 
 
 # What stays behind -----------------------------------------------------------

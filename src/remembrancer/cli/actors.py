@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 from uuid import UUID
 
 from remembrancer.access import Actor
 from remembrancer.agents.schemas import Agent
-from remembrancer.app import Remembrancer
 from remembrancer.cli.runtime import SERVICE
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.paging import all_items
 from remembrancer.users.schemas import User
+
+if TYPE_CHECKING:
+    from remembrancer.app import Remembrancer
 
 MAX_CANDIDATES = 5
 """Candidates that an error lists."""
@@ -28,14 +30,14 @@ class HasName(Protocol):
 Item = TypeVar("Item", bound=HasName)
 
 
-async def actor_for(app: Remembrancer, user: str | None, agent: str | None = None) -> Actor:
+async def actor_for(app: "Remembrancer", user: str | None, agent: str | None = None) -> Actor:
     return SERVICE.acting_for(
         await find_user(app, user) if user is not None else None,
         await find_agent(app, agent) if agent is not None else None,
     )
 
 
-async def find_user(app: Remembrancer, name: str) -> UUID:
+async def find_user(app: "Remembrancer", name: str) -> UUID:
     """Return the id of a user by id, platform id or name; raise ``InvalidInput`` if ambiguous."""
     if user_id := parse_id(name):
         return (await app.users.get(SERVICE, user_id)).id
@@ -61,7 +63,7 @@ def _candidates(users: Sequence[User]) -> str:
     return _join([_describe(user) for user in users])
 
 
-async def find_agent(app: Remembrancer, name: str) -> UUID:
+async def find_agent(app: "Remembrancer", name: str) -> UUID:
     """Return the id of an agent by id or name; raise ``InvalidInput`` if ambiguous."""
     if agent_id := parse_id(name):
         return (await app.agents.get(SERVICE, agent_id)).id
@@ -79,7 +81,7 @@ async def find_agent(app: Remembrancer, name: str) -> UUID:
     raise InvalidInput(reason, field="agent")
 
 
-async def all_agents(app: Remembrancer) -> list[Agent]:
+async def all_agents(app: "Remembrancer") -> list[Agent]:
     return await all_items(partial(app.agents.list, SERVICE))
 
 

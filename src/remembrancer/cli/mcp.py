@@ -1,9 +1,11 @@
 """``mcp``: an MCP server on standard input and output, and its installation."""
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
@@ -11,18 +13,22 @@ from uuid import UUID
 import typer
 
 from remembrancer.access import Actor
-from remembrancer.app import Remembrancer
 from remembrancer.cli import mcp_install
 from remembrancer.cli.actors import actor_for, only_id, parse_id
-from remembrancer.cli.runtime import SERVICE, log_quietly, run, settings_of
+from remembrancer.cli.runtime import SERVICE, log_quietly, run, settings_of, starting_database
 from remembrancer.errors import ConfigurationError, InvalidInput
-from remembrancer.mcp.sources import Source, StoreSource
+from remembrancer.fast_imports import uncollected
 from remembrancer.settings import McpSettings, Settings
 from remembrancer.users.schemas import ResolveUser
 from remembrancer.validation import server_address, validate
 
 if TYPE_CHECKING:
+    from remembrancer.app import Remembrancer
     from remembrancer.client import AsyncClient
+    from remembrancer.mcp.sources import Source
+
+LISTS_SECONDS = 0.2
+"""Seconds after the start in which a client asks for the lists."""
 
 group = typer.Typer(help="Memory for assistants, over MCP.", invoke_without_command=True)
 
@@ -62,12 +68,14 @@ def serve(
     if sys.stdin.isatty():
         typer.echo("This is for assistants; set one up with `remembrancer mcp install`.", err=True)
     from remembrancer.mcp import stdio  # noqa: PLC0415
+    from remembrancer.mcp.sources import MemoryTools  # noqa: PLC0415
 
     if options.url is None:
         if key_file is not None:
             raise InvalidInput("is only for --url; leave it out", field="key-file")
         embedded = settings.database_url is None
-        run(stdio.serve(lambda: _store(settings, options), reopens=embedded))
+        catalogue = MemoryTools()
+        run(stdio.serve(lambda: _store(settings, options), reopens=embedded, catalogue=catalogue))
     else:
         options = options.model_copy(update={"url": server_address(options.url)})
         key = key_of(options, key_file)
@@ -92,12 +100,22 @@ def key_of(settings: McpSettings, key_file: Path | None) -> str:
 
 
 @asynccontextmanager
-async def _store(settings: Settings, options: McpSettings) -> AsyncIterator[Source]:
-    async with Remembrancer.open(settings=settings) as app:
-        yield StoreSource(app, await _actor(app, options))
+async def _store(settings: Settings, options: McpSettings) -> AsyncIterator["Source"]:
+    from remembrancer.mcp.sources import StoreSource  # noqa: PLC0415 - as below
+
+    # Clients ask for the lists first. Their answers need no store, and the core for themselves.
+    await asyncio.sleep(LISTS_SECONDS)
+    with starting_database(settings) as database:
+        with uncollected():
+            await asyncio.to_thread(import_module, "remembrancer.app")
+        from remembrancer.app import Remembrancer  # noqa: PLC0415
+
+        url = None if database is None else await asyncio.to_thread(database.result)
+        async with Remembrancer.open(settings=settings, database_url=url) as app:
+            yield StoreSource(app, await _actor(app, options))
 
 
-async def _actor(app: Remembrancer, options: McpSettings) -> Actor:
+async def _actor(app: "Remembrancer", options: McpSettings) -> Actor:
     actor = replace(await actor_for(app, options.user, options.agent), entry_point="mcp")
     if actor.user_id is not None:
         return actor
@@ -116,7 +134,7 @@ def account() -> str:
 
 
 @asynccontextmanager
-async def _server(options: McpSettings, key: str) -> AsyncIterator[Source]:
+async def _server(options: McpSettings, key: str) -> AsyncIterator["Source"]:
     from remembrancer.client import AsyncClient  # noqa: PLC0415
     from remembrancer.mcp.remote import RemoteSource  # noqa: PLC0415
 

@@ -11,7 +11,7 @@ from remembrancer.document.schemas import MemoryDocument
 from remembrancer.errors import InvalidInput
 from remembrancer.keys.schemas import KeyHolder
 from remembrancer.mcp.resources import Principal
-from remembrancer.mcp.sources import id_arguments
+from remembrancer.mcp.sources import ListedTools, id_arguments
 from remembrancer.memories.schemas import MemoryHistory
 from remembrancer.tools.registry import ToolAnswer
 from remembrancer.user_names import UserName
@@ -34,7 +34,7 @@ class RemoteSource:
     def id_arguments(self) -> Sequence[str]:
         return id_arguments(self._trusted, self._user_id, self._agent_id)
 
-    async def tools(self) -> Sequence[Mapping[str, Any]]:
+    async def tools(self) -> ListedTools:
         return (await self._client.tools.list()).items
 
     async def call(

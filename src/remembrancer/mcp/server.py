@@ -18,13 +18,15 @@ from remembrancer.document.pages import page_of
 from remembrancer.errors import Forbidden, InvalidInput, NotFound, RemembrancerError, Unavailable
 from remembrancer.mcp import resources
 from remembrancer.mcp.resources import Principal, ResourceRequest
-from remembrancer.mcp.sources import Source
+from remembrancer.mcp.sources import Catalogue, Source
 from remembrancer.validation import validate
 
 log = logging.getLogger(__name__)
 
 RequestContext = ServerRequestContext[Any, Any]
 Params = TypeVar("Params")
+Asked = TypeVar("Asked")
+Asked_co = TypeVar("Asked_co", covariant=True)
 Answer = TypeVar("Answer")
 PER_PAGE: Final = 50
 """Tools, resources or prompts in one answer."""
@@ -47,29 +49,33 @@ ID_ARGUMENTS: Final[dict[str, Any]] = {
 """Extra arguments for a service that is not bound to a user."""
 
 
-class Ask(Protocol):
+class Ask(Protocol[Asked_co]):
     """Passes a request to the source of its context."""
 
     def __call__(
-        self, context: RequestContext, request: Callable[[Source], Awaitable[Answer]], /
+        self, context: RequestContext, request: Callable[[Asked_co], Awaitable[Answer]], /
     ) -> Awaitable[Answer]: ...
 
 
-def create_server(ask: Ask) -> Server[Any]:
-    """Return a server that answers each request from the source that ``ask`` knows."""
+def create_server(ask: Ask[Source], catalogue: Ask[Catalogue] | None = None) -> Server[Any]:
+    """Return a server that answers each request from the source that ``ask`` knows.
+
+    Requests for lists are answered by ``catalogue``, if there is one.
+    """
     _hide_content_in_logs()
+    lists = catalogue or ask
     return Server(
         "remembrancer",
         title="Remembrancer",
         version=version.__version__,
         description=DESCRIPTION,
         instructions=INSTRUCTIONS,
-        on_list_tools=_safe(ask, _list_tools),
+        on_list_tools=_safe(lists, _list_tools),
         on_call_tool=_safe(ask, _call_tool, _tool_error),
-        on_list_resources=_safe(ask, _list_resources),
-        on_list_resource_templates=_safe(ask, _list_templates),
+        on_list_resources=_safe(lists, _list_resources),
+        on_list_resource_templates=_safe(lists, _list_templates),
         on_read_resource=_safe(ask, _read_resource),
-        on_list_prompts=_safe(ask, _list_prompts),
+        on_list_prompts=_safe(lists, _list_prompts),
         on_get_prompt=_safe(ask, _get_prompt),
         # Without it the library lists the tools at every call to check headers.
         get_tool_input_schema=lambda _name: None,
@@ -77,7 +83,7 @@ def create_server(ask: Ask) -> Server[Any]:
 
 
 async def _list_tools(
-    source: Source, params: protocol.PaginatedRequestParams | None
+    source: Catalogue, params: protocol.PaginatedRequestParams | None
 ) -> protocol.ListToolsResult:
     tools = [_tool(tool, source.id_arguments) for tool in await source.tools()]
     page, cursor = _page(tools, params)
@@ -98,7 +104,7 @@ async def _call_tool(
 
 
 async def _list_resources(
-    _source: Source, params: protocol.PaginatedRequestParams | None
+    _source: Catalogue, params: protocol.PaginatedRequestParams | None
 ) -> protocol.ListResourcesResult:
     fixed = [protocol.Resource(**asdict(resource)) for resource in resources.fixed()]
     page, cursor = _page(fixed, params)
@@ -106,7 +112,7 @@ async def _list_resources(
 
 
 async def _list_templates(
-    source: Source, params: protocol.PaginatedRequestParams | None
+    source: Catalogue, params: protocol.PaginatedRequestParams | None
 ) -> protocol.ListResourceTemplatesResult:
     templates = [
         protocol.ResourceTemplate(**asdict(template), uri_template=template.uri)
@@ -128,7 +134,7 @@ async def _read_resource(
 
 
 async def _list_prompts(
-    source: Source, params: protocol.PaginatedRequestParams | None
+    source: Catalogue, params: protocol.PaginatedRequestParams | None
 ) -> protocol.ListPromptsResult:
     arguments = [
         protocol.PromptArgument(name=name, description=description, required=False)
@@ -228,8 +234,8 @@ def _page(
 
 
 def _safe(
-    ask: Ask,
-    handler: Callable[[Source, Params], Awaitable[Answer]],
+    ask: Ask[Asked],
+    handler: Callable[[Asked, Params], Awaitable[Answer]],
     explain: Callable[[RemembrancerError], Answer | None] = lambda _error: None,
 ) -> Callable[[RequestContext, Params], Awaitable[Answer]]:
     """Return ``handler`` with errors as protocol errors that never contain users' content."""

@@ -1,26 +1,36 @@
 """Sources of an MCP server's answers: the local store, or another server's REST API."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 from remembrancer.access import Actor, Role
-from remembrancer.app import Remembrancer
 from remembrancer.context.schemas import Context, ContextQuery
 from remembrancer.document.schemas import MemoryDocument
 from remembrancer.mcp.resources import Principal
 from remembrancer.memories.schemas import MemoryHistory
+from remembrancer.tools.definitions import MEMORY_TOOLS
 from remembrancer.tools.registry import ToolAnswer, ToolContext, plain_tool
 
+if TYPE_CHECKING:
+    from remembrancer.app import Remembrancer
 
-class Source(Protocol):
-    """A memory that requests are about. Only an unbound service may name a principal."""
+
+ListedTools = Sequence[Mapping[str, Any]]
+
+
+class Catalogue(Protocol):
+    """What a client may ask for."""
 
     @property
     def id_arguments(self) -> Sequence[str]:
         """The ids that each request must name: of ``user_id`` and ``agent_id``, or none."""
 
-    async def tools(self) -> Sequence[Mapping[str, Any]]: ...
+    async def tools(self) -> ListedTools: ...
+
+
+class Source(Catalogue, Protocol):
+    """A memory that requests are about. Only an unbound service may name a principal."""
 
     async def call(
         self, principal: Principal, name: str, arguments: Mapping[str, Any]
@@ -40,8 +50,17 @@ def id_arguments(trusted: bool, user_id: UUID | None, agent_id: UUID | None) -> 
     return ("user_id",) if agent_id is not None else ("user_id", "agent_id")
 
 
+class MemoryTools:
+    """The catalogue of a store that acts for one user: it is known before the store is open."""
+
+    id_arguments: Sequence[str] = ()
+
+    async def tools(self) -> ListedTools:
+        return [plain_tool(tool) for tool in MEMORY_TOOLS]
+
+
 class StoreSource:
-    def __init__(self, app: Remembrancer, actor: Actor) -> None:
+    def __init__(self, app: "Remembrancer", actor: Actor) -> None:
         self._app = app
         self._actor = actor
 
@@ -50,7 +69,7 @@ class StoreSource:
         trusted = self._actor.role is not Role.USER
         return id_arguments(trusted, self._actor.user_id, self._actor.agent_id)
 
-    async def tools(self) -> Sequence[Mapping[str, Any]]:
+    async def tools(self) -> ListedTools:
         return [plain_tool(tool) for tool in self._app.tools.select()]
 
     async def call(

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from remembrancer.errors import DatabaseUnavailable
 from remembrancer.extras import extra
 from remembrancer.fast_imports import uncollected
-from remembrancer.mcp.sources import Source
+from remembrancer.mcp.sources import Catalogue, Source
 
 T = TypeVar("T")
 OpenSource = Callable[[], AbstractAsyncContextManager[Source]]
@@ -73,18 +73,23 @@ async def open_lazily(
         raise errors.exceptions[0] from None
 
 
-async def serve(open_source: OpenSource, *, reopens: bool = False) -> None:
-    """Answer requests until the input ends or a signal arrives; raise the errors of opening."""
+async def serve(
+    open_source: OpenSource, *, reopens: bool = False, catalogue: Catalogue | None = None
+) -> None:
+    """Answer requests until the input ends or a signal arrives; raise the errors of opening.
+
+    With a ``catalogue``, lists are answered before the source is open.
+    """
     task = asyncio.current_task()
     assert task is not None
     with suppress(NotImplementedError):  # Windows
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     try:
+        # Clients wait for the lists. What they need is imported first, and alone.
+        with uncollected(), extra("mcp"):
+            import_module("remembrancer.mcp.server")
         async with open_lazily(open_source, reopens=reopens) as source:
-            # The library takes a second to import, while the database starts.
-            with uncollected(), extra("mcp"):
-                await asyncio.to_thread(import_module, "remembrancer.mcp.server")
-            await _answer(source)
+            await _answer(source, catalogue)
     except (asyncio.CancelledError, BrokenPipeError):
         return
     except ExceptionGroup as errors:
@@ -92,12 +97,13 @@ async def serve(open_source: OpenSource, *, reopens: bool = False) -> None:
             raise
 
 
-async def _answer(source: LazySource) -> None:
+async def _answer(source: LazySource, catalogue: Catalogue | None) -> None:
     from mcp.server.stdio import stdio_server  # noqa: PLC0415
 
     from remembrancer.mcp.server import create_server  # noqa: PLC0415
 
-    server = create_server(lambda _context, request: source.ask(request))
+    known = None if catalogue is None else lambda _context, request: request(catalogue)
+    server = create_server(lambda _context, request: source.ask(request), known)
     lines: Any = _Lines()
     async with stdio_server(stdin=lines) as (requests, answers):
         await server.run(requests, answers, server.create_initialization_options())

@@ -1,11 +1,9 @@
 """The memory tools. They call the same services as every other entry point."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from importlib.resources import files
+from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
-
-from pydantic import BaseModel
 
 from remembrancer.access import Actor, Role, Visibility
 from remembrancer.backend import Backend
@@ -23,7 +21,6 @@ from remembrancer.recall.schemas import Hit, Mode, RecallQuery
 from remembrancer.recall.service import Prompt, Recall
 from remembrancer.settings import ToolSettings
 from remembrancer.spaces import repository as spaces
-from remembrancer.tools import results
 from remembrancer.tools.arguments import (
     AddToMemory,
     ForgetMemory,
@@ -32,14 +29,11 @@ from remembrancer.tools.arguments import (
     MemorySave,
     UpdateMemory,
 )
+from remembrancer.tools.definitions import MEMORY_TOOLS
 from remembrancer.tools.json_text import to_json_line, truncate
 from remembrancer.tools.refusals import ToolRefusal, same_subject
 from remembrancer.tools.registry import (
-    SYSTEM,
-    Arguments,
-    Effects,
     Registry,
-    Tool,
     ToolContext,
 )
 from remembrancer.user_names import UNRESOLVED
@@ -48,9 +42,6 @@ from remembrancer.validation import validate
 Result = dict[str, Any]
 SOURCE: Final = "tool"
 ACTION: Final = "memory.remember"
-_TAGS: Final = frozenset({SYSTEM, "memory"})
-# A repeated statement is one memory with two mentions, so the call is not idempotent.
-_ADDS: Final = Effects(destructive=False)
 _IRRELEVANT: Final = (
     "Nothing here has to do with the query. With min_relevance 0, you get what is nearest to it."
 )
@@ -64,42 +55,21 @@ def memory_tools(
     settings: ToolSettings,
     backend: Backend,
 ) -> Registry:
-    """Return a registry with the memory tools; all are system tools.
+    """Return a registry with the memory tools.
 
     In a conversation of a space, they store into that space.
     """
     tools = _MemoryTools(memories, recalls, settings, backend)
     user_memory = _UserMemory(memories, places, documents, settings, backend)
-    forget = Effects(destructive=True, idempotent=True)
-    recall = Effects(read_only=True, destructive=False, idempotent=True)
-    manage = Effects(destructive=True)
-    return Registry(
-        _tool("add_to_memory", AddToMemory, tools.add, _ADDS, results.StoreResult),
-        # The old content stays in the history; the same one again is a version too.
-        _tool("update_memory", UpdateMemory, tools.update, _ADDS, results.UpdateResult),
-        _tool("forget_memory", ForgetMemory, tools.forget, forget, results.ForgetResult),
-        _tool("memory_save", MemorySave, tools.save, _ADDS, results.StoreResult),
-        _tool("memory_recall", MemoryRecall, tools.recall, recall, results.RecallResult),
-        _tool(
-            "manage_user_memory", ManageUserMemory, user_memory.manage, manage, results.ManageResult
-        ),
-    )
-
-
-def _tool(
-    name: str,
-    arguments: type[Arguments],
-    run: Callable[[Actor, Arguments, ToolContext], Awaitable[Result]],
-    effects: Effects,
-    returns: type[BaseModel],
-) -> Tool[Arguments]:
-    description = _guidance(name).replace("{when}", _guidance("when"))
-    return Tool(name, description, arguments, run, _TAGS, effects, returns)
-
-
-def _guidance(name: str) -> str:
-    """Return the text for models: when to call a tool, when to ask first, when not to."""
-    return (files(__package__) / "guidance" / f"{name}.txt").read_text("utf-8").rstrip("\n")
+    runs: dict[str, Callable[[Actor, Any, ToolContext], Awaitable[Result]]] = {
+        "add_to_memory": tools.add,
+        "update_memory": tools.update,
+        "forget_memory": tools.forget,
+        "memory_save": tools.save,
+        "memory_recall": tools.recall,
+        "manage_user_memory": user_memory.manage,
+    }
+    return Registry(*(replace(tool, run=runs[tool.name]) for tool in MEMORY_TOOLS))
 
 
 class _MemoryTools:
