@@ -28,11 +28,11 @@ def test_names_are_what_type_checkers_take_them_for() -> None:
 
 
 def test_a_client_needs_no_database_driver() -> None:
-    """Importing the client and the models it takes imports nothing of Postgres or FastAPI."""
+    """Importing the client, `Memory` and models imports nothing of Postgres, FastAPI or models."""
     program = """
 import sys
 from remembrancer.client import AsyncClient, Client
-from remembrancer import MemoryCreate, MemoryFilter, RecallQuery, MoveRequest
+from remembrancer import AsyncMemory, Memory, MemoryCreate, MemoryFilter, RecallQuery, MoveRequest
 heavy = {"sqlalchemy", "psycopg", "numpy", "fastapi", "onnxruntime", "mcp"}
 print(sorted(heavy & set(sys.modules)))
 """

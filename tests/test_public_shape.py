@@ -121,7 +121,7 @@ async def test_their_arguments_have_the_same_names(opened: Remembrancer) -> None
     library, client = _library(opened), _client()
     for name in sorted(set(library) & set(client)):
         acting = () if name in {"remember", "recall"} else ("user", "agent")
-        theirs = _arguments(client[name], *acting)
+        theirs = _arguments(client[name], *acting, *ARGUMENTS)
         assert _arguments(library[name], *ARGUMENTS) == theirs, name
 
 

@@ -7,11 +7,11 @@ from .access import Scope as Scope
 from .access import ScopeSource as ScopeSource
 from .access import SpaceRole as SpaceRole
 from .access import Visibility as Visibility
+from .access import as_actor as as_actor
 from .agents.schemas import Agent as Agent
 from .agents.schemas import AgentCreate as AgentCreate
 from .agents.schemas import AgentUpdate as AgentUpdate
 from .app import Remembrancer as Remembrancer
-from .app import as_actor as as_actor
 from .associations.schemas import Association as Association
 from .associations.schemas import AssociationPage as AssociationPage
 from .associations.schemas import Neighbourhood as Neighbourhood
@@ -69,6 +69,8 @@ from .identity.schemas import LinkResult as LinkResult
 from .identity.schemas import Merge as Merge
 from .identity.schemas import MergeCounts as MergeCounts
 from .identity.schemas import PlatformLinkDetail as PlatformLinkDetail
+from .memories.batch_schemas import ForgetManyResult as ForgetManyResult
+from .memories.batch_schemas import ForgetUndoResult as ForgetUndoResult
 from .memories.schemas import AssociationCreate as AssociationCreate
 from .memories.schemas import BudgetPreview as BudgetPreview
 from .memories.schemas import Category as Category

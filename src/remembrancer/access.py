@@ -6,12 +6,17 @@ the two. Row-level security in the database is the second lock, for a query with
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from uuid import UUID
 
 from remembrancer.errors import Forbidden, InvalidInput, NotFound
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.user_names import UNRESOLVED, AnyUser, UserName, parse_user
+from remembrancer.validation import as_id
+
+if TYPE_CHECKING:
+    from remembrancer.agents.schemas import Agent
+    from remembrancer.users.schemas import User
 
 
 class Role(StrEnum):
@@ -179,6 +184,26 @@ def as_user(value: AnyUser, *, field: str = "user_id") -> UUID | UserName:
         return parse_user(value)
     except ValueError as error:
         raise InvalidInput(str(error), field=field) from None
+
+
+def as_actor(
+    user: "User | AnyUser | None" = None,
+    agent: "Agent | UUID | str | None" = None,
+    *,
+    entry_point: str = "python",
+) -> Actor:
+    """Return the actor of code in this process, for a user and an agent: ids or objects.
+
+    The user may also be ``platform:id``, such as ``discord:1844``, or ``app:ada`` for an id of
+    your own. The first operation of the actor looks it up, and raises ``NotFound`` for an
+    unknown one. Raises ``InvalidInput`` for what can be neither id nor name.
+    """
+    user_id = cast("AnyUser | None", getattr(user, "id", user))
+    agent_id = cast("UUID | str | None", getattr(agent, "id", agent))
+    if agent_id is not None and not isinstance(agent_id, UUID):
+        agent_id = as_id(agent_id, field="agent")
+    actor = Actor(Role.SERVICE, agent_id=agent_id, entry_point=entry_point)
+    return actor if user_id is None else actor.acting_for(as_user(user_id, field="user"))
 
 
 @dataclass(frozen=True, slots=True)

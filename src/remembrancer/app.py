@@ -11,7 +11,7 @@ from uuid import UUID
 
 from pydantic import SecretStr
 
-from remembrancer.access import Actor, Role, as_user
+from remembrancer.access import as_actor
 from remembrancer.agents.schemas import Agent
 from remembrancer.associations.service import Associations
 from remembrancer.associations.writer import AssociationWriter
@@ -42,10 +42,12 @@ from remembrancer.jobs.queue import SUMMARISE
 from remembrancer.jobs.service import Jobs
 from remembrancer.keys.service import Keys, SignIns
 from remembrancer.llm import create_language_model
+from remembrancer.memories.batch import Batches
 from remembrancer.memories.budget import Budget
 from remembrancer.memories.expiry import Expiry
+from remembrancer.memories.keywords import MemoryDetails
 from remembrancer.memories.pipeline import WritePipeline
-from remembrancer.memories.schemas import MemoryCreate, MemoryDetails, RememberResult
+from remembrancer.memories.schemas import MemoryCreate, RememberResult
 from remembrancer.memories.service import Memories
 from remembrancer.moves.service import Moves
 from remembrancer.nouns import (
@@ -70,7 +72,7 @@ from remembrancer.settings import Settings
 from remembrancer.tools.memory import memory_tools
 from remembrancer.user_names import AnyUser
 from remembrancer.users.schemas import User
-from remembrancer.validation import as_id, validate
+from remembrancer.validation import validate
 
 if TYPE_CHECKING:
     from remembrancer.jobs.worker import Worker
@@ -122,7 +124,8 @@ class Remembrancer:
         contexts = Contexts(backend, recall, renderer, settings.context)
 
         self.facts = Facts(backend, memories)
-        self.memories = MemoryOperations(memories, recall, self.facts, erasure)
+        batches = Batches(backend, budget, remake_chunks)
+        self.memories = MemoryOperations(memories, batches, recall, self.facts, erasure)
         self.review = Reviews(backend, budget, memories)
         self.associations = Associations(backend, associations)
         self.places = Places(backend, memories)
@@ -241,26 +244,6 @@ class Remembrancer:
         """
         request = validate(RecallQuery, query=query, **details)
         return await self.memories.recall(as_actor(user, agent), request)
-
-
-def as_actor(
-    user: User | AnyUser | None = None,
-    agent: Agent | UUID | str | None = None,
-    *,
-    entry_point: str = "python",
-) -> Actor:
-    """Return the actor of code in this process, for a user and an agent: ids or objects.
-
-    The user may also be ``platform:id``, such as ``discord:1844``, or ``app:ada`` for an id of
-    your own. The first operation of the actor looks it up, and raises ``NotFound`` for an
-    unknown one. Raises ``InvalidInput`` for what can be neither id nor name.
-    """
-    user_id = user.id if isinstance(user, User) else user
-    agent_id = agent.id if isinstance(agent, Agent) else agent
-    if agent_id is not None and not isinstance(agent_id, UUID):
-        agent_id = as_id(agent_id, field="agent")
-    actor = Actor(Role.SERVICE, agent_id=agent_id, entry_point=entry_point)
-    return actor if user_id is None else actor.acting_for(as_user(user_id, field="user"))
 
 
 @asynccontextmanager

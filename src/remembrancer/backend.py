@@ -48,4 +48,6 @@ class Backend:
             async with begin(actor) as (connection, actor):
                 yield connection, actor
         except HiddenMemory as hidden:
-            await self.refuse(actor, action, [hidden.memory_id], hidden.error)
+            # The log has no text: the id of a writer may be one.
+            ids = [hidden.memory_id] if hidden.memory_id.isalnum() else []
+            await self.refuse(actor, action, ids, hidden.error)

@@ -85,10 +85,10 @@ class VersionConflict(Conflict, title="Version conflict"):
 
 
 class SimilarMemoryExists(Conflict, title="Similar memory exists"):
-    """A memory on the same subject exists, and nothing was stored.
+    """A memory on the same subject, or with the same ``external_id``, exists; nothing was stored.
 
     ``extra["memory_id"]`` is its id. If the statement replaces it, update it; if it is a further
-    fact, repeat with ``allow_similar``.
+    fact, repeat with ``allow_similar``, or with an ``external_id`` of its own.
     """
 
 

@@ -14,6 +14,7 @@ from remembrancer.erasure.service import Erasure
 from remembrancer.extraction.service import Summaries
 from remembrancer.facts.service import Facts
 from remembrancer.identity.service import Identity
+from remembrancer.memories.batch import Batches
 from remembrancer.memories.service import Memories
 from remembrancer.preferences.repository import add_for_agent
 from remembrancer.recall.service import Recall
@@ -42,7 +43,9 @@ class UserOperations(Users):
 class MemoryOperations:
     """Memories: write, read, change, recall and erase them."""
 
-    def __init__(self, memories: Memories, recall: Recall, facts: Facts, erasure: Erasure) -> None:
+    def __init__(
+        self, memories: Memories, batches: Batches, recall: Recall, facts: Facts, erasure: Erasure
+    ) -> None:
         self.remember = memories.remember
         self.remember_many = memories.remember_many
         self.recall = recall.recall
@@ -51,6 +54,8 @@ class MemoryOperations:
         self.get = memories.get
         self.update = memories.update
         self.forget = memories.forget
+        self.forget_many = batches.forget_many
+        self.undo_forget = batches.undo_forget
         self.restore = memories.restore
         self.activate = memories.activate
         self.deactivate = memories.deactivate

@@ -61,6 +61,16 @@ def validate(model: type[Model], /, **values: Any) -> Model:
         raise _first(error) from None
 
 
+def model_of(model: type[Model], given: Model | None, fields: Mapping[str, object]) -> Model:
+    """Return the given model, or that of its fields; raise ``InvalidInput`` if there are both."""
+    if given is None:
+        return validate(model, **fields)
+    if fields:
+        reason = f"must be in the {model.__name__} that is given, not a keyword beside it"
+        raise InvalidInput(reason, field=next(iter(fields)))
+    return given
+
+
 def validate_json(model: type[Model], text: str | bytes) -> Model:
     """Return the model in a JSON text; raise ``InvalidInput`` for the first invalid field."""
     try:

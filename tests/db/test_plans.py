@@ -178,7 +178,7 @@ async def explained(filled: str, opened: Remembrancer) -> AsyncIterator[Explaine
             "connect",
             lambda connection, _: connection.driver_connection.add_notice_handler(note),
         )
-        await memory.database.close()
+        await memory.database._pool.close()
         user = (await memory.users.list(as_actor(), limit=1)).items[0]
         talks = (await memory.conversations.list(as_actor(user))).items
         talk = next(talk for talk in talks if talk.message_count)

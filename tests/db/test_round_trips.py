@@ -354,6 +354,30 @@ async def test_bulk_writing_runs_the_same_number_of_statements_for_any_number_of
     assert many == [few[0] - 1, *few[1:]]
 
 
+async def test_forgetting_many_runs_the_same_number_of_statements_for_any_number(
+    memory: Remembrancer, ada: User
+) -> None:
+    """No query a memory or message, in forgetting and in its undo."""
+    actor = as_actor(ada)
+    talk = (await memory.conversations.open(actor, ConversationCreate())).id
+
+    async def forget(count: int) -> list[int]:
+        texts = [f"Ada keeps {n} bees in garden {count}." for n in range(count)]
+        statements = [MemoryCreate(content=text) for text in texts]
+        await memory.conversations.append(actor, talk, [MessageCreate(content=t) for t in texts])
+        stored = await memory.memories.remember_many(actor, statements)
+        ids = [result.memory.id for result in stored.items if result.memory is not None]
+        with _counting(memory.database) as forgetting:
+            result = await memory.memories.forget_many(actor, ids)
+        assert (result.memories, result.messages) == (count, count)
+        assert result.undo_id is not None
+        with _counting(memory.database) as undoing:
+            await memory.memories.undo_forget(actor, result.undo_id)
+        return [forgetting.count, undoing.count]
+
+    assert await forget(2) == await forget(40)
+
+
 async def test_reading_a_memory_asks_the_same_number_of_questions_for_any_history(
     memory: Remembrancer, ada: User
 ) -> None:

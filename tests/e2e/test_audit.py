@@ -9,6 +9,7 @@ from entry_points import Door, RestDoor, refusals
 from helpers import ADMIN, Api, audit_lines, rows
 
 from remembrancer import (
+    Actor,
     Agent,
     AuditFilter,
     ConversationCreate,
@@ -344,3 +345,19 @@ async def test_maintenance_without_new_content_changes_nothing(
     assert stored() == before
     again = await memory.memories.list(as_actor(ada, agent), MemoryFilter(sort="importance"))
     assert again == order
+
+
+async def test_a_user_reads_their_own_sign_ins(
+    door: Door, ada: User, bob: User, memory: Remembrancer
+) -> None:
+    """Those that were refused too, and nobody else's."""
+    key = await memory.keys.create(
+        Actor(Role.ADMIN), KeyCreate(name="own", role=Role.USER, user_id=ada.id)
+    )
+    for user in (ada, bob):
+        await memory.sign_ins.start(Actor(Role.USER, user_id=user.id, entry_point="web"))
+    await memory.sign_ins.refuse(key.secret, entry_point="web")
+    own = await door.of(ada)
+    lines = (await own.audited(action="session", entry_point="web"))["items"]
+    assert {line["user_id"] for line in lines} == {str(ada.id)}
+    assert [line["outcome"] for line in lines] == ["refused", "done"]

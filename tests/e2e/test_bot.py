@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, get_type_hints
 from uuid import uuid4
@@ -22,26 +23,34 @@ from remembrancer import (
     AgentCreate,
     AsyncClient,
     AsyncMemory,
+    Client,
     ConfigurationError,
     Conflict,
+    ConversationCreate,
     InvalidInput,
     Memory,
     MemoryCreate,
+    MemoryFilter,
+    MemoryUpdate,
     MessageCreate,
     NotFound,
     RecallQuery,
     Remembrancer,
     RemembrancerError,
+    ResolveUser,
     Role,
     Unauthenticated,
     Unavailable,
     User,
     as_actor,
 )
+from remembrancer.bot.server import library_of
+from remembrancer.conversations.schemas import ConversationDetails
 from remembrancer.keys.schemas import KeyCreate
-from remembrancer.memories.schemas import MemoryDetails
+from remembrancer.memories.keywords import MemoryChanges, MemoryDetails, MemoryFilters
 from remembrancer.recall.schemas import RecallDetails
 from remembrancer.settings import JobSettings, LanguageModelSettings
+from remembrancer.users.schemas import ResolveDetails
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -132,11 +141,52 @@ async def test_answers_read_well_in_a_terminal_and_a_notebook(bot: AsyncMemory) 
 
 @pytest.mark.parametrize(
     ("details", "model", "first"),
-    [(MemoryDetails, MemoryCreate, "content"), (RecallDetails, RecallQuery, "query")],
+    [
+        (MemoryDetails, MemoryCreate, {"content"}),
+        (RecallDetails, RecallQuery, {"query"}),
+        (MemoryChanges, MemoryUpdate, set()),
+        (MemoryFilters, MemoryFilter, set()),
+        (ResolveDetails, ResolveUser, set()),
+        (ConversationDetails, ConversationCreate, set()),
+    ],
 )
-def test_every_field_is_a_keyword(details: Any, model: Any, first: str) -> None:
-    """So that nobody needs the model to remember or recall."""
-    assert set(get_type_hints(details)) | {first} == set(model.model_fields)
+def test_every_field_is_a_keyword(details: Any, model: Any, first: set[str]) -> None:
+    """So that nobody needs the model for what they do every day."""
+    assert set(get_type_hints(details)) | first == set(model.model_fields)
+
+
+@pytest.mark.parametrize("place", ["library", "server"])
+async def test_no_operation_of_every_day_needs_a_model(
+    place: str, memory: Remembrancer, api: Api, agent: Agent
+) -> None:
+    """In the library and in the client; a model and a keyword beside it are refused."""
+    transport = httpx2.ASGITransport(app=api.client._transport.app)
+    async with AsyncClient("http://test", secret_of(api.service), transport=transport) as client:
+        store: Any = memory if place == "library" else library_of(client)
+        ada = await store.users.resolve(
+            as_actor(), platform="discord", platform_user_id="1", display_name="Ada"
+        )
+        actor = as_actor(ada)
+        talk = await store.conversations.open(actor, agent_id=agent.id, title="Tea")
+        turn = await store.conversations.begin_turn(actor, talk.id, "I drink tea.")
+        assert [message.content for message in turn.messages] == ["I drink tea."]
+        statement = MemoryCreate(content="Ada drinks tea.")
+        stored = await store.memories.remember(actor, statement)
+        made = await store.memories.update(actor, stored.memory.id, kind="preference", subject=None)
+        assert (made.kind, made.version) == ("preference", 2)
+        page = await store.memories.list(actor, kinds=["preference"], statuses=["active"], limit=3)
+        assert [item.id for item in page.items] == [made.id]
+        assert [item.id async for item in store.memories.list.each(actor, kinds=["fact"])] == []
+        counted = await store.memories.forget_many(actor, kinds=["preference"], dry_run=True)
+        assert (counted.memories, counted.undo_id) == (1, None)
+        for call in (
+            partial(store.memories.update, actor, made.id, MemoryUpdate(content="x"), kind="fact"),
+            partial(store.memories.list, actor, MemoryFilter(), kinds=["fact"]),
+        ):
+            with pytest.raises(InvalidInput, match="must be in the Memory"):
+                await call()
+        with pytest.raises(InvalidInput, match="platform: Field required"):
+            await store.users.resolve(as_actor(), display_name="Ada")
 
 
 # Names -------------------------------------------------------------------------------------------
@@ -174,7 +224,8 @@ BAD_NAMES: list[tuple[dict[str, Any], type[RemembrancerError], str]] = [
     ({"user": ""}, InvalidInput, "user: must be an id, platform:id"),
     ({"user": uuid4()}, NotFound, "no such user"),
     ({"user": "ada", "agent": uuid4()}, NotFound, "no such agent"),
-    ({"user": "ada", "agent": "Twin"}, Conflict, "rename all but one, or use an id"),
+    ({"user": "ada", "agent": ""}, InvalidInput, "agent: must not be empty"),
+    ({"user": "ada", "agent": "Twin"}, Conflict, "agent: several agents have this name; rename"),
 ]
 
 
@@ -217,6 +268,60 @@ async def test_a_memory_that_is_not_open_says_so(tmp_path: Path, database_url: s
         pass
     with pytest.raises(Unavailable, match="not open"):
         await later.recall("tea", user="ada")
+    with pytest.raises(InvalidInput, match="source: must be a directory, or an address of http"):
+        Memory("htp://127.0.0.1:8420", "rmb_x").open()
+
+
+async def test_a_notebook_opens_and_closes(waiting: Memory, database_url: str) -> None:
+    """In cells of their own: opening twice is opening once, closing twice closing once."""
+    memory = Memory(database_url, settings=waiting._settings)
+    assert repr(memory) == "<Memory, not open>"
+    assert repr(memory.open()) == "<Memory, open>"
+    memory.remember("I drink tea, never coffee.", user="ada")
+    answer = memory.open().recall("What does Ada drink?", user="ada")
+    assert "<td>I drink tea, never coffee.</td>" in answer._repr_html_()
+    library = memory.library
+    memory.close()
+    memory.close()
+    with pytest.raises(Unavailable, match=r"not open; .* call memory.open\(\)"):
+        memory.recall("tea", user="ada")
+    with pytest.raises(Unavailable, match="the store is closed; open it again"):
+        await library.users.list(as_actor())
+    with memory as again:
+        assert len(again.recall("What does Ada drink?", user="ada").hits) == 1
+
+
+def test_a_program_that_forgets_to_close_ends_all_the_same(tmp_path: Path) -> None:
+    """With a database of its own, whose data the next program has."""
+    program = """
+from remembrancer import Memory
+memory = Memory("store").open()
+print(memory.remember("I drink tea, never coffee.", user="ada").outcome)
+"""
+    shown = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(EXAMPLES.parent / "src")},
+            capture_output=True,
+            check=True,
+            timeout=120,
+        )
+        for _ in range(2)
+    ]
+    assert [ended.stdout.decode().strip() for ended in shown] == ["created", "mentioned"]
+    assert [ended.stderr.decode() for ended in shown] == ["", ""]
+
+
+async def test_a_closed_client_says_so(memory: Remembrancer) -> None:
+    """Both of them."""
+    async with served(memory) as url:
+        client, blocking = AsyncClient(url), Client(url)
+        await client.close()
+        blocking.close()
+        for call in (client.health, blocking.health):
+            with pytest.raises(Unavailable, match="this client is closed; make a new one"):
+                await call()  # type: ignore[misc]
 
 
 async def test_a_server_that_is_not_there_or_a_wrong_key_is_one_line(memory: Remembrancer) -> None:

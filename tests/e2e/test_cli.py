@@ -390,6 +390,37 @@ def test_what_is_refused_takes_one_line(cli: Cli, arguments: list[str], told: st
     assert told in refused(cli(*arguments))
 
 
+def test_a_name_of_two_agents_is_not_guessed(cli: Cli) -> None:
+    """Both are named, with their ids."""
+    for _ in range(2):
+        cli("agents", "create", "Twin")
+    line = refused(cli("recall", "x", "--agent", "Twin"))
+    assert line.startswith("error: agent: several agents have this name: Twin (")
+
+
+def test_own_ids_and_forgetting_many(cli: Cli) -> None:
+    """By ids of both kinds and by options; a dry run counts, and an undo brings all back."""
+    user = "discord:otto"
+    cli("users", "resolve", "discord", "otto", "--name", "Otto")
+    for number, where in enumerate(("attic", "cellar", "shed")):
+        named = ("--external-id", f"box/{number}", "--category", "hobby")
+        assert cli("remember", f"A box is in the {where}.", "--user", user, *named).code == 0
+    again = cli("remember", "A box is in the attic.", "--user", user, "--external-id", "box/0")
+    assert again.out.startswith("Stored already as ")
+    line = refused(cli("remember", "No box.", "--user", user, "--external-id", "box/0"))
+    assert line.startswith("error: external_id: memory ")
+    chosen = ("memories", "forget", "--user", user, "--category", "hobby")
+    assert cli(*chosen, "--dry-run").out.startswith("Would forget 3 memories and 0 messages")
+    some = cli("memories", "forget", "external:box/0", "zzzzzzzz", "--user", user)
+    assert some.out.startswith("Forgot 1 memory and 0 messages that say them.")
+    assert "Not found: zzzzzzzz" in some.out
+    undo_id = some.out.split()[-1]
+    assert cli("memories", "undo-forget", undo_id, "--user", user).out == "Restored 1 memory.\n"
+    assert "undone before" in refused(cli("memories", "undo-forget", undo_id, "--user", user))
+    assert cli(*chosen, "--json").json["memories"] == 3
+    assert "memory_ids: must be given" in refused(cli("memories", "forget", "--user", user))
+
+
 def test_settings_are_checked(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """A setting that is none is named like a field."""
     monkeypatch.setenv("REMEMBRANCER_SERVER__PORT", "seventy")

@@ -69,11 +69,14 @@ def operations() -> Iterator[Any]:
 def every_call() -> Iterator[Call[Any]]:
     """The request of each method, called with an argument of each type."""
     for operation in operations():
-        yield operation.call(*_something(operation.signature), **_user(operation))
+        yield operation.call(*_something(operation.signature), **_named(operation))
 
 
-def _user(operation: Any) -> dict[str, Any]:
-    return {"user": ID} if "user" in operation.signature.parameters else {}
+def _named(operation: Any) -> dict[str, Any]:
+    """The user, and the model that may be keywords instead."""
+    model = operation._options.model
+    given = {"user": ID, **({} if model is None else {model[0]: Anything()})}
+    return {name: value for name, value in given.items() if name in operation.signature.parameters}
 
 
 OLDER_PATHS = {

@@ -44,6 +44,7 @@ ROW = CandidateRow(
     pinned=None,
     version=None,
     access_count=None,
+    external_id=None,
     weight=None,
     valid_from=None,
     valid_to=None,

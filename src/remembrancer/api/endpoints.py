@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeGuard, TypeVar, get_origin
+from urllib.parse import unquote
 
 from fastapi import APIRouter, Request, Response
 from fastapi.dependencies.models import Dependant
@@ -47,6 +48,8 @@ Handler = TypeVar("Handler", bound=Callable[..., object])
 
 _GENERIC: Final = re.compile(r"\b(?P<kind>Items|Page)_(?P<items>\w+)_\b")
 """The name that a list of something has before it is named for its items."""
+_MASK: Final = "\udfff"
+"""Stands for an escaped slash: no decoded path has a lone surrogate."""
 _CHECKING: Final[set[Callable[..., object]]] = set()
 
 
@@ -86,7 +89,15 @@ class Endpoint(APIRoute):
         """Match a request. Most routes of a list differ in their first letters."""
         if not scope["path"].startswith(self._start):
             return Match.NONE, {}
-        return super().matches(scope)
+        raw = scope.get("raw_path", b"").replace(b"%2f", b"%2F")
+        if b"%2F" not in raw:
+            return super().matches(scope)
+        # An escaped slash is one of an id: it ends no part of the path.
+        masked = _MASK.join(unquote(part.decode("latin-1")) for part in raw.split(b"%2F"))
+        match, child = super().matches({**scope, "path": masked})
+        ids = child.get("path_params", {})
+        child["path_params"] = {name: value.replace(_MASK, "/") for name, value in ids.items()}
+        return match, child
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler behind the checks."""

@@ -23,10 +23,11 @@ from remembrancer.api.endpoints import Router, checks_key
 from remembrancer.document.schemas import DocumentImport, DocumentImportResult, MemoryDocument
 from remembrancer.errors import InvalidInput
 from remembrancer.memories import schemas
+from remembrancer.memories.batch_schemas import ForgetManyResult, ForgetUndoResult
 from remembrancer.paging import Items
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery, Sort, SourceType
 from remembrancer.review.schemas import MOST_DECISIONS, ReviewDecision, ReviewResult
-from remembrancer.text import Key, Label, Statement
+from remembrancer.text import Instant, Key, Label, Statement
 from remembrancer.user_names import UserRef
 from remembrancer.validation import Input, validate
 
@@ -40,6 +41,16 @@ class BulkRequest(Input):
     """Statements to remember."""
 
     memories: list[schemas.MemoryCreate]
+
+
+class ForgetRequest(Input):
+    """Memories to forget: by id, or all that match filters."""
+
+    memory_ids: list[str] = Field(
+        default=[], description="Ids, or `external:` and an `external_id`."
+    )
+    filters: schemas.MemoryFilter | None = None
+    dry_run: bool = Field(default=False, description="Count only; change nothing.")
 
 
 class ReviewRequest(Input):
@@ -62,11 +73,16 @@ def memory_filter(
         Key | None, Query(description="The entry point it came through, such as `extraction`.")
     ] = None,
     subject: Annotated[Label | None, Query()] = None,
+    external_id: Annotated[
+        list[Key], Query(max_length=200, description="Ids of your own. May be repeated.")
+    ] = [],
     space_id: Annotated[UUID | None, Query()] = None,
     pinned: Annotated[bool | None, Query()] = None,
     scope: Annotated[Scope | None, Query(description="Of one agent, or of all.")] = None,
     kept_for: Annotated[UUID | None, Query(description="Only memories of this agent.")] = None,
     text: Annotated[Label | None, Query(description="A part of the content.")] = None,
+    since: Annotated[Instant | None, Query(description="Created then or later.")] = None,
+    until: Annotated[Instant | None, Query(description="Created before then.")] = None,
     metadata: Annotated[
         str,
         Query(
@@ -86,18 +102,24 @@ def memory_filter(
         reviews=review,
         source=source,
         subject=subject,
+        external_ids=external_id,
         space_id=space_id,
         pinned=pinned,
         scope=scope,
         kept_for=kept_for,
         text=text,
+        since=since,
+        until=until,
         metadata=metadata,
         sort=sort,
     )
 
 
 Filter = Annotated[schemas.MemoryFilter, Depends(memory_filter)]
-MemoryId = Annotated[str, Path(examples=["a1B2c3D4"])]
+MemoryId = Annotated[
+    str,
+    Path(description="Its id, or `external:` and its `external_id`.", examples=["a1B2c3D4"]),
+]
 
 
 @router.get("/")
@@ -149,6 +171,30 @@ async def remember_many(
     return await app.memories.remember_many(
         actor, request.memories, source="api", idempotency_key=idempotency_key
     )
+
+
+@router.post("/forget")
+async def forget_memories(
+    app: App, actor: RequestActor, request: ForgetRequest, idempotency_key: IdempotencyKey = None
+) -> ForgetManyResult:
+    """Forget memories with the owner's messages that say them: by id, or by filters.
+
+    Of the memories that match filters, the oldest are forgotten, as many as a batch may have;
+    `remaining` says how many are left. `undo_id` undoes all of the request.
+    """
+    return await app.memories.forget_many(
+        actor,
+        request.memory_ids,
+        request.filters,
+        dry_run=request.dry_run,
+        idempotency_key=idempotency_key,
+    )
+
+
+@router.post("/forget/{undo_id}/undo")
+async def undo_forget(app: App, actor: RequestActor, undo_id: UUID) -> ForgetUndoResult:
+    """Undo a request that forgot many memories, by the `undo_id` of its response."""
+    return await app.memories.undo_forget(actor, undo_id)
 
 
 @router.post("/recall")

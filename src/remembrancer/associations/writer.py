@@ -83,7 +83,7 @@ class AssociationWriter:
             )
             for n, (statement, result) in enumerate(zip(statements, results, strict=True))
             for m, association in enumerate(statement.associations)
-            if result.outcome is not Outcome.SIMILAR
+            if result.outcome in {Outcome.CREATED, Outcome.MENTIONED}
         ]
         await self.add(connection, actor, requests)
 

@@ -8,44 +8,49 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar, Unpack
 from uuid import UUID
 
-from anyio.from_thread import BlockingPortal, start_blocking_portal
+from anyio.from_thread import BlockingPortal
 
-from remembrancer.access import Actor
+from remembrancer.access import Actor, as_actor
 from remembrancer.agents.schemas import Agent
-from remembrancer.app import Remembrancer, as_actor
 from remembrancer.bot.agent_loop import AgentLoop, AgentOptions, model_of
 from remembrancer.bot.names import BotAgent, BotChat, BotUser, check_platform, parse_id, parse_name
-from remembrancer.bot.portal import Enters, Iterates, Synchronous, Waits, wait
+from remembrancer.bot.portal import Enters, Iterates, Synchronous, Waits, start_portal, wait
 from remembrancer.bot.server import library_of
 from remembrancer.bot.turn import AsyncBotTurn, BotTurn, open_turn
 from remembrancer.client import AsyncClient
 from remembrancer.conversations.schemas import Conversation, ConversationCreate, MessageCreate
 from remembrancer.errors import (
     ConfigurationError,
+    Conflict,
     InvalidInput,
     NotFound,
     Unauthenticated,
     Unavailable,
 )
-from remembrancer.llm import create_language_model
 from remembrancer.llm.messages import ToolCall
-from remembrancer.memories.schemas import ForgetResult, MemoryCreate, MemoryDetails, RememberResult
+from remembrancer.memories.keywords import MemoryDetails
+from remembrancer.memories.schemas import ForgetResult, MemoryCreate, RememberResult
 from remembrancer.recall.schemas import RecallAnswer, RecallDetails, RecallQuery
-from remembrancer.settings import Settings
 from remembrancer.tools.registry import plain_tool
 from remembrancer.user_names import UserName
 from remembrancer.users.schemas import ResolveUser, User
 from remembrancer.validation import validate
 
 if TYPE_CHECKING:
+    from remembrancer.app import Remembrancer
     from remembrancer.llm.language_model import LanguageModel
+    from remembrancer.settings import Settings
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 PRIVATE: Final = "private"
 """The platform of a user's own chat with an agent."""
-NOT_OPEN: Final = "the memory is not open; use it inside of: with Memory(...) as memory"
+SCHEMES: Final = frozenset({"http", "https", "postgres", "postgresql", "postgresql+psycopg"})
+"""Beginnings of the addresses of servers and databases."""
+NOT_OPEN: Final = (
+    "the memory is not open; use it inside of: with Memory(...) as memory, or call memory.open()"
+)
 
 
 class _Source:
@@ -54,9 +59,9 @@ class _Source:
         source: str | Path | None = None,
         key: str | None = None,
         *,
-        settings: Settings | None = None,
+        settings: "Settings | None" = None,
     ) -> None:
-        """Say where the memory is; ``with`` opens it.
+        """Say where the memory is; ``with`` opens it, or ``open`` until ``close``.
 
         ``source`` is a directory, or the address of a database (``postgresql://…``) or of a server
         (``http://…``), which wants a ``key``. Without it, the settings say; without ``settings``,
@@ -65,6 +70,15 @@ class _Source:
         self._source = source
         self._key = key
         self._settings = settings
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the memory is open."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        # Without the source, which may have a password.
+        return f"<{type(self).__name__}, {'open' if self.is_open else 'not open'}>"
 
 
 class AsyncMemory(_Source):
@@ -79,27 +93,37 @@ class AsyncMemory(_Source):
     server does not answer.
     """
 
-    _store: Remembrancer | None = None
+    _store: "Remembrancer | None" = None
     _client: AsyncClient | None = None
     _is_worker_due = False
     """Whether the first turn starts the worker, which makes summaries."""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the memory is open."""
+        return self._store is not None
+
     @classmethod
-    def over(cls, store: Remembrancer | AsyncClient) -> Self:
-        """Return the memory of an open store or client, which stays open, also after ``with``."""
+    def over(cls, store: "Remembrancer | AsyncClient") -> Self:
+        """Return the memory of an open store or client, which stays open, also after ``close``."""
         memory = cls()
         memory._attach(store)
         return memory
 
-    async def __aenter__(self) -> Self:
-        """Open the memory.
+    async def open(self) -> Self:
+        """Open the memory, unless it is open, and return it.
 
-        Raises ``ConfigurationError`` if a store cannot be opened, ``Unavailable`` if a server does
-        not answer, and ``Unauthenticated`` for a wrong key.
+        Raises ``InvalidInput`` for a source that can be none, ``ConfigurationError`` if a store
+        cannot be opened, ``Unavailable`` if a server does not answer, and ``Unauthenticated`` for
+        a wrong key.
         """
         if self._store is not None:
             return self
         source = None if self._source is None else str(self._source)
+        scheme, colon, _ = (source or "").partition("://")
+        if colon and scheme not in SCHEMES:
+            reason = f"must be a directory, or an address of {', '.join(sorted(SCHEMES))}"
+            raise InvalidInput(reason, field="source")
         async with AsyncExitStack() as stack:
             if source and source.startswith(("http://", "https://")):
                 client = await stack.enter_async_context(AsyncClient(source, self._key))
@@ -110,7 +134,9 @@ class AsyncMemory(_Source):
                     raise Unauthenticated(f"{error.reason}; {advice}") from None
                 self._attach(client)
             else:
-                directory, url = (None, source) if "://" in (source or "") else (source, None)
+                from remembrancer.app import Remembrancer  # noqa: PLC0415 - a server needs none
+
+                directory, url = (None, source) if colon else (source, None)
                 opening = Remembrancer.open(directory, database_url=url, settings=self._settings)
                 store = await stack.enter_async_context(opening)
                 self._attach(store)
@@ -118,14 +144,24 @@ class AsyncMemory(_Source):
             self._stack = stack.pop_all()
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        """Close the memory."""
+    async def close(self) -> None:
+        """Close the memory, unless it is closed."""
+        if self._store is None:
+            return
         self._store = None
         for model in self._models.values():
             await model.close()
         await self._stack.aclose()
 
-    def _attach(self, store: Remembrancer | AsyncClient) -> None:
+    async def __aenter__(self) -> Self:
+        """Open the memory: see :meth:`open`."""
+        return await self.open()
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close the memory."""
+        await self.close()
+
+    def _attach(self, store: "Remembrancer | AsyncClient") -> None:
         self._models: dict[str | None, LanguageModel] = {}
         self._stack = AsyncExitStack()
         if isinstance(store, AsyncClient):
@@ -134,7 +170,7 @@ class AsyncMemory(_Source):
             self._store, self._settings = store, store.settings
 
     @property
-    def library(self) -> Remembrancer:
+    def library(self) -> "Remembrancer":
         """All operations. On a server those of its client, with the actor first all the same."""
         if self._store is None:
             raise Unavailable(NOT_OPEN)
@@ -305,7 +341,10 @@ class AsyncMemory(_Source):
         agents = self.library.agents
         if (agent_id := parse_id(agent)) is not None:
             return await agents.get(as_actor(), agent_id)
-        return await agents.resolve(as_actor(), str(agent))
+        try:
+            return await agents.resolve(as_actor(), str(agent))
+        except (InvalidInput, Conflict) as error:
+            raise type(error)(error.reason, field="agent", **error.extra) from None
 
     async def _conversation(self, actor: Actor, chat: BotChat | None) -> Conversation:
         if isinstance(chat, Conversation):
@@ -344,6 +383,9 @@ class AsyncMemory(_Source):
         if name is None and self._client is None and self.library.language_model is not None:
             return self.library.language_model
         if name not in self._models:
+            from remembrancer.llm import create_language_model  # noqa: PLC0415 - see open
+            from remembrancer.settings import Settings  # noqa: PLC0415
+
             model = create_language_model((self._settings or Settings()).llm, name)
             if model is None:
                 raise ConfigurationError(
@@ -361,20 +403,39 @@ class Memory(_Source, Synchronous):
 
     _behind: tuple[AsyncMemory, BlockingPortal] | None = None
 
-    def __enter__(self) -> Self:
-        """Open the memory. Raises what :class:`AsyncMemory` does."""
-        memory = AsyncMemory(self._source, self._key, settings=self._settings)
-        with ExitStack() as stack:
-            portal = stack.enter_context(start_blocking_portal())
-            stack.enter_context(portal.wrap_async_context_manager(memory))
-            self._behind = memory, portal
-            self._stack = stack.pop_all()
+    def open(self) -> Self:
+        """Open the memory, unless it is open, and return it. Raises what :class:`AsyncMemory` does.
+
+        A program that ends without :meth:`close` leaves the data whole.
+        """
+        if self._behind is None:
+            memory = AsyncMemory(self._source, self._key, settings=self._settings)
+            with ExitStack() as stack:
+                portal, stop = start_portal()
+                stack.callback(stop)
+                stack.enter_context(portal.wrap_async_context_manager(memory))
+                self._behind = memory, portal
+                self._stack = stack.pop_all()
         return self
+
+    def close(self) -> None:
+        """Close the memory, unless it is closed."""
+        if self._behind is not None:
+            self._behind = None
+            self._stack.close()
+
+    def __enter__(self) -> Self:
+        """Open the memory: see :meth:`open`."""
+        return self.open()
 
     def __exit__(self, *_: object) -> None:
         """Close the memory."""
-        self._behind = None
-        self._stack.close()
+        self.close()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the memory is open."""
+        return self._behind is not None
 
     def behind(self) -> tuple[AsyncMemory, BlockingPortal]:
         """Return the asynchronous memory, and the way to its loop."""
@@ -383,7 +444,7 @@ class Memory(_Source, Synchronous):
         return self._behind
 
     @property
-    def library(self) -> Remembrancer:
+    def library(self) -> "Remembrancer":
         """All operations, for :meth:`wait`."""
         return self.behind()[0].library
 

@@ -1,10 +1,13 @@
 """Synchronous methods made of asynchronous ones, which are the one definition of both."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
 from functools import partial, update_wrapper
+from threading import Thread
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
 
+import anyio
 from anyio.from_thread import BlockingPortal
 
 P = ParamSpec("P")
@@ -95,6 +98,29 @@ class Iterates(_Method[P, Iterator[S]]):
                 yield items[0]
         finally:
             portal.call(generator.aclose)
+
+
+def start_portal() -> tuple[BlockingPortal, Callable[[], None]]:
+    """Run an event loop in a thread that keeps no program from ending.
+
+    Returns the way to it, and what ends it.
+    """
+    started: Future[BlockingPortal] = Future()
+
+    async def run() -> None:
+        async with BlockingPortal() as portal:
+            started.set_result(portal)
+            await portal.sleep_until_stopped()
+
+    thread = Thread(target=anyio.run, args=(run,), daemon=True)
+    thread.start()
+    portal = started.result()
+
+    def stop() -> None:
+        portal.call(portal.stop)
+        thread.join()
+
+    return portal, stop
 
 
 def wait(portal: BlockingPortal, function: Callable[[], Awaitable[S]]) -> S:

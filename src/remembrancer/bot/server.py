@@ -1,11 +1,13 @@
 """A server behind the signatures of the library."""
 
 from inspect import signature
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from remembrancer.access import Actor
-from remembrancer.app import Remembrancer
 from remembrancer.client import AsyncClient
+
+if TYPE_CHECKING:
+    from remembrancer.app import Remembrancer
 
 
 class _Noun:
@@ -26,6 +28,6 @@ class _Noun:
         return self._part(*args, **kwargs, **{name: ids[name] for name in ids if name in takes})
 
 
-def library_of(client: AsyncClient) -> Remembrancer:
+def library_of(client: AsyncClient) -> "Remembrancer":
     """Return a library whose operations are requests of the client."""
     return cast("Remembrancer", _Noun(client))

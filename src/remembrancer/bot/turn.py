@@ -4,20 +4,22 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from inspect import isawaitable
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import anyio
 from anyio.from_thread import BlockingPortal
 
 from remembrancer.access import Actor
 from remembrancer.agents.schemas import Agent
-from remembrancer.app import Remembrancer
 from remembrancer.bot.portal import Synchronous, Waits
 from remembrancer.bot.prompt import Prompt
 from remembrancer.conversations.schemas import Conversation, MessageCreate
 from remembrancer.errors import UnusableAnswer
 from remembrancer.llm.messages import ToolSchema
 from remembrancer.tools.registry import ToolAnswer, ToolContext, ToolError
+
+if TYPE_CHECKING:
+    from remembrancer.app import Remembrancer
 
 MOST_ROUNDS: Final = 8
 """Replies of a model to one message."""
@@ -38,7 +40,7 @@ class AsyncBotTurn(Prompt):
 
     def __init__(
         self,
-        app: Remembrancer,
+        app: "Remembrancer",
         actor: Actor,
         context: ToolContext,
         prompt: Prompt,
@@ -110,7 +112,7 @@ class BotTurn(Prompt, Synchronous):
 
 @asynccontextmanager
 async def open_turn(
-    app: Remembrancer,
+    app: "Remembrancer",
     actor: Actor,
     conversation: Conversation,
     message: MessageCreate,

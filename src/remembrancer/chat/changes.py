@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from uuid import UUID
 
-from remembrancer.app import Remembrancer, as_actor
+from remembrancer.access import as_actor
+from remembrancer.app import Remembrancer
 from remembrancer.errors import NotFound
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 from uuid import UUID
 
-from remembrancer.access import STAFF, Actor
-from remembrancer.app import Remembrancer, as_actor
+from remembrancer.access import STAFF, Actor, as_actor
+from remembrancer.app import Remembrancer
 from remembrancer.chat.handler import CommandHandler, Location
 from remembrancer.chat.parser import Command, parse
 from remembrancer.chat.replies import File, Span, plain_text, split_messages

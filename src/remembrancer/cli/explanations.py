@@ -23,7 +23,7 @@ def explain(error: Exception) -> str | None:
             return _usage(error)
         case ValidationError():
             return validation_line(error)
-        case SimilarMemoryExists():
+        case SimilarMemoryExists(field="subject"):
             memory_id = error.extra["memory_id"]
             further = "to store a further fact: --allow-similar"
             return f"subject: memory {memory_id} is on this subject; {further}"

@@ -1,8 +1,10 @@
 """``memories``: list, forget and restore them; the token budget; permanent deletion."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated
+from uuid import UUID
 
 import typer
 from rich.console import Group
@@ -10,17 +12,20 @@ from rich.text import Text
 
 from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
-from remembrancer.cli.actors import actor_for
+from remembrancer.cli.actors import actor_for, find_agent
 from remembrancer.cli.command import command
 from remembrancer.cli.erasure import erasure
 from remembrancer.cli.options import MetadataOption, UserArgument, UserOption
 from remembrancer.cli.output import clipped, day, plain, table
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.errors import InvalidInput
+from remembrancer.memories.batch_schemas import ForgetManyResult, ForgetUndoResult
 from remembrancer.memories.schemas import (
     BudgetPreview,
+    Category,
     EvictionCandidate,
     ForgetResult,
+    Kind,
     Memory,
     MemoryFilter,
     Status,
@@ -30,7 +35,8 @@ from remembrancer.validation import validate
 
 group = typer.Typer(help="Memories of a user, and shared knowledge.", no_args_is_help=True)
 
-MemoryId = Annotated[str, typer.Argument(help="Id of a memory.")]
+_ID = "id, or external: and an id of your own"
+MemoryId = Annotated[str, typer.Argument(help=f"A memory: {_ID}.")]
 Shared = Annotated[bool, typer.Option("--shared", help="Shared knowledge, told to every user.")]
 
 
@@ -66,12 +72,71 @@ async def list_(
     return await all_items(partial(app.memories.list, await _actor(app, user, shared), filters))
 
 
-@command(group, render=_changed)
+def _count(memories: int) -> str:
+    return "1 memory" if memories == 1 else f"{memories:,} memories"
+
+
+def _forgotten(result: ForgetResult | ForgetManyResult) -> object:
+    if isinstance(result, ForgetResult):
+        return _changed(result)
+    what = "Would forget" if result.dry_run else "Forgot"
+    messages = "1 message" if result.messages == 1 else f"{result.messages:,} messages"
+    lines: list[str | Text] = [f"{what} {_count(result.memories)} and {messages} that say them."]
+    if result.remaining:
+        lines.append(f"{_count(result.remaining)} more match. Repeat the command for them.")
+    if result.not_found:
+        lines.append(plain(f"Not found: {', '.join(result.not_found)}"))
+    if result.undo_id:
+        lines.append(f"To undo it: remembrancer memories undo-forget {result.undo_id}")
+    return Group(*lines)
+
+
+@command(group, render=_forgotten)
 async def forget(
-    app: Remembrancer, memory_id: MemoryId, user: UserOption = None, shared: Shared = False
-) -> ForgetResult:
-    """Forget a memory and the messages that say it, or shared knowledge with --shared."""
-    return await app.memories.forget(await _actor(app, user, shared), memory_id)
+    app: Remembrancer,
+    memory_ids: Annotated[
+        list[str] | None, typer.Argument(help=f"Memories, each by its {_ID}.")
+    ] = None,
+    user: UserOption = None,
+    agent: Annotated[
+        str | None, typer.Option(help="Only what is for this agent alone: id, or a unique name.")
+    ] = None,
+    kind: Annotated[Kind | None, typer.Option(help="Only this kind.")] = None,
+    category: Annotated[Category | None, typer.Option(help="Only this category.")] = None,
+    metadata: MetadataOption = "{}",
+    before: Annotated[
+        datetime | None, typer.Option(help="Only what was stored before this time, in UTC.")
+    ] = None,
+    preview: Annotated[bool, typer.Option("--dry-run", help="Count; change nothing.")] = False,
+    shared: Shared = False,
+) -> ForgetResult | ForgetManyResult:
+    """Forget memories and the messages that say them: by id, or all that match the options."""
+    actor = await _actor(app, user, shared)
+    chosen = {
+        "kept_for": agent and await find_agent(app, agent),
+        "kinds": kind and [kind],
+        "categories": category and [category],
+        "metadata": None if metadata == "{}" else metadata,
+        "until": before and before.replace(tzinfo=UTC),
+    }
+    given = {name: value for name, value in chosen.items() if value is not None}
+    if memory_ids and len(memory_ids) == 1 and not given and not preview:
+        return await app.memories.forget(actor, memory_ids[0])
+    filters = validate(MemoryFilter, **given)
+    return await app.memories.forget_many(actor, memory_ids or [], filters, dry_run=preview)
+
+
+def _returned(result: ForgetUndoResult) -> str:
+    stayed = f" {_count(result.stayed)} stayed forgotten." if result.stayed else ""
+    return f"Restored {_count(result.returned)}.{stayed}"
+
+
+@command(group, render=_returned)
+async def undo_forget(
+    app: Remembrancer, undo_id: UUID, user: UserOption = None, shared: Shared = False
+) -> ForgetUndoResult:
+    """Undo a command that forgot many memories, by the id that it printed."""
+    return await app.memories.undo_forget(await _actor(app, user, shared), undo_id)
 
 
 @command(group, render=_changed)

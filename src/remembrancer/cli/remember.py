@@ -17,6 +17,8 @@ from remembrancer.memories.schemas import Category, Kind, MemoryCreate, Outcome,
 
 def _sentence(result: RememberResult) -> Text:
     memory = result.memory
+    if result.outcome is Outcome.UNCHANGED:
+        return Text.assemble("Stored already as ", (memory.id, "bold"), ": ", plain(memory.content))
     if result.outcome is Outcome.MENTIONED:
         return Text.assemble(
             "Already known as ",
@@ -42,6 +44,9 @@ async def remember(
         float | None, typer.Option(min=0, max=1, help="From 0 to 1. Default: set by the kind.")
     ] = None,
     expires_at: ExpiresAt = None,
+    external_id: Annotated[
+        str | None, typer.Option(help="An id of your own: the same again changes nothing.")
+    ] = None,
     shared: Annotated[
         bool, typer.Option("--shared", help="Shared knowledge: every user may recall it.")
     ] = False,
@@ -63,6 +68,7 @@ async def remember(
         subject=subject,
         importance=importance,
         expires_at=expires_at.replace(tzinfo=UTC) if expires_at else None,
+        external_id=external_id,
         shared=shared,
         allow_similar=allow_similar,
     )

@@ -19,7 +19,8 @@ from remembrancer.client.operations import By, Group, Shape, operation
 from remembrancer.client.spaces import Facts, Spaces
 from remembrancer.client.transport import AsyncHttp, Http, Retries, options
 from remembrancer.client.users import Agents, Moves, Policies, Preferences, Tools, Users
-from remembrancer.memories.schemas import MemoryCreate, MemoryDetails, RememberResult
+from remembrancer.memories.keywords import MemoryDetails
+from remembrancer.memories.schemas import MemoryCreate, RememberResult
 from remembrancer.recall.schemas import RecallAnswer, RecallDetails, RecallQuery
 from remembrancer.user_names import AnyUser
 from remembrancer.users.schemas import User
@@ -108,7 +109,7 @@ class _Nouns(Group[By]):
 
 
 class AsyncClient(_Nouns[AsyncHttp]):
-    """An asynchronous client.
+    """An asynchronous client: a method for each endpoint. ``AsyncMemory(url, key)`` has turns.
 
     ``url`` is the address of the server, ``key`` an API key. ``timeout`` is in seconds per
     response. Further ``settings`` go to the HTTP client: proxies, certificates, transports.
@@ -130,7 +131,7 @@ class AsyncClient(_Nouns[AsyncHttp]):
 
 
 class Client(_Nouns[Http]):
-    """A blocking client; otherwise like :class:`AsyncClient`."""
+    """A blocking client; otherwise like :class:`AsyncClient`. ``Memory(url, key)`` has turns."""
 
     _sender = Http
 

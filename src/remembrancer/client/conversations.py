@@ -24,6 +24,7 @@ from remembrancer.conversations.schemas import (
     ChatReply,
     Conversation,
     ConversationCreate,
+    ConversationDetails,
     EditResult,
     Message,
     MessageCreate,
@@ -38,7 +39,10 @@ _OF_A_TURN: Final = {"window", "stable_tokens", "dynamic_tokens"}
 def _turn(arguments: Mapping[str, Any]) -> dict[str, Any]:
     query = json_of(arguments["query"]) or {}
     options = {name: value for name, value in query.items() if name in _OF_A_TURN}
-    return {"message": json_of(arguments["message"]), **options}
+    message = arguments["message"]
+    if isinstance(message, str):
+        message = {"content": message}
+    return {"message": json_of(message), **options}
 
 
 class Chat(Group[By]):
@@ -49,11 +53,17 @@ class Chat(Group[By]):
         """Answer a message if it is a command; send what the answer says."""
 
 
+class NewConversation(ForUserOnce, ConversationDetails, total=False):
+    """A conversation of a user to open once."""
+
+
 class Conversations(Group[By]):
     """Conversations, for a user; a user's own key needs none."""
 
-    @operation("POST /api/conversations", ids="body")
-    def open(self, conversation: ConversationCreate, **ids: Unpack[ForUserOnce]) -> Conversation:
+    @operation("POST /api/conversations", ids="body", model=("conversation", ConversationCreate))
+    def open(
+        self, conversation: ConversationCreate | None = None, **ids: Unpack[NewConversation]
+    ) -> Conversation:
         """Open a conversation, or return the one with this platform id and agent."""
 
     @listing("GET /api/conversations")
@@ -126,7 +136,7 @@ class Conversations(Group[By]):
     def begin_turn(
         self,
         conversation_id: UUID,
-        message: MessageCreate,
+        message: MessageCreate | str,
         *,
         query: ContextQuery | None = None,
         **ids: Unpack[ForUserOnce],

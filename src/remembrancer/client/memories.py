@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Unpack
+from uuid import UUID
 
 from remembrancer.access import Visibility
 from remembrancer.associations.schemas import (
@@ -24,10 +25,24 @@ from remembrancer.client.operations import (
 from remembrancer.document.schemas import DocumentImport, DocumentImportResult, MemoryDocument
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.memories import schemas
+from remembrancer.memories.batch_schemas import ForgetManyResult, ForgetUndoResult
+from remembrancer.memories.keywords import MemoryChanges, MemoryFilters
 from remembrancer.paging import Items, Page
 from remembrancer.places.schemas import Place, PlaceCreate, PlaceMention, PlaceResult
 from remembrancer.recall.schemas import RecallAnswer, RecallQuery
 from remembrancer.review.schemas import ReviewDecision, ReviewResult
+
+
+class FilteredPage(ForAgentPage, MemoryFilters, total=False):
+    """A page of memories that match filters, for a user and an agent."""
+
+
+class FilteredOnce(ForAgentOnce, MemoryFilters, total=False):
+    """A request about memories that match filters, which is carried out once."""
+
+
+class Changes(ForAgentIfVersion, MemoryChanges, total=False):
+    """Changes of one version of a memory, for a user and an agent."""
 
 
 class Memories(Group[By]):
@@ -49,25 +64,51 @@ class Memories(Group[By]):
     def recall(self, query: RecallQuery, **ids: Unpack[ForAgent]) -> RecallAnswer:
         """Recall what helps with a query and may be told to this user through this agent."""
 
-    @listing("GET /api/memory/")
+    @listing("GET /api/memory/", model=("filters", schemas.MemoryFilter))
     def list(
-        self, filters: schemas.MemoryFilter | None = None, **ids: Unpack[ForAgentPage]
+        self, filters: schemas.MemoryFilter | None = None, **ids: Unpack[FilteredPage]
     ) -> schemas.MemoryPage:
-        """List memories, the newest first unless sorted."""
+        """List memories, the newest first unless sorted. Filters are keywords too."""
 
     @operation("GET /api/memory/{memory_id}")
     def get(self, memory_id: str, **ids: Unpack[ForAgent]) -> schemas.MemoryHistory:
         """Return a memory with its versions and mentions."""
 
-    @operation("PUT /api/memory/{memory_id}")
+    @operation("PUT /api/memory/{memory_id}", model=("changes", schemas.MemoryUpdate))
     def update(
-        self, memory_id: str, changes: schemas.MemoryUpdate, **ids: Unpack[ForAgentIfVersion]
+        self,
+        memory_id: str,
+        changes: schemas.MemoryUpdate | None = None,
+        **ids: Unpack[Changes],
     ) -> schemas.MemoryUpdateResult:
-        """Make a new version of a memory; the old one stays in its history."""
+        """Make a new version of a memory; the old one stays. Changes are keywords too."""
 
     @operation("DELETE /api/memory/{memory_id}")
     def forget(self, memory_id: str, **ids: Unpack[ForAgentIfVersion]) -> schemas.ForgetResult:
         """Forget a memory and the messages that say it; :meth:`restore` brings all back."""
+
+    @operation(
+        "POST /api/memory/forget",
+        ids="body",
+        body=json_of,
+        model=("filters", schemas.MemoryFilter),
+    )
+    def forget_many(
+        self,
+        memory_ids: Sequence[str] = (),
+        filters: schemas.MemoryFilter | None = None,
+        *,
+        dry_run: bool = False,
+        **ids: Unpack[FilteredOnce],
+    ) -> ForgetManyResult:
+        """Forget memories by id, or all that match filters; with ``dry_run``, only count.
+
+        Filters are keywords too.
+        """
+
+    @operation("POST /api/memory/forget/{undo_id}/undo")
+    def undo_forget(self, undo_id: UUID, **ids: Unpack[ForAgent]) -> ForgetUndoResult:
+        """Undo :meth:`forget_many`: its memories and their messages are as they were."""
 
     @operation("POST /api/memory/{memory_id}/restore")
     def restore(self, memory_id: str, **ids: Unpack[ForAgent]) -> schemas.Memory:

@@ -32,6 +32,7 @@ from remembrancer.errors import InvalidInput
 from remembrancer.paging import AsyncPages, Page
 from remembrancer.user_names import AnyUser
 from remembrancer.users.schemas import User
+from remembrancer.validation import model_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -45,6 +46,7 @@ _IN_QUERY: Final = {
     "categories": "category",
     "statuses": "status",
     "reviews": "review",
+    "external_ids": "external_id",
 }
 _READS: Final = frozenset({"GET", "HEAD"})
 
@@ -117,6 +119,7 @@ class _Options:
     ids: str = "query"
     inside: str | None = None
     safe: bool = False
+    model: tuple[str, type[BaseModel]] | None = None
 
 
 class _Operation:
@@ -145,8 +148,14 @@ class _Operation:
         """Return the request for these arguments."""
         options = self._options
         bound = self.signature.bind(None, *args, **kwargs)
+        given = set(bound.arguments)
         bound.apply_defaults()
         arguments: dict[str, Any] = dict(list(bound.arguments.items())[1:])
+        if options.model is not None:
+            name, model = options.model
+            fields = {field: arguments.pop(field, None) for field in model.model_fields}
+            fields = {field: value for field, value in fields.items() if field in given}
+            arguments[name] = model_of(model, arguments[name], fields)
         query = None if options.query is None else json_of(options.query(arguments))
         path = self.path.format(**{name: _part(name, arguments.pop(name)) for name in self._names})
         repeatable = (
@@ -315,15 +324,17 @@ def operation(
     ids: str = "query",
     inside: str | None = None,
     safe: bool = False,
+    model: tuple[str, type[BaseModel]] | None = None,
 ) -> Callable[[Callable[Concatenate[Any, P], T]], Operation[P, T]]:
     """Declare a method that is one request to an endpoint such as ``GET /api/users``.
 
     ``body`` and ``query`` make these from the arguments. ``ids`` is the part of the request
     with the ids of user and agent.
     ``inside`` names the field of the response to return. A ``safe`` POST may be repeated.
+    ``model`` is an argument whose fields may be keywords instead.
     """
 
-    options = _Options(body, query, ids, inside, safe)
+    options = _Options(body, query, ids, inside, safe, model)
     return lambda function: Operation(function, endpoint, options)
 
 
@@ -333,7 +344,7 @@ def stream(endpoint: str) -> Callable[[Callable[Concatenate[Any, P], T]], Stream
 
 
 def listing(
-    endpoint: str,
+    endpoint: str, *, model: tuple[str, type[BaseModel]] | None = None
 ) -> Callable[[Callable[Concatenate[Any, P], PageT_co]], PagedOperation[P, PageT_co]]:
     """Declare a method that returns a list in pages."""
-    return lambda function: PagedOperation(function, endpoint)
+    return lambda function: PagedOperation(function, endpoint, _Options(model=model))

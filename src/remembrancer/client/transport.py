@@ -62,6 +62,8 @@ class _Http:
         self._retries = retries
 
     def _request(self, client: httpx2.Client | httpx2.AsyncClient, call: Call[Any]) -> Any:
+        if client.is_closed:
+            raise Unavailable("this client is closed; make a new one")
         # ASCII only: any text can be sent.
         content = None if call.body is None else json.dumps(call.body).encode()
         headers = {**call.headers, **({"Content-Type": "application/json"} if content else {})}

@@ -25,7 +25,14 @@ from remembrancer.paging import Items, Page
 from remembrancer.preferences import schemas
 from remembrancer.tools.registry import ToolAnswer, ToolContext
 from remembrancer.user_names import AnyUser
-from remembrancer.users.schemas import PlatformLink, ResolveUser, User, UserOverviewPage, UserUpdate
+from remembrancer.users.schemas import (
+    PlatformLink,
+    ResolveDetails,
+    ResolveUser,
+    User,
+    UserOverviewPage,
+    UserUpdate,
+)
 
 
 def _other(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,8 +54,8 @@ def _tool_call(arguments: Mapping[str, Any]) -> dict[str, Any]:
 class Users(Group[By]):
     """Users and their platform ids."""
 
-    @operation("POST /api/users/resolve", safe=True)
-    def resolve(self, request: ResolveUser) -> User:
+    @operation("POST /api/users/resolve", safe=True, model=("request", ResolveUser))
+    def resolve(self, request: ResolveUser | None = None, **fields: Unpack[ResolveDetails]) -> User:
         """Return the user of a platform id; create the user the first time."""
 
     @listing("GET /api/users")

@@ -16,6 +16,7 @@ from remembrancer.errors import Conflict, InvalidInput, NotFound
 from remembrancer.extraction.schemas import Chunk, SummaryResult
 from remembrancer.extraction.service import OnProgress, Summaries
 from remembrancer.paging import Page, PageMethod
+from remembrancer.validation import validate
 
 
 class ConversationTurns(Conversations):
@@ -37,7 +38,7 @@ class ConversationTurns(Conversations):
         self,
         actor: Actor,
         conversation_id: UUID,
-        message: MessageCreate,
+        message: MessageCreate | str,
         *,
         query: ContextQuery | None = None,
         idempotency_key: str | None = None,
@@ -52,6 +53,8 @@ class ConversationTurns(Conversations):
         forgotten memory are not returned.
         Raises what :meth:`append` and :meth:`context` do.
         """
+        if isinstance(message, str):
+            message = validate(MessageCreate, content=message)
         if message.role is not MessageRole.USER:
             raise InvalidInput(
                 "must be user: a turn begins with a user's message", field="message.role"

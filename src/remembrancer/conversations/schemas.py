@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypedDict
 from uuid import UUID
 
 from pydantic import (
@@ -95,6 +95,18 @@ class ConversationCreate(Input):
         if self.platform_conversation_id is not None and self.platform is None:
             raise ValueError("platform: must be set with platform_conversation_id")
         return self
+
+
+class ConversationDetails(TypedDict, total=False):
+    """The fields of :class:`ConversationCreate`, as keywords. Text does for an enumeration."""
+
+    agent_id: UUID | None
+    title: str
+    platform: str | None
+    platform_conversation_id: str | None
+    space_id: UUID | None
+    visibility: str
+    metadata: Metadata
 
 
 class Conversation(BaseModel):

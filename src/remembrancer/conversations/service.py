@@ -1,6 +1,7 @@
 """Conversations: open, read, pause, append, edit."""
 
 from collections.abc import Iterable, Sequence
+from typing import Unpack
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -18,6 +19,7 @@ from remembrancer.conversations.schemas import (
     AppendResult,
     Conversation,
     ConversationCreate,
+    ConversationDetails,
     EditResult,
     Message,
     MessageCreate,
@@ -28,6 +30,7 @@ from remembrancer.ids import new_uuid
 from remembrancer.paging import LARGEST_PAGE, Items, Page, PageMethod
 from remembrancer.spaces import repository as spaces
 from remembrancer.text import check_range
+from remembrancer.validation import model_of
 
 
 class Conversations:
@@ -47,16 +50,19 @@ class Conversations:
     async def open(
         self,
         actor: Actor,
-        conversation: ConversationCreate,
+        conversation: ConversationCreate | None = None,
         *,
         idempotency_key: str | None = None,
+        **fields: Unpack[ConversationDetails],
     ) -> Conversation:
         """Open a conversation, or return the one with this platform id and agent.
 
-        In a group each speaker may open it; who did not open it first takes part from their first
-        message on. Raises ``NotFound`` for an unknown user, agent or space, and, to a user, for a
-        platform id whose conversation they take no part in.
+        ``conversation``, or its ``fields`` by keyword. In a group each speaker may open it; who did
+        not open it first takes part from their first message on. Raises ``NotFound`` for an unknown
+        user, agent or space, and, to a user, for a platform id whose conversation they take no part
+        in.
         """
+        conversation = model_of(ConversationCreate, conversation, fields)
         conversation = self._backend.guard.screen(
             conversation, ("title", "metadata"), redact_only=True
         ).model

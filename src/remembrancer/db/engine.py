@@ -134,6 +134,7 @@ class Database:
         self.url = driver_url(url)
         self._engine = _create_engine(self.url)
         self._pool = Pool(self._engine, pool_size)
+        self._is_closed = False
 
     @asynccontextmanager
     async def transaction(self, actor: Actor) -> AsyncIterator[tuple[AsyncConnection, Actor]]:
@@ -224,6 +225,7 @@ class Database:
         plan: Callable[[UUID | None, Trip], T],
         check: KeyCheck | None = None,
     ) -> AsyncIterator[tuple[AsyncConnection, UUID | None, T]]:
+        self._check_open()
         try:
             async with self._pool.lend() as lent:
                 with self._pool.connection(lent) as connection:
@@ -252,6 +254,7 @@ class Database:
         """Return the rows of read-only statements; raise ``UserMerged`` for a merged user."""
         if actor.user_name is not None:
             raise errors.UserMerged((await self.identify(actor)).user_id)
+        self._check_open()
         try:
             async with self._pool.lend() as lent:
                 role = "system" if system else actor.role
@@ -271,7 +274,12 @@ class Database:
             await connection.execute(text("SELECT 1"))
 
     async def close(self) -> None:
+        self._is_closed = True
         await self._pool.close()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise errors.Unavailable("the store is closed; open it again")
 
 
 @asynccontextmanager

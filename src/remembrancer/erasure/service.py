@@ -21,7 +21,7 @@ from remembrancer.erasure.schemas import Receipt, What
 from remembrancer.errors import Forbidden, HiddenMemory, NotFound
 from remembrancer.ids import public_owner
 from remembrancer.memories import repository as memories
-from remembrancer.memories.rules import check_id
+from remembrancer.memories.rules import check_id, external_id
 from remembrancer.search.repository import Counts
 from remembrancer.user_names import AnyUser
 
@@ -81,6 +81,11 @@ class Erasure:
         ``Forbidden`` for shared knowledge.
         """
         check_id(memory_id)
+        if external_id(memory_id) is not None:
+            # The log and the receipt have ids of ours.
+            async with self._backend.transaction(actor, "erase.memory") as (connection, acting):
+                row = await memories.get(connection, acting, memory_id, memories.ANY_STATUS)
+            memory_id = row.id
 
         async def delete(connection: AsyncConnection, actor: Actor) -> tuple[UUID, Counts]:
             row = await memories.get(connection, actor, memory_id, memories.ANY_STATUS)

@@ -10,6 +10,7 @@ from remembrancer.memories.schemas import (
     AssociationCreate,
     Category,
     Expiry,
+    ExternalId,
     Importance,
     Kind,
     Memory,
@@ -38,6 +39,7 @@ class FactCreate(Input):
     valid_to: Instant | None = None
     expires_at: Expiry | None = None
     pinned: bool = False
+    external_id: ExternalId | None = None
     metadata: Metadata = {}
     platform: Key | None = None
     conversation_id: UUID | None = None

@@ -58,6 +58,7 @@ class _Fallback:
     status: str
     place_id: str | None
     address: Sequence[str] | None
+    external_id: str | None
 
 
 async def owners(connection: AsyncConnection, messages: Collection[UUID]) -> set[UUID]:
@@ -113,7 +114,14 @@ async def remove_conversation(
 
 async def _fall_back(connection: AsyncConnection, fallbacks: Sequence[_Fallback]) -> None:
     hashes = [
-        statement_hash(row.content, row.valid_from, row.valid_to, row.place_id, row.address)
+        statement_hash(
+            row.content,
+            row.valid_from,
+            row.valid_to,
+            row.place_id,
+            row.address,
+            row.external_id,
+        )
         for row in fallbacks
     ]
     keys = [(row.owner_id, row.id) for row in fallbacks]

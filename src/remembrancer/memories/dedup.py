@@ -17,6 +17,17 @@ class Candidate:
     place_id: str | None = None
     pending: bool = False
     """A pending memory is nothing that an active one could be a mention of."""
+    external_id: str | None = None
+    content: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedMemory:
+    """A memory with an id of its writer."""
+
+    id: str
+    content: str
+    expired: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +42,8 @@ class ExistingMemories:
     """By placement and subject."""
     places: dict[tuple[Placement, str], str] = field(default_factory=dict)
     """By placement and place id."""
+    named: dict[tuple[Placement, str], NamedMemory] = field(default_factory=dict)
+    """By placement and the id of their writer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +64,24 @@ def judge(
 
     The same statement in the same placement is a mention. A memory on the same subject makes it
     ``SIMILAR``, unless the writer allows similar ones. A place is identified by its place id
-    alone. Statements are compared with those before them too.
+    alone, and a memory with an id of its writer by that: with the same content it is
+    ``UNCHANGED``, with another one ``SIMILAR``. Statements are compared with those before them too.
     """
     ids = iter(new_ids)
     places, same = dict(existing.places), dict(existing.same)
     subjects, pending = dict(existing.subjects), dict(existing.pending)
+    named = dict(existing.named)
     verdicts = []
     for candidate in candidates:
+        if candidate.external_id is not None:
+            name = (candidate.placement, candidate.external_id)
+            memory = named.get(name)
+            if memory is None:
+                named[name] = memory = NamedMemory(next(ids), candidate.content)
+                verdicts.append(Verdict(Outcome.CREATED, memory.id))
+            else:
+                verdicts.append(Verdict(_repeated(memory, candidate.content), memory.id))
+            continue
         if candidate.place_id is not None:
             place = (candidate.placement, candidate.place_id)
             outcome = Outcome.MENTIONED if place in places else Outcome.CREATED
@@ -80,6 +104,13 @@ def judge(
                 subjects.setdefault(subject, new_id)
             verdicts.append(Verdict(Outcome.CREATED, new_id))
     return verdicts
+
+
+def _repeated(memory: NamedMemory, content: str) -> Outcome:
+    if memory.content != content:
+        return Outcome.SIMILAR
+    # A mention revives it.
+    return Outcome.MENTIONED if memory.expired else Outcome.UNCHANGED
 
 
 class _Comparable(Protocol):

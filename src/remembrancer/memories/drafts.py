@@ -38,7 +38,12 @@ class Draft:
 
 def statement_hash(statement: MemoryCreate, address: Sequence[str] | None = None) -> bytes:
     return rules.statement_hash(
-        statement.content, statement.valid_from, statement.valid_to, statement.place_id, address
+        statement.content,
+        statement.valid_from,
+        statement.valid_to,
+        statement.place_id,
+        address,
+        statement.external_id,
     )
 
 
@@ -112,6 +117,7 @@ def memory_row(
         "valid_from": statement.valid_from,
         "valid_to": statement.valid_to,
         "expires_at": statement.expires_at,
+        "external_id": statement.external_id,
         "source": source,
         "platform": statement.platform,
         "conversation_id": statement.conversation_id,

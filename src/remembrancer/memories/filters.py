@@ -10,8 +10,7 @@ from remembrancer.access import Actor, Scope, may_change
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.tables import memories
 from remembrancer.ids import SHARED_OWNER
-from remembrancer.memories import repository, views
-from remembrancer.memories.metadata import binds_of, conditions_of, matching
+from remembrancer.memories import metadata, repository, views
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.rules import subject_key
 from remembrancer.memories.schemas import MemoryFilter, MemoryPage, SortBy, Status
@@ -30,9 +29,9 @@ _ORDERS: Final = {
 async def page(
     connection: AsyncConnection, actor: Actor, query: MemoryFilter, limit: int, cursor: str | None
 ) -> MemoryPage:
-    statement = _matching(actor, query, select(memories))
+    statement = matching(actor, query, select(memories))
     page = await _ORDERS[query.sort].page(connection, MemoryRow, statement, limit, cursor)
-    total = _matching(actor, query, select(func.count()).select_from(memories))
+    total = matching(actor, query, select(func.count()).select_from(memories))
     return MemoryPage(
         items=await views.named(connection, actor, [views.memory(row) for row in page.items]),
         total=(await connection.execute(total)).scalar_one(),
@@ -40,12 +39,14 @@ async def page(
     )
 
 
-def _matching(actor: Actor, query: MemoryFilter, statement: Select[Any]) -> Select[Any]:
+def matching(actor: Actor, query: MemoryFilter, statement: Select[Any]) -> Select[Any]:
+    """Return a statement on memories for those that the actor sees and that match filters."""
     choices: list[tuple[Any, Sequence[str]]] = [
         (_COLUMN.status, query.statuses),
         (_COLUMN.kind, query.kinds),
         (_COLUMN.category, query.categories),
         (_COLUMN.review, query.reviews),
+        (_COLUMN.external_id, query.external_ids),
     ]
     equal: list[tuple[Any, Any]] = [
         (_COLUMN.space_id, query.space_id),
@@ -56,6 +57,8 @@ def _matching(actor: Actor, query: MemoryFilter, statement: Select[Any]) -> Sele
     conditions: list[ColumnElement[bool]] = [
         *(column.in_(values) for column, values in choices if values),
         *(column == value for column, value in equal if value is not None),
+        *([] if query.since is None else [_COLUMN.created_at >= query.since]),
+        *([] if query.until is None else [_COLUMN.created_at < query.until]),
     ]
     if Status.FORGOTTEN not in query.statuses:
         conditions.append(repository.UNEXPIRED)
@@ -73,6 +76,6 @@ def _matching(actor: Actor, query: MemoryFilter, statement: Select[Any]) -> Sele
         conditions.append(_COLUMN.subject_key == subject_key(query.subject))
     if query.text is not None:
         conditions.append(_COLUMN.content.icontains(query.text, autoescape=True))
-    binds = binds_of(conditions_of(query.metadata))
-    matches = text(matching(binds)).bindparams(**binds)
-    return statement.where(repository.visible_to(actor), matches, *conditions)
+    binds = metadata.binds_of(metadata.conditions_of(query.metadata))
+    of_metadata = text(metadata.matching(binds)).bindparams(**binds)
+    return statement.where(repository.visible_to(actor), of_metadata, *conditions)

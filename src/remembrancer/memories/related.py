@@ -9,7 +9,7 @@ from remembrancer.db.engine import Trip
 from remembrancer.db.rows import TextRow
 from remembrancer.ids import short_id
 from remembrancer.memories import repository, rules
-from remembrancer.memories.dedup import Candidate, ExistingMemories
+from remembrancer.memories.dedup import Candidate, ExistingMemories, NamedMemory
 from remembrancer.memories.drafts import Draft, statement_hash
 from remembrancer.memories.repository import RelatedMemory
 from remembrancer.memories.schemas import MemoryCreate, Status
@@ -38,6 +38,7 @@ def lock(trip: Trip, owner_id: UUID, statements: Sequence[MemoryCreate]) -> Rela
         "hashes": [each.hex() for each in hashes],
         "subject_keys": [subject for subject in subjects if subject],
         "place_ids": [s.place_id for s in statements if s.place_id],
+        "external_ids": [s.external_id for s in statements if s.external_id],
         "ids": ids,
     }
     rows, taken = repository.lock_related(trip, owner_id, binds)
@@ -59,6 +60,9 @@ def existing(placements: Iterable[Placement], rows: Sequence[RelatedMemory]) -> 
             memories.subjects.setdefault((placement, row.subject_key or ""), row.id)
         elif row.reason == "place":
             memories.places[placement, row.place_id or ""] = row.id
+        elif row.reason == "external_id":
+            named = NamedMemory(row.id, row.content or "", bool(row.expired))
+            memories.named.setdefault((placement, row.external_id or ""), named)
     return memories
 
 
@@ -71,4 +75,6 @@ def candidate(draft: Draft, statement_hash: bytes) -> Candidate:
         allow_similar=statement.allow_similar,
         place_id=statement.place_id,
         pending=statement.pending,
+        external_id=statement.external_id,
+        content=statement.content,
     )

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor, Visibility, may_change, viewer_binds, visible
 from remembrancer.db.engine import Trip, together
-from remembrancer.db.rows import CountRow, TextRow, all_rows, first_row, one_row
+from remembrancer.db.rows import CountRow, TextRow, all_rows, one_row
 from remembrancer.db.sql import among, json_rows, statement
 from remembrancer.db.tables import conversations, memories, mentions, space_members
 from remembrancer.errors import Conflict, HiddenMemory, NotFound
@@ -176,14 +176,30 @@ def visible_to(actor: Actor) -> TextClause:
 async def find(
     connection: AsyncConnection, actor: Actor, memory_id: str, *, lock: bool = False
 ) -> MemoryRow | None:
-    """Return a visible memory in any status; the actor's own first, should ids collide."""
-    query = (
-        select(memories)
-        .where(memories.c.id == memory_id, visible_to(actor))
-        .order_by((memories.c.owner_id == actor.user_id).desc(), memories.c.owner_id)
-        .limit(1)
-    )
-    return await first_row(connection, MemoryRow, query.with_for_update() if lock else query)
+    """Return a visible memory in any status; the actor's own first, should ids collide.
+
+    ``external:id`` names one of the actor's own by the id of its writer, or shared knowledge.
+    Raises ``Conflict`` if several active ones of one owner have it.
+    """
+    column = memories.c
+    name = rules.external_id(memory_id)
+    order = (column.owner_id == actor.user_id).desc(), column.owner_id
+    query = select(memories).where(visible_to(actor)).order_by(*order)
+    if name is None:
+        query = query.where(column.id == memory_id).limit(1)
+    else:
+        owners = {SHARED_OWNER, actor.user_id or SHARED_OWNER}
+        query = query.where(column.external_id == name, column.owner_id.in_(owners))
+        rank = case(
+            {Status.ACTIVE.value: 0, Status.FORGOTTEN.value: 2}, value=column.status, else_=1
+        )
+        query = query.order_by(rank, column.updated_at.desc()).limit(2)
+    rows = await all_rows(connection, MemoryRow, query.with_for_update() if lock else query)
+    active = [row.owner_id for row in rows if row.status == Status.ACTIVE]
+    if len(set(active)) < len(active):
+        reason = "several memories have this external_id; name the agent, or use an id of ours"
+        raise Conflict(reason, field="memory_id")
+    return rows[0] if rows else None
 
 
 async def get(
@@ -202,6 +218,26 @@ async def get(
     if row is None or rules.status_at(row, datetime.now(UTC)) not in statuses:
         raise HiddenMemory(memory_id)
     return row
+
+
+async def named(
+    connection: AsyncConnection,
+    actor: Actor,
+    owner_id: UUID,
+    ids: Collection[str],
+    statuses: Collection[Status],
+) -> Sequence[MemoryRow]:
+    """Return the owner's memories among ``ids``, ours or ``external:id``, that the actor sees."""
+    names = [name for memory_id in ids if (name := rules.external_id(memory_id)) is not None]
+    column = memories.c
+    query = select(memories).where(
+        column.owner_id == owner_id,
+        or_(among(column.id, ids), among(column.external_id, names)),
+        column.status.in_(sorted(statuses)),
+        UNEXPIRED,
+        visible_to(actor),
+    )
+    return await all_rows(connection, MemoryRow, query)
 
 
 async def by_ids(
@@ -254,7 +290,7 @@ async def same_statements(
 class RelatedMemory:
     """A memory that a new statement may repeat, and the reason."""
 
-    reason: Literal["same", "subject", "place"]
+    reason: Literal["same", "subject", "place", "external_id"]
     id: str
     agent_id: UUID | None
     space_id: UUID | None
@@ -262,6 +298,10 @@ class RelatedMemory:
     content_hash: bytes
     subject_key: str | None
     place_id: str | None
+    external_id: str | None
+    content: str | None
+    """Of a memory with an id of its writer."""
+    expired: bool | None
 
 
 def lock_related(
@@ -270,8 +310,8 @@ def lock_related(
     """Let a trip lock an owner, and read what new statements need.
 
     Returns the memories that they may repeat, the latest of each reason first, and those of
-    ``ids`` that are taken. ``columns`` are the hashes, subjects, place ids and ids of the
-    statements.
+    ``ids`` that are taken. ``columns`` are the hashes, subjects, place ids, external ids and ids
+    of the statements.
     """
     binds = {"owner_id": owner_id, **columns}
     trip.add(_sql("lock_owner"), {"owner_id": str(owner_id)})

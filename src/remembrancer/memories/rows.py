@@ -55,6 +55,7 @@ class MemoryRow(SourceRow):
     updated_at: datetime
     forgotten_at: datetime | None
     expires_at: datetime | None
+    external_id: str | None
 
 
 @dataclass(frozen=True, slots=True)

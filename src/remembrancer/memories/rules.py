@@ -13,7 +13,7 @@ from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.sameness import canonical
 from remembrancer.memories.schemas import Kind, MemoryCreate, MemoryUpdate, Status
-from remembrancer.text import normalised
+from remembrancer.text import normalised, one_line
 
 DEFAULT_IMPORTANCE = {
     Kind.IDENTITY: 1.0,
@@ -33,6 +33,9 @@ MentionSource = tuple[UUID | None, UUID | None, datetime]
 
 LONGEST_ID = 64
 """Characters of the longest id."""
+EXTERNAL = "external:"
+"""Start of the argument that names a memory by the id of its writer."""
+LONGEST_EXTERNAL_ID = 255
 
 
 def is_in_use(status: str, recalled: bool) -> bool:
@@ -71,14 +74,17 @@ def statement_hash(
     valid_to: datetime | None,
     place_id: str | None = None,
     address: Sequence[str] | None = None,
+    external_id: str | None = None,
 ) -> bytes:
     """Return the hash that equal statements share: of the canonical text and the interval.
 
     "Works on Payments" from January to February and again in June are two statements. So are
-    two places of the same name. A record is hashed by its address alone, whatever it says.
+    two places of the same name. A record is hashed by its address alone, whatever it says, and a
+    memory with an id of its writer by that.
     """
-    if address is not None:
-        return blake2b(json.dumps(list(address)).encode(), digest_size=16).digest()
+    if address is not None or external_id is not None:
+        name = {"external_id": external_id} if address is None else list(address)
+        return blake2b(json.dumps(name).encode(), digest_size=16).digest()
     digest = blake2b(canonical(content).encode(), digest_size=16)
     for moment in (valid_from, valid_to):
         digest.update(f"|{moment.timestamp()}".encode() if moment else b"|")
@@ -216,6 +222,22 @@ def status_at(memory: MemoryRow, now: datetime) -> Status:
     return Status.FORGOTTEN if is_expired else Status(memory.status)
 
 
+def external_id(memory_id: str) -> str | None:
+    """Return the writer's id in ``external:id``; null for an id of ours."""
+    return memory_id.removeprefix(EXTERNAL) if memory_id.startswith(EXTERNAL) else None
+
+
+def is_id(memory_id: str) -> bool:
+    """Return whether a text can be an id of a memory, ours or ``external:`` and its writer's."""
+    name = external_id(memory_id)
+    if name is None:
+        return 0 < len(memory_id) <= LONGEST_ID and memory_id.isascii() and memory_id.isalnum()
+    try:
+        return 0 < len(name) <= LONGEST_EXTERNAL_ID and bool(one_line(name))
+    except ValueError:
+        return False
+
+
 def check_id(memory_id: str) -> None:
-    if not (0 < len(memory_id) <= LONGEST_ID and memory_id.isascii() and memory_id.isalnum()):
+    if not is_id(memory_id):
         raise NotFound("no such memory", field="memory_id")

@@ -1,10 +1,9 @@
 """API models of memories."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from html import escape
-from typing import Annotated, Any, ClassVar, Literal, TypedDict
+from typing import Annotated, Any, ClassVar, Literal
 from uuid import UUID
 
 from pydantic import (
@@ -42,6 +41,16 @@ Expiry = Annotated[
     Instant,
     AfterValidator(_is_future),
     Field(description="From this time on it is forgotten, until it is restored."),
+]
+
+
+ExternalId = Annotated[
+    Key,
+    Field(
+        description="An id of your own, unique for the user, the agent if it is for one alone, and "
+        "the space. The same again with the same content changes nothing.",
+        examples=["note-17"],
+    ),
 ]
 
 
@@ -102,13 +111,15 @@ class Review(StrEnum):
 class Outcome(StrEnum):
     """The result for a statement.
 
-    `mentioned`: a memory has the statement already, and got a mention. `similar`: nothing was
-    stored, because a memory on the same subject exists that you may want to update. `refused`:
+    `mentioned`: a memory has the statement already, and got a mention. `unchanged`: the memory with
+    this `external_id` says the same. `similar`: nothing was stored, because a memory on the same
+    subject, or with the same `external_id`, exists that you may want to update. `refused`:
     nothing was stored, because the statement has content that may not be stored or shared.
     """
 
     CREATED = "created"
     MENTIONED = "mentioned"
+    UNCHANGED = "unchanged"
     SIMILAR = "similar"
     REFUSED = "refused"
 
@@ -179,6 +190,7 @@ class MemoryCreate(Input):
     place_id: Key | None = Field(
         default=None, description="Of a place: an id that is unique for the user."
     )
+    external_id: ExternalId | None = None
     metadata: Metadata = {}
     platform: Key | None = None
     conversation_id: UUID | None = None
@@ -207,37 +219,13 @@ class MemoryCreate(Input):
             raise ValueError("visibility: must be private without a space_id")
         if self.place_id is not None and (self.kind is not Kind.PLACE or self.subject is None):
             raise ValueError("place_id: needs the kind place, and the name of the place as subject")
+        if self.place_id is not None and self.external_id is not None:
+            raise ValueError("external_id: must be left out with a place_id, which is one")
         if self.pending and self.shared:
             raise ValueError("pending: must be false for shared knowledge")
         if self.revises is not None and not self.pending:
             raise ValueError("revises: needs pending; update the memory instead")
         return self
-
-
-class MemoryDetails(TypedDict, total=False):
-    """The fields of a new memory besides its content. Text does for an enumeration."""
-
-    kind: str
-    category: str
-    subject: str | None
-    importance: float | None
-    scope: str | None
-    shared: bool
-    space_id: UUID | None
-    visibility: str
-    valid_from: datetime | None
-    valid_to: datetime | None
-    expires_at: datetime | None
-    pinned: bool
-    place_id: str | None
-    metadata: Metadata
-    platform: str | None
-    conversation_id: UUID | None
-    message_id: UUID | None
-    allow_similar: bool
-    pending: bool
-    revises: str | None
-    associations: Sequence[AssociationCreate | dict[str, str | float]]
 
 
 class MemoryUpdate(Update):
@@ -335,6 +323,7 @@ class Memory(BaseModel):
     expires_at: datetime | None = Field(
         None, description="From then on it is forgotten; null for never."
     )
+    external_id: str | None = Field(None, description="The id that its writer gave it.")
 
 
 class MemoryUpdateResult(Memory):
@@ -357,6 +346,9 @@ class ForgetResult(Memory):
     def __str__(self) -> str:
         """Return the note."""
         return self.note
+
+    def _repr_html_(self) -> str:
+        return escape(self.note)
 
 
 class MemoryVersion(BaseModel):
@@ -418,7 +410,7 @@ class RememberResult(BaseModel):
 
     def __str__(self) -> str:
         """Return what became of the statement, on one line."""
-        known = self.outcome is Outcome.MENTIONED
+        known = self.outcome in {Outcome.MENTIONED, Outcome.UNCHANGED}
         start = "Known already" if known else "Remembered"
         return f"{start}: {visible_line(self.memory.content)}"
 
@@ -452,6 +444,7 @@ class MemoryFilter(Input):
     kinds: list[Kind] = []
     categories: list[Category] = []
     subject: Label | None = None
+    external_ids: list[Key] = Field(default=[], max_length=200, description="Ids of your own.")
     space_id: UUID | None = None
     statuses: list[Status] = [Status.ACTIVE]
     reviews: list[Review] = Field(default=[], description="Decisions of the owner.")
@@ -462,6 +455,8 @@ class MemoryFilter(Input):
     )
     kept_for: UUID | None = Field(default=None, description="Specific to this agent.")
     text: Label | None = Field(default=None, description="A part of the content, in any case.")
+    since: Instant | None = Field(default=None, description="Created at this time or later.")
+    until: Instant | None = Field(default=None, description="Created before this time.")
     metadata: MetadataFilter = {}
     sort: SortBy = SortBy.RECENT
 

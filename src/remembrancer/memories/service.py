@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar, Unpack
 from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
@@ -33,6 +33,7 @@ from remembrancer.memories import (
 )
 from remembrancer.memories.budget import Budget
 from remembrancer.memories.drafts import WriteResult
+from remembrancer.memories.keywords import MemoryChanges, MemoryFilters
 from remembrancer.memories.pipeline import Preparation, WritePipeline
 from remembrancer.memories.rows import CitationRow, MemoryRow
 from remembrancer.memories.schemas import (
@@ -60,6 +61,7 @@ from remembrancer.memories.versions import new_version
 from remembrancer.paging import LARGEST_PAGE, Items, PageMethod
 from remembrancer.text import check_range
 from remembrancer.users import repository as users
+from remembrancer.validation import model_of
 
 T = TypeVar("T")
 
@@ -137,13 +139,7 @@ class Memories:
             raise _without_index(error) from error
         result.guard = screened.findings
         if result.outcome is Outcome.SIMILAR:
-            raise SimilarMemoryExists(
-                f"memory {result.memory.id} is on this subject: update it if yours replaces it, "
-                "or send allow_similar if yours is a further fact",
-                field="subject",
-                memory_id=result.memory.id,
-                version=result.memory.version,
-            )
+            raise _similar(result.memory, by_id=memory.external_id is not None)
         return result
 
     async def remember_many(
@@ -248,13 +244,16 @@ class Memories:
         *,
         limit: int = 50,
         cursor: str | None = None,
+        **fields: Unpack[MemoryFilters],
     ) -> MemoryPage:
-        """Return a page of the memories the actor sees, the newest first unless sorted."""
+        """Return a page of the memories the actor sees, the newest first unless sorted.
+
+        ``filters``, or its ``fields`` by keyword.
+        """
+        filters = model_of(MemoryFilter, filters, fields)
         async with self._backend.database.transaction(actor) as (connection, actor):
             await checks.check_exist(connection, actor)
-            page = await memory_filters.page(
-                connection, actor, filters or MemoryFilter(), limit, cursor
-            )
+            page = await memory_filters.page(connection, actor, filters, limit, cursor)
         await self._backend.reads.note(
             actor, "memory.list", ((m.user_id, m.id) for m in page.items)
         )
@@ -301,18 +300,20 @@ class Memories:
         self,
         actor: Actor,
         memory_id: str,
-        changes: MemoryUpdate,
+        changes: MemoryUpdate | None = None,
         *,
         if_version: int | None = None,
         source: str = "manual",
+        **fields: Unpack[MemoryChanges],
     ) -> MemoryUpdateResult:
         """Make a new version of a memory; the old one stays in its history.
 
-        ``changes.expected_version`` that is not current raises ``VersionConflict``,
-        ``if_version`` ``PreconditionFailed``; without either the update lands on
-        whatever is current.
+        ``changes``, or their ``fields`` by keyword. ``changes.expected_version`` that is not
+        current raises ``VersionConflict``, ``if_version`` ``PreconditionFailed``; without either
+        the update lands on whatever is current.
         """
         rules.check_id(memory_id)
+        changes = model_of(MemoryUpdate, changes, fields)
         text = None
         if changes.content is not None:
             rules.check_length(changes.content, characters=self._backend.limits.memory_characters)
@@ -358,7 +359,7 @@ class Memories:
                 connection, row.owner_id, [row.id], Status.FORGOTTEN
             )
             certain = [message for message in messages if message.certain]
-            await source_messages.withhold(connection, row, certain, self._remake_chunks)
+            await source_messages.withhold(connection, row.owner_id, certain, self._remake_chunks)
             await _note(connection, actor, action, row)
         similar = len(messages) - len(certain)
         return ForgetResult(
@@ -382,7 +383,9 @@ class Memories:
                 connection, actor, memory_id, repository.ANY_STATUS
             )
             changed = await self._set_status(connection, row, Status.ACTIVE)
-            await source_messages.release(connection, row, messages, self._remake_chunks)
+            await source_messages.release(
+                connection, row.owner_id, [row.id], messages, self._remake_chunks
+            )
             await _note(connection, actor, action, row)
             return views.memory(await self._within_budget(connection, actor, changed))
 
@@ -476,6 +479,21 @@ def _review_of_restored(row: MemoryRow) -> Review:
     return Review.CONFIRMED if review is Review.REJECTED else review
 
 
+def _similar(memory: Memory, *, by_id: bool) -> SimilarMemoryExists:
+    reason = (
+        f"memory {memory.id} is on this subject: update it if yours replaces it, "
+        "or send allow_similar if yours is a further fact"
+    )
+    if by_id:
+        reason = f"memory {memory.id} has this id and says something else: update it instead"
+    return SimilarMemoryExists(
+        reason,
+        field="external_id" if by_id else "subject",
+        memory_id=memory.id,
+        version=memory.version,
+    )
+
+
 def _without_index(error: InvalidInput | NotFound) -> InvalidInput | NotFound:
     """Return an error of a batch of one as an error of its statement."""
     field = error.field and error.field.removeprefix("memories.0.")
@@ -487,7 +505,8 @@ async def _unless_same(change: Awaitable[T]) -> T:
     try:
         return await change
     except IntegrityError as error:
-        raise Conflict("another memory has exactly this content", field="content") from error
+        reason = "another memory has exactly this content, or this external_id"
+        raise Conflict(reason, field="content") from error
 
 
 async def _note(connection: AsyncConnection, actor: Actor, action: str, row: MemoryRow) -> None:

@@ -16,7 +16,6 @@ from remembrancer.access import Actor, may_change
 from remembrancer.db.rows import all_rows
 from remembrancer.db.sql import statement
 from remembrancer.memories import repository
-from remembrancer.memories.rows import MemoryRow
 from remembrancer.search import repository as search
 from remembrancer.users import repository as users
 
@@ -37,6 +36,7 @@ _sql = partial(statement, "remembrancer.memories", "source_messages")
 class SourceMessage:
     """A message, and whether it certainly says what the memory says."""
 
+    memory_id: str
     id: UUID
     conversation_id: UUID
     position: int
@@ -52,47 +52,57 @@ class ErasableMessage:
 async def lock(
     connection: AsyncConnection, actor: Actor, memory_id: str, *, withheld: bool = False
 ) -> Sequence[SourceMessage]:
-    """Return the messages of a memory, or those it has ``withheld``; lock their conversations.
-
-    Before the memory itself, in the order of every writer. None for a memory that the actor may
-    not change.
-    """
+    """Do what :func:`lock_all` does, for a memory; none if the actor may not change it."""
     row = await repository.find(connection, actor, memory_id)
     if row is None or not may_change(actor, row.owner_id):
         return []
     if actor.user_id is not None:
         await users.hold(connection, [actor.user_id])
+    return await lock_all(connection, row.owner_id, [row.id], withheld=withheld)
+
+
+async def lock_all(
+    connection: AsyncConnection, owner_id: UUID, ids: Sequence[str], *, withheld: bool = False
+) -> Sequence[SourceMessage]:
+    """Return the messages of memories, or those they have ``withheld``; lock their conversations.
+
+    After the user and before the memories, in the order of every writer.
+    """
     limits = {} if withheld else {"same": SAME, "source": SOURCE, "similar": SIMILAR}
-    binds = {"owner_id": row.owner_id, "memory_id": row.id, **limits}
+    binds = {"owner_id": owner_id, "ids": ids, **limits}
     name = "withheld" if withheld else "find"
     messages = await all_rows(connection, SourceMessage, _sql(name), binds)
-    ids = sorted({message.conversation_id for message in messages if message.certain})
-    await connection.execute(_sql("lock_conversations"), {"ids": ids})
+    talks = sorted({message.conversation_id for message in messages if message.certain})
+    await connection.execute(_sql("lock_conversations"), {"ids": talks})
     return messages
 
 
 async def withhold(
     connection: AsyncConnection,
-    memory: MemoryRow,
+    owner_id: UUID,
     messages: Sequence[SourceMessage],
     remake_chunks: RemakeChunks,
 ) -> None:
-    """Take messages out of recall and prompts with a memory, and have their summaries remade."""
-    key = {"owner_id": memory.owner_id, "memory_id": memory.id}
-    await connection.execute(_sql("withhold"), {**key, "ids": [m.id for m in messages]})
-    await _refresh(connection, memory.owner_id, messages, remake_chunks)
+    """Take messages out of recall and prompts with memories, and have their summaries remade."""
+    binds = {
+        "owner_id": owner_id,
+        "memory_ids": [message.memory_id for message in messages],
+        "message_ids": [message.id for message in messages],
+    }
+    await connection.execute(_sql("withhold"), binds)
+    await _refresh(connection, owner_id, messages, remake_chunks)
 
 
 async def release(
     connection: AsyncConnection,
-    memory: MemoryRow,
+    owner_id: UUID,
+    ids: Sequence[str],
     messages: Sequence[SourceMessage],
     remake_chunks: RemakeChunks,
 ) -> None:
-    """Bring the messages of a restored memory back, but for those that another one withholds."""
-    key = {"owner_id": memory.owner_id, "memory_id": memory.id}
-    await connection.execute(_sql("release"), key)
-    await _refresh(connection, memory.owner_id, messages, remake_chunks)
+    """Bring the messages of restored memories back, but for those that others withhold."""
+    await connection.execute(_sql("release"), {"owner_id": owner_id, "ids": ids})
+    await _refresh(connection, owner_id, messages, remake_chunks)
 
 
 async def _refresh(
@@ -103,10 +113,11 @@ async def _refresh(
 ) -> None:
     if not messages:
         return
-    await search.refresh_messages(connection, [(owner_id, message.id) for message in messages])
-    positions: dict[UUID, list[int]] = {}
+    ids = {message.id for message in messages}
+    await search.refresh_messages(connection, [(owner_id, message_id) for message_id in ids])
+    positions: dict[UUID, set[int]] = {}
     for message in messages:
-        positions.setdefault(message.conversation_id, []).append(message.position)
+        positions.setdefault(message.conversation_id, set()).add(message.position)
     await remake_chunks(connection, positions)
 
 

@@ -112,7 +112,12 @@ def _values(memory: MemoryRow, changes: MemoryUpdate, source: str, now: datetime
     if screening.is_quoted(changes):
         values["review"] = Review.PENDING.value
     values["content_hash"] = rules.statement_hash(
-        content, values["valid_from"], values["valid_to"], memory.place_id, memory.address
+        content,
+        values["valid_from"],
+        values["valid_to"],
+        memory.place_id,
+        memory.address,
+        memory.external_id,
     )
     values["tokens"] = tokens.count(content)
     if "subject" in values:

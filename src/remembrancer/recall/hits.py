@@ -15,7 +15,7 @@ from remembrancer.spaces.rows import SpaceNames
 _COLUMNS: Final = (
     "content", "at", "agent_id", "space_id", "visibility", "conversation_id", "position", "kind",
     "category", "subject", "importance", "pinned", "version", "valid_from", "valid_to",
-    "access_count",
+    "access_count", "external_id",
 )  # fmt: skip
 _MESSAGE_COLUMNS: Final = (*_COLUMNS, "role", "sender_name")
 

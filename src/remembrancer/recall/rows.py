@@ -74,6 +74,7 @@ class CandidateRow(NamedTuple):
     pinned: bool | None
     version: int | None
     access_count: int | None
+    external_id: str | None
     weight: float | None
     """Importance of a memory after decay, 0-1."""
     valid_from: datetime | None
@@ -106,5 +107,6 @@ class OrderedRow(NamedTuple):
     subject: str | None
     pinned: bool | None
     access_count: int | None
+    external_id: str | None
     version: int | None
     content: str

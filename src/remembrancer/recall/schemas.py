@@ -197,6 +197,7 @@ class Hit(BaseModel):
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     access_count: int | None = None
+    external_id: str | None = Field(None, description="The id that its writer gave a memory.")
     relations: list[AssociatedMemory] = Field(
         [],
         description="In hybrid mode: memories that it `updates` or `contradicts` (outgoing), and "

@@ -5,8 +5,9 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
 
+from remembrancer.access import as_actor
 from remembrancer.agents.schemas import AgentCreate
-from remembrancer.app import Remembrancer, as_actor
+from remembrancer.app import Remembrancer
 from remembrancer.conversations.schemas import ConversationCreate, MessageCreate
 from remembrancer.memories.schemas import MemoryCreate
 from remembrancer.statistics import counts

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from functools import cache
-from typing import Annotated
+from typing import Annotated, TypedDict
 from uuid import UUID
 from zoneinfo import available_timezones
 
@@ -58,6 +58,15 @@ class ResolveUser(Input):
     platform_user_id: Key = Field(examples=["184405311681986560"])
     display_name: Label = Field(examples=["Ada"])
     time_zone: TimeZone | None = Field(default=None, examples=["Europe/London"])
+
+
+class ResolveDetails(TypedDict, total=False):
+    """The fields of :class:`ResolveUser`, as keywords."""
+
+    platform: str
+    platform_user_id: str
+    display_name: str
+    time_zone: str | None
 
 
 class UserUpdate(Update):

@@ -1,7 +1,7 @@
 """Users across platforms."""
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, Unpack
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -18,12 +18,14 @@ from remembrancer.users import repository
 from remembrancer.users.rows import UserRow
 from remembrancer.users.schemas import (
     PlatformLink,
+    ResolveDetails,
     ResolveUser,
     User,
     UserOverview,
     UserOverviewPage,
     UserUpdate,
 )
+from remembrancer.validation import model_of
 
 LARGEST_OFFSET: Final = 1_000_000_000
 
@@ -34,13 +36,16 @@ class Users:
     def __init__(self, backend: Backend) -> None:
         self._database = backend.database
 
-    async def resolve(self, actor: Actor, request: ResolveUser) -> User:
+    async def resolve(
+        self, actor: Actor, request: ResolveUser | None = None, **fields: Unpack[ResolveDetails]
+    ) -> User:
         """Return the user of a platform id; create one at the first request.
 
-        Sets the name, and the time zone if given. Concurrent calls for one new platform id create
-        one user.
+        ``request``, or its ``fields`` by keyword. Sets the name, and the time zone if given.
+        Concurrent calls for one new platform id create one user.
         """
         actor.require(*STAFF)
+        request = model_of(ResolveUser, request, fields)
         key = request.platform, request.platform_user_id
         async with self._database.system() as connection:
             row = await repository.find_by_platform(connection, *key)

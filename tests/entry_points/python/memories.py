@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 from entry_points.base import Json, decisions_of
 from entry_points.python.base import PythonCalls, parsed
@@ -62,6 +63,27 @@ class PythonMemories(PythonCalls):
 
     async def forget(self, memory_id: str, *, user: Any = None) -> Json:
         return await self._tried(lambda: self.memory.memories.forget(self._for(user), memory_id))
+
+    async def forget_many(
+        self,
+        memory_ids: Any = (),
+        *,
+        user: Any = None,
+        agent: Any = None,
+        key: Any = None,
+        dry_run: bool = False,
+        **filters: Any,
+    ) -> Json:
+        wanted = parsed(MemoryFilter, filters, within="filters.") if filters else None
+        return await self._tried(
+            lambda: self.memory.memories.forget_many(
+                self._for(user, agent), memory_ids, wanted, dry_run=dry_run, idempotency_key=key
+            )
+        )
+
+    async def undo_forget(self, undo_id: Any, *, user: Any = None) -> Json:
+        which = parsed(UUID, undo_id)
+        return await self._tried(lambda: self.memory.memories.undo_forget(self._for(user), which))
 
     async def restore(self, memory_id: str, *, user: Any = None) -> Json:
         return await self._tried(lambda: self.memory.memories.restore(self._for(user), memory_id))

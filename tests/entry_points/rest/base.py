@@ -53,6 +53,7 @@ IN_QUERY = {
     "categories": "category",
     "statuses": "status",
     "reviews": "review",
+    "external_ids": "external_id",
 }
 
 

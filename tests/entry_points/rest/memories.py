@@ -40,6 +40,25 @@ class RestMemories(RestCalls):
     async def forget(self, memory_id: str, *, user: Any = None) -> Json:
         return await self._send("DELETE", path_of(memory_id), **whom(user))
 
+    async def forget_many(
+        self,
+        memory_ids: Any = (),
+        *,
+        user: Any = None,
+        agent: Any = None,
+        key: Any = None,
+        dry_run: bool = False,
+        **filters: Any,
+    ) -> Json:
+        body = {"memory_ids": list(memory_ids), "dry_run": dry_run, **whom(user, agent)}
+        if filters:
+            body["filters"] = filters
+        headers = {"Idempotency-Key": key}
+        return await self._send("POST", "/api/memory/forget", body, headers=headers)
+
+    async def undo_forget(self, undo_id: Any, *, user: Any = None) -> Json:
+        return await self._send("POST", f"/api/memory/forget/{undo_id}/undo", **whom(user))
+
     async def restore(self, memory_id: str, *, user: Any = None) -> Json:
         return await self._send("POST", path_of(memory_id) + "/restore", **whom(user))
 

@@ -66,6 +66,8 @@ memories = table(
     base.optional_instants("last_accessed_at"),
     base.instants("created_at", "updated_at"),
     base.optional_instants("forgotten_at", "expires_at"),
+    # The id that its writer gave it.
+    optional(Text, "external_id"),
     base.one_of("visibility", "private", "shared"),
     base.one_of("status", "active", "inactive", "evicted", "forgotten", "pending"),
     base.one_of("review", "none", "pending", "confirmed", "rejected"),
@@ -81,6 +83,9 @@ memories = table(
         where="status = 'active' AND place_id IS NOT NULL",
     ),
     base.index("ix_memories_address", "owner_id", "address", where="address IS NOT NULL"),
+    base.index(
+        "ix_memories_external_id", "owner_id", "external_id", where="external_id IS NOT NULL"
+    ),
     base.index("ix_memories_created", "owner_id", "created_at", "id"),
     base.index("ix_memories_subject", "owner_id", "subject_key"),
     base.index("ix_memories_shared_space", "space_id", where="visibility = 'shared'"),

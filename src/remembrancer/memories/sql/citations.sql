@@ -43,7 +43,7 @@ DELETE FROM memory_versions AS v
 SELECT DISTINCT ON (v.owner_id, v.memory_id)
        v.owner_id, v.memory_id AS id, v.version, v.content, v.valid_from,
        CASE WHEN i.id IS NULL THEN v.valid_to ELSE i.valid_to END AS valid_to,
-       m.agent_id, m.space_id, m.status, m.place_id, m.address
+       m.agent_id, m.space_id, m.status, m.place_id, m.address, m.external_id
   FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[])) AS k (owner_id, id)
   JOIN memories AS m ON m.owner_id = k.owner_id AND m.id = k.id
   JOIN memory_versions AS v ON v.owner_id = m.owner_id AND v.memory_id = m.id

@@ -22,7 +22,8 @@ UPDATE memories AS m
 
 -- name: related
 -- Memories of an owner that new statements may repeat, by reason: `same` has the same statement
--- hash, `subject` the same subject, `place` the same place id.
+-- hash, `subject` the same subject, `place` the same place id, `external_id` the same id of its
+-- writer. The newest comes first, and what is in use before what is set aside.
 WITH found AS (
     SELECT 'same' AS reason, m.*
       FROM memories AS m
@@ -40,10 +41,16 @@ WITH found AS (
       FROM memories AS m
      WHERE m.owner_id = :owner_id AND m.status = 'active'
        AND m.place_id = ANY (CAST(:place_ids AS text[]))
+     UNION ALL
+    SELECT 'external_id', m.*
+      FROM memories AS m
+     WHERE m.owner_id = :owner_id AND m.status <> 'forgotten'
+       AND m.external_id = ANY (CAST(:external_ids AS text[]))
 )
-SELECT reason, id, agent_id, space_id, status, content_hash, subject_key, place_id
+SELECT reason, id, agent_id, space_id, status, content_hash, subject_key, place_id, external_id,
+       CASE WHEN reason = 'external_id' THEN content END AS content, expires_at <= now() AS expired
   FROM found
- ORDER BY reason, updated_at DESC, id;
+ ORDER BY reason, status = 'active' DESC, updated_at DESC, id;
 
 -- name: by_ids
 SELECT /*[columns*/ * /*]*/

@@ -1,66 +1,74 @@
--- Messages of a memory's owner that say what the memory says.
+-- Messages of the owner of memories that say what these say.
 
--- Messages with their similarity to the last versions of the memory, in the namespaces it is in,
--- or in the conversations where it came up.
+-- Messages with their similarity to the last versions of memories, in the namespaces these are in,
+-- or in the conversations where they came up.
 -- They certainly say it if the memory cites them; if their words are almost the same; or if a
 -- mention without a message came up within ten minutes after them and, of the people's and of the
 -- agent's messages, they are nearest to it.
 --
--- Binds: owner_id, memory_id; same, source and similar: cosine similarities.
+-- Binds: owner_id, ids (of memories); same, source and similar: cosine similarities.
 -- name: find
-WITH words AS MATERIALIZED (
-    SELECT embedding, agent_id, space_id
-      FROM recall_items
-     WHERE owner_id = :owner_id AND memory_id = :memory_id
-     ORDER BY memory_version DESC
-     LIMIT 5
+WITH came_up AS MATERIALIZED (
+    SELECT memory_id, id, message_id, conversation_id, mentioned_at
+      FROM mentions
+     WHERE owner_id = :owner_id AND memory_id = ANY (CAST(:ids AS text[]))
+),
+words AS MATERIALIZED (
+    SELECT k.memory_id, i.embedding, i.agent_id, i.space_id
+      FROM unnest(CAST(:ids AS text[])) AS k (memory_id)
+     CROSS JOIN LATERAL (SELECT embedding, agent_id, space_id
+                           FROM recall_items
+                          WHERE owner_id = :owner_id AND memory_id = k.memory_id
+                          ORDER BY memory_version DESC
+                          LIMIT 5) AS i
 ),
 near AS MATERIALIZED (
-    SELECT i.source_id AS message_id, i.active, max(1 - (i.embedding <=> w.embedding)) AS similarity
+    SELECT w.memory_id, i.source_id AS message_id, i.active,
+           max(1 - (i.embedding <=> w.embedding)) AS similarity
       FROM words AS w
       JOIN recall_items AS i
         ON i.owner_id = :owner_id AND i.source_type = 'message'
        AND i.space_id IS NOT DISTINCT FROM w.space_id
        AND (w.agent_id IS NULL OR i.agent_id = w.agent_id
             -- The scope in effect may have changed since the message was said.
-            OR i.conversation_id IN (SELECT conversation_id FROM mentions
-                                      WHERE owner_id = :owner_id AND memory_id = :memory_id))
-     GROUP BY i.source_id, i.active
+            OR (w.memory_id, i.conversation_id)
+               IN (SELECT memory_id, conversation_id FROM came_up))
+     GROUP BY w.memory_id, i.source_id, i.active
+    HAVING max(1 - (i.embedding <=> w.embedding)) >= least(CAST(:same AS float8), :source, :similar)
 ),
-certain AS MATERIALIZED (
-    SELECT message_id FROM mentions
-     WHERE owner_id = :owner_id AND memory_id = :memory_id
-     UNION
-    SELECT message_id FROM memory_versions
-     WHERE owner_id = :owner_id AND memory_id = :memory_id
-     UNION
-    SELECT message_id FROM near WHERE similarity >= :same
-     UNION
-    SELECT message_id
-      FROM (SELECT DISTINCT ON (c.id, m.role) m.id AS message_id
-              FROM mentions AS c
+found AS (
+    SELECT memory_id, message_id, true AS certain FROM came_up
+     UNION ALL
+    SELECT memory_id, message_id, true FROM memory_versions
+     WHERE owner_id = :owner_id AND memory_id = ANY (CAST(:ids AS text[]))
+     UNION ALL
+    SELECT memory_id, message_id, similarity >= :same
+      FROM near
+     WHERE similarity >= :same OR (active AND similarity >= :similar)
+     UNION ALL
+    SELECT memory_id, message_id, true
+      FROM (SELECT DISTINCT ON (c.id, m.role) c.memory_id, m.id AS message_id
+              FROM came_up AS c
               JOIN messages AS m
-                ON m.owner_id = c.owner_id
+                ON m.owner_id = :owner_id
                AND m.sent_at BETWEEN c.mentioned_at - interval '10 minutes'
                                  AND c.mentioned_at + interval '1 minute'
                AND (c.conversation_id IS NULL OR m.conversation_id = c.conversation_id)
                AND (c.message_id IS NULL OR m.role = 'assistant')
-              JOIN near AS n ON n.message_id = m.id AND n.similarity >= :source
-             WHERE c.owner_id = :owner_id AND c.memory_id = :memory_id
+              JOIN near AS n ON n.memory_id = c.memory_id AND n.message_id = m.id
+                            AND n.similarity >= :source
              ORDER BY c.id, m.role, n.similarity DESC) AS said
 )
-SELECT m.id, m.conversation_id, m.position, c.message_id IS NOT NULL AS certain
-  FROM messages AS m
-  LEFT JOIN certain AS c ON c.message_id = m.id
-  LEFT JOIN near AS n ON n.message_id = m.id
- WHERE m.owner_id = :owner_id
-   AND (c.message_id IS NOT NULL OR (n.active AND n.similarity >= :similar));
+SELECT f.memory_id, m.id, m.conversation_id, m.position, bool_or(f.certain) AS certain
+  FROM found AS f
+  JOIN messages AS m ON m.owner_id = :owner_id AND m.id = f.message_id
+ GROUP BY f.memory_id, m.id, m.conversation_id, m.position;
 
 -- name: withheld
-SELECT m.id, m.conversation_id, m.position, true AS certain
+SELECT w.memory_id, m.id, m.conversation_id, m.position, true AS certain
   FROM withheld_messages AS w
   JOIN messages AS m ON m.owner_id = w.owner_id AND m.id = w.message_id
- WHERE w.owner_id = :owner_id AND w.memory_id = :memory_id;
+ WHERE w.owner_id = :owner_id AND w.memory_id = ANY (CAST(:ids AS text[]));
 
 -- In the order of every writer.
 -- name: lock_conversations
@@ -68,11 +76,14 @@ SELECT id FROM conversations WHERE id = ANY (CAST(:ids AS uuid[])) ORDER BY id F
 
 -- name: withhold
 INSERT INTO withheld_messages (owner_id, memory_id, message_id)
-SELECT :owner_id, :memory_id, unnest(CAST(:ids AS uuid[]))
+SELECT :owner_id, w.memory_id, w.message_id
+  FROM unnest(CAST(:memory_ids AS text[]), CAST(:message_ids AS uuid[]))
+       AS w (memory_id, message_id)
 ON CONFLICT DO NOTHING;
 
 -- name: release
-DELETE FROM withheld_messages WHERE owner_id = :owner_id AND memory_id = :memory_id;
+DELETE FROM withheld_messages
+ WHERE owner_id = :owner_id AND memory_id = ANY (CAST(:ids AS text[]));
 
 -- Of a forgotten memory's messages, those that no other memory in use or reach cites.
 -- name: erasable

@@ -320,6 +320,7 @@ SELECT i.id, i.owner_id, i.embedding <=> (SELECT vector FROM question) AS distan
        SELECT m.agent_id, m.space_id, m.visibility, m.content, m.role, m.sender_name,
               NULL AS kind, NULL AS category, NULL AS subject, CAST(NULL AS boolean) AS pinned,
               CAST(NULL AS int) AS version, CAST(NULL AS int) AS access_count,
+              NULL AS external_id,
               CAST(NULL AS float8) AS weight, CAST(NULL AS timestamptz) AS valid_from,
               CAST(NULL AS timestamptz) AS valid_to, CAST(NULL AS uuid) AS message_id,
               CAST(NULL AS int) AS range_start, CAST(NULL AS int) AS range_end
@@ -328,6 +329,7 @@ SELECT i.id, i.owner_id, i.embedding <=> (SELECT vector FROM question) AS distan
        UNION ALL
        SELECT m.agent_id, m.space_id, m.visibility, /*[content*/ m.content /*]*/, NULL, NULL,
               m.kind, m.category, m.subject, m.pinned, /*[version*/ m.version /*]*/, m.access_count,
+              m.external_id,
               /*[weight*/ i.importance /*]*/, /*[interval*/ m.valid_from, m.valid_to /*]*/,
               /*[message*/ m.message_id /*]*/, NULL, NULL
          FROM memories AS m /*[versions*/ /*]*/
@@ -335,7 +337,8 @@ SELECT i.id, i.owner_id, i.embedding <=> (SELECT vector FROM question) AS distan
            AND (m.expires_at > now()) IS NOT FALSE
        UNION ALL
        SELECT m.agent_id, m.space_id, m.visibility, m.content, NULL, NULL,
-              NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, m.range_start, m.range_end
+              NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+              m.range_start, m.range_end
          FROM chunks AS m
         WHERE i.source_type = 'chunk' AND m.owner_id = i.owner_id AND m.id = i.source_id
        OFFSET 0

@@ -7,7 +7,7 @@
 SELECT i.id, i.source_type, i.owner_id, i.agent_id, i.space_id, i.visibility,
        i.conversation_id, i.position, i.at, i.valid_from, i.valid_to,
        i.memory_id, i.source_id, i.kind, i.category, i.importance,
-       m.subject, m.pinned, m.access_count,
+       m.subject, m.pinned, m.access_count, m.external_id,
        /*[version*/ m.version /*]*/ AS version, /*[content*/ m.content /*]*/ AS content
   FROM recall_items AS i
   JOIN memories AS m ON m.owner_id = i.owner_id AND m.id = i.memory_id
