@@ -19,7 +19,7 @@ _COLUMNS: Final = (
     " target_ids, outcome"
 )
 _ADD: Final = text(
-    f"INSERT INTO audit_log ({_COLUMNS}) SELECT {_COLUMNS}"
+    f"INSERT INTO audit_log ({_COLUMNS}, at) SELECT {_COLUMNS}, coalesce(at, now())"
     " FROM jsonb_populate_recordset(CAST(NULL AS audit_log), CAST(:lines AS jsonb))"
 )
 
@@ -35,7 +35,7 @@ async def note(
 ) -> None:
     """Add one line: ``actor`` did ``action`` to ``target_ids`` of ``owner_id``."""
     async with together(connection) as trip:
-        _write(trip, [line(actor, action, target_ids, owner_id, outcome)])
+        write(trip, [line(actor, action, target_ids, owner_id, outcome)])
 
 
 async def note_each(
@@ -48,7 +48,7 @@ async def note_each(
 
 def add(trip: Trip, actor: Actor, action: str, by_owner: Mapping[UUID, Sequence[str]]) -> None:
     """Let a trip do what :func:`note_each` does."""
-    _write(
+    write(
         trip,
         [line(actor, action, ids, owner_id, "done") for owner_id, ids in by_owner.items()],
     )
@@ -65,7 +65,8 @@ async def note_look(
         await note_each(connection, actor, action, by_owner)
 
 
-def _write(trip: Trip, lines: Sequence[Mapping[str, object]]) -> None:
+def write(trip: Trip, lines: Sequence[Mapping[str, object]]) -> None:
+    """Let a trip add lines, each of now unless it has another time."""
     if lines:
         trip.add(_ADD, {"lines": json_rows(lines)})
 

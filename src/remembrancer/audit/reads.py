@@ -1,23 +1,22 @@
 """Log reads: in the background, and before the answer for an admin."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID
 
-from sqlalchemy import delete, insert
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import delete
 
 from remembrancer.access import Actor, Role
-from remembrancer.audit import line
-from remembrancer.db.engine import Database
+from remembrancer.audit import line, write
+from remembrancer.db.engine import Database, together
 from remembrancer.db.tables import audit_log
 from remembrancer.errors import Unavailable
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.periodic import Periodic
 
 AT_ONCE = 1000
-"""Lines of one insert."""
+"""Lines of one statement."""
 MOST_WAITING = 100_000
 """Lines that are kept while the database does not answer; older ones are lost."""
 
@@ -49,8 +48,7 @@ class Reads:
             for owner_id, ids in by_owner.items()
         ]
         if actor.role is Role.ADMIN:
-            async with self._database.system() as connection:
-                await _write(connection, lines)
+            await self._write(lines)
         elif self._everybody:
             self._lines += lines
 
@@ -59,16 +57,15 @@ class Reads:
         if not lines:
             return
         try:
-            async with self._database.system() as connection:
-                await _write(connection, lines)
+            await self._write(lines)
         except Unavailable:
             self._lines = [*lines, *self._lines][-MOST_WAITING:]
             raise
 
-
-async def _write(connection: AsyncConnection, lines: Sequence[dict[str, Any]]) -> None:
-    for start in range(0, len(lines), AT_ONCE):
-        await connection.execute(insert(audit_log), lines[start : start + AT_ONCE])
+    async def _write(self, lines: Sequence[Mapping[str, object]]) -> None:
+        async with self._database.system() as connection, together(connection) as trip:
+            for start in range(0, len(lines), AT_ONCE):
+                write(trip, lines[start : start + AT_ONCE])
 
 
 class Retention:
