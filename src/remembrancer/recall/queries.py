@@ -45,6 +45,9 @@ _DATED: Final[dict[str, Part]] = {
 }
 _NAMES: Final = "ARRAY(SELECT i.embedding <=> n.vector FROM names AS n ORDER BY n.number)"
 
+EXACT_FILTERS: Final = frozenset({"as_of", "conversation_id", "space_id", "among"})
+"""With these all items are compared: the index has only current ones, and is slow for few."""
+
 # Replaces the current version of a memory by the version known and valid at a time.
 _AS_OF: Final = {
     "content": "v.content",
@@ -84,13 +87,16 @@ def asker() -> NumberedSql:
     return numbered(statement_text(_PACKAGE, "asker", "asker", scope_facts=scope_facts()))
 
 
-def candidates(filters: Collection[str] = (), *, associated: bool = True) -> NumberedSql:
+def candidates(
+    filters: Collection[str] = (), *, associated: bool = True, dimensions: int = 0
+) -> NumberedSql:
     """Return the hybrid search; with the filter ``as_of``, over the versions of that time.
 
     With ``told_from``, days of the question give candidates too; with ``names``, each candidate
-    has its distance to names. Unless ``associated``, it looks for no associations.
+    has its distance to names. Unless ``associated``, it looks for no associations. With the
+    ``dimensions`` of the vectors, it is the one for sets that are too large to compare.
     """
-    return _candidates(frozenset(filters), associated)
+    return _candidates(frozenset(filters), associated, dimensions)
 
 
 def memories_in_order(filters: Collection[str] = ()) -> NumberedSql:
@@ -98,8 +104,19 @@ def memories_in_order(filters: Collection[str] = ()) -> NumberedSql:
 
 
 @cache
-def _candidates(filters: frozenset[str], associated: bool) -> NumberedSql:
-    parts = {**_parts(filters), **_RULE_OF_CANDIDATES}
+def _candidates(filters: frozenset[str], associated: bool, dimensions: int) -> NumberedSql:
+    parts: dict[str, Part] = {**_parts(filters), **_RULE_OF_CANDIDATES}
+    large: dict[str, Part] = dict.fromkeys(
+        ("sets", "items", "unseen", "counted", "posted", "rarity")
+    )
+    if dimensions:
+        large = {
+            name: statement_text(_PACKAGE, "large", name, **parts, dimensions=str(dimensions))
+            for name in ("sets", "items", "posted", "rarity")
+        }
+        large["sets"] = f"{large['sets']},"
+        large["counted"] = "WHERE owner_id NOT IN (SELECT owner_id FROM sets WHERE items > 0)"
+        large["unseen"] = lambda column: f"+ (SELECT coalesce(sum({column}), 0) FROM sets)"
 
     def neighbours(condition: str) -> str:
         return statement_text(_PACKAGE, "graph", "neighbours", **parts, only=condition)
@@ -110,7 +127,7 @@ def _candidates(filters: frozenset[str], associated: bool) -> NumberedSql:
     walk: dict[str, Part] = {"step": step, "neighbours": neighbours}
     if not associated:
         walk = dict.fromkeys(walk)
-    return numbered(statement_text(_PACKAGE, "candidates", "candidates", **parts, **walk))
+    return numbered(statement_text(_PACKAGE, "candidates", "candidates", **parts, **walk, **large))
 
 
 @cache

@@ -12,6 +12,8 @@ class AskerRow(NamedTuple):
     user_known: bool
     associated: bool
     """Whether there are associations that the asker may see."""
+    many_shared: bool
+    """Whether there is more shared knowledge than is compared."""
     agent_default: str | None
     preference: bool | None
     toggle: bool | None

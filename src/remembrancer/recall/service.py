@@ -17,6 +17,7 @@ from remembrancer.db.pipeline import Binary
 from remembrancer.embeddings import Embedder
 from remembrancer.embeddings.base import Baseline, baseline_of
 from remembrancer.errors import EmbeddingUnavailable, InvalidInput, NotFound, UserMerged
+from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories.metadata import binds_of, conditions_of
 from remembrancer.preferences.scopes import in_effect
 from remembrancer.recall import hits, people, queries
@@ -46,8 +47,24 @@ have grown or were never analysed. Joins are hashed, except the statement's own 
 tables are read by their indexes (decision 4)."""
 _BY_KEY: Final = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"}
 """Plans a statement that reads by key once a connection, and not for tables as small as then."""
-MOST_ASSOCIATED: Final = 10_000
-"""Users with associations that a process remembers."""
+MOST_USERS: Final = 10_000
+"""Users with associations, and users with very many items, that a process remembers."""
+SIZES: Final = {
+    "most_shared": 2_000,
+    "most_own": 20_000,
+    "most_postings": 3_000,
+    "most_picked": 1_000,
+}
+"""Limits of what is compared (decision 42): shared items, the newest own items, and of the others
+the best by words, for which the newest postings of a term are read."""
+INDEX_SEARCH: Final = PLANNER | {
+    "hnsw.iterative_scan": "strict_order",
+    "hnsw.ef_search": "200",
+    "enable_bitmapscan": "off",
+    "max_parallel_workers_per_gather": "0",
+}
+"""The same for large sets. A search in the index of vectors goes on until enough rows meet its
+conditions; nothing is estimated by the size of the set that few rows are read of."""
 BM25_K1: Final = 0.9
 BM25_B: Final = 0.4
 
@@ -128,6 +145,8 @@ class Recall:
         self._associated: set[UUID | None] = set()
         """Users who see associations. A guess: each recall checks it, and starts again if a walk is
         due that was left out."""
+        self._large: set[UUID | None] = set()
+        """Owners of more items than are compared: a guess that is checked as well."""
 
     async def recall(
         self,
@@ -266,20 +285,27 @@ class Recall:
             "k1": BM25_K1,
             "b": BM25_B,
             "rank_constant": RANK_CONSTANT,
+            "many_shared": (many_shared := SHARED_OWNER in self._large),
+            **SIZES,
             **WALK,
         }
         associated = actor.user_id in self._associated
-        sql = queries.candidates(filters, associated=associated)
-        search = Statement(sql, binds, PLANNER, CandidateRow)
+        exact = not queries.EXACT_FILTERS.isdisjoint(filters)
+        large = not exact and (many_shared or actor.user_id in self._large)
+        sql = queries.candidates(
+            filters, associated=associated, dimensions=len(vector) if large else 0
+        )
+        settings = INDEX_SEARCH if large else PLANNER
+        search = Statement(sql, binds, settings, CandidateRow)
         asker, candidates, answers = await self._run(actor, search, statements)
-        if not asker.associated:
-            self._associated.discard(actor.user_id)
-        elif not associated:
-            if len(self._associated) >= MOST_ASSOCIATED:
-                self._associated.clear()
-            self._associated.add(actor.user_id)
-            return await self.gather(actor, query, statements, prompt, among)
-        return CandidateSet(question, candidates, asker, answers)
+        _remember(self._associated, actor.user_id, asker.associated)
+        _remember(self._large, SHARED_OWNER, asker.many_shared)
+        many_own = bool(candidates) and candidates[0].items > SIZES["most_own"]
+        if many_own and not (large or exact):
+            self._large.add(actor.user_id)
+        elif asker.many_shared == many_shared and associated >= asker.associated:
+            return CandidateSet(question, candidates, asker, answers)
+        return await self.gather(actor, query, statements, prompt, among)
 
     async def _in_order(
         self, actor: Actor, query: RecallQuery, statements: StatementsFor, prompt: Prompt | None
@@ -300,7 +326,8 @@ class Recall:
         self, actor: Actor, search: Statement | None, statements: StatementsFor
     ) -> tuple[AskerRow, Sequence[Any], Answers]:
         """Return the checked row of the asker, the rows of the search, and all other rows."""
-        binds = {"user_id": actor.user_id, "agent_id": actor.agent_id}
+        most_shared = SIZES["most_shared"]
+        binds = {"user_id": actor.user_id, "agent_id": actor.agent_id, "most_shared": most_shared}
         about = Statement(queries.asker(), binds, _BY_KEY, AskerRow)
         # The search comes last: its settings stay until the end of the round trip.
         trip = [about, *statements(actor), *([search] if search else [])]
@@ -318,6 +345,15 @@ class Recall:
             raise EmbeddingUnavailable(
                 f"the stored vectors are of the model {asker.model}; restart with that model"
             )
+
+
+def _remember(users: set[UUID | None], user_id: UUID | None, is_true: bool) -> None:
+    if not is_true:
+        users.discard(user_id)
+    elif user_id not in users:
+        if len(users) >= MOST_USERS:
+            users.clear()
+        users.add(user_id)
 
 
 def _names(asker: AskerRow) -> SpaceNames:

@@ -1,12 +1,16 @@
 """The embedding model of the stored vectors."""
 
-from sqlalchemy import select
+from typing import Final
+
+from sqlalchemy import select, text
 from sqlalchemy.dialects.postgresql import insert
 
 from remembrancer.db.engine import Database
 from remembrancer.db.tables import embedding_model
 from remembrancer.embeddings import Embedder
 from remembrancer.errors import EmbeddingModelMismatch
+
+_INDEX_SHARED: Final = text("SELECT app_index_shared()")
 
 
 async def claim_store(database: Database, embedder: Embedder) -> None:
@@ -16,6 +20,7 @@ async def claim_store(database: Database, embedder: Embedder) -> None:
     async with database.system() as connection:
         await connection.execute(insert(embedding_model).values(model).on_conflict_do_nothing())
         name, dimensions = (await connection.execute(query)).one()
+        await connection.execute(_INDEX_SHARED)
     if (name, dimensions) != (embedder.name, embedder.dimensions):
         raise EmbeddingModelMismatch(
             f"this store has vectors of {name} ({dimensions} dimensions), but {embedder.name} "

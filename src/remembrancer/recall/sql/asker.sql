@@ -1,7 +1,8 @@
--- The asker, whether there are associations that they see, the names of their spaces and of the
--- authors there, and the model of the stored vectors, to check before the answer: one row.
+-- The asker, whether there are associations that they see, whether there is more shared knowledge
+-- than is compared (as of the last ANALYZE), the names of their spaces and of the authors there, and
+-- the model of the stored vectors, to check before the answer: one row.
 --
--- Binds: user_id, agent_id.
+-- Binds: user_id, agent_id, most_shared.
 
 -- name: asker
 SELECT (SELECT name FROM embedding_model) AS model,
@@ -13,6 +14,9 @@ SELECT (SELECT name FROM embedding_model) AS model,
            OR EXISTS (SELECT FROM associations
                        WHERE shared_space_id = ANY (CAST((SELECT app_spaces()) AS uuid[])))
            AS associated,
+       coalesce((SELECT reltuples > CAST(:most_shared AS float8)
+                   FROM pg_class
+                  WHERE oid = to_regclass('ix_recall_items_shared_vector')), false) AS many_shared,
        scope.*, names.*
   FROM app_space_names() AS names
   LEFT JOIN (

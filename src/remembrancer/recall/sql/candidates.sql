@@ -30,13 +30,14 @@ viewer AS MATERIALIZED (
            /*]*/ AS spaces
 ),
 
+/*[sets*/ /*]*/
 seen AS MATERIALIZED (
     SELECT i.owner_id, i.id, i.length, i.source_type = 'message' AS is_message,
            -- An item with the text of the question comes first.
            CASE WHEN i.content_hash = :content_hash THEN -1
                 ELSE i.embedding <=> (SELECT vector FROM question)
            END AS distance /*[at*/ /*]*/
-      FROM recall_items AS i
+      FROM /*[items*/ recall_items /*]*/ AS i
      WHERE /*[visible i*/ true /*]*/
        AND i.active
        AND /*[known*/ i.superseded_at IS NULL /*]*/
@@ -48,8 +49,9 @@ seen AS MATERIALIZED (
 ),
 
 totals AS MATERIALIZED (
-    SELECT CAST(count(*) AS float8) AS items,
-           greatest(CAST(sum(length) AS float8) / greatest(count(*), 1), 1) AS mean_length,
+    SELECT CAST(count(*) AS float8) /*[unseen items*/ /*]*/ AS items,
+           greatest((CAST(sum(length) AS float8) /*[unseen lengths*/ /*]*/)
+                    / greatest(count(*) /*[unseen items*/ /*]*/, 1), 1) AS mean_length,
            -- The asker, shared knowledge, and the members of the asker's spaces.
            ARRAY(
                SELECT CAST(:user_id AS uuid)
@@ -61,10 +63,11 @@ totals AS MATERIALIZED (
                 WHERE visibility = 'shared' AND space_id = ANY (ARRAY(
                       SELECT space_id FROM space_members WHERE user_id = :user_id))
            ) AS owners
-      FROM seen
+      FROM seen /*[counted*/ /*]*/
 ),
 
 posted AS MATERIALIZED (
+    /*[posted*/
     SELECT a.number, a.word, p.item_id AS id, p.frequency
       FROM totals AS t
      CROSS JOIN unnest(CAST(:terms AS text[]), CAST(:words AS int[]))
@@ -75,6 +78,7 @@ posted AS MATERIALIZED (
             WHERE owner_id = ANY (t.owners) AND term = a.term
            OFFSET 0
      ) AS p
+    /*]*/
 ),
 
 matches AS MATERIALIZED (
@@ -86,11 +90,13 @@ matches AS MATERIALIZED (
 -- BM25 (Robertson and Zaragoza 2009). The rarity of a term counts the items that the asker sees:
 -- it says nothing about the words of other users.
 rarity AS MATERIALIZED (
+    /*[rarity*/
     SELECT number,
            ln(1 + (items - count(*) + CAST(0.5 AS float8)) / (count(*) + CAST(0.5 AS float8)))
            AS idf
       FROM matches, totals
      GROUP BY number, items
+    /*]*/
 ),
 
 -- A word with several terms (one for each language) may be here twice; the ranker takes the best.
