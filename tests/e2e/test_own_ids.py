@@ -88,6 +88,21 @@ async def test_every_operation_on_a_memory_takes_the_own_id(
     assert "notes/17" not in str(audit_lines())
 
 
+async def test_an_export_has_it(ada: User, memory: Remembrancer) -> None:
+    """With the memory it belongs to."""
+    await memory.remember(NOTE, user=ada, external_id="notes/17")
+    lines = [line async for line in memory.users.export(as_actor(), ada.id)]
+    assert [line["external_id"] for line in lines if line["type"] == "memory"] == ["notes/17"]
+
+
+async def test_a_tool_takes_the_own_id(door: Door, ada: User, note: dict[str, Any]) -> None:
+    """As a program puts it into a prompt; somebody else's is unknown."""
+    gone = await door.call("forget_memory", {"memory_id": NAME}, user=ada)
+    assert gone["result"]["memory_id"] == note["id"]
+    again = await door.call("forget_memory", {"memory_id": NAME}, user=ada)
+    assert not again["ok"]
+
+
 async def test_a_forgotten_one_stays_so_and_its_id_is_free(
     door: Door, ada: User, note: dict[str, Any]
 ) -> None:
