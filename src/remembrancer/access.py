@@ -73,7 +73,9 @@ class SpaceRole(StrEnum):
     MEMBER = "member"
 
 
-REFUSED_KEY: Final = "the API key is unknown, expired or revoked"
+REFUSED_KEY: Final = (
+    "the API key is unknown, expired or revoked; `remembrancer keys create` makes another one"
+)
 
 
 @dataclass(slots=True)

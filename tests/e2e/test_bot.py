@@ -333,7 +333,10 @@ async def test_a_server_that_is_not_there_or_a_wrong_key_is_one_line(memory: Rem
     async with served(memory) as url:
         for key in ("rmb_wrong", None):
             with pytest.raises(Unauthenticated, match="`remembrancer keys create`"):
-                await AsyncMemory(url, key).__aenter__()
+                await AsyncMemory(url, key).open()
+            async with AsyncClient(url, key) as client:
+                with pytest.raises(Unauthenticated, match="`remembrancer keys create`"):
+                    await client.users.list()
 
 
 async def test_a_server_is_used_like_a_directory(

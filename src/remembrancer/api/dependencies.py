@@ -52,7 +52,9 @@ async def authenticated(
         actor: Actor | None = await request.app.state.sessions.actor(request, app)
         if actor is not None:
             return actor
-    raise Unauthenticated("send an API key: Authorization: Bearer …")
+    raise Unauthenticated(
+        "send an API key: Authorization: Bearer …; `remembrancer keys create` makes one"
+    )
 
 
 Caller = Annotated[Actor, Depends(authenticated)]

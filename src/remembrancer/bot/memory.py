@@ -24,7 +24,6 @@ from remembrancer.errors import (
     Conflict,
     InvalidInput,
     NotFound,
-    Unauthenticated,
     Unavailable,
 )
 from remembrancer.llm.messages import ToolCall
@@ -127,11 +126,7 @@ class AsyncMemory(_Source):
         async with AsyncExitStack() as stack:
             if source and source.startswith(("http://", "https://")):
                 client = await stack.enter_async_context(AsyncClient(source, self._key))
-                try:
-                    await client.keys.own()
-                except Unauthenticated as error:
-                    advice = "`remembrancer keys create` makes one for Memory(url, key)"
-                    raise Unauthenticated(f"{error.reason}; {advice}") from None
+                await client.keys.own()
                 self._attach(client)
             else:
                 from remembrancer.app import Remembrancer  # noqa: PLC0415 - a server needs none
