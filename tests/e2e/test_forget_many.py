@@ -119,7 +119,8 @@ async def test_shared_knowledge_is_for_who_acts_for_nobody(
     stored = await door.remember("The kitchen closes at nine.", shared=True)
     mine = await door.forget_many([stored["memory"]["id"]], user=ada)
     assert (mine["memories"], mine["not_found"]) == (0, [stored["memory"]["id"]])
-    await door.forget_many(user=ada, text="kitchen")
+    unseen = await door.forget_many(user=ada, text="kitchen")
+    assert (unseen["memories"], unseen["remaining"]) == (0, 0)
     result = await door.forget_many(text="kitchen")
     assert result["memories"] == 1
     assert (await door.undo_forget(result["undo_id"]))["returned"] == 1
