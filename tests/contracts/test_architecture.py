@@ -52,3 +52,13 @@ def test_the_layers_are_those_of_the_contract() -> None:
     ]
     lines = re.findall(r"^\d+\. (.+)$", _section("Layers"), re.MULTILINE)
     assert [re.findall(r"`(\w+)`", line) for line in lines] == expected
+
+
+def test_migrations_are_in_the_order_of_their_numbers() -> None:
+    """The highest number is the newest: a start compares the store's with it."""
+    versions = [
+        dict(re.findall(r'^(revision|down_revision) = "(\d+)"', path.read_text(), re.MULTILINE))
+        for path in sorted((SOURCE / "db" / "migrations" / "versions").glob("*.py"))
+    ]
+    befores = [version.get("down_revision") for version in versions]
+    assert befores == [None, *(version["revision"] for version in versions[:-1])]

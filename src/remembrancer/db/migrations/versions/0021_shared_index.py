@@ -1,12 +1,12 @@
 """Shared knowledge is searched by indexes.
 
-Revision ID: 0018
+Revision ID: 0021
 Revises: 0020
 """
 
 from alembic import op
 
-revision = "0018"
+revision = "0021"
 down_revision = "0020"
 branch_labels = None
 depends_on = None
