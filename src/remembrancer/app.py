@@ -6,10 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 from uuid import UUID
-
-from pydantic import SecretStr
 
 from remembrancer.access import as_actor
 from remembrancer.agents.schemas import Agent
@@ -68,7 +66,7 @@ from remembrancer.records.service import Records
 from remembrancer.review.service import Reviews
 from remembrancer.search.index import SearchIndex
 from remembrancer.search.model import claim_store
-from remembrancer.settings import Settings
+from remembrancer.settings import Settings, place
 from remembrancer.tools.memory import memory_tools
 from remembrancer.user_names import AnyUser
 from remembrancer.users.schemas import User
@@ -171,17 +169,12 @@ class Remembrancer:
         """Open the store in ``data_dir`` or at ``database_url``; close it at the end.
 
         ``data_dir`` holds an embedded Postgres that runs while the store is open. Other values
-        come from ``settings``, by default from the environment. Raises ``ConfigurationError``
-        if the store cannot be opened; the message says what to do. With ``check_model`` false,
-        a store of another embedding model opens too, for maintenance only: recall and writes
-        fail.
+        come from ``settings``, by default from the environment and the settings file. Raises
+        ``ConfigurationError`` if the store cannot be opened; the message says what to do. With
+        ``check_model`` false, a store of another embedding model opens too, for maintenance only:
+        recall and writes fail.
         """
-        changes: dict[str, Any] = {}
-        if data_dir:
-            changes["data_dir"] = Path(data_dir)
-        if database_url:
-            changes["database_url"] = SecretStr(database_url)
-        chosen = (settings or Settings()).model_copy(update=changes)
+        chosen = (settings or Settings()).model_copy(update=place(data_dir, database_url))
         async with AsyncExitStack() as stack:
             embedder = create_embedder(chosen.embedding)
             url = await stack.enter_async_context(database_server(chosen))

@@ -1,14 +1,16 @@
 """All settings with their defaults. Only ``app.py`` reads them.
 
 Each is an environment variable: ``REMEMBRANCER_`` and the names, joined by two
-underscores, such as ``REMEMBRANCER_EMBEDDING__PROVIDER``.
+underscores, such as ``REMEMBRANCER_EMBEDDING__PROVIDER``. Each may be in a settings file too.
 """
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypedDict
 
 from pydantic import BaseModel, Field, HttpUrl, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from remembrancer.settings_file import SettingsFile
 
 
 class DatabaseSettings(BaseModel):
@@ -238,7 +240,12 @@ class ServerSettings(BaseModel):
 
 
 class Settings(BaseSettings):
-    """Settings of one Remembrancer process."""
+    """Settings of one Remembrancer process.
+
+    Arguments come before the environment, and the environment before the settings file. Raises
+    ``ConfigurationError`` for a name or value in that file that is wrong, and pydantic's
+    ``ValidationError`` for any other wrong value.
+    """
 
     model_config = SettingsConfigDict(
         env_prefix="REMEMBRANCER_",
@@ -246,6 +253,9 @@ class Settings(BaseSettings):
         extra="ignore",
     )
 
+    settings: Path | None = None
+    """The settings file, in TOML; without a name, ``remembrancer.toml`` in the working directory,
+    if it is there. As an argument, null means no file."""
     data_dir: Path = Path("~/.local/share/remembrancer")
     """Directory of the embedded database, the admin key and other local state."""
     database_url: SecretStr | None = None
@@ -268,3 +278,34 @@ class Settings(BaseSettings):
     audit: AuditSettings = AuditSettings()
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Minimum level of log lines; content is never logged."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Return the sources of settings, the one that decides first."""
+        file = SettingsFile(settings_cls)
+        return init_settings, env_settings, dotenv_settings, file_secret_settings, file
+
+
+class Place(TypedDict, total=False):
+    """Settings that say where the store is."""
+
+    settings: Path | None
+    data_dir: Path
+    database_url: SecretStr | None
+
+
+def place(data_dir: str | Path | None, database_url: str | None) -> Place:
+    """Return the settings that say where the store is. A directory alone has its own database."""
+    given: Place = {}
+    if data_dir:
+        given = {"data_dir": Path(data_dir), "database_url": None}
+    if database_url:
+        given["database_url"] = SecretStr(database_url)
+    return given

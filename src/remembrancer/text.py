@@ -114,3 +114,8 @@ def check_range(value: int, least: int, most: int, *, field: str) -> None:
     """Raise ``InvalidInput`` unless ``value`` is from ``least`` to ``most``."""
     if not least <= value <= most:
         raise InvalidInput(f"must be from {least:,} to {most:,}", field=field)
+
+
+def plural(count: int, singular: str, plural: str = "") -> str:
+    """Return the count with its noun, such as "1 memory" or "2,000 memories"."""
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"

@@ -424,7 +424,9 @@ def test_own_ids_and_forgetting_many(cli: Cli) -> None:
 def test_settings_are_checked(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """A setting that is none is named like a field."""
     monkeypatch.setenv("REMEMBRANCER_SERVER__PORT", "seventy")
-    assert "error: server.port: " in refused(cli("keys", "list"))
+    line = refused(cli("keys", "list"))
+    assert line.startswith("error: server.port: ")
+    assert "(in REMEMBRANCER_SERVER__PORT)" in line
 
 
 def test_content_cannot_drive_the_terminal(cli: Cli) -> None:
@@ -479,11 +481,49 @@ def test_reembed_has_nothing_to_do(cli: Cli) -> None:
     assert "Nothing to do" in cli("reembed").out
 
 
-def test_version_and_help(cli: Cli) -> None:
-    """The version is one line, and no arguments show what there is."""
-    assert cli("--version").out.startswith("remembrancer ")
-    for command in ("serve", "import", "doctor"):
-        assert command in cli("--help").out
+def test_empty_lists_say_what_to_do_on_stderr(cli: Cli) -> None:
+    """What is no row never meets a program that reads the rows."""
+    cli("users", "resolve", "web", "none-1", "--name", "Nadir")
+    for call, told in (
+        (("memories", "list", "--user", "Nadir"), "remembrancer remember TEXT --user NAME"),
+        (("review", "list", "--user", "Nadir"), "No memory waits for a decision."),
+        (("review", "confirm", "--all", "--user", "Nadir"), "No memory waits for a decision."),
+        (("spaces", "list", "--user", "Nadir"), "remembrancer spaces create"),
+        (("spaces", "invitations", "--user", "Nadir"), "There are no open invitations."),
+        (("jobs", "--status", "failed"), "No jobs."),
+        (("audit", "--action", "nothing"), "No line of the log matches."),
+        (("recall", "anything", "--user", "Nadir", "--min-relevance", "1"), "Nothing is found"),
+    ):
+        ran = cli(*call)
+        assert (ran.code, ran.out) == (0, ""), call
+        assert told in ran.err, call
+
+
+def test_lists_are_lines_with_tabs_for_programs(cli: Cli) -> None:
+    """Each row is one line, whatever was said in it, with the id as its first cell."""
+    user = cli("users", "resolve", "web", "tab-1", "--name", "Tabea", "--json").json
+    cli("remember", "Tabea said:\n one\ttwo, and " + "much more " * 30, "--user", "Tabea")
+    [line] = cli("memories", "list", "--user", "Tabea").out.splitlines()
+    memory_id, _, category, subject, content = line.split("\t")
+    assert (category, subject) == ("other", "")
+    assert content.startswith("Tabea said: one two, and much more")
+    assert cli("memories", "forget", memory_id, "--user", "Tabea").code == 0
+    rows = [line.split("\t") for line in cli("users", "list", "--limit", 999).out.splitlines()]
+    assert [user["id"], "Tabea", "web:tab-1"] in [[row[0], row[1], row[3]] for row in rows]
+
+
+def test_errors_of_files_are_one_line(cli: Cli, tmp_path: Path) -> None:
+    """A directory that is not there, for whatever writes or reads."""
+    cli("users", "resolve", "web", "file-1", "--name", "Filippa")
+    lost = tmp_path / "lost" / "x"
+    for call in (
+        ("users", "export", "Filippa", "--output", lost),
+        ("documents", "get", "Filippa", "--output", lost),
+        ("backup", lost),
+        ("restore", lost, "--check"),
+        ("import", lost, "--user", "Filippa"),
+    ):
+        assert str(lost.parent) in refused(cli(*call)), call
 
 
 @pytest.mark.parametrize("tries", [3, pytest.param(30, marks=pytest.mark.soak)])
@@ -550,7 +590,7 @@ def test_the_toggle_is_migrated_only_when_told_to(
     assert "To create them: --apply" in cli("migrate-preferences").out
     assert count("memory_preferences") == 0
     done = cli("migrate-preferences", "--apply")
-    assert f"{agents} preferences were created" in done.out
+    assert f"{agents} preferences created" in done.out
     assert count("memory_preferences") == agents
     assert cli("migrate-preferences", "--apply", "--json").json == {"users": 1, "preferences": 0}
     assert "Nothing to do" in cli("migrate-preferences").out
@@ -580,7 +620,7 @@ def test_erasing_counts_first_asks_and_then_deletes(
     assert count("memories") == before - 1
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     done = cli("users", "erase", "Ezra", "--apply")
-    assert "were deleted permanently" in done.out, done.err
+    assert "deleted permanently at" in done.out, done.err
     assert refused(cli("users", "erase", "Ezra")).startswith("error: user: no user")
 
 

@@ -18,7 +18,7 @@ def test_a_document_is_written_and_imported_by_somebody_else(cli: Cli, tmp_path:
     cli("remember", "Giver prefers tea.", "--user", giver)
     file = tmp_path / "memory.json"
     written = cli("documents", "get", giver, "--output", file)
-    assert (written.code, written.out.split()[:2]) == (0, ["1", "facts"])
+    assert (written.code, written.out.split()[:2]) == (0, ["1", "fact"])
     assert cli("documents", "get", giver, "--output", file).code != 0
     for added in (1, 0):
         answer = cli("documents", "import", taker, file, "--json").json

@@ -265,7 +265,7 @@ def test_a_server_for_a_team(tmp_path: Path) -> None:
     assert "I drink tea, never coffee." in shown.partition("is restored.")[2]
     exported = (tmp_path / "home" / "ada.jsonl").read_text("utf-8")
     assert "I drink tea, never coffee." in exported
-    assert shown.rstrip().splitlines()[-1].count("rows were deleted permanently") == 1
+    assert shown.rstrip().splitlines()[-1].count("rows deleted permanently") == 1
 
 
 # What is stored for an agent ----------------------------------------------------------------------

@@ -1,10 +1,10 @@
 """The admin key of this machine, in a file that only its owner can read."""
 
-import os
 import secrets
 from pathlib import Path
 
 from remembrancer.app import Remembrancer
+from remembrancer.cli.private_file import write_private
 from remembrancer.errors import ConfigurationError
 from remembrancer.keys.service import PREFIX
 
@@ -26,17 +26,9 @@ async def ensure_admin_key(app: Remembrancer) -> tuple[Path, bool]:
 def _read_or_create(path: Path) -> str:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not path.exists():
-        _write(path, PREFIX + secrets.token_urlsafe(32))
+        write_private(path, f"{PREFIX}{secrets.token_urlsafe(32)}\n")
     secret = path.read_text(encoding="ascii", errors="replace").strip()
     if not secret.startswith(PREFIX) or len(secret) < _MIN_LENGTH:
         raise ConfigurationError(f"{path} has no valid key; remove the file to get a new key")
     path.chmod(0o600)
     return secret
-
-
-def _write(path: Path, secret: str) -> None:
-    # a temporary file first, so that a crash never leaves half a key
-    fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(f"{secret}\n")
-    fresh.replace(path)

@@ -15,18 +15,20 @@ from remembrancer.cli.options import AgentArgument
 from remembrancer.cli.output import day, table
 from remembrancer.cli.runtime import SERVICE
 
-group = typer.Typer(help="Agents, which read and write memories.", no_args_is_help=True)
+group = typer.Typer()
 
-Description = Annotated[str | None, typer.Option(help="A description.")]
+Description = Annotated[str | None, typer.Option(help="What it is for.")]
 MemoryScope = Annotated[
     Scope | None,
-    typer.Option(help="agent: only this agent uses its memories. global: all global agents do."),
+    typer.Option(help="agent: it alone uses its memories. global: all agents do."),
 ]
 
 SystemPrompt = Annotated[str | None, typer.Option(help="Its instructions to the model.")]
-Temperature = Annotated[float | None, typer.Option(help="Its temperature, 0 to 2.")]
-LlmProvider = Annotated[str | None, typer.Option(help="The provider of its language model.")]
-LlmModel = Annotated[str | None, typer.Option(help="Its language model.")]
+Temperature = Annotated[float | None, typer.Option(help="How freely its model answers, 0 to 2.")]
+LlmProvider = Annotated[
+    str | None, typer.Option(help="The provider of its language model, such as openai.")
+]
+LlmModel = Annotated[str | None, typer.Option(help="Its language model, such as gpt-5-mini.")]
 TtsVoice = Annotated[str | None, typer.Option(help="The voice that speaks its answers.")]
 
 
@@ -34,7 +36,15 @@ def _table(agents: Sequence[Agent]) -> object:
     rows = [
         [str(a.id), a.name, a.memory_scope.value, a.description, day(a.created_at)] for a in agents
     ]
-    return table("Id", "Name", "Memory scope", "Description", "Created", rows=rows)
+    return table(
+        "Id",
+        "Name",
+        "Memory scope",
+        "Description",
+        "Created",
+        rows=rows,
+        empty="There are no agents yet. To create one: remembrancer agents create NAME",
+    )
 
 
 def _row(agent: Agent) -> object:
@@ -43,13 +53,21 @@ def _row(agent: Agent) -> object:
 
 @command(group, "list", render=_table)
 async def list_(app: Remembrancer) -> list[Agent]:
-    """List agents, the oldest first."""
+    """List agents, the oldest first.
+
+    Examples:
+      remembrancer agents list
+    """
     return await all_agents(app)
 
 
 @command(group, render=_row)
 async def show(app: Remembrancer, agent: AgentArgument) -> Agent:
-    """Show an agent."""
+    """Show an agent.
+
+    Examples:
+      remembrancer agents show 'Kitchen helper'
+    """
     return await app.agents.get(SERVICE, await find_agent(app, agent))
 
 
@@ -65,7 +83,11 @@ async def create(
     llm_model: LlmModel = None,
     tts_voice: TtsVoice = None,
 ) -> Agent:
-    """Create an agent."""
+    """Create an agent.
+
+    Examples:
+      remembrancer agents create 'Kitchen helper' --memory-scope global
+    """
     options = _present(
         description=description,
         memory_scope=memory_scope,
@@ -79,7 +101,11 @@ async def create(
 
 
 async def resolve(app: Remembrancer, name: str, **options: Any) -> Agent:
-    """Show the agent with a name; create it, with the options, if there is none."""
+    """Show the agent with a name; create it, with the options, if there is none.
+
+    Examples:
+      remembrancer agents resolve 'Kitchen helper'
+    """
     return await app.agents.resolve(SERVICE, name, **_present(**options))
 
 
@@ -100,7 +126,11 @@ async def update(
     llm_model: LlmModel = None,
     tts_voice: TtsVoice = None,
 ) -> Agent:
-    """Update an agent. Only the given options change."""
+    """Update an agent. Only the given options change.
+
+    Examples:
+      remembrancer agents update 'Kitchen helper' --llm-provider ollama --llm-model qwen3
+    """
     changes = _present(
         name=name,
         description=description,

@@ -21,25 +21,39 @@ async def audit(
     app: Remembrancer,
     user: Annotated[
         str | None,
-        typer.Option(help="The data's owner: id, platform:platform_user_id, or a name."),
+        typer.Option(help="Whose data: an id, platform:id such as discord:1844, or a name."),
     ] = None,
-    action: Annotated[str | None, typer.Option(help="Such as memory, or memory.update.")] = None,
-    target: Annotated[str | None, typer.Option(help="Only lines with this id.")] = None,
+    action: Annotated[
+        str | None, typer.Option(help="Only actions of this kind, such as memory or memory.update.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(help="Only lines about the memory, user or key with this id.")
+    ] = None,
     actor: Annotated[
-        str | None, typer.Option(help="The acting user, in the format of --user.")
+        str | None, typer.Option(help="Only what this user did, named as in --user.")
     ] = None,
-    entry_point: Annotated[str | None, typer.Option(help="Such as rest, cli or python.")] = None,
+    entry_point: Annotated[
+        str | None, typer.Option(help="Only what came this way: rest, cli, python, mcp or web.")
+    ] = None,
     since: Annotated[
-        str | None, typer.Option(help="From this time on, such as 2030-01-31T12:00:00Z.")
+        str | None, typer.Option(help="From this time on, such as 2026-11-01T00:00:00Z.")
     ] = None,
     until: Annotated[str | None, typer.Option(help="Before this time.")] = None,
-    refused: Annotated[bool, typer.Option(help="Only refused actions.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=200, help="The most lines.")] = 50,
+    refused: Annotated[bool, typer.Option("--refused", help="Only refused actions.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many lines at most.")] = 50,
     cursor: Annotated[
-        str | None, typer.Option(help="Continue after an earlier page, with the cursor it printed.")
+        str | None,
+        typer.Option(help="Go on after an earlier page, with the cursor that it printed."),
     ] = None,
 ) -> Output:
-    """Print the audit log, newest line first: ids and outcomes, never content."""
+    """Print who read or changed what: ids and outcomes, never content.
+
+    The newest line comes first.
+
+    Examples:
+      remembrancer audit --user Ada --action memory
+      remembrancer audit --refused --since 2026-11-01T00:00:00Z
+    """
     filters = validate(
         AuditFilter,
         user_id=await find_user(app, user) if user is not None else None,
@@ -53,7 +67,7 @@ async def audit(
     )
     page = await app.audit.list(ADMIN, filters, limit=limit, cursor=cursor)
     if page.next_cursor:
-        error_console().print(f"More lines: --cursor {page.next_cursor}", soft_wrap=True)
+        error_console().print(f"More lines: --cursor {page.next_cursor}")
     return Output(page.items, _table(page.items))
 
 
@@ -69,7 +83,16 @@ def _table(lines: Sequence[AuditLine]) -> object:
         ]
         for line in lines
     ]
-    return table("When", "User", "Action", "Outcome", "By", "Ids", rows=rows)
+    return table(
+        "When",
+        "User",
+        "Action",
+        "Outcome",
+        "By",
+        "Ids",
+        rows=rows,
+        empty="No line of the log matches.",
+    )
 
 
 def _ids(ids: list[str]) -> str:

@@ -16,6 +16,7 @@ from remembrancer.cli.runtime import log_quietly, settings_of
 from remembrancer.db.embedded import embedded_server
 from remembrancer.errors import ConfigurationError
 from remembrancer.settings import Settings
+from remembrancer.text import plural
 
 
 def backup(
@@ -23,27 +24,38 @@ def backup(
     file: Annotated[Path, typer.Argument(help="The file to write.")],
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
 ) -> None:
-    """Write a snapshot of the whole store to a file. Servers may keep running.
+    """Write everything to one file. Servers may keep running.
 
-    The file has all content and is not encrypted; its mode is 0600.
+    The file is not encrypted. Only you can read it.
+
+    Examples:
+      remembrancer backup store.backup
     """
     with _database(settings_of(context), must_exist=True) as url, progress() as bar:
         manifest = write(url, file, replace=replace, observer=_observer(bar))
-    console().print(f"{manifest.rows:,} rows written to {file}, {file.stat().st_size:,} bytes.")
+    size = plural(file.stat().st_size, "byte")
+    console().print(f"{plural(manifest.rows, 'row')} written to {file}, {size}.")
 
 
 def restore(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="A file from `backup`.")],
     replace: Annotated[
-        bool, typer.Option("--replace", help="Replace an existing store. Its data is lost.")
+        bool, typer.Option("--replace", help="Replace what is in the database. It is lost.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Only check that the file is complete.")
+        bool, typer.Option("--check", help="Restore nothing; check that the file is complete.")
     ] = False,
 ) -> None:
-    """Restore a backup into an empty database, in one step. Stop servers and workers first."""
+    """Read a backup into an empty database. Stop servers first.
+
+    All of it is there in the end, or nothing. Stop workers too.
+
+    Examples:
+      remembrancer restore store.backup --check
+      remembrancer --data-dir ./elsewhere restore store.backup
+    """
     if check:
         with Archive(file) as archive, progress() as bar:
             archive.check(_observer(bar))
@@ -58,7 +70,7 @@ def restore(
 
 def _describe(manifest: Manifest) -> str:
     return (
-        f"{manifest.rows:,} rows of {len(manifest.tables)} tables, as of "
+        f"{plural(manifest.rows, 'row')} of {plural(len(manifest.tables), 'table')}, as of "
         f"{manifest.created_at:%Y-%m-%d %H:%M} UTC, version {manifest.version}, "
         f"schema {manifest.revision}."
     )

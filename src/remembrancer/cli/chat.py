@@ -35,22 +35,33 @@ def chat(
     agent: AgentOption = None,
     model: Annotated[
         str | None,
-        typer.Option(help="Provider and model, such as ollama:qwen3. Default: the agent's."),
+        typer.Option(
+            help="Provider and model, such as ollama:qwen3.",
+            show_default="the agent's, else that of the settings",
+        ),
     ] = None,
     temperature: Annotated[
-        float | None, typer.Option(min=0, max=2, help="Default: the agent's.")
+        float | None,
+        typer.Option(
+            min=0, max=2, help="How freely the model answers.", show_default="the agent's"
+        ),
     ] = None,
     conversation: Annotated[
-        UUID | None, typer.Option(help="Id of a conversation to go on with. Default: a new one.")
+        UUID | None,
+        typer.Option(help="Id of a conversation to go on with.", show_default="a new one"),
     ] = None,
     no_tools: Annotated[
-        bool, typer.Option("--no-tools", help="The agent gets no memory tools.")
+        bool, typer.Option("--no-tools", help="The agent gets no tools for its memory.")
     ] = False,
 ) -> None:
-    """Talk to an agent with memory, and manage that memory with /memory.
+    """Talk to an agent with memory, here in the terminal.
 
-    Ctrl-C stops an answer, Ctrl-D ends the chat. Without a language model it shows the context
-    that an agent would get.
+    /memory lists what it remembers, /memory help lists what else you can do. Ctrl-C stops an
+    answer, Ctrl-D ends the chat. Without a language model it shows what an agent would be told.
+
+    Examples:
+      remembrancer chat --user Ada --agent "Kitchen helper"
+      remembrancer chat --user Ada --model ollama:qwen3 --temperature 0.2
     """
 
     async def work(app: Remembrancer) -> None:

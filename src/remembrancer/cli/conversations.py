@@ -17,8 +17,11 @@ from remembrancer.conversations.schemas import EditResult
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.errors import InvalidInput
 from remembrancer.extraction.schemas import UnsummarisedConversation
+from remembrancer.text import plural
 
-group = typer.Typer(help="Conversations and their messages.", no_args_is_help=True)
+group = typer.Typer()
+
+ConversationId = Annotated[UUID, typer.Argument(help="Id of a conversation.")]
 
 
 @group.command()
@@ -27,7 +30,14 @@ def summarize(
     conversation: Annotated[UUID | None, typer.Argument(help="Id of a conversation.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="All conversations.")] = False,
 ) -> None:
-    """Summarise messages that left the window. Safe to repeat and to interrupt."""
+    """Summarise older messages now, and find facts in them.
+
+    A server does it by itself; after an import, this saves the wait. Safe to repeat and to
+    interrupt.
+
+    Examples:
+      remembrancer conversations summarize --all
+    """
     if everything == (conversation is not None):
         raise InvalidInput("give either an id or --all", field="conversation")
 
@@ -60,15 +70,16 @@ def _print(totals: Counter[str]) -> None:
         screen.print("Nothing to do: all messages outside the windows are summarised.")
         return
     screen.print(
-        f"{totals['messages']:,} messages of {totals['conversations']:,} conversations summarised: "
-        f"{totals['chunks']:,} summaries, {totals['facts']:,} facts."
+        f"{plural(totals['messages'], 'message')} of "
+        f"{plural(totals['conversations'], 'conversation')} summarised: "
+        f"{plural(totals['chunks'], 'summary', 'summaries')}, {plural(totals['facts'], 'fact')}."
     )
     if totals["refused"]:
-        screen.print(f"The guard refused {totals['refused']:,} more facts.")
+        screen.print(f"The guard refused {plural(totals['refused'], 'more fact')}.")
 
 
 MessageArgument = Annotated[
-    str, typer.Argument(help="Id of a message, or platform: and the platform's id.")
+    str, typer.Argument(help="Id of a message, or platform: and the platform's id of it.")
 ]
 
 
@@ -76,12 +87,16 @@ MessageArgument = Annotated[
 async def delete_message(
     app: Remembrancer,
     user: UserArgument,
-    conversation_id: UUID,
+    conversation_id: ConversationId,
     message: MessageArgument,
     *,
     dry_run: bool,
 ) -> Receipt:
-    """Delete a message permanently, with the memories based only on it."""
+    """Delete a message for good, with the memories based only on it.
+
+    Examples:
+      remembrancer conversations delete-message Ada CONVERSATION platform:1310571
+    """
     return await app.conversations.delete_message(
         await actor_for(app, user), conversation_id, message, dry_run=dry_run
     )
@@ -89,9 +104,13 @@ async def delete_message(
 
 @erasure(group)
 async def delete(
-    app: Remembrancer, conversation_id: UUID, *, user: UserOption = None, dry_run: bool
+    app: Remembrancer, conversation_id: ConversationId, *, user: UserOption = None, dry_run: bool
 ) -> Receipt:
-    """Delete a conversation permanently, with the memories based only on its messages."""
+    """Delete a conversation for good, with the memories based only on its messages.
+
+    Examples:
+      remembrancer conversations delete CONVERSATION --apply
+    """
     return await app.conversations.delete(
         await actor_for(app, user), conversation_id, dry_run=dry_run
     )
@@ -106,11 +125,15 @@ def _edited(result: EditResult) -> str:
 async def edit_message(
     app: Remembrancer,
     user: UserArgument,
-    conversation_id: UUID,
+    conversation_id: ConversationId,
     message: MessageArgument,
     content: Annotated[str, typer.Argument(help="The new words.")],
 ) -> EditResult:
-    """Replace the words of a message. What rests on the old ones follows."""
+    """Replace the words of a message. Memories and summaries of the old words follow.
+
+    Examples:
+      remembrancer conversations edit-message Ada CONVERSATION platform:1310571 "I live in Porto"
+    """
     return await app.conversations.edit_message(
         await actor_for(app, user), conversation_id, message, content
     )

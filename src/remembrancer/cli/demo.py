@@ -10,7 +10,6 @@ from uuid import UUID
 
 import typer
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
 from remembrancer.access import Role
@@ -84,10 +83,13 @@ def sample_player(server: Server) -> Iterator[SamplePlayer]:
 
 
 def demo() -> None:
-    """Play the sample on a temporary server, and show what each agent recalls, and why.
+    """Show with sample data what each agent recalls, and why.
 
     Starts a real server on a free port and uses it over HTTP: two users, three agents, two
     platforms. Leaves nothing behind. Exit code 1 means that an answer is wrong.
+
+    Examples:
+      remembrancer demo
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sample, start = load(), time.monotonic()
@@ -132,11 +134,7 @@ def _table(sample: Sample, answers: list[Answer]) -> Group:
     names = {person.key: person.display_name for person in sample.people}
     names |= {assistant.key: assistant.agent.name for assistant in sample.agents}
     rows = [_row(answer, names) for answer in answers]
-    grid: Table = table("", "User and agent", "Question", "Recalled", "Why", rows=rows)
-    grid.expand = True
-    grid.leading = 1
-    for column, share in zip(grid.columns[1:], (2, 4, 5, 5), strict=True):
-        column.ratio = share
+    grid = table("", "User and agent", "Question", "Recalled", "Why", rows=rows)
     agents = [f"{a.agent.name} ({a.agent.memory_scope.value} scope)" for a in sample.agents]
     heading = f"\nAda and Bob talked to {', '.join(agents)}, on Discord and Telegram. Now they ask:"
     return Group(Text(heading), grid)

@@ -16,7 +16,7 @@ from rich.text import Text
 from remembrancer import version
 from remembrancer.app import Remembrancer
 from remembrancer.cli.admin_key import FILE
-from remembrancer.cli.output import console, plain
+from remembrancer.cli.output import console, contents, plain
 from remembrancer.cli.query_plan import Plan, recall_plan
 from remembrancer.cli.runtime import settings_of, with_store
 from remembrancer.db.engine import APP_ROLE
@@ -39,11 +39,18 @@ class Finding:
 
 
 def doctor(context: typer.Context) -> None:
-    """Check the installation, the store and its query plans. Exit code 1 means a problem."""
+    """Check the installation, the data and the models.
+
+    It calls the models once and says where time goes. Exit code 1 means that there is a problem.
+
+    Examples:
+      remembrancer doctor
+    """
     settings = settings_of(context)
     findings = [
         Finding(True, "Remembrancer", version.__version__),
         Finding(True, "Python", f"{platform.python_version()} on {sys.platform}"),
+        Finding(True, "Settings file", str(settings.settings or "none")),
     ]
     # the store comes first: it creates the data directory
     store = with_store(context, check_store, check_model=False)
@@ -52,7 +59,7 @@ def doctor(context: typer.Context) -> None:
     for finding in findings:
         mark = ("✓ ", "green") if finding.good else ("✗ ", "bold red")
         subject = (f"{finding.subject:<22}", "bold")
-        screen.print(Text.assemble(mark, subject, plain(finding.result)), soft_wrap=True)
+        screen.print(Text.assemble(mark, subject, plain(finding.result)))
     problems = [finding for finding in findings if not finding.good]
     if problems:
         screen.print(Text(f"{len(problems)} of {len(findings)} checks found a problem.", "red"))
@@ -185,13 +192,7 @@ def _guard(settings: Settings) -> Finding:
 
 
 async def _contents(app: Remembrancer) -> Finding:
-    totals = await counts(app.database)
-    return Finding(
-        True,
-        "Contents",
-        f"{totals.users:,} users, {totals.agents:,} agents, {totals.memories:,} memories, "
-        f"{totals.messages:,} messages",
-    )
+    return Finding(True, "Contents", contents(await counts(app.database)))
 
 
 def _plan(plan: Plan | None) -> list[Finding]:

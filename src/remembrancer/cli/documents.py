@@ -14,9 +14,10 @@ from remembrancer.cli.output import as_json, console, error_console, new_file
 from remembrancer.cli.runtime import with_store
 from remembrancer.document.schemas import DocumentImport, DocumentImportResult, MemoryDocument
 from remembrancer.errors import InvalidInput
+from remembrancer.text import plural
 from remembrancer.validation import validate_json
 
-group = typer.Typer(help="A user's memories as one document.", no_args_is_help=True)
+group = typer.Typer()
 
 
 @group.command("get")
@@ -25,10 +26,15 @@ def get(
     user: UserArgument,
     agent: AgentOption = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A new file. Default: print it.")
+        Path | None,
+        typer.Option("--output", "-o", help="A new file.", show_default="print it"),
     ] = None,
 ) -> None:
-    """Print a user's memories as a JSON document, or write it to a file."""
+    """Print the memories of a user as a JSON document, or write it to a file.
+
+    Examples:
+      remembrancer documents get Ada --output ada.json
+    """
 
     async def work(app: Remembrancer) -> MemoryDocument:
         return await app.documents.get(await actor_for(app, user, agent))
@@ -41,18 +47,20 @@ def get(
     output.write_bytes(to_json(document, indent=2) + b"\n")
     counts = document.metadata
     console().print(
-        f"{counts.total_facts:,} facts and {counts.total_pois:,} places written to {output}."
+        f"{plural(counts.total_facts, 'fact')} and {plural(counts.total_pois, 'place')} "
+        f"written to {output}."
     )
 
 
 def _summary(result: DocumentImportResult) -> str:
     lines = [
-        f"{result.facts_added:,} facts added, {result.facts_known:,} were known.",
-        f"{result.pois_added:,} places added, {result.pois_known:,} were known and gained"
-        f" {result.mentions_added:,} mentions.",
+        f"{plural(result.facts_added, 'fact')} added, {result.facts_known:,} known before.",
+        f"{plural(result.pois_added, 'place')} added, {result.pois_known:,} known before, with"
+        f" {plural(result.mentions_added, 'new mention')}.",
     ]
     if result.evicted:
-        lines.append(f"{len(result.evicted):,} memories were evicted: the budget is full.")
+        gone = plural(len(result.evicted), "memory", "memories")
+        lines.append(f"The budget is full: {gone} evicted.")
     return "\n".join(lines)
 
 
@@ -60,10 +68,14 @@ def _summary(result: DocumentImportResult) -> str:
 async def import_(
     app: Remembrancer,
     user: UserArgument,
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False)],
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A document.")],
     agent: AgentOption = None,
 ) -> DocumentImportResult:
-    """Add the facts and places that a user lacks. Safe to repeat."""
+    """Add the facts and places of a document that a user lacks. Safe to repeat.
+
+    Examples:
+      remembrancer documents import Ada ada.json
+    """
     document = _read(file)
     actor = await actor_for(app, user, agent)
     with error_console().status("Importing"):

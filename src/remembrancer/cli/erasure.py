@@ -5,14 +5,14 @@ from typing import Any, TypeVar
 
 import typer
 from rich.console import Group
-from rich.table import Table
 
 from remembrancer.app import Remembrancer
 from remembrancer.cli.command import option, with_options
 from remembrancer.cli.options import Apply, Json, Yes
-from remembrancer.cli.output import day, error_console, show, table
+from remembrancer.cli.output import Rows, day, error_console, show, table
 from remembrancer.cli.runtime import with_store
 from remembrancer.erasure.schemas import Receipt
+from remembrancer.text import plural
 
 Deletion = TypeVar("Deletion", bound=Callable[..., Awaitable[Receipt]])
 
@@ -46,17 +46,17 @@ def erasure(group: typer.Typer) -> Callable[[Deletion], Deletion]:
 
 def _confirm(preview: Receipt) -> None:
     error_console().print(_table(preview))
-    typer.confirm(f"Delete {preview.total:,} rows permanently?", abort=True, err=True)
+    typer.confirm(f"Delete {plural(preview.total, 'row')} permanently?", abort=True, err=True)
 
 
 def _report(receipt: Receipt) -> object:
     if receipt.dry_run:
-        text = f"{receipt.total:,} rows would be deleted permanently. To delete: --apply"
+        text = f"{plural(receipt.total, 'row')} to delete permanently. To delete: --apply"
     else:
-        text = f"{receipt.total:,} rows were deleted permanently at {day(receipt.at)}."
+        text = f"{plural(receipt.total, 'row')} deleted permanently at {day(receipt.at)}."
     return Group(_table(receipt), text)
 
 
-def _table(receipt: Receipt) -> Table:
+def _table(receipt: Receipt) -> Rows:
     rows = [[name, f"{count:,}"] for name, count in receipt.rows.items()]
     return table("Table", "Rows", rows=rows)

@@ -33,5 +33,5 @@ def as_exit_code() -> Iterator[None]:
 
         line = explain(error)
         text = plain(f"error: {line or unexpected(error)}")
-        error_console().print(text, style="red", soft_wrap=True)
+        error_console().print(text, style="red")
         sys.exit(REFUSED if line else BUG)

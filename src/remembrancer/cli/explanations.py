@@ -16,32 +16,38 @@ from remembrancer.validation import wrong_field
 
 def explain(error: Exception) -> str | None:
     """Return the reason of an expected error, null for any other."""
+    reason = None
     match error:
         case typer.Abort():
-            return "cancelled"
+            reason = "cancelled"
         case typer.TyperException():
-            return _usage(error)
+            reason = _usage(error)
         case ValidationError():
-            return validation_line(error)
+            reason = validation_line(error)
         case SimilarMemoryExists(field="subject"):
             memory_id = error.extra["memory_id"]
             further = "to store a further fact: --allow-similar"
-            return f"subject: memory {memory_id} is on this subject; {further}"
+            reason = f"subject: memory {memory_id} is on this subject; {further}"
         case RemembrancerError() | ConfigurationError():
             # it may contain lines of Postgres' log; they are joined into one line
-            return str(error)
-    return None
+            reason = str(error)
+        case OSError(filename=name, strerror=str(why)) if name is not None:
+            reason = f"{name}: {why.lower()}"
+    return reason
 
 
 def validation_line(error: ValidationError) -> str:
-    lines = [_reason(problem) for problem in error.errors(include_input=False, include_url=False)]
+    problems = error.errors(include_input=False, include_url=False)
+    lines = [_reason(problem, of_settings=error.title == "Settings") for problem in problems]
     more = f"; and {len(lines) - 3} more" if len(lines) > 3 else ""
     return "; ".join(lines[:3]) + more
 
 
-def _reason(problem: Mapping[str, Any]) -> str:
+def _reason(problem: Mapping[str, Any], *, of_settings: bool) -> str:
     path, reason = wrong_field(problem)
-    return f"{'.'.join(path)}: {reason}" if path else reason
+    # The names and values in a settings file are checked before.
+    variable = f" (in REMEMBRANCER_{'__'.join(path).upper()})" if of_settings else ""
+    return f"{'.'.join(path)}: {reason}{variable}" if path else reason
 
 
 def _usage(error: typer.TyperException) -> str:

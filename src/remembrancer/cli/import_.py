@@ -40,30 +40,44 @@ def import_(
     user: UserOption = None,
     agent: AgentOption = None,
     platform: Annotated[
-        str, typer.Option(help="Platform of conversations without one.")
+        str, typer.Option(help="Platform of conversations that name none.")
     ] = "import",
-    format: Annotated[Format, typer.Option(help="Format of the files.")] = Format.AUTO,  # noqa: A002
+    format: Annotated[  # noqa: A002
+        Format, typer.Option(help="Format of the files; auto finds it.")
+    ] = Format.AUTO,
     me: Annotated[
         str | None,
-        typer.Option("--as", help="Name or platform id of --user in the files."),
+        typer.Option("--as", help="What --user is called in the files: a name or a platform's id."),
     ] = None,
     together: Annotated[
         bool,
-        typer.Option("--together", help="All participants recall all messages."),
+        typer.Option("--together", help="All who took part recall all messages."),
     ] = False,
     date_order: Annotated[
-        DateOrder | None, typer.Option(help="Order of dates in WhatsApp's exports.")
+        DateOrder | None,
+        typer.Option(help="Order of day, month and year in WhatsApp's exports."),
     ] = None,
     time_zone: Annotated[
-        ZoneInfo | None, typer.Option(parser=_zone, help="Time zone of times without one.")
+        ZoneInfo | None,
+        typer.Option(
+            parser=_zone,
+            metavar="<zone>",
+            help="Time zone of times that name none, such as Europe/Paris.",
+        ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count, but store nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be imported, but store nothing.")
+    ] = False,
 ) -> None:
-    """Import conversations and memories of other systems. Safe to repeat.
+    """Import chats and memories from other systems. Safe to repeat.
 
     Reads exports of ChatGPT, Claude, Slack, Discord, Telegram and WhatsApp, memories of mem0 and
     of the MCP memory server, LoCoMo files, JSONL and JSON. Checks all files before it stores
     anything.
+
+    Examples:
+      remembrancer import chatgpt-export.zip --user Ada --dry-run
+      remembrancer import chat.jsonl --user discord:1844 --platform discord
     """
     options = Options(
         platform=platform,

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
 from remembrancer.access import Role
@@ -14,23 +13,32 @@ from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import find_user
 from remembrancer.cli.command import command
 from remembrancer.cli.options import ExpiresAt, UserOption
-from remembrancer.cli.output import day, table
+from remembrancer.cli.output import Rows, day, table
 from remembrancer.cli.runtime import ADMIN
 from remembrancer.errors import InvalidInput
 from remembrancer.keys.schemas import Key, KeyCreate, NewKey
 from remembrancer.keys.service import LONGEST_GRACE
 
-KeyArgument = Annotated[str, typer.Argument(help="Its id, or the name of a valid key.")]
+KeyArgument = Annotated[str, typer.Argument(help="Id of a key, or the name of a valid one.")]
 
-group = typer.Typer(help="API keys of the server.", no_args_is_help=True)
+group = typer.Typer()
 
 
-def _table(keys: Sequence[Key]) -> Table:
+def _table(keys: Sequence[Key]) -> Rows:
     rows = [
         [str(k.id), k.name, k.role.value, str(k.user_id or ""), day(k.created_at), _status(k)]
         for k in keys
     ]
-    return table("Id", "Name", "Role", "User", "Created", "Status", rows=rows)
+    return table(
+        "Id",
+        "Name",
+        "Role",
+        "User",
+        "Created",
+        "Status",
+        rows=rows,
+        empty="There are no keys yet. To create one: remembrancer keys create NAME",
+    )
 
 
 def _status(key: Key) -> str:
@@ -49,19 +57,33 @@ def _with_secret(key: NewKey) -> Group:
 
 @command(group, "list", render=_table)
 async def list_(app: Remembrancer) -> Sequence[Key]:
-    """List all keys, without their secrets."""
+    """List all keys, without their secrets.
+
+    Examples:
+      remembrancer keys list
+    """
     return (await app.keys.list(ADMIN)).items
 
 
 @command(group, render=_with_secret)
 async def create(
     app: Remembrancer,
-    name: Annotated[str, typer.Argument(help="Its purpose, such as 'discord bot'.")],
-    role: Annotated[Role, typer.Option(help="Its role.")] = Role.SERVICE,
+    name: Annotated[str, typer.Argument(help="What it is for, such as 'discord bot'.")],
+    role: Annotated[
+        Role,
+        typer.Option(
+            help="user: acts for one person. service: a bot, acts for all. admin: manages keys too."
+        ),
+    ] = Role.SERVICE,
     user: UserOption = None,
     expires_at: ExpiresAt = None,
 ) -> NewKey:
-    """Create a key. Its secret is shown only once."""
+    """Create a key. Its secret is shown only once.
+
+    Examples:
+      remembrancer keys create 'discord bot'
+      remembrancer keys create 'ada phone' --role user --user Ada
+    """
     if (role is Role.USER) != (user is not None):
         raise InvalidInput("is required for the role user, and only for it", field="user")
     key = KeyCreate(
@@ -78,14 +100,25 @@ async def rotate(
     app: Remembrancer,
     key: KeyArgument,
     grace: Annotated[
-        int, typer.Option(min=0, max=LONGEST_GRACE, help="Seconds for which the old secret works.")
+        int,
+        typer.Option(
+            min=0, max=LONGEST_GRACE, help="Seconds for which the old secret still works."
+        ),
     ] = 0,
 ) -> NewKey:
-    """Replace a key with a new one of its name. The new secret is shown only once."""
+    """Replace a key with a new one of its name. The new secret is shown only once.
+
+    Examples:
+      remembrancer keys rotate 'discord bot' --grace 3600
+    """
     return await app.keys.rotate(ADMIN, key, grace=grace)
 
 
 @command(group, render=lambda key: _table([key]))
 async def revoke(app: Remembrancer, key: KeyArgument) -> Key:
-    """Revoke a key."""
+    """Revoke a key: it is refused from now on.
+
+    Examples:
+      remembrancer keys revoke 'discord bot'
+    """
     return await app.keys.revoke(ADMIN, key)

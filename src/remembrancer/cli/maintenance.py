@@ -6,25 +6,32 @@ from typing import Annotated
 
 import typer
 from rich.console import Group
-from rich.table import Table
 
 from remembrancer.app import Remembrancer
 from remembrancer.cli.command import Output, store_command
 from remembrancer.cli.http_server import StopSignals
-from remembrancer.cli.output import console, day, plain, progress, table
+from remembrancer.cli.output import Rows, console, day, progress, table
 from remembrancer.cli.runtime import ADMIN, log_to_stderr, run, settings_of, with_store
 from remembrancer.jobs.schemas import Job, JobStatus
 from remembrancer.preferences.migration import ToggleMigration
 from remembrancer.preferences.schemas import MigrationCounts
 from remembrancer.search.reembed import Reembedding
 from remembrancer.settings import Settings
+from remembrancer.text import plural
 
 
 def worker(
     context: typer.Context,
-    once: Annotated[bool, typer.Option("--once", help="Stop when no job is due.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Stop as soon as no job is due.")] = False,
 ) -> None:
-    """Run background jobs until Ctrl-C. Several workers share the jobs."""
+    """Run background jobs until Ctrl-C.
+
+    A server does this itself, unless its settings say otherwise. Several workers share the jobs.
+
+    Examples:
+      remembrancer worker
+      remembrancer worker --once
+    """
     settings = settings_of(context)
     log_to_stderr(settings.log_level)
     run(_work_until_stopped(settings, once=once))
@@ -45,18 +52,23 @@ async def _work_until_stopped(settings: Settings, *, once: bool) -> None:
 async def jobs(
     app: Remembrancer,
     status: Annotated[JobStatus | None, typer.Option(help="Only jobs with this status.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=200, help="The most jobs.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many jobs at most.")] = 20,
 ) -> Output:
-    """List background jobs, newest first, with the number in each status."""
+    """List background jobs, such as summaries.
+
+    The newest comes first, after the number of jobs in each status.
+
+    Examples:
+      remembrancer jobs --status failed
+    """
     items = (await app.jobs.list(ADMIN, status=status, limit=limit)).items
     counts = await app.jobs.counts(ADMIN)
     numbers = ", ".join(f"{number:,} {name}" for name, number in counts if number)
-    return Output(
-        items, Group(plain(numbers or "No jobs."), *([_job_table(items)] if items else []))
-    )
+    rows = _job_table(items)
+    return Output(items, Group(numbers, rows) if items else rows)
 
 
-def _job_table(items: Sequence[Job]) -> Table:
+def _job_table(items: Sequence[Job]) -> Rows:
     rows = [
         [
             str(job.id),
@@ -69,21 +81,35 @@ def _job_table(items: Sequence[Job]) -> Table:
         ]
         for job in items
     ]
-    return table("Id", "Task", "Of", "Status", "Tries", "Outcome", "Last or next", rows=rows)
+    return table(
+        "Id",
+        "Task",
+        "Of",
+        "Status",
+        "Tries",
+        "Outcome",
+        "Last or next",
+        rows=rows,
+        empty="No jobs. Messages that leave the window of a conversation make some.",
+    )
 
 
 def reembed(context: typer.Context) -> None:
-    """Embed all texts again with the configured model. No LLM is called.
+    """Embed all texts again, with another model.
 
-    A server may keep running with the old model meanwhile; restart it with the new model
-    afterwards. After an interruption, run the command again to continue.
+    The model is that of the settings. A server may keep running with the old one meanwhile; restart
+    it afterwards. After an interruption, run the command again to go on.
+
+    Examples:
+      remembrancer reembed
     """
     screen = console()
     count = with_store(context, _reembed, check_model=False)
     if count is None:
         screen.print("Nothing to do: all vectors are of the configured model.")
     else:
-        screen.print(f"{count:,} texts are embedded with the configured model. Restart the server.")
+        texts = plural(count, "text")
+        screen.print(f"{texts} embedded with the configured model. Restart the server.")
 
 
 async def _reembed(app: Remembrancer) -> int | None:
@@ -109,6 +135,10 @@ async def migrate_preferences(
 
     Every user with the toggle off gets a preference for each agent without one. Safe to repeat
     and to interrupt.
+
+    Examples:
+      remembrancer migrate-preferences
+      remembrancer migrate-preferences --apply
     """
     migration = ToggleMigration(app.database)
     counts = await migration.plan(ADMIN)
@@ -120,9 +150,11 @@ async def migrate_preferences(
 
 
 def _summary(counts: MigrationCounts, *, applied: bool) -> str:
-    users = f"{counts.users:,} users have the toggle off."
+    users = f"The toggle is off for {plural(counts.users, 'user')}."
     if applied:
-        return f"{users}\n{counts.preferences:,} preferences were created."
+        return f"{users}\n{plural(counts.preferences, 'preference')} created."
     if counts.preferences:
-        return f"{users}\n{counts.preferences:,} preferences are missing. To create them: --apply"
+        return (
+            f"{users}\n{plural(counts.preferences, 'preference')} missing. To create them: --apply"
+        )
     return f"{users}\nNothing to do: their preferences say the same for every agent."

@@ -30,20 +30,30 @@ if TYPE_CHECKING:
 LISTS_SECONDS = 0.2
 """Seconds after the start in which a client asks for the lists."""
 
-group = typer.Typer(help="Memory for assistants, over MCP.", invoke_without_command=True)
+group = typer.Typer(
+    invoke_without_command=True,
+    epilog="""\b
+Without a command it speaks MCP on standard input and output, for an assistant.
+The user is the account on this machine, unless --user says otherwise.
+
+\b
+Examples:
+  remembrancer mcp install --client claude-code --write
+  remembrancer mcp --url http://127.0.0.1:8420 --key-file bot.key""",
+)
 
 UrlOption = Annotated[
-    str | None, typer.Option(help="URL of a running server, instead of the local database.")
+    str | None, typer.Option(help="Address of a running server, instead of the database here.")
 ]
 KeyFileOption = Annotated[
     Path | None,
-    typer.Option(help="File with an API key of that server. Default: settings."),
+    typer.Option(help="File with an API key of that server.", show_default="mcp.key"),
 ]
 UserOption = Annotated[
     str | None,
-    typer.Option(help="The user: id, platform:platform_user_id, or a unique name."),
+    typer.Option(help="Whose memory: an id, platform:id such as discord:1844, or a name."),
 ]
-AgentOption = Annotated[str | None, typer.Option(help="The agent: id, or a unique name.")]
+AgentOption = Annotated[str | None, typer.Option(help="The agent: an id or a name.")]
 
 group.command("install")(mcp_install.install)
 
@@ -62,7 +72,8 @@ def serve(
     """
     if context.invoked_subcommand is not None:
         return
-    settings = settings_of(context)
+    # An assistant starts this in a directory of its own choice, whose files say nothing here.
+    settings = settings_of(context, only_named=True)
     log_quietly(settings)
     options = mcp_install.merge_options(settings.mcp, url=url, user=user, agent=agent)
     if sys.stdin.isatty():

@@ -15,29 +15,35 @@ from remembrancer.cli.actors import parse_id
 from remembrancer.cli.runtime import settings_of
 from remembrancer.errors import ConfigurationError, InvalidInput
 from remembrancer.mcp.clients import ClientName, location, merge, server_entry
-from remembrancer.settings import McpSettings
+from remembrancer.settings import McpSettings, Settings
 from remembrancer.validation import server_address
 
 
 def install(
     context: typer.Context,
     client: Annotated[ClientName, typer.Option(help="The client to configure.")],
-    write: Annotated[bool, typer.Option("--write", help="Write it. Default: print it.")] = False,
+    write: Annotated[
+        bool, typer.Option("--write", help="Write to the client's file, not to the screen.")
+    ] = False,
     file: Annotated[Path | None, typer.Option(help="Another file than the client's own.")] = None,
     url: Annotated[
-        str | None, typer.Option(help="URL of a running server, instead of the local database.")
+        str | None, typer.Option(help="Address of a running server, instead of the database here.")
     ] = None,
     key_file: Annotated[
         Path | None,
         typer.Option(help="File with an API key, for a client that starts programs."),
     ] = None,
-    user: Annotated[str | None, typer.Option(help="The user; with a URL, an id.")] = None,
-    agent: Annotated[str | None, typer.Option(help="The agent; with a URL, an id.")] = None,
+    user: Annotated[str | None, typer.Option(help="Whose memory; with --url, an id.")] = None,
+    agent: Annotated[str | None, typer.Option(help="The agent; with --url, an id.")] = None,
 ) -> None:
-    """Print the entry of this server for an MCP client, or add it to the client's file."""
+    """Print the lines that give an MCP client this memory, or write them to its file.
+
+    Examples:
+      remembrancer mcp install --client claude-code --write
+    """
     settings = settings_of(context)
     options = merge_options(settings.mcp, url=url, user=user, agent=agent)
-    command = _command(context, options, key_file)
+    command = _command(context, settings, options, key_file)
     server = server_entry(client, command, url=options.url, query="")
     if "url" in server:
         server = server_entry(
@@ -61,10 +67,14 @@ def merge_options(settings: McpSettings, **values: str | None) -> McpSettings:
     return settings.model_copy(update={k: v for k, v in values.items() if v is not None})
 
 
-def _command(context: typer.Context, options: McpSettings, key_file: Path | None) -> list[str]:
+def _command(
+    context: typer.Context, settings: Settings, options: McpSettings, key_file: Path | None
+) -> list[str]:
     script = Path(sys.executable).with_name("remembrancer")
     words = [str(script)] if script.exists() else [sys.executable, "-m", "remembrancer"]
     root = context.find_root().params
+    if settings.settings is not None:
+        words += ["--settings", str(settings.settings.expanduser().absolute())]
     if root.get("data_dir") is not None:
         words += ["--data-dir", str(Path(root["data_dir"]).expanduser().absolute())]
     if root.get("database_url") is not None:
@@ -79,10 +89,11 @@ def _command(context: typer.Context, options: McpSettings, key_file: Path | None
             words += ["--key-file", str(key_file.expanduser().absolute())]
     elif key_file is not None:
         raise InvalidInput("is only for --url; leave it out", field="key-file")
-    for name in ("user", "agent"):
-        if (value := getattr(options, name)) is not None:
-            words += [f"--{name}", value]
-    return words
+    return [*words, *_named("user", options.user), *_named("agent", options.agent)]
+
+
+def _named(option: str, value: str | None) -> list[str]:
+    return [] if value is None else [f"--{option}", value]
 
 
 def _query(options: McpSettings) -> str:

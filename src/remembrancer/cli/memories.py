@@ -31,13 +31,14 @@ from remembrancer.memories.schemas import (
     Status,
 )
 from remembrancer.paging import all_items
+from remembrancer.text import plural
 from remembrancer.validation import validate
 
-group = typer.Typer(help="Memories of a user, and shared knowledge.", no_args_is_help=True)
+group = typer.Typer()
 
-_ID = "id, or external: and an id of your own"
+_ID = "its id, or external: and an id of your own"
 MemoryId = Annotated[str, typer.Argument(help=f"A memory: {_ID}.")]
-Shared = Annotated[bool, typer.Option("--shared", help="Shared knowledge, told to every user.")]
+Shared = Annotated[bool, typer.Option("--shared", help="What is shared with everybody.")]
 
 
 async def _actor(app: Remembrancer, user: str | None, shared: bool) -> Actor:
@@ -48,7 +49,15 @@ async def _actor(app: Remembrancer, user: str | None, shared: bool) -> Actor:
 
 def _table(memories: Sequence[Memory]) -> object:
     rows = [[m.id, day(m.created_at), m.category, m.subject or "", m.content] for m in memories]
-    return table("Id", "Created", "Category", "Subject", "Content", rows=rows)
+    return table(
+        "Id",
+        "Created",
+        "Category",
+        "Subject",
+        "Content",
+        rows=rows,
+        empty="There are no such memories. To store one: remembrancer remember TEXT --user NAME",
+    )
 
 
 def _changed(memory: Memory) -> Text:
@@ -64,23 +73,28 @@ async def list_(
     app: Remembrancer,
     user: UserOption = None,
     shared: Shared = False,
-    status: Annotated[Status, typer.Option(help="Their status.")] = Status.ACTIVE,
+    status: Annotated[Status, typer.Option(help="Only memories with this status.")] = Status.ACTIVE,
     metadata: MetadataOption = "{}",
 ) -> list[Memory]:
-    """List a user's memories, or shared knowledge with --shared, the newest first."""
+    """List the memories of a user, or with --shared those for everybody, the newest first.
+
+    Examples:
+      remembrancer memories list --user Ada
+      remembrancer memories list --user Ada --status forgotten
+      remembrancer memories list --shared
+    """
     filters = validate(MemoryFilter, shared=shared, statuses=[status], metadata=metadata)
     return await all_items(partial(app.memories.list, await _actor(app, user, shared), filters))
 
 
-def _count(memories: int) -> str:
-    return "1 memory" if memories == 1 else f"{memories:,} memories"
+_count = partial(plural, singular="memory", plural="memories")
 
 
 def _forgotten(result: ForgetResult | ForgetManyResult) -> object:
     if isinstance(result, ForgetResult):
         return _changed(result)
     what = "Would forget" if result.dry_run else "Forgot"
-    messages = "1 message" if result.messages == 1 else f"{result.messages:,} messages"
+    messages = plural(result.messages, "message")
     lines: list[str | Text] = [f"{what} {_count(result.memories)} and {messages} that say them."]
     if result.remaining:
         lines.append(f"{_count(result.remaining)} more match. Repeat the command for them.")
@@ -110,7 +124,15 @@ async def forget(
     preview: Annotated[bool, typer.Option("--dry-run", help="Count; change nothing.")] = False,
     shared: Shared = False,
 ) -> ForgetResult | ForgetManyResult:
-    """Forget memories and the messages that say them: by id, or all that match the options."""
+    """Forget memories and the messages that say them: by id, or all that match the options.
+
+    `restore` and `undo-forget` bring them back.
+
+    Examples:
+      remembrancer memories forget a1B2c3D4 --user Ada
+      remembrancer memories forget a1B2c3D4 external:note-17 --user Ada
+      remembrancer memories forget --user Ada --category hobby --before 2026-01-01 --dry-run
+    """
     actor = await _actor(app, user, shared)
     chosen = {
         "kept_for": agent and await find_agent(app, agent),
@@ -133,9 +155,16 @@ def _returned(result: ForgetUndoResult) -> str:
 
 @command(group, render=_returned)
 async def undo_forget(
-    app: Remembrancer, undo_id: UUID, user: UserOption = None, shared: Shared = False
+    app: Remembrancer,
+    undo_id: Annotated[UUID, typer.Argument(help="The id that `forget` printed.")],
+    user: UserOption = None,
+    shared: Shared = False,
 ) -> ForgetUndoResult:
-    """Undo a command that forgot many memories, by the id that it printed."""
+    """Undo a command that forgot many memories, by the id that it printed.
+
+    Examples:
+      remembrancer memories undo-forget UNDO --user Ada
+    """
     return await app.memories.undo_forget(await _actor(app, user, shared), undo_id)
 
 
@@ -143,7 +172,11 @@ async def undo_forget(
 async def restore(
     app: Remembrancer, memory_id: MemoryId, user: UserOption = None, shared: Shared = False
 ) -> Memory:
-    """Restore a forgotten, inactive or evicted memory, with its messages."""
+    """Bring a forgotten, inactive or evicted memory back, with its messages.
+
+    Examples:
+      remembrancer memories restore a1B2c3D4 --user Ada
+    """
     return await app.memories.restore(await _actor(app, user, shared), memory_id)
 
 
@@ -154,7 +187,7 @@ def _preview(preview: BudgetPreview) -> Group:
         return Group(use, "Nothing would be evicted.")
     rows = [_row(candidate) for candidate in preview.would_go]
     columns = ("Id", "Kind", "Tokens", "Importance", "Added", "Memory")
-    return Group(use, table(*columns, title="Would be evicted", rows=rows))
+    return Group(use, "Would be evicted:", table(*columns, rows=rows))
 
 
 def _row(memory: EvictionCandidate) -> list[str | Text]:
@@ -172,13 +205,26 @@ def _row(memory: EvictionCandidate) -> list[str | Text]:
 async def budget(
     app: Remembrancer,
     user: UserArgument,
-    adding: Annotated[int, typer.Option(min=0, max=1_000_000, help="Tokens to add.")] = 0,
+    adding: Annotated[
+        int, typer.Option(min=0, max=1_000_000, help="Tokens that would be added.")
+    ] = 0,
 ) -> BudgetPreview:
-    """Show a user's token budget, and the memories that new tokens would evict."""
+    """Show how many tokens a user's memories have, and which would go if more came.
+
+    Examples:
+      remembrancer memories budget Ada --adding 500
+    """
     return await app.memories.budget(await actor_for(app, user), adding=adding)
 
 
 @erasure(group)
-async def erase(app: Remembrancer, user: UserArgument, memory_id: str, *, dry_run: bool) -> Receipt:
-    """Delete a memory permanently, with messages that were forgotten with it."""
+async def erase(
+    app: Remembrancer, user: UserArgument, memory_id: MemoryId, *, dry_run: bool
+) -> Receipt:
+    """Delete a memory for good, with messages that were forgotten with it.
+
+    Examples:
+      remembrancer memories erase Ada a1B2c3D4
+      remembrancer memories erase Ada a1B2c3D4 --apply
+    """
     return await app.memories.erase(await actor_for(app, user), memory_id, dry_run=dry_run)

@@ -7,7 +7,13 @@ from remembrancer.extras import extra
 
 
 def openapi() -> None:
-    """Print the OpenAPI document of the REST API. Needs no server and no store."""
+    """Print the OpenAPI document of the REST API.
+
+    Generators make clients from it. It needs no server.
+
+    Examples:
+      remembrancer openapi > openapi.json
+    """
     with extra("server"):
         from remembrancer.api.server import openapi_document  # noqa: PLC0415 - the whole API
 

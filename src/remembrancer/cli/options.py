@@ -5,19 +5,26 @@ from typing import Annotated
 
 import typer
 
-_USER = "id, platform:platform_user_id, or a unique name"
-_AGENT = "id, or a unique name"
+_USER = "an id, platform:id such as discord:1844, or a name"
+_AGENT = "an id or a name"
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Apply = Annotated[bool, typer.Option("--apply", help="Delete. Without it, only count.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Apply = Annotated[
+    bool, typer.Option("--apply", help="Delete. Without it, the command only counts.")
+]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 
-UserArgument = Annotated[str, typer.Argument(help=f"A user: {_USER}.")]
-UserOption = Annotated[str | None, typer.Option(help=f"A user: {_USER}.")]
+UserArgument = Annotated[str, typer.Argument(help=f"The user: {_USER}.")]
+UserOption = Annotated[str | None, typer.Option(help=f"The user: {_USER}.")]
 RequiredUser = Annotated[str, typer.Option("--user", help=f"The user: {_USER}.")]
-ExpiresAt = Annotated[datetime | None, typer.Option(help="Expiry time, in UTC. Default: never.")]
-MetadataOption = Annotated[
-    str, typer.Option(help='Only with this metadata, as JSON: {"project": "atlas"}.')
+ExpiresAt = Annotated[
+    datetime | None, typer.Option(help="When it ends, in UTC.", show_default="never")
 ]
-AgentArgument = Annotated[str, typer.Argument(help=f"An agent: {_AGENT}.")]
-AgentOption = Annotated[str | None, typer.Option(help=f"An agent: {_AGENT}.")]
+MetadataOption = Annotated[
+    str,
+    typer.Option(
+        help='Only with this metadata, as JSON: {"project": "atlas"}.', show_default=False
+    ),
+]
+AgentArgument = Annotated[str, typer.Argument(help=f"The agent: {_AGENT}.")]
+AgentOption = Annotated[str | None, typer.Option(help=f"The agent: {_AGENT}.")]

@@ -1,16 +1,16 @@
-"""Terminal output: consoles, tables, progress, safe text, JSON."""
+"""Output: tables for people and lines for programs, progress, safe text, JSON."""
 
-import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import typer
 from pydantic_core import to_json
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -20,28 +20,28 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from remembrancer.statistics import Counts
+from remembrancer.text import plural
+
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
-_DEFAULT_WIDTH = 160
+_WHOLE: Final = 40
+"""Cells of this width are never folded; those with ids are among them."""
+_FOLDED: Final = 24
+"""The least width of a column with longer cells."""
 
 Value = TypeVar("Value")
 
 
-def console() -> Console:
-    return _console(stderr=False)
+def console(*, stderr: bool = False) -> Console:
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def error_console() -> Console:
-    return _console(stderr=True)
-
-
-def _console(*, stderr: bool) -> Console:
-    screen = Console(stderr=stderr, highlight=False)
-    if not screen.is_terminal and "COLUMNS" not in os.environ:
-        screen.width = _DEFAULT_WIDTH
-    return screen
+    return console(stderr=True)
 
 
 def plain(text: str, style: str = "") -> Text:
@@ -55,14 +55,62 @@ def clipped(text: str, characters: int) -> Text:
     return line
 
 
-def table(*columns: str, rows: Iterable[Sequence[Text | str]], title: str | None = None) -> Table:
-    """Return a table; strings are plain text, without markup."""
-    grid = Table(box=SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
-    for column in columns:
-        grid.add_column(column, overflow="fold")
-    for row in rows:
-        grid.add_row(*(cell if isinstance(cell, Text) else plain(cell) for cell in row))
-    return grid
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A list: a table on a terminal, blocks where that is too narrow, lines with tabs elsewhere."""
+
+    columns: Sequence[str]
+    cells: Sequence[Sequence[Text]]
+    empty: str
+    """What is said without rows."""
+
+    def __rich_console__(self, screen: Console, options: ConsoleOptions) -> RenderResult:
+        if not screen.is_terminal:
+            for row in self.cells:
+                line = "\t".join(" ".join(cell.plain.split()) for cell in row)
+                yield Segment(f"{line}\n")
+            return
+        widths = [
+            max(len(name), *(cell.cell_len for cell in column))
+            for name, *column in zip(self.columns, *self.cells, strict=True)
+        ]
+        least = sum(width if width <= _WHOLE else _FOLDED for width in widths)
+        if least + 3 * len(widths) <= options.max_width:
+            yield self._table(widths)
+        else:
+            yield from self._blocks()
+
+    def _table(self, widths: Sequence[int]) -> Table:
+        grid = Table(box=SIMPLE_HEAD, pad_edge=False, leading=int(max(widths) > _WHOLE))
+        for name, width in zip(self.columns, widths, strict=True):
+            grid.add_column(name, overflow="fold", no_wrap=width <= _WHOLE)
+        for row in self.cells:
+            grid.add_row(*row)
+        return grid
+
+    def _blocks(self) -> RenderResult:
+        for first, *others in self.cells:
+            yield Text.assemble((first.plain, "bold"))
+            for name, cell in zip(self.columns[1:], others, strict=True):
+                if cell.plain:
+                    yield Text.assemble(f"  {name}: ", " ".join(cell.plain.split()))
+
+
+def table(*columns: str, rows: Iterable[Sequence[Text | str]], empty: str = "") -> Rows:
+    """Return a list; strings are plain text, without markup."""
+    cells = [[cell if isinstance(cell, Text) else plain(cell) for cell in row] for row in rows]
+    return Rows(columns, cells, empty)
+
+
+def contents(counts: Counts) -> str:
+    return ", ".join(
+        (
+            plural(counts.users, "user"),
+            plural(counts.agents, "agent"),
+            plural(counts.memories, "memory", "memories"),
+            plural(counts.messages, "message"),
+        )
+    )
 
 
 def day(at: datetime | None) -> str:
@@ -76,8 +124,12 @@ def as_json(value: object) -> None:
 def show(value: Value, json: bool, render: Callable[[Value], object]) -> None:
     if json:
         as_json(value)
+        return
+    shown = render(value)
+    if isinstance(shown, Rows) and not shown.cells:
+        error_console().print(shown.empty)  # stdout has rows alone
     else:
-        console().print(render(value), soft_wrap=True)
+        console().print(shown)
 
 
 def new_file(path: Path | None) -> None:

@@ -5,15 +5,13 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
-from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for
 from remembrancer.cli.command import Output, store_command
 from remembrancer.cli.options import AgentOption, MetadataOption, UserOption
-from remembrancer.cli.output import clipped, day, plain, table
+from remembrancer.cli.output import Rows, clipped, day, plain, table
 from remembrancer.memories.schemas import Kind
 from remembrancer.recall.schemas import (
     ArmReason,
@@ -38,21 +36,27 @@ async def recall(
     query: Annotated[str, typer.Argument(help="A question, or search words.")],
     user: UserOption = None,
     agent: AgentOption = None,
-    limit: Annotated[int, typer.Option(min=1, max=100, help="The most hits.")] = 10,
+    limit: Annotated[int, typer.Option(min=1, max=100, help="How many hits at most.")] = 10,
     min_relevance: Annotated[
-        float, typer.Option(min=0, max=1, help="Only hits of at least this relevance.")
+        float, typer.Option(min=0, max=1, help="Only hits with at least this relevance.")
     ] = 0.0,
-    mode: Annotated[Mode, typer.Option(help="How hits are chosen.")] = Mode.HYBRID,
-    sort: Annotated[Sort | None, typer.Option(help="Order. Default: set by the mode.")] = None,
+    mode: Annotated[Mode, typer.Option(help="How to choose hits.")] = Mode.HYBRID,
+    sort: Annotated[
+        Sort | None, typer.Option(help="Order of the hits.", show_default="by the mode")
+    ] = None,
     kind: Annotated[
-        list[Kind] | None, typer.Option(help="Only memories of this kind; repeatable.")
+        list[Kind] | None, typer.Option(help="Only memories of this kind. Can be repeated.")
     ] = None,
     metadata: MetadataOption = "{}",
-    as_of: Annotated[datetime | None, typer.Option(help="Answer as of this time, in UTC.")] = None,
+    as_of: Annotated[datetime | None, typer.Option(help="Answer as at this time, in UTC.")] = None,
 ) -> Output:
-    """Recall memories and messages that help with a question.
+    """Find the memories and messages that help with a question.
 
-    Without --user, only shared knowledge is recalled.
+    Without --user it searches only what is shared with everybody.
+
+    Examples:
+      remembrancer recall "What does Ada drink?" --user Ada --limit 3
+      remembrancer recall "Where did Ada work?" --user Ada --as-of 2026-03-01
     """
     request = validate(
         RecallQuery,
@@ -69,23 +73,22 @@ async def recall(
     return Output(answer, _render(answer, query))
 
 
-def _render(answer: RecallAnswer, query: str) -> Table | Text | Group:
-    if not answer.hits:
-        return Text("No hits that this user may see.", style="dim")
-    rows = [_row(rank, hit, query) for rank, hit in enumerate(answer.hits, 1)]
-    grid = table("#", "Type", "Content", "Who and when", "Why", rows=rows)
-    grid.columns[0].justify = "right"
-    for column, share in zip(grid.columns[2:], (5, 2, 4), strict=True):
-        column.ratio = share
-    grid.expand = True
-    grid.show_lines = False
-    grid.leading = 1
-    return grid
+def _render(answer: RecallAnswer, query: str) -> Rows:
+    return table(
+        "Id",
+        "Type",
+        "Content",
+        "Who and when",
+        "Why",
+        rows=[_row(hit, query) for hit in answer.hits],
+        empty="Nothing is found that may be told here. Everything of a user: "
+        "remembrancer memories list --user NAME",
+    )
 
 
-def _row(rank: int, hit: Hit, query: str) -> list[str | Text]:
+def _row(hit: Hit, query: str) -> list[str | Text]:
     return [
-        str(rank),
+        hit.id,
         plain(hit.kind.value if hit.kind else hit.type, style="cyan"),
         clipped(hit.content, MAX_CHARACTERS),
         _who_and_when(hit),

@@ -37,28 +37,36 @@ async def remember(
     text: Annotated[str, typer.Argument(help="The statement, such as 'Ada prefers tea.'")],
     user: UserOption = None,
     agent: AgentOption = None,
-    kind: Annotated[Kind, typer.Option(help="Its kind.")] = Kind.FACT,
-    category: Annotated[Category, typer.Option(help="Its category.")] = Category.OTHER,
+    kind: Annotated[Kind, typer.Option(help="What kind of statement it is.")] = Kind.FACT,
+    category: Annotated[Category, typer.Option(help="What it is about.")] = Category.OTHER,
     subject: Annotated[str | None, typer.Option(help="The person or thing it is about.")] = None,
     importance: Annotated[
-        float | None, typer.Option(min=0, max=1, help="From 0 to 1. Default: set by the kind.")
+        float | None,
+        typer.Option(
+            min=0, max=1, help="How much it matters, from 0 to 1.", show_default="by its kind"
+        ),
     ] = None,
     expires_at: ExpiresAt = None,
     external_id: Annotated[
         str | None, typer.Option(help="An id of your own: the same again changes nothing.")
     ] = None,
     shared: Annotated[
-        bool, typer.Option("--shared", help="Shared knowledge: every user may recall it.")
+        bool, typer.Option("--shared", help="For everybody: every user may recall it.")
     ] = False,
     allow_similar: Annotated[
         bool,
         typer.Option(
             "--allow-similar",
-            help="Store a further fact, even if a memory on the same subject exists.",
+            help="Store it also if there is a memory with the same --subject.",
         ),
     ] = False,
 ) -> RememberResult:
-    """Store a statement for a user, or for all users with --shared."""
+    """Store a statement about a user, or for everybody with --shared.
+
+    Examples:
+      remembrancer remember "Ada prefers tea over coffee." --user Ada --kind preference
+      remembrancer remember "The office closes at six." --shared
+    """
     if user is None and not shared:
         raise InvalidInput("is required; name the user with --user, or use --shared", field="user")
     statement = MemoryCreate(

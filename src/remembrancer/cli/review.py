@@ -18,27 +18,41 @@ from remembrancer.paging import all_items
 from remembrancer.review.schemas import MOST_DECISIONS, Decision, ReviewDecision, ReviewResult
 from remembrancer.validation import validate
 
-group = typer.Typer(help="Pending memories and decisions on them.", no_args_is_help=True)
+group = typer.Typer()
 
-Ids = Annotated[list[str] | None, typer.Argument(help="Ids of pending memories.")]
-All = Annotated[bool, typer.Option("--all", help="All pending memories.")]
+Ids = Annotated[
+    list[str] | None, typer.Argument(help="Ids of memories, as `review list` shows them.")
+]
+All = Annotated[bool, typer.Option("--all", help="All memories that wait.")]
 
 
 def _memory_table(memories: Sequence[Memory]) -> object:
     rows = [
         [m.id, day(m.created_at), m.category, m.content, str(m.message_id or "")] for m in memories
     ]
-    return table("Id", "Created", "Category", "Content", "From message", rows=rows)
+    return table(
+        "Id",
+        "Created",
+        "Category",
+        "Content",
+        "From message",
+        rows=rows,
+        empty="No memory waits for a decision.",
+    )
 
 
 def _result_table(results: Sequence[ReviewResult]) -> object:
     rows = [[r.memory_id, r.outcome, r.now or "", r.reason or ""] for r in results]
-    return table("Id", "Outcome", "Now", "Why", rows=rows)
+    return table("Id", "Outcome", "Now", "Why", rows=rows, empty="No memory waits for a decision.")
 
 
 @command(group, "list", render=_memory_table)
 async def list_(app: Remembrancer, user: RequiredUser) -> list[Memory]:
-    """List a user's pending memories, the newest first."""
+    """List the memories of a user that wait for a decision, the newest first.
+
+    Examples:
+      remembrancer review list --user Ada
+    """
     return await _pending(app, await actor_for(app, user))
 
 
@@ -46,7 +60,12 @@ async def list_(app: Remembrancer, user: RequiredUser) -> list[Memory]:
 async def confirm(
     app: Remembrancer, user: RequiredUser, ids: Ids = None, everything: All = False
 ) -> list[ReviewResult]:
-    """Confirm memories. They are recalled from now on."""
+    """Confirm memories. They are recalled from now on.
+
+    Examples:
+      remembrancer review confirm a1B2c3D4 --user Ada
+      remembrancer review confirm --all --user Ada
+    """
     return await _decide(app, user, ids, Decision.CONFIRM, everything)
 
 
@@ -54,7 +73,11 @@ async def confirm(
 async def reject(
     app: Remembrancer, user: RequiredUser, ids: Ids = None, everything: All = False
 ) -> list[ReviewResult]:
-    """Reject memories. They are forgotten and not extracted from the same messages again."""
+    """Reject memories. They are forgotten, and not found in the same messages again.
+
+    Examples:
+      remembrancer review reject a1B2c3D4 --user Ada
+    """
     return await _decide(app, user, ids, Decision.REJECT, everything)
 
 
@@ -62,12 +85,16 @@ async def reject(
 async def edit(
     app: Remembrancer,
     user: RequiredUser,
-    memory_id: Annotated[str, typer.Argument(help="Id of a pending memory.")],
+    memory_id: Annotated[str, typer.Argument(help="Id of a memory, as `review list` shows it.")],
     content: Annotated[str | None, typer.Argument(help="The new text.")] = None,
     kind: Annotated[Kind | None, typer.Option(help="The new kind.")] = None,
     category: Annotated[Category | None, typer.Option(help="The new category.")] = None,
 ) -> list[ReviewResult]:
-    """Edit a memory and confirm it."""
+    """Edit a memory and confirm it.
+
+    Examples:
+      remembrancer review edit a1B2c3D4 "Ada likes green tea." --user Ada
+    """
     values = {"content": content, "kind": kind, "category": category}
     changes = {name: value for name, value in values.items() if value is not None}
     if not changes:
@@ -77,13 +104,21 @@ async def edit(
 
 @command(group, render=_result_table)
 async def reopen(app: Remembrancer, user: RequiredUser, ids: Ids = None) -> list[ReviewResult]:
-    """Make rejected memories pending again."""
+    """Let rejected memories wait for a decision again.
+
+    Examples:
+      remembrancer review reopen a1B2c3D4 --user Ada
+    """
     return await _decide(app, user, ids, Decision.REOPEN)
 
 
 @command(group, render=_result_table)
 async def share(app: Remembrancer, user: RequiredUser, ids: Ids = None) -> list[ReviewResult]:
-    """Confirm memories and share them with the members of their space."""
+    """Confirm memories and share them with the members of their space.
+
+    Examples:
+      remembrancer review share a1B2c3D4 --user Ada
+    """
     return await _decide(app, user, ids, Decision.SHARE)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 
 from remembrancer.access import Actor, Role
-from remembrancer.settings import Settings
+from remembrancer.settings import Settings, place
 
 if TYPE_CHECKING:
     from remembrancer.app import Remembrancer
@@ -33,10 +33,15 @@ _LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _VERBOSE_LOGGERS = ("httpx2", "httpcore2", "uvicorn", "alembic", "asyncio", "procrastinate")
 
 
-def settings_of(context: typer.Context) -> Settings:
-    settings = context.find_root().obj
-    assert isinstance(settings, Settings)
-    return settings
+def settings_of(context: typer.Context, *, only_named: bool = False) -> Settings:
+    """Return the settings; with ``only_named``, none of a file that happens to be here."""
+    options = context.find_root().params
+    values = place(options["data_dir"], options["database_url"])
+    if options["settings"] is not None:
+        values["settings"] = options["settings"]
+    elif only_named:
+        values["settings"] = None
+    return Settings(**values)
 
 
 def with_store(

@@ -23,21 +23,41 @@ _METRICS = "PROMETHEUS_MULTIPROC_DIR"
 
 def serve(
     context: typer.Context,
-    host: Annotated[str | None, typer.Option(help="Address to bind.")] = None,
+    host: Annotated[
+        str | None,
+        typer.Option(
+            help="Address to listen at; 0.0.0.0 lets the network connect.",
+            show_default="127.0.0.1, this machine alone",
+        ),
+    ] = None,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Port to bind; 0 selects a free port.")
+        int | None,
+        typer.Option(
+            min=0, max=65535, help="Port to listen at; 0 takes a free one.", show_default="8420"
+        ),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, max=64, help="Processes that answer, each on a core.")
+        int | None,
+        typer.Option(
+            min=1, max=64, help="Processes that answer, each on a core.", show_default="1"
+        ),
     ] = None,
     with_sample: Annotated[
-        bool, typer.Option("--sample/--no-sample", help="Add sample data to an empty store.")
+        bool, typer.Option("--sample", help="Add sample data, if there are no users yet.")
     ] = False,
     public_url: Annotated[
-        str | None, typer.Option(help="Public address of the server, behind a proxy.")
+        str | None, typer.Option(help="Address that people see, if there is a proxy before it.")
     ] = None,
 ) -> None:
-    """Serve the REST API, the web pages and MCP until Ctrl-C."""
+    """Start a server: REST API, web pages and MCP. Ctrl-C stops it.
+
+    It prints its address, a link to sign in with a browser, and where the admin key is.
+
+    Examples:
+      remembrancer serve
+      remembrancer serve --port 9000 --sample
+      remembrancer serve --host 0.0.0.0 --workers 4
+    """
     settings = settings_of(context)
     options = {"host": host, "port": port, "public_url": public_url, "workers": workers}
     server = settings.server.model_copy(update={k: v for k, v in options.items() if v is not None})

@@ -16,6 +16,7 @@ from remembrancer.api import create_app
 from remembrancer.app import Remembrancer
 from remembrancer.cli.admin_key import ensure_admin_key
 from remembrancer.cli.http_server import QuietServer, StopSignals
+from remembrancer.cli.output import contents
 from remembrancer.cli.runtime import ADMIN
 from remembrancer.cli.workers import keep_worker, load_and_follow
 from remembrancer.sanitizer import visible_line
@@ -126,16 +127,11 @@ class Welcome:
         typer.echo(f"\n{visible_line(self._invitation())}\n{self.curl}")
 
     def _facts(self) -> list[tuple[str, str]]:
-        counts = self.counts
         return [
             ("Address", self.address),
             ("Sign in", f"{self.address}{self.login}  (once, within 15 minutes)"),
             ("Admin key", f"in {self.key_file}{'' if self.key_valid else _STALE}"),
-            (
-                "Holds",
-                f"{counts.users:,} users, {counts.agents:,} agents, "
-                f"{counts.memories:,} memories, {counts.messages:,} messages",
-            ),
+            ("Holds", contents(self.counts)),
         ]
 
     def _invitation(self) -> str:

@@ -17,11 +17,9 @@ from remembrancer.memories.schemas import Memory
 from remembrancer.paging import all_items
 from remembrancer.spaces.schemas import Addition, Invitation, MemberAdd, Space, SpaceCreate
 
-group = typer.Typer(help="Spaces, in which users share memories.", no_args_is_help=True)
+group = typer.Typer()
 
-SpaceArgument = Annotated[
-    str, typer.Argument(help="Id, or a name that is unique among the user's spaces.")
-]
+SpaceArgument = Annotated[str, typer.Argument(help="Id of a space, or its name.")]
 SpaceId = Annotated[UUID, typer.Argument(help="Id of the space, as `spaces invitations` shows it.")]
 MemoryId = Annotated[str, typer.Argument(help="Id of a memory that the user wrote in a space.")]
 
@@ -31,7 +29,15 @@ def _table(spaces: Sequence[Space]) -> object:
         [str(space.id), space.name, space.role, str(space.member_count), day(space.created_at)]
         for space in spaces
     ]
-    return table("Id", "Name", "Role", "Members", "Created", rows=rows)
+    return table(
+        "Id",
+        "Name",
+        "Role",
+        "Members",
+        "Created",
+        rows=rows,
+        empty="The user is in no space. To create one: remembrancer spaces create NAME --user NAME",
+    )
 
 
 def _member_table(member: Addition) -> object:
@@ -45,7 +51,16 @@ def _invitation_table(invitations: Sequence[Invitation]) -> object:
         [str(i.space_id), i.name, i.inviter, str(i.invitee), i.role, day(i.created_at)]
         for i in invitations
     ]
-    return table("Space", "Name", "Invited by", "Invited", "Role", "Since", rows=rows)
+    return table(
+        "Space",
+        "Name",
+        "Invited by",
+        "Invited",
+        "Role",
+        "Since",
+        rows=rows,
+        empty="There are no open invitations.",
+    )
 
 
 def _visibility(memory: Memory) -> str:
@@ -54,7 +69,11 @@ def _visibility(memory: Memory) -> str:
 
 @command(group, "list", render=_table)
 async def list_(app: Remembrancer, user: RequiredUser) -> list[Space]:
-    """List the spaces of a user."""
+    """List the spaces of a user.
+
+    Examples:
+      remembrancer spaces list --user Ada
+    """
     return await _spaces(app, await actor_for(app, user))
 
 
@@ -63,10 +82,16 @@ async def create(
     app: Remembrancer,
     name: Annotated[str, typer.Argument(help="Its name.")],
     user: RequiredUser,
-    description: Annotated[str, typer.Option(help="A description.")] = "",
-    member: Annotated[list[str] | None, typer.Option(help="A member; repeatable.")] = None,
+    description: Annotated[str, typer.Option(help="What it is about.")] = "",
+    member: Annotated[
+        list[str] | None, typer.Option(help="Another member. Can be repeated.")
+    ] = None,
 ) -> Space:
-    """Create a space. The user owns it."""
+    """Create a space. The user owns it.
+
+    Examples:
+      remembrancer spaces create Gran --user Ada --member Bob
+    """
     member_ids = [await find_user(app, name) for name in member or ()]
     space = SpaceCreate(name=name, description=description, member_ids=member_ids)
     return await app.spaces.create(await actor_for(app, user), space)
@@ -83,6 +108,9 @@ async def add_member(
     """Add a member to a space. The user must be an owner.
 
     A user who left or declined is not added: invite them.
+
+    Examples:
+      remembrancer spaces add-member Gran Bob --user Ada
     """
     actor = await actor_for(app, user)
     addition = MemberAdd(user_id=await find_user(app, member), role=role)
@@ -93,7 +121,11 @@ async def add_member(
 async def remove_member(
     app: Remembrancer, space: SpaceArgument, member: UserArgument, user: RequiredUser
 ) -> None:
-    """Remove a member from a space. The user must be an owner. Shared memories stay shared."""
+    """Remove a member from a space. The user must be an owner. Shared memories stay shared.
+
+    Examples:
+      remembrancer spaces remove-member Gran Bob --user Ada
+    """
     actor = await actor_for(app, user)
     space_id = await _find(app, actor, space)
     await app.spaces.remove_member(actor, space_id, await find_user(app, member))
@@ -108,7 +140,11 @@ async def invite(
     user: RequiredUser,
     role: Annotated[SpaceRole, typer.Option(help="The member's role.")] = SpaceRole.MEMBER,
 ) -> Invitation:
-    """Invite a user into a space, who is a member once they accept. The user must be an owner."""
+    """Invite somebody into a space, who is a member once they accept. The user must be an owner.
+
+    Examples:
+      remembrancer spaces invite Gran Bob --user Ada
+    """
     actor = await actor_for(app, user)
     addition = MemberAdd(user_id=await find_user(app, member), role=role)
     return await app.spaces.invite(actor, await _find(app, actor, space), addition)
@@ -118,7 +154,11 @@ async def invite(
 async def sent_invitations(
     app: Remembrancer, space: SpaceArgument, user: RequiredUser
 ) -> list[Invitation]:
-    """List the open invitations into a space. The user must be an owner."""
+    """List the open invitations into a space. The user must be an owner.
+
+    Examples:
+      remembrancer spaces sent-invitations Gran --user Ada
+    """
     actor = await actor_for(app, user)
     space_id = await _find(app, actor, space)
     return await all_items(partial(app.spaces.sent_invitations, actor, space_id))
@@ -131,7 +171,11 @@ async def withdraw(
     invitee: Annotated[str, typer.Argument(help="As `spaces sent-invitations` shows them.")],
     user: RequiredUser,
 ) -> None:
-    """Withdraw an invitation. The user must be an owner."""
+    """Withdraw an invitation. The user must be an owner.
+
+    Examples:
+      remembrancer spaces withdraw Gran discord:1844 --user Ada
+    """
     actor = await actor_for(app, user)
     await app.spaces.withdraw(actor, await _find(app, actor, space), invitee)
     console().print("Withdrawn.")
@@ -139,26 +183,42 @@ async def withdraw(
 
 @command(group, render=_invitation_table)
 async def invitations(app: Remembrancer, user: RequiredUser) -> list[Invitation]:
-    """List the open invitations of a user."""
+    """List the open invitations of a user.
+
+    Examples:
+      remembrancer spaces invitations --user Bob
+    """
     return await all_items(partial(app.spaces.invitations, await actor_for(app, user)))
 
 
 @command(group, render=lambda space: _table([space]))
 async def accept(app: Remembrancer, space_id: SpaceId, user: RequiredUser) -> Space:
-    """Accept an invitation of a user: they are a member from now on."""
+    """Accept an invitation of a user: they are a member from now on.
+
+    Examples:
+      remembrancer spaces accept SPACE --user Bob
+    """
     return await app.spaces.accept(await actor_for(app, user), space_id)
 
 
 @command(group)
 async def decline(app: Remembrancer, space_id: SpaceId, user: RequiredUser) -> None:
-    """Decline an invitation of a user, who is shown no further one into this space."""
+    """Decline an invitation of a user, who is shown no further one into this space.
+
+    Examples:
+      remembrancer spaces decline SPACE --user Bob
+    """
     await app.spaces.decline(await actor_for(app, user), space_id)
     console().print("Declined.")
 
 
 @command(group)
 async def leave(app: Remembrancer, space: SpaceArgument, user: RequiredUser) -> None:
-    """Leave a space. Nobody adds the user again without their yes."""
+    """Leave a space. Nobody adds the user again without their yes.
+
+    Examples:
+      remembrancer spaces leave Gran --user Bob
+    """
     actor = await actor_for(app, user)
     await app.spaces.leave(actor, await _find(app, actor, space))
     console().print("Left.")
@@ -166,14 +226,22 @@ async def leave(app: Remembrancer, space: SpaceArgument, user: RequiredUser) -> 
 
 @command(group, render=_visibility)
 async def share(app: Remembrancer, memory_id: MemoryId, user: RequiredUser) -> Memory:
-    """Share a memory with the members of its space. The user must be its author."""
+    """Share a memory with the members of its space. The user must be its author.
+
+    Examples:
+      remembrancer spaces share a1B2c3D4 --user Ada
+    """
     actor = await actor_for(app, user)
     return await app.facts.set_visibility(actor, memory_id, Visibility.SHARED)
 
 
 @command(group, render=_visibility)
 async def unshare(app: Remembrancer, memory_id: MemoryId, user: RequiredUser) -> Memory:
-    """Make a shared memory private again. The user must be its author."""
+    """Make a shared memory private again. The user must be its author.
+
+    Examples:
+      remembrancer spaces unshare a1B2c3D4 --user Ada
+    """
     actor = await actor_for(app, user)
     return await app.facts.set_visibility(actor, memory_id, Visibility.PRIVATE)
 

@@ -37,7 +37,7 @@ def temporary_server() -> Iterator[Server]:
 def _start(directory: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "remembrancer", "--data-dir", directory]
     return subprocess.Popen(  # noqa: S603 - the command is ours
-        [*command, "serve", "--host", "127.0.0.1", "--port", "0", "--no-sample"],
+        [*command, "serve", "--host", "127.0.0.1", "--port", "0"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -54,7 +54,11 @@ def _environment() -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.upper().startswith("REMEMBRANCER_")
     }
-    own = {"REMEMBRANCER_LOG_LEVEL": "error", "REMEMBRANCER_DATABASE__SHARED_BUFFERS": "32MB"}
+    own = {
+        "REMEMBRANCER_SETTINGS": os.devnull,
+        "REMEMBRANCER_LOG_LEVEL": "error",
+        "REMEMBRANCER_DATABASE__SHARED_BUFFERS": "32MB",
+    }
     return inherited | own | {"PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
 
 

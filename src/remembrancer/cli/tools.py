@@ -13,7 +13,7 @@ from remembrancer.cli.options import AgentOption, UserOption
 from remembrancer.cli.output import as_json, console, plain, table
 from remembrancer.tools.registry import ToolContext, anthropic_tool, openai_tool
 
-group = typer.Typer(help="Tools for models.", no_args_is_help=True)
+group = typer.Typer()
 
 
 class ToolFormat(StrEnum):
@@ -28,7 +28,12 @@ async def list_(
         ToolFormat | None, typer.Option(help="Print the JSON schemas of a provider.")
     ] = None,
 ) -> None:
-    """List the tools, or print their schemas."""
+    """List the tools, or print their schemas.
+
+    Examples:
+      remembrancer tools list
+      remembrancer tools list --format openai
+    """
     tools = app.tools.select()
     if format is not None:
         convert = openai_tool if format is ToolFormat.OPENAI else anthropic_tool
@@ -45,10 +50,18 @@ async def call(
     arguments: Annotated[str, typer.Argument(help="A JSON object.")] = "{}",
     user: UserOption = None,
     agent: AgentOption = None,
-    conversation: Annotated[UUID | None, typer.Option(help="Id of the conversation.")] = None,
-    message: Annotated[UUID | None, typer.Option(help="Id of the answered message.")] = None,
+    conversation: Annotated[
+        UUID | None, typer.Option(help="Id of the conversation in which it is called.")
+    ] = None,
+    message: Annotated[
+        UUID | None, typer.Option(help="Id of the message that the model answers.")
+    ] = None,
 ) -> Output:
-    """Call a tool as a model would, and print the answer for the model."""
+    """Call a tool as a model would, and print what the model is told.
+
+    Examples:
+      remembrancer tools call memory_recall '{"query": "tea"}' --user Ada
+    """
     context = ToolContext(conversation_id=conversation, message_id=message)
     actor = await actor_for(app, user, agent)
     answer = await app.tools.call(actor, name, arguments, context)

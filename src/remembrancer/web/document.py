@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from remembrancer.document.schemas import DocumentImport
 from remembrancer.errors import InvalidInput, RemembrancerError
+from remembrancer.text import plural
 from remembrancer.validation import validate_json
-from remembrancer.web import labels
 from remembrancer.web.dependencies import CheckedForm, Form, PageRequest, UserRequest, shows_errors
 
 router = APIRouter(prefix="/people/{user_id}/document")
@@ -35,8 +35,8 @@ async def show(request: UserRequest) -> Response:
 @shows_errors(_render)
 async def import_(request: UserRequest, form: CheckedForm) -> Response:
     result = await request.app.documents.import_(request.user_actor, _parse(form), source="web")
-    facts = labels.plural(result.facts_added, "memory", "memories")
-    text = f"{facts} and {labels.plural(result.pois_added, 'place')} added."
+    facts = plural(result.facts_added, "memory", "memories")
+    text = f"{facts} and {plural(result.pois_added, 'place')} added."
     if existing := result.facts_known + result.pois_known:
         text += f" {existing:,} known already."
     if result.evicted:

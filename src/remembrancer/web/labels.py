@@ -7,6 +7,7 @@ from remembrancer.access import Scope, ScopeSource, SpaceRole
 from remembrancer.memories.schemas import Kind, Relation, Status
 from remembrancer.preferences.schemas import AgentMemoryConfig
 from remembrancer.review.schemas import ReviewOutcome
+from remembrancer.text import plural  # noqa: F401 - templates say it
 
 SCOPES: Final = {Scope.AGENT: "Private", Scope.GLOBAL: "Global"}
 SCOPE_MEANINGS: Final = {
@@ -101,7 +102,3 @@ def field(name: str) -> str:
 def shortened(text: str, length: int = 80) -> str:
     line = " ".join(text.split())
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
-
-
-def plural(count: int, singular: str, plural: str = "") -> str:
-    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"

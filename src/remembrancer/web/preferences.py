@@ -11,6 +11,7 @@ from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import MemoryFilter
 from remembrancer.moves.schemas import MoveRequest
 from remembrancer.preferences.schemas import PreferencesUpdate, PreferenceUpdate
+from remembrancer.text import plural
 from remembrancer.validation import validate
 from remembrancer.web import labels
 from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, Form, PageRequest, UserRequest
@@ -37,13 +38,13 @@ async def set_all(request: UserRequest, form: CheckedForm) -> Response:
     preferences, actor, user_id = request.app.preferences, request.actor, request.user.id
     if form.get("scope") == "reset":
         count = await preferences.reset_all(actor, user_id)
-        text = f"{labels.plural(count, 'preference')} reset to the agents' defaults."
+        text = f"{plural(count, 'preference')} reset to the agents' defaults."
         return request.to("agents", text)
     scope = _scope(form)
     update = PreferencesUpdate(allow_agent_specific_memory=scope is Scope.AGENT, all=True)
     result = await preferences.set_many(actor, user_id, update)
     count = result.created + result.changed
-    text = f"{labels.plural(count, 'preference')} set to {labels.SCOPES[scope].lower()}."
+    text = f"{plural(count, 'preference')} set to {labels.SCOPES[scope].lower()}."
     return request.to("agents", text)
 
 
@@ -101,7 +102,7 @@ async def move(request: UserRequest, agent_id: UUID, form: CheckedForm) -> Respo
     is_copy = form.get("how") == "copy"
     plan = validate(MoveRequest, to=_scope(form, "to"), copy=is_copy, dry_run=False)
     result = await request.app.moves.move(request.actor, request.user.id, agent_id, plan)
-    text = f"{labels.plural(result.moved, 'memory', 'memories')} {'copied' if is_copy else 'moved'}"
+    text = f"{plural(result.moved, 'memory', 'memories')} {'copied' if is_copy else 'moved'}"
     if result.merged:
         text += f", {result.merged:,} known there already"
     undo = f"moves/{result.undo_id}/undo" if result.undo_id else None
@@ -111,6 +112,6 @@ async def move(request: UserRequest, agent_id: UUID, form: CheckedForm) -> Respo
 @router.post("/moves/{undo_id}/undo", dependencies=[FORM_CHECK])
 async def undo_move(request: UserRequest, undo_id: UUID) -> Response:
     result = await request.app.moves.undo(request.actor, request.user.id, undo_id)
-    text = f"Undone: {labels.plural(result.returned, 'memory', 'memories')}"
+    text = f"Undone: {plural(result.returned, 'memory', 'memories')}"
     stayed = f"; {result.stayed:,} stay because they changed since" if result.stayed else ""
     return request.to("agents", f"{text}{stayed}.")

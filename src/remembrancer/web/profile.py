@@ -9,9 +9,10 @@ from starlette.responses import RedirectResponse, Response
 from remembrancer.access import Role
 from remembrancer.errors import InvalidInput, NotFound, RemembrancerError
 from remembrancer.identity.schemas import MergeRequest
+from remembrancer.text import plural
 from remembrancer.users.schemas import PlatformLink, UserUpdate, zones
 from remembrancer.validation import validate
-from remembrancer.web import dependencies, labels
+from remembrancer.web import dependencies
 
 router = APIRouter(prefix="/people/{user_id}")
 
@@ -91,7 +92,7 @@ async def preview_merge(request: dependencies.UserRequest, other: str = "") -> R
 async def merge(request: dependencies.UserRequest, form: dependencies.CheckedForm) -> Response:
     other_id = validate(MergeRequest, user_id=form.get("other")).user_id
     result = await request.app.users.merge(request.actor, request.user.id, other_id)
-    memories = labels.plural(result.counts.memories, "memory", "memories")
+    memories = plural(result.counts.memories, "memory", "memories")
     text = f"The two are one person now; {memories} moved."
     return request.to("profile", text, f"merges/{result.undo_id}/undo")
 

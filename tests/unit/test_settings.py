@@ -1,0 +1,115 @@
+"""Settings come from arguments, the environment and a file, and what is wrong there is named."""
+
+from pathlib import Path
+
+import pytest
+
+from remembrancer import Settings
+from remembrancer.errors import ConfigurationError
+from remembrancer.settings import place
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(folder: Path, text: str, name: str = "remembrancer.toml") -> Path:
+    file = folder / name
+    file.write_text(text, "utf-8")
+    return file
+
+
+def test_arguments_come_before_the_environment_and_that_before_the_file(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each setting by itself: a group may have values of all three."""
+    write(here, 'log_level = "debug"\n[server]\nhost = "0.0.0.0"\nport = 1\nworkers = 3\n')
+    monkeypatch.setenv("REMEMBRANCER_SERVER__PORT", "2")
+    monkeypatch.setenv("REMEMBRANCER_LOG_LEVEL", "warning")
+    settings = Settings(log_level="error")
+    server = settings.server
+    assert (settings.log_level, server.host, server.port, server.workers) == (
+        "error",
+        "0.0.0.0",
+        2,
+        3,
+    )
+    assert settings.embedding == Settings(settings=None).embedding
+
+
+def test_the_file_is_named_or_lies_in_the_working_directory(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An argument names it before the variable does; null means none."""
+    assert Settings().settings is None
+    found = write(here, "[budget]\ntokens = 1\n")
+    named = write(here, "[budget]\ntokens = 2\n", "named.toml")
+    assert Settings().settings == found
+    assert Settings().budget.tokens == 1
+    monkeypatch.setenv("REMEMBRANCER_SETTINGS", str(named))
+    assert Settings().budget.tokens == 2
+    assert Settings(settings=found).budget.tokens == 1
+    assert Settings(settings=None).budget.tokens == 10_000
+    with pytest.raises(ConfigurationError, match=r"nowhere\.toml cannot be read: no such file"):
+        Settings(settings=here / "nowhere.toml")
+
+
+def test_paths_are_seen_from_the_directory_of_the_file(here: Path) -> None:
+    """So the same file means the same data wherever a command runs."""
+    folder = here / "etc"
+    folder.mkdir()
+    file = write(folder, 'data_dir = "data"\n[context]\ntemplates = "/srv/templates"\n')
+    settings = Settings(settings=file)
+    assert settings.data_dir == folder / "data"
+    assert settings.context.templates == Path("/srv/templates")
+    assert Settings(settings=write(folder, 'data_dir = "~/x"\n')).data_dir == Path.home() / "x"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[server]\nprot = 1", "server.prot is not a setting; did you mean server.port?"),
+        ("[serve]\nport = 1", "serve is not a setting; did you mean server?"),
+        ('databse_url = "x"', "databse_url is not a setting; did you mean database_url?"),
+        ("[server.port]\nx = 1", "server.port: "),
+        ("zzzzzz = 1", "zzzzzz is not a setting; leave it out"),
+        ('settings = "other.toml"', "settings is not a setting; "),
+        ("server = 5", "server: "),
+        ("[server]\nport = 70000", "server.port: Input should be less than or equal to 65535"),
+        ('[llm]\napi_key = ["hush"]', "llm.api_key: "),
+        ("data_dir = 5", "data_dir: "),
+        ('log_level = "loud"', "log_level: "),
+        ("[server\nport = 1", "is not valid TOML: "),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named(here: Path, text: str, told: str) -> None:
+    """The file, the key and what is wrong with it, but no value."""
+    file = write(here, text)
+    with pytest.raises(ConfigurationError) as refused:
+        Settings()
+    assert str(refused.value).startswith(f"{file}: {told}")
+    assert "hush" not in str(refused.value)
+
+
+def test_a_file_that_is_no_text_is_refused(here: Path) -> None:
+    """Bytes that are not UTF-8, and a directory."""
+    (here / "remembrancer.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigurationError, match="not a text in UTF-8"):
+        Settings()
+    with pytest.raises(ConfigurationError, match="cannot be read: is a directory"):
+        Settings(settings=here)
+
+
+def test_a_data_directory_alone_has_a_database_of_its_own(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever file and environment say of another database: else a restore could hit that."""
+    write(here, 'database_url = "postgresql://file/x"\n')
+    assert Settings(**place(None, None)).database_url is not None
+    assert Settings(**place("data", None)).database_url is None
+    both = Settings(**place("data", "postgresql://argument/x")).database_url
+    assert both is not None
+    assert "argument" in both.get_secret_value()
