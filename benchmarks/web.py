@@ -22,6 +22,8 @@ TARGET = 300
 """Maximum milliseconds of the first paint of 2,000 memories."""
 
 PAGES = {
+    "home": "",
+    "home, asked": "?q=number+19",
     "list": "/memories",
     "list, next page": None,
     "list, searched": "/memories?text=number+19",

@@ -102,6 +102,9 @@ class World:
         """All pages about Ada."""
         base, pantry = f"/people/{self.ada.id}", self.agents["Pantry"].id
         return [
+            base,
+            f"{base}?q=What+does+Ada+drink%3F",
+            f"{base}?q=xyzzy",
             f"{base}/memories",
             f"{base}/memories?status=forgotten",
             f"{base}/memories?text=nothing-like-it",

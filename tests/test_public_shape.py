@@ -23,6 +23,7 @@ ONLY_IN_THE_LIBRARY = {
     "language_model": "makes summaries",
     "settings": "read once, when the store is opened",
     "summaries": "the worker's side of conversations.summarize",
+    "lookup": "what the pages show; programs recall and list",
     "sign_ins": "sessions of the pages",
     "worker": "runs jobs",
     "open": "opens the store; a client is constructed",

@@ -40,6 +40,7 @@ from remembrancer.jobs.queue import SUMMARISE
 from remembrancer.jobs.service import Jobs
 from remembrancer.keys.service import Keys, SignIns
 from remembrancer.llm import create_language_model
+from remembrancer.lookup.service import Lookup
 from remembrancer.memories.batch import Batches
 from remembrancer.memories.budget import Budget
 from remembrancer.memories.expiry import Expiry
@@ -133,6 +134,7 @@ class Remembrancer:
         self.users = UserOperations(backend, Identity(backend), Export(backend), erasure)
         self.agents = AgentOperations(backend, Bulletins(backend, renderer, settings.context))
         self.preferences = Preferences(backend)
+        self.lookup = Lookup(backend, embedder, recall, self.preferences)
         self.policies = Policies(backend)
         self.moves = Moves(backend, budget)
         self.spaces = SpaceOperations(backend, self.facts)

@@ -69,15 +69,16 @@ async def test_somebody_new_is_told_what_will_be_where(site: Site, world: World)
     new = await person(site.memory, "Newcomer")
     async with site.visited(new, color_scheme="dark") as page:
         for tab, words in [
+            ("", "Nothing new this week"),
             ("memories", "No memories yet"),
             ("conversations", "No conversations yet"),
-            ("graph", "No memories yet"),
+            ("graph", "No associations yet"),
             ("review", "No pending memories"),
             ("places", "No places yet"),
             ("spaces", "No spaces yet"),
             ("document", "Memory as one document"),
         ]:
-            path = f"/people/{new.id}/{tab}"
+            path = f"/people/{new.id}/{tab}".rstrip("/")
             wrong = await looked_at(page, path, f"empty-{tab}")
             assert not wrong, wrong
             await page.get_by_text(words).first.wait_for()

@@ -76,8 +76,10 @@ async def _memories(walk: Walk) -> None:
     page, base = walk.page, f"/people/{walk.world.ada.id}/memories"
     await walk.go(base)
     await expect(page.get_by_role("meter", name="Budget")).to_be_visible()
-    await page.get_by_label("Kind").select_option("goal")
+    await walk.press("Kind")
+    await page.get_by_role("link", name="Goal", exact=True).click()
     await expect(page.locator("li.memory")).to_have_count(1)
+    await expect(page.get_by_role("button", name="Kind: Goal")).to_be_focused()
     await walk.stop("filtered")
     await walk.go(f"{base}/new")
     await page.get_by_label("What to remember").fill("My card is 4111 1111 1111 1111")
@@ -267,7 +269,8 @@ async def _conversations(walk: Walk) -> None:
     await page.get_by_role("link", name="Dinner for six").click()
     await walk.stop("conversation")
     await walk.go(f"/people/{walk.world.bob.id}/graph")
-    await page.get_by_role("link", name="geese").first.click()
+    await expect(page.get_by_text("No associations yet")).to_be_visible()
+    await walk.go(f"/people/{walk.world.bob.id}/graph/{walk.world.bobs}")
     await walk.stop("graph-alone")
 
 

@@ -178,11 +178,13 @@ async def test_a_long_list_comes_in_pages(world: World, ada_there: Browser) -> N
     await world.memory.memories.remember_many(as_actor(world.ada), statements)
     where = f"{base(world)}/memories?text=of many"
     page = await ada_there.get(where)
-    first = set(re.findall(r"Number \d+ of many\.</a>", page))
-    more = re.search(r'href="([^"]+)" hx-get', page)
+    row = re.compile(r'<li class="memory line" id="memory-(\w+)"')
+    first = set(row.findall(page))
+    more = re.search(r'<li class="more"[^>]*><a class="button" href="([^"]+)"', page)
     assert more
     page = await ada_there.get(more[1])
-    second = set(re.findall(r"Number \d+ of many\.</a>", page))
+    second = set(row.findall(page))
+    assert len(first) == 50
     assert not first & second
     part = await ada_there.client.get(more[1], headers={"HX-Request": "true", "HX-Target": "more"})
     assert "<html" not in part.text
@@ -345,6 +347,39 @@ async def test_the_playground_says_why(world: World, ada_there: Browser) -> None
     assert "No hits" in page
     for wrong in ("as_of=soon", "limit=0", "mode=x", "agent=x", "limit=many"):
         await ada_there.get(f"{where}&{wrong}", 422)
+
+
+async def test_case_59_asking_and_searching_change_nothing(
+    world: World, ada_there: Browser
+) -> None:
+    """Home, a search and the page of a memory, three times: no access is counted, nothing moves."""
+    stored = "SELECT id, access_count, last_accessed_at, updated_at FROM memories ORDER BY id"
+    before = rows(stored)
+    for _ in range(3):
+        assert "green tea" in await ada_there.get(f"{base(world)}?q=What+tea+does+Ada+prefer%3F")
+        await ada_there.get(f"{base(world)}/memories?text=tea")
+        await ada_there.get(f"{base(world)}/memories/{world.tea}")
+    await world.memory.access_counts.flush()
+    assert rows(stored) == before
+
+
+async def test_an_answer_quotes_no_message_that_left_recall(
+    world: World, ada_there: Browser
+) -> None:
+    """A forgotten memory took it along: the memory that rests on it too stands without a quote."""
+    asked = f"{base(world)}?q=Does+Ada+prefer+green+tea%3F"
+    quote = re.compile(r"<blockquote[^>]*>Message 21")
+    assert quote.search(await ada_there.get(asked))
+    message = "SELECT message_id FROM mentions WHERE memory_id = %s ORDER BY id LIMIT 1"
+    [(message_id,)] = rows(message, world.tea)
+    rows(
+        "INSERT INTO withheld_messages (owner_id, memory_id, message_id) VALUES (%s, 'x', %s)",
+        world.ada.id,
+        message_id,
+    )
+    page = await ada_there.get(asked)
+    assert "green tea" in page
+    assert not quote.search(page)
 
 
 async def test_parts_of_pages_are_answered_as_parts(world: World, ada_there: Browser) -> None:

@@ -27,7 +27,7 @@ async def test_what_waits_is_confirmed_edited_and_rejected_in_bulk(
     """What is ticked is decided at once; a rejection is taken back with the button beside it."""
     peanuts, sails, tallinn, bread = world.waiting
     where = f"{base(world)}/review"
-    assert "4 memories need your review" in await ada_there.get(f"{base(world)}/memories")
+    assert "4 memories wait for your review" in await ada_there.get(f"{base(world)}/memories")
     page = await ada_there.get(where)
     assert "4 pending" in page
     assert page.count("Show the message") == 4

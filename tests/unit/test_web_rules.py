@@ -82,6 +82,17 @@ def test_every_memory_has_a_place_of_its_own_in_the_picture(near: int, far: int)
     assert picture(around) == drawn
 
 
+def test_a_lone_memory_two_steps_away_stands_beyond_its_neighbour() -> None:
+    """Its line does not go through the middle, as if it were associated with that one."""
+    nodes = [_node("m", 0), _node("a", 1), _node("b", 2)]
+    around = Neighbourhood(nodes=nodes, edges=[_edge("m", "a"), _edge("a", "b")], complete=True)
+    middle, near, far = picture(around).dots
+    assert (near.x, near.y) != (middle.x, middle.y)
+    for end in (near, far):
+        assert abs(end.x - middle.x) < 1
+    assert (far.y - middle.y) / (near.y - middle.y) > 1
+
+
 def test_a_line_ends_at_the_rims_of_its_dots() -> None:
     """It enters neither dot, so that the arrow is seen."""
     around = Neighbourhood(

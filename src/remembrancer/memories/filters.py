@@ -1,19 +1,20 @@
 """Pages of the memories that match filters."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, func, or_, select, text
+from sqlalchemy import ColumnElement, Select, func, or_, select, text, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor, Scope, may_change
 from remembrancer.db.keyset import Keyset
+from remembrancer.db.rows import all_rows
 from remembrancer.db.tables import memories
-from remembrancer.ids import SHARED_OWNER
+from remembrancer.ids import SHARED_OWNER, MemoryKey
 from remembrancer.memories import metadata, repository, views
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.rules import subject_key
-from remembrancer.memories.schemas import MemoryFilter, MemoryPage, SortBy, Status
+from remembrancer.memories.schemas import Memory, MemoryFilter, MemoryPage, SortBy, Status
 
 _COLUMN: Final = memories.c
 _ORDERS: Final = {
@@ -37,6 +38,24 @@ async def page(
         total=(await connection.execute(total)).scalar_one(),
         next_cursor=page.next_cursor,
     )
+
+
+async def search(
+    connection: AsyncConnection,
+    actor: Actor,
+    query: MemoryFilter,
+    found: Collection[MemoryKey],
+    most: int,
+) -> list[Memory]:
+    """Return the memories that match ``query`` and have its text, or are among ``found``."""
+    ids = tuple_(_COLUMN.owner_id, _COLUMN.id).in_(list(found))
+    text_in = _COLUMN.content.icontains(query.text or "", autoescape=True)
+    statement = matching(actor, query.model_copy(update={"text": None}), select(memories))
+    statement = statement.where(or_(text_in, ids)).order_by(
+        ids.desc(), _COLUMN.created_at.desc(), _COLUMN.id
+    )
+    rows = await all_rows(connection, MemoryRow, statement.limit(most))
+    return await views.named(connection, actor, [views.memory(row) for row in rows])
 
 
 def matching(actor: Actor, query: MemoryFilter, statement: Select[Any]) -> Select[Any]:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 from remembrancer.associations.schemas import Association, Neighbourhood, Node
@@ -86,8 +87,21 @@ def _angles(around: Neighbourhood) -> dict[tuple[object, str], float]:
             for key in ring
         }
         ring.sort(key=lambda key: (inner[key], str(key)))
-        turn = 2 * math.pi / max(len(ring), 1)
-        angles |= {key: -math.pi / 2 + (index + depth / 2) * turn for index, key in enumerate(ring)}
+        if depth < 2:
+            turn = 2 * math.pi / len(ring)
+            angles |= {
+                key: (index + depth / 2) * turn - math.pi / 2 for index, key in enumerate(ring)
+            }
+            continue
+        # Each stands beyond its neighbour, in the part of the circle that is the neighbour's, so
+        # that no line goes through the middle.
+        part = 2 * math.pi / sum(node.depth == 1 for node in around.nodes)
+        for angle, group in groupby(ring, key=inner.__getitem__):
+            keys = list(group)
+            angles |= {
+                key: angle + part * ((index + 0.5) / len(keys) - 0.5)
+                for index, key in enumerate(keys)
+            }
     return angles
 
 

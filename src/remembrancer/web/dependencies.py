@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Annotated, Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode, urlsplit
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request
@@ -72,6 +72,23 @@ class PageRequest:
         """The id of the element that a script replaces; null for a whole page."""
         return self.http.headers.get("hx-target") if is_partial(self.http) else None
 
+    def history(self, search: str) -> dict[str, str]:
+        """Return the header for the address of a part: one entry of the history for a search.
+
+        ``search`` is the field that is typed in. A letter more takes the place of the last
+        address, a changed filter and a new search are entries of their own.
+        """
+        if not is_partial(self.http):
+            return {}
+        fields = [(name, value) for name, value in self.query.multi_items() if value.strip()]
+        current = self.http.headers.get("hx-current-url", "")
+        shown = QueryParams(current.partition("?")[2].partition("#")[0])
+        typed = shown.get(search) and shown[search] != self.query.get(search)
+        address = f"{self.http.url.path}?{urlencode(fields)}".rstrip("?")
+        if dict(shown) == dict(fields):
+            return {}
+        return {"HX-Replace-Url" if typed else "HX-Push-Url": address}
+
     def next_page(self, cursor: str | None) -> str | None:
         if cursor is None:
             return None
@@ -84,6 +101,7 @@ class PageRequest:
         status: int | None = None,
         *,
         error: RemembrancerError | None = None,
+        headers: Mapping[str, str] | None = None,
         **values: Any,
     ) -> HTMLResponse:
         return render(
@@ -94,6 +112,7 @@ class PageRequest:
             session=self.session,
             person=self.person,
             status=status or (error.status if error else 200),
+            headers=headers,
         )
 
     def notify(
@@ -110,6 +129,18 @@ class PageRequest:
         if notice is not None:
             self.notify(notice, undo, fields=tuple(fields.items()))
         return self.redirect(f"{self.base}/{path}".rstrip("/"))
+
+    def at(self, address: str) -> "PageRequest":
+        """Return this request as one for another page of the same user."""
+        parts = urlsplit(address)
+        scope = {**self.http.scope, "path": parts.path, "query_string": parts.query.encode()}
+        return replace(self, http=Request(scope))
+
+    def way_back(self, form: Form) -> list[tuple[str, str]]:
+        """Return the field with the list that a form was sent from, for the undo to lead there."""
+        back = form.get("back") or ""
+        is_own = back.startswith(f"{self.base}/") and back.isprintable()
+        return [("back", back)] if is_own else []
 
     def redirect(self, address: str, template: str | None = None, **values: Any) -> Response:
         """Redirect; a script gets part of a page instead."""

@@ -4,7 +4,6 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from remembrancer.errors import InvalidInput
-from remembrancer.memories.schemas import MemoryFilter, SortBy
 from remembrancer.web.charts import HEIGHT, WIDTH, picture
 from remembrancer.web.dependencies import UserRequest
 
@@ -16,9 +15,8 @@ _MAX_MEMORIES = 24
 
 @router.get("")
 async def choose(request: UserRequest) -> Response:
-    filters = MemoryFilter(sort=SortBy.IMPORTANCE)
-    page = await request.app.memories.list(request.user_actor, filters, limit=30)
-    return request.render("graph/choose.html", memories=page.items)
+    associated = await request.app.lookup.associated(request.user_actor)
+    return request.render("graph/choose.html", associated=associated)
 
 
 @router.get("/{memory_id}")

@@ -1,13 +1,19 @@
 """Labels and sentences on pages, by value."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
 from typing import Final
+from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from remembrancer.access import Scope, ScopeSource, SpaceRole
-from remembrancer.memories.schemas import Kind, Relation, Status
+from remembrancer.lookup.schemas import Entry, Origin
+from remembrancer.memories.schemas import ForgetResult, Kind, Relation, SortBy, Status
 from remembrancer.preferences.schemas import AgentMemoryConfig
+from remembrancer.recall.schemas import Hit
 from remembrancer.review.schemas import ReviewOutcome
-from remembrancer.text import plural  # noqa: F401 - templates say it
+from remembrancer.text import plural
 
 SCOPES: Final = {Scope.AGENT: "Private", Scope.GLOBAL: "Global"}
 SCOPE_MEANINGS: Final = {
@@ -21,8 +27,32 @@ STATUSES: Final = {
     Status.PENDING: "Pending",
     Status.FORGOTTEN: "Forgotten",
 }
+SORTS: Final = {
+    SortBy.RECENT: "Newest first",
+    SortBy.IMPORTANCE: "Most important first",
+    SortBy.MOST_ACCESSED: "Most recalled first",
+}
+READERS: Final = {Scope.GLOBAL: "Every agent", Scope.AGENT: "One agent alone"}
 ROLES: Final = {SpaceRole.OWNER: "Owner", SpaceRole.MEMBER: "Member"}
 RELATIONS: Final = {relation: relation.replace("_", " ") for relation in Relation}
+STANDS: Final = {
+    Relation.RELATED_TO: "is related to",
+    Relation.UPDATES: "updates",
+    Relation.CONTRADICTS: "contradicts",
+    Relation.CAUSED_BY: "is caused by",
+    Relation.RESULT_OF: "is a result of",
+    Relation.PART_OF: "is part of",
+}
+"""What a memory does with another."""
+STANDS_TO: Final = {
+    Relation.RELATED_TO: "Related to it",
+    Relation.UPDATES: "Updated by",
+    Relation.CONTRADICTS: "Contradicted by",
+    Relation.CAUSED_BY: "It causes",
+    Relation.RESULT_OF: "It results in",
+    Relation.PART_OF: "It contains",
+}
+"""What another memory does with this one, before that one."""
 SOURCES: Final = {
     ScopeSource.ADMIN_OVERRIDE: "Admin policy",
     ScopeSource.USER_PREFERENCE: "Preference",
@@ -102,3 +132,61 @@ def field(name: str) -> str:
 def shortened(text: str, length: int = 80) -> str:
     line = " ".join(text.split())
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+
+
+def forgotten(result: ForgetResult) -> str:
+    """Say which messages went with a memory, and which may say it still."""
+    words = ""
+    if result.messages:
+        words += f" {plural(result.messages, 'message')} that said it left recall too."
+    if result.similar_messages:
+        words += f" {plural(result.similar_messages, 'message')} may still say it."
+    return words
+
+
+def names(values: Sequence[str], most: int = 2) -> str:
+    """Return names as a list of words; beyond ``most`` the number of the others."""
+    rest = len(values) - most
+    if rest > 0:
+        return f"{', '.join(values[:most])} and {rest:,} more"
+    return " and ".join([", ".join(values[:-1]), values[-1]]) if len(values) > 1 else values[0]
+
+
+def who(hit: Hit, origin: Origin | None, user_id: UUID, is_own: bool) -> str:
+    """Say who said what a hit says, and to whom."""
+    if hit.type != "memory":
+        agent = hit.role == "assistant"
+        own = is_own and hit.user_id == user_id and not agent
+        return "You" if own else hit.sender_name or ("An agent" if agent else "Somebody")
+    return origin_line(origin, hit.author, is_own)
+
+
+def origin_line(origin: Origin | None, author: str | None, is_own: bool) -> str:
+    """Say where a memory comes from."""
+    if origin is None or author:
+        return f"{author or 'Somebody'} said so"
+    if origin.agent is None:
+        return "Added " + by(origin.source)
+    return f"You told {origin.agent}" if is_own else f"Told to {origin.agent}"
+
+
+def readers(names_of: Sequence[str], *, everyone: bool, most: int = 2) -> str:
+    """Say which agents may read a memory."""
+    if not names_of:
+        return "No agent may read it"
+    if len(names_of) == 1:
+        return f"Only {names_of[0]} may read it"
+    return f"{'Every agent' if everyone else names(names_of, most)} may read it"
+
+
+def day(value: datetime, now: datetime, zone: str) -> str:
+    """Name a day: today, yesterday, or a weekday with its date."""
+    local = value.astimezone(ZoneInfo(zone)).date()
+    days = (now.astimezone(ZoneInfo(zone)).date() - local).days
+    return {0: "Today", 1: "Yesterday"}.get(days) or f"{local:%A}, {local.day} {local:%B}"
+
+
+def by_day(entries: Sequence[Entry], now: datetime, zone: str) -> list[tuple[str, list[Entry]]]:
+    """Return entries in order, grouped by the day of their time."""
+    days = groupby(entries, lambda entry: day(entry.at, now, zone))
+    return [(name, list(group)) for name, group in days]

@@ -82,4 +82,4 @@ async def set_theme(request: SessionRequest, form: CheckedForm) -> Response:
 async def start_page(request: SessionRequest) -> Response:
     if request.actor.role is Role.ADMIN:
         return RedirectResponse("/admin", status_code=303)
-    return RedirectResponse(f"/people/{request.actor.require_user()}/memories", status_code=303)
+    return RedirectResponse(f"/people/{request.actor.require_user()}", status_code=303)

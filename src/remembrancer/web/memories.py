@@ -1,7 +1,7 @@
 """Pages about a user's memories: the list, and the forms that add and edit."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 from uuid import UUID
 
@@ -14,7 +14,8 @@ from remembrancer.errors import InvalidInput, RemembrancerError, SimilarMemoryEx
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories import schemas
 from remembrancer.validation import validate
-from remembrancer.web import dependencies
+from remembrancer.web import dependencies, labels
+from remembrancer.web.chips import Chip, chip
 
 router = APIRouter(prefix="/people/{user_id}/memories")
 
@@ -22,16 +23,10 @@ PAGE_SIZE: Final = 50
 SOURCE: Final = "web"
 _FILTERS: Final = ("subject", "scope", "kept_for", "space_id", "text", "sort")
 _LIST_FILTERS: Final = {"kinds": "kind", "categories": "category", "statuses": "status"}
-_PARTS: Final = {"results": "memories/results.html", "more": "memories/rows.html"}
+_PARTS: Final = {"results": "memories/changed.html", "more": "memories/rows.html"}
 _CHOICES: Final[dict[str, Any]] = {
     "kinds": list(schemas.Kind),
     "categories": list(schemas.Category),
-    "statuses": list(schemas.Status),
-    "sorts": {
-        schemas.SortBy.RECENT: "Newest",
-        schemas.SortBy.IMPORTANCE: "Most important",
-        schemas.SortBy.MOST_ACCESSED: "Most recalled",
-    },
 }
 
 
@@ -67,7 +62,7 @@ def list_values(request: dependencies.PageRequest, fields: dict[str, str]) -> di
     return {field: values for field, values in lists.items() if values}
 
 
-def _filters(request: dependencies.PageRequest) -> schemas.MemoryFilter:
+def filters_of(request: dependencies.PageRequest) -> schemas.MemoryFilter:
     values = dependencies.non_empty(request.query, *_FILTERS) | list_values(request, _LIST_FILTERS)
     if pinned := request.query.get("pinned"):
         values["pinned"] = pinned == "true"
@@ -76,21 +71,45 @@ def _filters(request: dependencies.PageRequest) -> schemas.MemoryFilter:
 
 @router.get("")
 async def list_memories(request: dependencies.UserRequest, cursor: str | None = None) -> Response:
-    filters = _filters(request)
-    page = await request.app.memories.list(
-        request.user_actor, filters, limit=PAGE_SIZE, cursor=cursor
-    )
+    filters = filters_of(request)
+    load = request.app.lookup.search if filters.text else request.app.memories.list
+    page = await load(request.user_actor, filters, limit=PAGE_SIZE, cursor=cursor)
     part = _PARTS.get(request.partial_target or "")
-    return await render_named(
-        request,
+    names = await agent_and_space_names(request)
+    return request.render(
         part or "memories/list.html",
+        headers=request.history("text") if request.partial_target == "results" else None,
         page=page,
         filters=filters,
         filtered=filters != schemas.MemoryFilter(sort=filters.sort),
         more=request.next_page(page.next_cursor),
+        here=f"{request.http.url.path}?{request.http.url.query}".rstrip("?"),
+        chips=_chips(request, names),
+        hidden=[
+            (k, v) for k, v in request.query.multi_items() if k not in {"text", "cursor"} and v
+        ],
+        can_change=can_change(request),
+        **names,
         **({} if part else await _header(request)),
-        **_CHOICES,
     )
+
+
+def _chips(request: dependencies.PageRequest, names: Mapping[str, Any]) -> list[Chip]:
+    anything = ("", "Any")
+    fields: list[tuple[str, str, list[tuple[str, str]]]] = [
+        ("kind", "Kind", [anything, *((k, labels.kind(k)) for k in schemas.Kind)]),
+        ("category", "Category", [anything, *((c, c.capitalize()) for c in schemas.Category)]),
+        ("scope", "Readers", [anything, *labels.READERS.items()]),
+        ("kept_for", "Private to", [anything, *names["agents"].items()]),
+        ("space_id", "Space", [anything, *names["spaces"].items()]),
+        ("pinned", "Pinned", [anything, ("true", "Yes"), ("false", "No")]),
+        ("status", "Status", list(labels.STATUSES.items())),
+        ("sort", "Order", list(labels.SORTS.items())),
+    ]
+    if subject := request.query.get("subject"):
+        fields.append(("subject", "About", [anything, (subject, subject)]))
+    url, query = request.http.url, request.query
+    return [chip(url, query, *field) for field in fields if len(field[2]) > 1]
 
 
 async def _header(request: dependencies.PageRequest) -> dict[str, Any]:

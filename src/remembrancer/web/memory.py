@@ -8,10 +8,11 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from remembrancer.access import Visibility
-from remembrancer.associations.schemas import AssociationPage
-from remembrancer.errors import InvalidInput
-from remembrancer.memories.schemas import ForgetResult, Memory, Outcome, Status
+from remembrancer.associations.schemas import Neighbourhood
+from remembrancer.errors import InvalidInput, NotFound
+from remembrancer.memories.schemas import ForgetResult, Memory, MemoryUpdate, Outcome, Status
 from remembrancer.validation import validate
+from remembrancer.web import labels
 from remembrancer.web.dependencies import (
     FORM_CHECK,
     CheckedForm,
@@ -25,6 +26,9 @@ from remembrancer.web.memories import SOURCE, agent_and_space_names, can_change,
 router = APIRouter(prefix="/people/{user_id}/memories/{memory_id}")
 
 
+_MOST_ASSOCIATED: Final = 20
+
+
 class SpaceId(BaseModel):
     space_id: UUID
 
@@ -32,11 +36,37 @@ class SpaceId(BaseModel):
 @router.get("")
 async def show(request: UserRequest, memory_id: str) -> Response:
     memory = await request.app.memories.get(request.user_actor, memory_id)
-    associations: AssociationPage | None = None
+    around: Neighbourhood | None = None
     if memory.status is Status.ACTIVE:
-        associations = await request.app.associations.list(request.user_actor, memory_id, limit=20)
+        around = await request.app.associations.neighbours(
+            request.user_actor, memory_id, depth=1, limit=_MOST_ASSOCIATED
+        )
     return await render_named(
-        request, "memories/one.html", memory=memory, associations=associations
+        request,
+        "memories/one.html",
+        memory=memory,
+        story=await request.app.lookup.story(request.user_actor, memory),
+        around=around,
+        contents={(node.user_id, node.id): node.content for node in around.nodes} if around else {},
+    )
+
+
+@router.post("/versions/{number}", dependencies=[FORM_CHECK])
+async def bring_back(request: UserRequest, memory_id: str, number: int) -> Response:
+    memory = await request.app.memories.get(request.user_actor, memory_id)
+    old = next((version for version in memory.versions if version.version == number), None)
+    if old is None:
+        raise NotFound("no such version", field="number")
+    changes = MemoryUpdate(
+        content=old.content,
+        valid_from=old.valid_from,
+        valid_to=old.valid_to,
+        expected_version=memory.version,
+    )
+    await request.app.memories.update(request.user_actor, memory_id, changes, source=SOURCE)
+    text = f"Version {number} is back."
+    return request.to(
+        f"memories/{memory_id}", text, f"memories/{memory_id}/versions/{memory.version}"
     )
 
 
@@ -52,18 +82,20 @@ _ACTIONS: Final = {
 def _handler(path: str) -> Handler:
     method, notice, undo = _ACTIONS[path]
 
-    async def act(request: UserRequest, memory_id: str) -> Response:
+    async def act(request: UserRequest, memory_id: str, form: CheckedForm) -> Response:
         act_on = getattr(request.app.memories, method)
         memory = await act_on(request.user_actor, memory_id)
-        note = f" {memory.note}" if isinstance(memory, ForgetResult) else ""
-        request.notify(notice + note, undo and f"memories/{memory_id}/{undo}")
-        return await _changed(request, memory, "memories" if path == "forget" else None)
+        note = labels.forgotten(memory) if isinstance(memory, ForgetResult) else ""
+        request.notify(
+            notice + note, undo and f"memories/{memory_id}/{undo}", fields=request.way_back(form)
+        )
+        return await _changed(request, memory, form, "memories" if path == "forget" else None)
 
     return act
 
 
 for action in _ACTIONS:
-    router.post(f"/{action}", dependencies=[FORM_CHECK])(_handler(action))
+    router.post(f"/{action}")(_handler(action))
 
 
 @router.post("/pin")
@@ -72,7 +104,7 @@ async def pin(request: UserRequest, memory_id: str, form: CheckedForm) -> Respon
     memories = request.app.memories
     memory = await (memories.pin if pinned else memories.unpin)(request.user_actor, memory_id)
     request.notify("Pinned: the budget never evicts it." if pinned else "Unpinned.")
-    return await _changed(request, memory)
+    return await _changed(request, memory, form)
 
 
 @router.post("/share")
@@ -84,7 +116,8 @@ async def share(request: UserRequest, memory_id: str, form: CheckedForm) -> Resp
     memory = await request.app.facts.set_visibility(request.user_actor, memory_id, visibility)
     request.notify("Private to you again." if is_private else "Shared with the members.")
     in_space = form.get("back") == "space" and memory.space_id is not None
-    return await _changed(request, memory, f"spaces/{memory.space_id}" if in_space else None)
+    path = f"spaces/{memory.space_id}" if in_space else None
+    return await _changed(request, memory, form, path)
 
 
 async def _copy_to_space(request: PageRequest, memory_id: str, form: Form) -> Response:
@@ -98,9 +131,12 @@ async def _copy_to_space(request: PageRequest, memory_id: str, form: Form) -> Re
     return request.to(f"memories/{memory_id}", text, undo)
 
 
-async def _changed(request: PageRequest, memory: Memory, path: str | None = None) -> Response:
+async def _changed(
+    request: PageRequest, memory: Memory, form: Form, path: str | None = None
+) -> Response:
+    back = dict(request.way_back(form)).get("back")
     return request.redirect(
-        f"{request.base}/{path or f'memories/{memory.id}'}",
+        back or f"{request.base}/{path or f'memories/{memory.id}'}",
         "memories/changed_row.html" if request.partial_target else None,
         memory=memory,
         can_change=can_change(request),

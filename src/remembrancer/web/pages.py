@@ -15,8 +15,9 @@ from starlette.responses import HTMLResponse, Response
 from remembrancer import version
 from remembrancer.access import Actor, Role
 from remembrancer.errors import NotFound
+from remembrancer.text import plural
 from remembrancer.users.schemas import User
-from remembrancer.web import charts, diff, labels
+from remembrancer.web import charts, diff, labels, marks
 from remembrancer.web.sessions import NOT_SIGNED_IN, Notice, Session, is_local, is_partial
 
 router = APIRouter()
@@ -39,7 +40,6 @@ _STATIC = files("remembrancer.web") / "static"
 _FILES: Final = {
     "style.css": ("text/css", (_STATIC / "style.css").read_bytes()),
     "app.js": ("text/javascript", (_STATIC / "app.js").read_bytes()),
-    "review.js": ("text/javascript", (_STATIC / "review.js").read_bytes()),
     "icon.svg": ("image/svg+xml", (_STATIC / "icon.svg").read_bytes()),
     "htmx.js": (
         "text/javascript",
@@ -54,6 +54,22 @@ _HASHES: Final = {
 def _when(value: datetime, zone: str = "UTC") -> str:
     local = value.astimezone(ZoneInfo(zone))
     return f"{local.day} {local:%b %Y, %H:%M}"
+
+
+def _ago(value: datetime, now: datetime, zone: str = "UTC") -> str:
+    """Say how long ago a time is, or how soon: to the minute on a day, to the day in a week."""
+    local, today = value.astimezone(ZoneInfo(zone)), now.astimezone(ZoneInfo(zone)).date()
+    seconds, days = (now - value).total_seconds(), (today - local.date()).days
+    if abs(seconds) < 45:
+        return "just now" if seconds >= 0 else "any moment"
+    if abs(seconds) < 12 * 3600:
+        minutes = max(round(abs(seconds) / 60), 1)
+        size = f"{minutes} min" if minutes < 60 else plural(round(minutes / 60), "hour")
+        return f"{size} ago" if seconds > 0 else f"in {size}"
+    if abs(days) < 7:
+        named = {0: "today", 1: "yesterday", -1: "tomorrow"}.get(days)
+        return named or (f"{days} days ago" if days > 0 else f"in {-days} days")
+    return f"{local.day} {local:%b}" + (f" {local.year}" if local.year != today.year else "")
 
 
 def _printable(value: Any) -> Any:
@@ -73,10 +89,12 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.filters["when"] = _when
+    environment.filters["ago"] = _ago
     environment.filters["number"] = "{:,}".format
     environment.globals |= {
         "asset": lambda name: f"/static/{name}?v={_HASHES[name]}",
         "word_changes": diff.word_changes,
+        "marks": marks.marks,
         "bars": charts.bars,
         "say": labels,
         "version": version.__version__,
@@ -101,6 +119,7 @@ def render(
 ) -> HTMLResponse:
     if notices is None:
         notices = session.take_notices() if session is not None else []
+    is_own = person is not None and actor is not None and actor.role is Role.USER
     text = _templates.get_template(template).render(
         {
             "path": request.url.path,
@@ -108,11 +127,14 @@ def render(
             "is_admin": actor is not None and actor.role is Role.ADMIN,
             "session": session,
             "person": person,
+            "is_own": is_own,
+            "whom": "you" if is_own else person.display_name if person is not None else "",
             "base": f"/people/{person.id}" if person is not None else "",
             "zone": person.time_zone if person is not None else "UTC",
             "tabs": _TABS if person is not None else (),
             "notices": notices,
             "partial": is_partial(request),
+            "target": request.headers.get("hx-target") if is_partial(request) else None,
             "now": datetime.now(UTC),
             **values,
         }

@@ -7,7 +7,7 @@ from remembrancer.errors import NotFound, RemembrancerError
 from remembrancer.memories.schemas import Memory, Outcome
 from remembrancer.places.schemas import PlaceCreate, PlaceUpdate
 from remembrancer.validation import validate
-from remembrancer.web import dependencies
+from remembrancer.web import dependencies, labels
 from remembrancer.web.memories import SOURCE, agent_in, render_named
 
 router = APIRouter(prefix="/people/{user_id}/places")
@@ -70,7 +70,7 @@ async def update(
 async def forget(request: dependencies.UserRequest, memory_id: str) -> Response:
     place = await _place(request, memory_id)
     result = await request.app.memories.forget(request.user_actor, memory_id)
-    notice = f"{place.subject} is forgotten. {result.note}"
+    notice = f"{place.subject} is forgotten.{labels.forgotten(result)}"
     return request.to("places", notice, f"places/{memory_id}/restore")
 
 

@@ -4,7 +4,7 @@ from typing import Final
 from uuid import UUID
 
 from fastapi import APIRouter
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from remembrancer.access import Role
 from remembrancer.errors import InvalidInput, NotFound, RemembrancerError
@@ -17,11 +17,6 @@ from remembrancer.web import dependencies
 router = APIRouter(prefix="/people/{user_id}")
 
 ERASABLE: Final = ("memories", "everything")
-
-
-@router.get("")
-async def person(request: dependencies.UserRequest) -> Response:
-    return RedirectResponse(f"{request.base}/memories", status_code=303)
 
 
 @router.get("/profile")

@@ -8,6 +8,7 @@ from remembrancer.web import (
     document,
     documentation,
     graph,
+    home,
     login,
     memories,
     memory,
@@ -23,8 +24,8 @@ from remembrancer.web import (
 
 router = APIRouter(include_in_schema=False)
 for part in (
-    pages, login, profile, memories, memory, review, places, document, spaces, preferences,
-    conversations, graph, playground, shared, admin,
+    pages, login, home, profile, memories, memory, review, places, document, spaces,
+    preferences, conversations, graph, playground, shared, admin,
 ):  # fmt: skip
     router.include_router(part.router)
 documentation.install(router)

@@ -33,21 +33,99 @@ for (const picture of document.querySelectorAll(".graph")) {
   picture.scrollLeft = (picture.scrollWidth - picture.clientWidth) / 2;
 }
 
-// In a list, j and k go down and up, as in a mail program; / goes to the search field.
+// A notice goes when it is closed; Escape closes the toasts.
+document.addEventListener("click", (event) => {
+  event.target.closest("[data-dismiss]")?.closest(".notice").remove();
+});
+
+// After a part of the page was replaced, the focus is as near as can be to where it was.
+const canFocus = "a[href], button:enabled, input:enabled, select, summary";
+let trail = [];
+
+function focusIn(id) {
+  const place = document.getElementById(id);
+  if (!place) return false;
+  // A closed menu has its button.
+  const menu = place.closest("[popover]:not(:popover-open)");
+  const opener = menu && !menu.checkVisibility() && document.querySelector(`[popovertarget="${menu.id}"]`);
+  const stops = [opener || place, ...place.querySelectorAll("[data-stop]"), ...place.querySelectorAll(canFocus)];
+  const stop = stops.find((one) => one.matches(canFocus) && one.checkVisibility());
+  if (stop) stop.focus();
+  return Boolean(stop);
+}
+
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const from = document.activeElement;
+  if (!from || from === document.body) return;
+  const row = from.closest("li[id]");
+  const near = [from, from.closest("[popover]"), row, row?.nextElementSibling, row?.previousElementSibling, event.detail.target];
+  trail = near.map((one) => one?.id).filter(Boolean);
+});
+
+document.addEventListener("htmx:afterSettle", () => {
+  const active = document.activeElement;
+  if (!trail.length || (active && active !== document.body)) return;
+  if (!trail.some(focusIn)) document.getElementById("main").focus();
+});
+
+// A list by keyboard: j and k go down and up, x ticks, a letter presses the button that has it, of
+// the bar if rows are ticked, else of the row. Everything here can be done with the buttons, too.
+const list = () => document.querySelector("[data-list]");
+const ticks = () => [...(list()?.querySelectorAll("[data-tick]") || [])];
+
+document.addEventListener("change", (event) => {
+  const all = event.target.closest("[data-all]");
+  if (all) for (const one of ticks()) one.checked = all.checked;
+  const ticked = ticks().filter((one) => one.checked).length;
+  for (const box of document.querySelectorAll("[data-all]")) {
+    box.checked = ticked > 0 && ticked === ticks().length;
+    box.indeterminate = ticked > 0 && !box.checked;
+  }
+  for (const count of document.querySelectorAll("[data-ticked]")) count.textContent = ticked;
+});
+
+function tick(boxes, checked) {
+  for (const one of boxes) one.checked = checked;
+  if (boxes.length) boxes[0].dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+function press(key, row) {
+  const boxes = ticks();
+  if (key === "a") tick(boxes, !boxes.every((one) => one.checked));
+  else if (key === "u") document.querySelector("#notices form button")?.click();
+  else if (key === "x" || key === " ") {
+    const box = row?.querySelector("[data-tick]");
+    if (!box) return false;
+    tick([box], !box.checked);
+  } else {
+    const many = boxes.some((one) => one.checked) && list().querySelector(`.bar [data-key="${key}"]`);
+    const button = many || row?.querySelector(`[data-key="${key}"]`);
+    if (!button) return false;
+    button.click();
+  }
+  return true;
+}
+
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Escape") for (const one of document.querySelectorAll(".toasts .notice")) one.remove();
   if (event.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
+  const active = document.activeElement;
   if (event.key === "/") {
     const search = document.querySelector("[data-search]");
-    if (search) { event.preventDefault(); search.focus(); }
-    return;
+    if (!search) return;
+    search.focus();
+  } else if (event.key === "j" || event.key === "k") {
+    const stops = [...document.querySelectorAll("[data-stop]")];
+    if (!stops.length) return;
+    const here = stops.findIndex((one) => one === active || one.closest("li")?.contains(active));
+    stops[event.key === "j" ? Math.min(here + 1, stops.length - 1) : Math.max(here - 1, 0)].focus();
+  } else {
+    if (event.key.length !== 1 || !list()) return;
+    // Space presses what has the focus; on a link it ticks the row.
+    if (event.key === " " && !active.matches("a[data-stop]")) return;
+    if (!press(event.key, active.closest("[data-list] li"))) return;
   }
-  if (event.key !== "j" && event.key !== "k") return;
-  const stops = [...document.querySelectorAll("[data-stop]")];
-  if (!stops.length) return;
-  const here = stops.findIndex((one) => one === document.activeElement || one.closest("li")?.contains(document.activeElement));
-  const next = event.key === "j" ? Math.min(here + 1, stops.length - 1) : Math.max(here - 1, 0);
-  stops[next].focus();
   event.preventDefault();
 });
 

@@ -1,0 +1,1 @@
+"""What a person looks up in their memory: answers with their origin, what is new, a search."""

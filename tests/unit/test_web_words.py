@@ -1,0 +1,64 @@
+"""What pages say of times, names and matches, in words."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from remembrancer.web import labels
+from remembrancer.web.marks import marks
+from remembrancer.web.pages import _ago
+
+NOW = datetime(2026, 5, 14, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [
+        (timedelta(seconds=5), "just now"),
+        (timedelta(minutes=3), "3 min ago"),
+        (timedelta(minutes=61), "1 hour ago"),
+        (timedelta(hours=5), "5 hours ago"),
+        (timedelta(hours=13), "yesterday"),
+        (timedelta(days=3), "3 days ago"),
+        (timedelta(days=30), "14 Apr"),
+        (timedelta(days=400), "9 Apr 2025"),
+        (timedelta(hours=-2), "in 2 hours"),
+        (timedelta(hours=-13), "tomorrow"),
+        (timedelta(days=-3), "in 3 days"),
+    ],
+)
+def test_a_time_is_told_as_people_tell_it(before: timedelta, words: str) -> None:
+    assert _ago(NOW - before, NOW) == words
+
+
+def test_a_day_begins_where_the_person_lives() -> None:
+    late = datetime(2026, 5, 13, 22, 30, tzinfo=UTC)
+    assert labels.day(late, NOW, "UTC") == "Yesterday"
+    assert labels.day(late, NOW, "Europe/Riga") == "Today"
+    assert labels.day(NOW - timedelta(days=4), NOW, "UTC") == "Sunday, 10 May"
+
+
+def test_names_are_counted_from_the_third_on() -> None:
+    assert labels.names(["Ada"]) == "Ada"
+    assert labels.names(["Ada", "Bob"]) == "Ada and Bob"
+    assert labels.names(["Ada", "Bob", "Cleo", "Dan"]) == "Ada, Bob and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "marked"),
+    [
+        ("Ada drinks three espressos.", "espresso", ["espressos"]),
+        ("Ada drinks three espressos.", "drinking", ["drinks"]),
+        ("Ada drinks three espressos.", "spres", ["spres"]),
+        ("Straße, STRASSE", "strasse", ["Straße", "STRASSE"]),
+        ("The tea of the day", "the tea", ["The tea"]),
+        ("Nothing here", "x", []),
+        ("", "tea", []),
+        ("<b>tea</b>", "b", ["b", "b"]),
+    ],
+)
+def test_the_words_that_match_are_marked(text: str, query: str, marked: list[str]) -> None:
+    """In any form, or letter by letter; the parts are the text."""
+    parts = marks(text, query)
+    assert "".join(part.text for part in parts) == text
+    assert [part.text for part in parts if part.matches] == marked
