@@ -8,16 +8,19 @@ Messages that leave the chat's window are summarised in the background, and the 
 in them. ``/review`` asks about each fact. An empty line ends the program.
 """
 
-from remembrancer import Decision, Memory, ReviewDecision, as_actor
+from contextlib import suppress
+
+from remembrancer import Decision, Memory, NotFound, ReviewDecision, as_actor
 
 
 def review(memory: Memory) -> None:
     """Ask about each new fact: keep it, or never find it again."""
     me, facts = as_actor("app:me"), memory.library.review
-    for fact in memory.wait(facts.list, me).items:
-        kept = input(f"{fact.content} Keep it? [y/n] ") == "y"
-        decision = Decision.CONFIRM if kept else Decision.REJECT
-        memory.wait(facts.decide, me, [ReviewDecision(memory_id=fact.id, decision=decision)])
+    with suppress(NotFound):  # before the first message nobody is known
+        for fact in memory.wait(facts.list, me).items:
+            kept = input(f"{fact.content} Keep it? [y/n] ") == "y"
+            decision = Decision.CONFIRM if kept else Decision.REJECT
+            memory.wait(facts.decide, me, [ReviewDecision(memory_id=fact.id, decision=decision)])
 
 
 def main() -> None:

@@ -5,6 +5,7 @@
 #     export REMEMBRANCER_DATABASE_URL=postgresql://…  ELSEWHERE=postgresql://…
 #     bash examples/team.sh
 set -euo pipefail
+umask 077  # keys and exports are for this account alone
 
 secret() { python3 -c 'import json, sys; print(json.load(sys.stdin)["secret"])'; }
 
