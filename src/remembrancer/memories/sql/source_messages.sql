@@ -6,6 +6,8 @@
 -- mention without a message came up within ten minutes after them and, of the people's and of the
 -- agent's messages, they are nearest to it.
 --
+-- Messages that certainly say it are there for each of the memories, the similar ones once.
+--
 -- Binds: owner_id, ids (of memories); same, source and similar: cosine similarities.
 -- name: find
 WITH came_up AS MATERIALIZED (
@@ -23,8 +25,8 @@ words AS MATERIALIZED (
                           LIMIT 5) AS i
 ),
 near AS MATERIALIZED (
-    SELECT w.memory_id, i.source_id AS message_id, i.active,
-           max(1 - (i.embedding <=> w.embedding)) AS similarity
+    SELECT w.memory_id, i.source_id AS message_id,
+           max(1 - (i.embedding <=> w.embedding)) >= :same AS certain, bool_or(i.active) AS active
       FROM words AS w
       JOIN recall_items AS i
         ON i.owner_id = :owner_id AND i.source_type = 'message'
@@ -33,36 +35,51 @@ near AS MATERIALIZED (
             -- The scope in effect may have changed since the message was said.
             OR (w.memory_id, i.conversation_id)
                IN (SELECT memory_id, conversation_id FROM came_up))
-     GROUP BY w.memory_id, i.source_id, i.active
-    HAVING max(1 - (i.embedding <=> w.embedding)) >= least(CAST(:same AS float8), :source, :similar)
+       AND 1 - (i.embedding <=> w.embedding) >= least(CAST(:same AS float8), :similar)
+     GROUP BY w.memory_id, i.source_id
 ),
-found AS (
-    SELECT memory_id, message_id, true AS certain FROM came_up
-     UNION ALL
-    SELECT memory_id, message_id, true FROM memory_versions
+mentioned AS MATERIALIZED (
+    SELECT c.*, w.embedding, w.agent_id, w.space_id
+      FROM came_up AS c
+      JOIN words AS w USING (memory_id)
+),
+certain AS MATERIALIZED (
+    SELECT memory_id, message_id FROM came_up
+     UNION
+    SELECT memory_id, message_id FROM memory_versions
      WHERE owner_id = :owner_id AND memory_id = ANY (CAST(:ids AS text[]))
-     UNION ALL
-    SELECT memory_id, message_id, similarity >= :same
-      FROM near
-     WHERE similarity >= :same OR (active AND similarity >= :similar)
-     UNION ALL
-    SELECT memory_id, message_id, true
+     UNION
+    SELECT memory_id, message_id FROM near WHERE certain
+     UNION
+    SELECT memory_id, message_id
       FROM (SELECT DISTINCT ON (c.id, m.role) c.memory_id, m.id AS message_id
-              FROM came_up AS c
+              FROM mentioned AS c
               JOIN messages AS m
                 ON m.owner_id = :owner_id
                AND m.sent_at BETWEEN c.mentioned_at - interval '10 minutes'
                                  AND c.mentioned_at + interval '1 minute'
                AND (c.conversation_id IS NULL OR m.conversation_id = c.conversation_id)
                AND (c.message_id IS NULL OR m.role = 'assistant')
-              JOIN near AS n ON n.memory_id = c.memory_id AND n.message_id = m.id
-                            AND n.similarity >= :source
-             ORDER BY c.id, m.role, n.similarity DESC) AS said
+              JOIN recall_items AS i
+                ON i.owner_id = :owner_id AND i.source_id = m.id AND i.source_type = 'message'
+               AND i.space_id IS NOT DISTINCT FROM c.space_id
+               AND (c.agent_id IS NULL OR i.agent_id = c.agent_id
+                    OR (c.memory_id, i.conversation_id)
+                       IN (SELECT memory_id, conversation_id FROM came_up))
+               AND 1 - (i.embedding <=> c.embedding) >= :source
+             ORDER BY c.id, m.role, i.embedding <=> c.embedding) AS said
 )
-SELECT f.memory_id, m.id, m.conversation_id, m.position, bool_or(f.certain) AS certain
-  FROM found AS f
-  JOIN messages AS m ON m.owner_id = :owner_id AND m.id = f.message_id
- GROUP BY f.memory_id, m.id, m.conversation_id, m.position;
+SELECT c.memory_id, m.id, m.conversation_id, m.position, true AS certain
+  FROM certain AS c
+  JOIN messages AS m ON m.owner_id = :owner_id AND m.id = c.message_id
+ UNION ALL
+SELECT n.memory_id, m.id, m.conversation_id, m.position, false
+  FROM (SELECT message_id, min(memory_id) AS memory_id
+          FROM near
+         WHERE active AND message_id NOT IN (
+               SELECT message_id FROM certain WHERE message_id IS NOT NULL)
+         GROUP BY message_id) AS n
+  JOIN messages AS m ON m.owner_id = :owner_id AND m.id = n.message_id;
 
 -- name: withheld
 SELECT w.memory_id, m.id, m.conversation_id, m.position, true AS certain
