@@ -37,6 +37,8 @@ def wrong_field(error: Mapping[str, Any]) -> tuple[list[str], str]:
     A validator of several fields names one in its message: "field: reason".
     """
     path = [str(part) for part in error["loc"]]
+    if error["type"] == "extra_forbidden":
+        return path, "is an unknown field; leave it out"
     reason = str(error["msg"]).removeprefix("Value error, ")
     if error["type"] == "value_error" and ": " in reason:
         field, reason = reason.split(": ", 1)

@@ -106,7 +106,7 @@ def test_ids_follow_what_was_said_not_where(tmp_path: Path) -> None:
         ({"content": "secret", "role": "boss"}, "line 2, role: Input should be"),
         ({"content": "secret", "sent_at": "yesterday"}, "line 2, sent_at: is not a time"),
         ({"content": "secret", "sent_at": 5}, "line 2, sent_at: is not a time"),
-        ({"content": "secret", "text": "?"}, "line 2, text: Extra inputs"),
+        ({"content": "secret", "text": "?"}, "line 2, text: is an unknown field"),
         ({"content": "secret\x00"}, "line 2, content: has a NUL"),
     ],
 )
