@@ -149,7 +149,7 @@ async def test_case_39_on_the_pages(world: World, ada_there: Browser) -> None:
     path = f"/people/{ada.id}/memories/{made.memory.id}"
     await ada_there.get(path)
     page = await ada_there.post(f"{path}/forget")
-    assert "Forgotten. 1 message that says it left recall and prompts too." in page
+    assert "Forgotten. 1 message that said it left recall too." in page
     assert await told(door, ada, conversation) == set()
     await ada_there.post(f"{path}/restore")
     assert SECRET in await door.contents("cat", user=ada)
