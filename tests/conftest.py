@@ -34,10 +34,13 @@ from remembrancer.api import create_app
 from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.db.engine import Database
 from remembrancer.keys.schemas import KeyCreate
+from remembrancer.recall import item_cache
 from remembrancer.settings import EmbeddingSettings
 from remembrancer.web.sessions import Sessions
 
 let_children_be_interrupted()
+# Stores of tests are small: what is chosen in memory is to be tested with them all the same.
+item_cache.FEW = 0
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ from remembrancer.db.embedded import embedded_server
 from remembrancer.db.engine import Database, driver_url
 from remembrancer.db.migrate import migrate
 from remembrancer.document.service import Documents
-from remembrancer.embeddings import CachedQueries, Embedder, create_embedder
+from remembrancer.embeddings import Embedder, create_embedder
 from remembrancer.erasure.export import Export
 from remembrancer.erasure.service import Erasure
 from remembrancer.extraction.llm_summariser import LLMSummariser
@@ -102,13 +102,11 @@ class Remembrancer:
         budget = Budget(settings.budget.tokens)
         pipeline = WritePipeline(search, budget)
         renderer = Renderer(Templates(settings.context.templates))
-        # The cache of embedded queries holds texts of users.
-        forget_queries = embedder.forget if isinstance(embedder, CachedQueries) else None
-        erasure = Erasure(backend, clear_caches=forget_queries)
         associations = AssociationWriter(settings.recall.near_duplicate)
         memories = Memories(backend, pipeline, budget, associations, remake_chunks)
         self.reranker = create_reranker(settings.rerank)
         recall = Recall(backend, embedder, self.access_counts, self.reranker)
+        erasure = Erasure(backend, clear_caches=recall.forget)
         summariser: Summariser = Verbatim()
         if self.language_model is not None:
             summariser = LLMSummariser(backend, self.language_model, settings.extraction)

@@ -7,7 +7,7 @@ from helpers import rows
 
 from remembrancer import Agent, MemoryCreate, Remembrancer, User, as_actor
 from remembrancer.memories.schemas import Kind
-from remembrancer.recall import service
+from remembrancer.recall import item_cache, service
 
 TOWNS = ("Lisbon", "Porto", "Oslo", "Bergen", "Graz", "Linz", "Turin", "Genoa", "Ghent", "Bruges")
 THINGS = ("bakery", "library", "harbour", "stadium", "museum", "station", "market", "bridge")
@@ -18,7 +18,8 @@ STATEMENTS = [
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sets of more than 20 items are large."""
+    """Sets of more than 20 items are large, and searched in the database."""
+    monkeypatch.setattr(item_cache, "FEW", 1_000_000)
     monkeypatch.setitem(service.SIZES, "most_shared", 20)
     monkeypatch.setitem(service.SIZES, "most_own", 20)
 

@@ -1,6 +1,7 @@
 """Row-level security hides foreign rows on its own, when a query forgets the rule."""
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -39,6 +40,7 @@ OWNED = (
     "postings",
     "withheld_messages",
 )
+_LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 ROLES = [Role.USER, Role.SERVICE, Role.ADMIN]
 
 
@@ -97,7 +99,14 @@ async def _listed(store: Remembrancer, actor: Actor, _foreign: str) -> set[Any]:
 
 
 async def _recalled(store: Remembrancer, actor: Actor, _foreign: str) -> set[Any]:
+    # Of others nothing is in memory: with this filter the database is searched.
+    query = RecallQuery(query="Bob lives in Lisbon", limit=50, since=_LONG_AGO)
+    return {hit.user_id for hit in (await store.memories.recall(actor, query)).hits}
+
+
+async def _chosen_in_memory(store: Remembrancer, actor: Actor, _foreign: str) -> set[Any]:
     query = RecallQuery(query="Bob lives in Lisbon", limit=50)
+    await store.memories.recall(actor, query)
     return {hit.user_id for hit in (await store.memories.recall(actor, query)).hits}
 
 
@@ -117,7 +126,7 @@ async def _read(store: Remembrancer, actor: Actor, foreign: str) -> set[Any]:
 READS = [_listed, _recalled, _recent, _read]
 
 
-@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("read", [*READS, _chosen_in_memory])
 @pytest.mark.parametrize("role", ROLES)
 async def test_without_the_rule_row_security_still_hides_foreign_rows(
     filled: Remembrancer, ada: User, bob: User, role: Role, read: Any
@@ -241,6 +250,7 @@ _NEW_ROWS = {
     "recall_items": "(owner_id, source_type, at, content_hash, length, embedding)"
     " VALUES (:owner, 'memory', now(), '\\x00', 1, '[1]')",
     "postings": "(owner_id, term, item_id, frequency) VALUES (:owner, 'forged', 1, 1)",
+    "item_changes": "(owner_id, version, recent) VALUES (:owner, 1, '{}')",
     "withheld_messages": "(owner_id, memory_id, message_id)"
     " VALUES (:owner, :memory, gen_random_uuid())",
     "idempotency_keys": "(owner_id, action, key, fingerprint) VALUES (:owner, 'a', 'k', '\\x00')",

@@ -161,6 +161,7 @@ OWNER = {
             "frozen_lines",
             "recall_items",
             "postings",
+            "item_changes",
             "reembeddings",
             "audit_log",
             "idempotency_keys",

@@ -73,7 +73,7 @@ async def learnt(door: Door, model: Scripted, user: User, agent: Agent | None = 
     cited = {"message_id": first["messages"][0]["id"], "conversation_id": talk}
     await door.remember("Everything magenta is Ada's.", user=user, agent=agent, **cited)
     assert {row.partition(":")[0] for row in stored("magenta")} == {
-        "memories", "memory_versions", "messages", "chunks", "postings",
+        "memories", "memory_versions", "messages", "chunks", "postings", "recall_items",
     }  # fmt: skip
     return talk
 
@@ -209,7 +209,7 @@ async def test_case_40_what_rests_on_the_old_words_follows(
     context = await door.context(user=ada, agent=agent, message="Which boat?")
     assert "magenta is" not in str(context)
     assert {row.partition(":")[0] for row in stored("magenta")} == {
-        "memories", "memory_versions", "postings",
+        "memories", "memory_versions", "postings", "recall_items",
     }  # fmt: skip
 
 

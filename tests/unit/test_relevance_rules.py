@@ -11,6 +11,7 @@ from remembrancer.embeddings.base import Baseline
 from remembrancer.recall.ranker import rank
 from remembrancer.recall.rows import CandidateRow
 from remembrancer.recall.signals import Interpretation
+from remembrancer.search.traits import traits
 
 BASELINE = Baseline(unrelated=0.05, alike=0.4)
 TALK = UUID(int=7)
@@ -35,6 +36,7 @@ ROW = CandidateRow(
     agent_id=None,
     space_id=None,
     visibility="private",
+    traits=traits("We sailed to the island."),
     content="We sailed to the island.",
     role="user",
     sender_name="Ada",
@@ -151,4 +153,5 @@ def test_acknowledgements_and_repeats_come_last() -> None:
 
 def row(**fields: object) -> CandidateRow:
     """A row with other values."""
-    return ROW._replace(**fields)
+    text = str(fields.get("content", ROW.content))
+    return ROW._replace(**{"traits": traits(text), **fields})

@@ -3,16 +3,14 @@
 from remembrancer.analysis.acknowledgements import is_acknowledgement
 from remembrancer.analysis.analyser import analyse, named_senders, query_terms
 from remembrancer.analysis.questions import Question, take_apart
-from remembrancer.analysis.speech import Speech, speech, speeches
+from remembrancer.analysis.speech import speech
 
 __all__ = [
     "Question",
-    "Speech",
     "analyse",
     "is_acknowledgement",
     "named_senders",
     "query_terms",
     "speech",
-    "speeches",
     "take_apart",
 ]

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from remembrancer.db.pipeline import Binary
 
-_TYPES: Final = {">i2": 21, ">i4": 23, ">f4": 700}
+_TYPES: Final = {">i2": 21, ">i4": 23, ">i8": 20, ">f4": 700}
 """The oids of Postgres' types, by numpy's."""
 
 
 def array(numbers: NDArray[Any], kind: str) -> Binary:
-    """Return numbers as an array of ``smallint``, ``int`` or ``real``: >i2, >i4 or >f4."""
+    """Return numbers as an array; ``kind`` is a key of ``_TYPES``, such as >f4 for ``real``."""
     items = np.empty(numbers.size, [("size", ">i4"), ("number", kind)])
     items["size"] = items.dtype["number"].itemsize
     items["number"] = numbers.ravel()

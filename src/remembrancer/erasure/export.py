@@ -74,6 +74,7 @@ SECTIONS: Final = (
 DERIVED: Final = {
     "recall_items": "made from memories, messages and chunks",
     "postings": "made from memories, messages and chunks",
+    "item_changes": "a count of changes to items",
     "reembeddings": "made from memories, messages and chunks",
     "participants": "the export has the conversations",
     "idempotency_keys": "ids of answers, stored for a day",

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from remembrancer.guard.instructions import is_instruction
 from remembrancer.ids import public_owner
 from remembrancer.recall.ranker import RankedItem
 from remembrancer.recall.rows import CandidateRow, OrderedRow
 from remembrancer.recall.schemas import Hit
+from remembrancer.search.traits import INSTRUCTS
 from remembrancer.spaces.rows import SpaceNames
 
 _COLUMNS: Final = (
@@ -83,7 +83,7 @@ def _hit(
             "author": asker.names.author(
                 row.owner_id, shared=row.visibility == "shared", reader=asker.user_id
             ),
-            "quoted": row.source_type == "memory" and is_instruction(row.content),
+            "quoted": row.source_type == "memory" and bool(row.traits & INSTRUCTS),
             **{name: getattr(row, name) for name in columns},
             **reasons,
         }

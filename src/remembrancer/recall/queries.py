@@ -43,6 +43,10 @@ _DATED: Final[dict[str, Part]] = {
         "ORDER BY distance, id LIMIT :per_days) AS in_days"
     ),
 }
+_NO_WORDS: Final = (
+    "SELECT CAST(NULL AS bigint) AS id, CAST(NULL AS int[]) AS words,"
+    " CAST(NULL AS real[]) AS scores WHERE false"
+)
 _NAMES: Final = "ARRAY(SELECT i.embedding <=> n.vector FROM names AS n ORDER BY n.number)"
 
 EXACT_FILTERS: Final = frozenset({"as_of", "conversation_id", "space_id", "among"})
@@ -88,15 +92,25 @@ def asker() -> NumberedSql:
 
 
 def candidates(
-    filters: Collection[str] = (), *, associated: bool = True, dimensions: int = 0
+    filters: Collection[str] = (),
+    *,
+    associated: bool = True,
+    dimensions: int = 0,
+    given: bool = False,
 ) -> NumberedSql:
     """Return the hybrid search; with the filter ``as_of``, over the versions of that time.
 
     With ``told_from``, days of the question give candidates too; with ``names``, each candidate
     has its distance to names. Unless ``associated``, it looks for no associations. With the
-    ``dimensions`` of the vectors, it is the one for sets that are too large to compare.
+    ``dimensions`` of the vectors, it is the one for sets that are too large to compare. With
+    ``given``, it starts from items that :class:`Choice` binds.
     """
-    return _candidates(frozenset(filters), associated, dimensions)
+    return _candidates(frozenset(filters), associated, dimensions, given)
+
+
+@cache
+def changes() -> NumberedSql:
+    return numbered(statement_text(_PACKAGE, "changes", "changes"))
 
 
 def memories_in_order(filters: Collection[str] = ()) -> NumberedSql:
@@ -104,7 +118,9 @@ def memories_in_order(filters: Collection[str] = ()) -> NumberedSql:
 
 
 @cache
-def _candidates(filters: frozenset[str], associated: bool, dimensions: int) -> NumberedSql:
+def _candidates(
+    filters: frozenset[str], associated: bool, dimensions: int, given: bool
+) -> NumberedSql:
     parts: dict[str, Part] = {**_parts(filters), **_RULE_OF_CANDIDATES}
     large: dict[str, Part] = dict.fromkeys(
         ("sets", "items", "unseen", "counted", "posted", "rarity")
@@ -117,6 +133,9 @@ def _candidates(filters: frozenset[str], associated: bool, dimensions: int) -> N
         large["sets"] = f"{large['sets']},"
         large["counted"] = "WHERE owner_id NOT IN (SELECT owner_id FROM sets WHERE items > 0)"
         large["unseen"] = lambda column: f"+ (SELECT coalesce(sum({column}), 0) FROM sets)"
+    arms = "given" if given else "arms"
+    parts["arms"] = statement_text(_PACKAGE, "candidates", arms, **parts, **large) + ","
+    parts["words"] = _NO_WORDS if given else None
 
     def neighbours(condition: str) -> str:
         return statement_text(_PACKAGE, "graph", "neighbours", **parts, only=condition)
@@ -124,10 +143,12 @@ def _candidates(filters: frozenset[str], associated: bool, dimensions: int) -> N
     def step(nodes: str) -> str:
         return statement_text(_PACKAGE, "graph", "step", nodes=nodes, neighbours=neighbours)
 
-    walk: dict[str, Part] = {"step": step, "neighbours": neighbours}
-    if not associated:
-        walk = dict.fromkeys(walk)
-    return numbered(statement_text(_PACKAGE, "candidates", "candidates", **parts, **walk, **large))
+    graph: dict[str, Part] = dict.fromkeys(("walk", "revisions"))
+    if associated:
+        walk = {"step": step, "neighbours": neighbours}
+        for name, end in (("walk", ","), ("revisions", "")):
+            graph[name] = statement_text(_PACKAGE, "graph", name, **parts, **walk) + end
+    return numbered(statement_text(_PACKAGE, "candidates", "candidates", **parts, **graph))
 
 
 @cache

@@ -14,7 +14,6 @@ from typing import Final
 
 import numpy as np
 
-from remembrancer.analysis import is_acknowledgement
 from remembrancer.embeddings.base import Baseline
 from remembrancer.recall.relevance import relevance
 from remembrancer.recall.rows import CandidateRow
@@ -27,6 +26,7 @@ from remembrancer.recall.signals import (
     Measures,
     measure,
 )
+from remembrancer.search.traits import ACKNOWLEDGES
 
 IMPORTANCE: Final = 0.1
 """Largest share of its score that importance adds to a memory."""
@@ -247,7 +247,7 @@ def _tellers(
         if candidates[fact].version == 1
         and not candidates[fact].revisions
         and not candidates[fact].pinned
-        and not is_acknowledgement(candidates[message].content)
+        and not candidates[message].traits & ACKNOWLEDGES
     }
     for row, chunk in enumerate(candidates):
         if chunk.range_start is not None and chunk.range_end is not None:
@@ -275,7 +275,7 @@ def _order(candidates: Sequence[CandidateRow], total: Floats, k: int) -> list[in
         item = candidates[row]
         if item.source_type == "message" and not item.exact:
             words = (item.sender_name, item.content)
-            if words in said or is_acknowledgement(item.content):
+            if words in said or item.traits & ACKNOWLEDGES:
                 last.append(row)
                 continue
             said.add(words)

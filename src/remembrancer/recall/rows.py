@@ -64,6 +64,8 @@ class CandidateRow(NamedTuple):
     path: GraphPath | None
     """Null if the walk did not reach it, or it ranks higher without the walk."""
     revisions: list[dict[str, Any]] | None
+    traits: int
+    """What its text shows by itself (search/traits.py)."""
     agent_id: UUID | None
     space_id: UUID | None
     visibility: str
@@ -91,6 +93,7 @@ class CandidateRow(NamedTuple):
 
 class OrderedRow(NamedTuple):
     id: int
+    traits: int
     source_type: Literal["memory", "message", "chunk"]
     owner_id: UUID
     agent_id: UUID | None

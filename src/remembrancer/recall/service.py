@@ -1,20 +1,21 @@
 """Search memories, messages and chunks, without a language model."""
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from itertools import count
 from struct import pack
 from typing import TYPE_CHECKING, Any, Final, get_args
 from uuid import UUID
 
-from remembrancer.access import Actor, EffectiveScope, ScopeFacts
+from remembrancer.access import Actor, EffectiveScope, ScopeFacts, Viewer
 from remembrancer.analysis import Question, take_apart
 from remembrancer.backend import Backend
 from remembrancer.db.engine import Statement
 from remembrancer.db.pipeline import Binary
-from remembrancer.embeddings import Embedder
+from remembrancer.embeddings import CachedQueries, Embedder
 from remembrancer.embeddings.base import Baseline, baseline_of
 from remembrancer.errors import EmbeddingUnavailable, InvalidInput, NotFound, UserMerged
 from remembrancer.ids import SHARED_OWNER
@@ -23,6 +24,14 @@ from remembrancer.preferences.scopes import in_effect
 from remembrancer.recall import hits, people, queries
 from remembrancer.recall.access_counts import AccessCounts
 from remembrancer.recall.graph_arm import WALK, graph_arm
+from remembrancer.recall.item_cache import (
+    BM25_B,
+    BM25_K1,
+    SUPPORTED,
+    ChangeRow,
+    ItemCache,
+    Wish,
+)
 from remembrancer.recall.ranker import RANK_CONSTANT, rank
 from remembrancer.recall.rows import AskerRow, CandidateRow, OrderedRow
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort, SourceType
@@ -47,6 +56,8 @@ have grown or were never analysed. Joins are hashed, except the statement's own 
 tables are read by their indexes (decision 4)."""
 _BY_KEY: Final = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"}
 """Plans a statement that reads by key once a connection, and not for tables as small as then."""
+TRIES: Final = 2
+"""How often a recall chooses its candidates in memory before it searches the database."""
 MOST_USERS: Final = 10_000
 """Users with associations, and users with very many items, that a process remembers."""
 SIZES: Final = {
@@ -65,9 +76,6 @@ INDEX_SEARCH: Final = PLANNER | {
 }
 """The same for large sets. A search in the index of vectors goes on until enough rows meet its
 conditions; nothing is estimated by the size of the set that few rows are read of."""
-BM25_K1: Final = 0.9
-BM25_B: Final = 0.4
-
 _ORDER_OF_MODE: Final = {
     Mode.HYBRID: Sort.RELEVANCE,
     Mode.RECENT: Sort.RECENT,
@@ -147,6 +155,7 @@ class Recall:
         due that was left out."""
         self._large: set[UUID | None] = set()
         """Owners of more items than are compared: a guess that is checked as well."""
+        self._items = ItemCache()
 
     async def recall(
         self,
@@ -196,7 +205,7 @@ class Recall:
         actor = await self._database.identify(actor)
         try:
             if query is None:
-                asker, _, answers = await self._run(actor, None, statements)
+                asker, _, answers = await self._run(actor, [], statements)
                 results: list[Hit] = []
             elif query.mode is Mode.HYBRID:
                 asker, results, answers = await self._search(
@@ -207,6 +216,12 @@ class Recall:
         except UserMerged as merged:
             return await self.find(actor.now(merged.survivor), query, statements, prompt, among)
         return RecallResult(actor, _scope(asker, actor), results, answers, _names(asker))
+
+    def forget(self) -> None:
+        """Drop what is in memory of users: items, and the texts of questions."""
+        self._items = ItemCache()
+        if isinstance(self._embedder, CachedQueries):
+            self._embedder.forget()
 
     def count(self, hits: Sequence[Hit]) -> None:
         """Count an access of the memories among ``hits``."""
@@ -285,27 +300,61 @@ class Recall:
             "k1": BM25_K1,
             "b": BM25_B,
             "rank_constant": RANK_CONSTANT,
-            "many_shared": (many_shared := SHARED_OWNER in self._large),
             **SIZES,
             **WALK,
         }
+        wish = Wish(vector, question.terms, binds["content_hash"], binds["per_arm"], filters)
+        for tries in count():
+            found = await self._attempt(actor, wish, binds, statements, guesses=tries < TRIES)
+            if found is not None:
+                return CandidateSet(question, *found)
+        raise AssertionError("the last attempt guesses nothing")
+
+    async def _attempt(
+        self,
+        actor: Actor,
+        wish: Wish,
+        binds: Mapping[str, object],
+        statements: StatementsFor,
+        *,
+        guesses: bool,
+    ) -> tuple[Sequence[CandidateRow], AskerRow, Answers] | None:
+        """Return candidates, asker and the rows of other statements; none if a guess was wrong."""
+        filters, told_in = wish.filters, wish.filters.get("told_in")
+        choice = self._items.choose(actor, wish) if guesses else None
+        known = self._items.binds(actor, told_in) if filters.keys() <= SUPPORTED else None
         associated = actor.user_id in self._associated
-        exact = not queries.EXACT_FILTERS.isdisjoint(filters)
+        many_shared = SHARED_OWNER in self._large
+        exact = choice is not None or not queries.EXACT_FILTERS.isdisjoint(filters)
         large = not exact and (many_shared or actor.user_id in self._large)
         sql = queries.candidates(
-            filters, associated=associated, dimensions=len(vector) if large else 0
+            filters,
+            associated=associated,
+            dimensions=len(wish.vector) if large else 0,
+            given=choice is not None,
         )
-        settings = INDEX_SEARCH if large else PLANNER
-        search = Statement(sql, binds, settings, CandidateRow)
-        asker, candidates, answers = await self._run(actor, search, statements)
+        given = {**binds, "many_shared": many_shared, **(known or {})}
+        if choice is not None:
+            given |= choice.binds
+        search = [Statement(sql, given, INDEX_SEARCH if large else PLANNER, CandidateRow)]
+        if known:
+            # Last: what has not changed by then was as it was known.
+            search.append(Statement(queries.changes(), known, PLANNER, ChangeRow))
+        asker, [candidates, *changes], answers = await self._run(actor, search, statements)
         _remember(self._associated, actor.user_id, asker.associated)
         _remember(self._large, SHARED_OWNER, asker.many_shared)
-        many_own = bool(candidates) and candidates[0].items > SIZES["most_own"]
-        if many_own and not (large or exact):
+        if not known:
+            self._items.begin(actor, candidates)
+        viewer = _viewer(asker, actor)
+        holds = all(self._items.note(actor, viewer, rows, told_in) for rows in changes)
+        if choice is None:
+            holds = exact or asker.many_shared == many_shared
+        if not exact and not large and _many(candidates):
             self._large.add(actor.user_id)
-        elif asker.many_shared == many_shared and associated >= asker.associated:
-            return CandidateSet(question, candidates, asker, answers)
-        return await self.gather(actor, query, statements, prompt, among)
+            holds = False
+        if not holds or associated < asker.associated:
+            return None
+        return choice.with_words(candidates) if choice else candidates, asker, answers
 
     async def _in_order(
         self, actor: Actor, query: RecallQuery, statements: StatementsFor, prompt: Prompt | None
@@ -318,23 +367,23 @@ class Recall:
             "count": query.limit,
         }
         listing = Statement(queries.memories_in_order(filters), binds, row_type=OrderedRow)
-        asker, rows, answers = await self._run(actor, listing, statements)
+        asker, [rows], answers = await self._run(actor, [listing], statements)
         reader = hits.Asker(actor.user_id, _names(asker))
         return asker, [hits.ordered_hit(row, reader) for row in rows], answers
 
     async def _run(
-        self, actor: Actor, search: Statement | None, statements: StatementsFor
-    ) -> tuple[AskerRow, Sequence[Any], Answers]:
+        self, actor: Actor, search: Sequence[Statement], statements: StatementsFor
+    ) -> tuple[AskerRow, Answers, Answers]:
         """Return the checked row of the asker, the rows of the search, and all other rows."""
         most_shared = SIZES["most_shared"]
         binds = {"user_id": actor.user_id, "agent_id": actor.agent_id, "most_shared": most_shared}
         about = Statement(queries.asker(), binds, _BY_KEY, AskerRow)
         # The search comes last: its settings stay until the end of the round trip.
-        trip = [about, *statements(actor), *([search] if search else [])]
+        trip = [about, *statements(actor), *search]
         [[asker], *answers] = await self._database.one_round_trip(actor, *trip)
         self._check(asker, actor)
-        rows = answers.pop() if search else []
-        return asker, rows, answers
+        end = len(answers) - len(search)
+        return asker, answers[end:], answers[:end]
 
     def _check(self, asker: AskerRow, actor: Actor) -> None:
         if not asker.user_known:
@@ -345,15 +394,6 @@ class Recall:
             raise EmbeddingUnavailable(
                 f"the stored vectors are of the model {asker.model}; restart with that model"
             )
-
-
-def _remember(users: set[UUID | None], user_id: UUID | None, is_true: bool) -> None:
-    if not is_true:
-        users.discard(user_id)
-    elif user_id not in users:
-        if len(users) >= MOST_USERS:
-            users.clear()
-        users.add(user_id)
 
 
 def _names(asker: AskerRow) -> SpaceNames:
@@ -385,6 +425,25 @@ def _sorted(hits: list[Hit], sort: Sort | None) -> list[Hit]:
     }
     # The sort is stable: of equal hits, the more relevant stays first.
     return sorted(hits, key=keys[sort], reverse=True) if sort in keys else hits
+
+
+def _remember(users: set[UUID | None], user_id: UUID | None, is_true: bool) -> None:
+    if not is_true:
+        users.discard(user_id)
+    elif user_id not in users:
+        if len(users) >= MOST_USERS:
+            users.clear()
+        users.add(user_id)
+
+
+def _many(candidates: Sequence[CandidateRow]) -> bool:
+    return bool(candidates) and candidates[0].items > SIZES["most_own"]
+
+
+def _viewer(asker: AskerRow, actor: Actor) -> Viewer:
+    scope = _scope(asker, actor)
+    spaces = frozenset(UUID(space) for space in asker.spaces or ())
+    return Viewer(actor.user_id, actor.agent_id, scope.scope if scope else None, spaces)
 
 
 def _scope(asker: AskerRow, actor: Actor) -> EffectiveScope | None:

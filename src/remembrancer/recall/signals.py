@@ -14,8 +14,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from remembrancer.analysis import Question, Speech, speeches
+from remembrancer.analysis import Question
 from remembrancer.recall.rows import CandidateRow
+from remembrancer.search.traits import ASKS, ENDS_ASKING, FIRST_PERSON, TELLS_TIME, WORDS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -77,9 +78,7 @@ _OFFSETS: Final = np.array(
     [offset for step in range(1, REACH + 1) for offset in (-step, step)], dtype=np.int64
 )
 _SHARES: Final = (SHARE ** np.abs(_OFFSETS))[:, None, None]
-_DENSE: Final = Speech(
-    _MOST_WORDS, first_person=True, tells_time=False, asks=False, ends_asking=False
-)
+_DENSE: Final = _MOST_WORDS + FIRST_PERSON
 """A memory says in a few words what a message says in many."""
 
 
@@ -126,13 +125,13 @@ def measure(candidates: Sequence[CandidateRow], asked: Interpretation) -> Measur
     places = _places(candidates)
     neighbours = _neighbours(places, _OFFSETS)
     alone = np.all(neighbours < 0, axis=1)
-    spoken = np.array([_DENSE] * len(candidates), dtype=np.float64)
-    if messages.any():
-        spoken[messages] = speeches([c.content for c in candidates if c.source_type == "message"])
+    spoken = np.where(messages, [c.traits for c in candidates], _DENSE)
+    first_person, tells_time, asks, ends_asking = (
+        (spoken & trait) > 0 for trait in (FIRST_PERSON, TELLS_TIME, ASKS, ENDS_ASKING)
+    )
     sources = _sources(candidates)
     facts = np.zeros(len(candidates), dtype=bool)
     facts[[fact for fact, _ in sources]] = True
-    count, first_person, tells_time, asks, ends_asking = spoken.T
 
     distance = np.array([c.distance for c in candidates], dtype=np.float64)
     embedded = ~np.isnan(distance)
@@ -177,11 +176,11 @@ def measure(candidates: Sequence[CandidateRow], asked: Interpretation) -> Measur
         "words_found": (own > 0).sum(axis=1) / own_words,
         "meaning_before": np.where(has_before, meaning[before], 0.0),
         "words_before": words_before,
-        "words_asked_before": words_before * answers * (asks[before] > 0),
+        "words_asked_before": words_before * answers * asks[before],
         "stretch": stretch,
         "sender": sender,
         "sender_of_self": named * first_person,
-        "length": np.log1p(np.minimum(count, _MOST_WORDS)),
+        "length": np.log1p(np.minimum(spoken & WORDS, _MOST_WORDS)),
         "asks": ends_asking,
         "time_when_asked": tells_time * asked.question.asks_when,
         "time": tells_time,
@@ -320,6 +319,8 @@ def _twins(distance: Floats, messages: Mask) -> list[tuple[int, int]]:
 def _sources(candidates: Sequence[CandidateRow]) -> list[tuple[int, int]]:
     """Pair memories with the messages that they are from."""
     cited = {c.message_id for c in candidates if c.message_id}
+    if not cited:
+        return []
     row_of = {c.source_id: row for row, c in enumerate(candidates) if c.source_id in cited}
     return [
         (row, row_of[c.message_id])

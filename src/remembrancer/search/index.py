@@ -1,6 +1,7 @@
 """Make texts searchable: compute their vectors and terms, and store them."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from remembrancer.db.rows import TextRow
 from remembrancer.embeddings import Embedder
 from remembrancer.errors import EmbeddingUnavailable
 from remembrancer.search import repository
+from remembrancer.search.traits import traits
 from remembrancer.text import normalised
 
 
@@ -33,6 +35,7 @@ class SearchDocument:
     terms: dict[str, int]
     length: int
     content_hash: bytes
+    traits: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,7 @@ def _searchable(content: str, terms: dict[str, int], vector: NDArray[np.float32]
         terms=terms,
         length=sum(terms.values()),
         content_hash=content_hash(content),
+        traits=traits(content),
     )
 
 
@@ -144,4 +148,6 @@ def _item_row(placement: Placement, source: Source, document: SearchDocument) ->
         "recorded_at": source.recorded_at or datetime.now(UTC),
         "content_hash": document.content_hash,
         "length": document.length,
+        "traits": document.traits,
+        "terms": " ".join(Counter(document.terms).elements()),
     }

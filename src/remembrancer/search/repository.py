@@ -33,22 +33,29 @@ from remembrancer.db.copies import copy_rows, values_table
 from remembrancer.db.engine import Trip
 from remembrancer.db.rows import TextRow
 from remembrancer.db.sql import among, json_rows, statement, statement_text
-from remembrancer.db.tables import postings, recall_items, reembeddings
+from remembrancer.db.tables import item_changes, postings, recall_items, reembeddings
 from remembrancer.ids import MemoryKey
 
 Counts = Counter[str]
 """Rows by table."""
 
-_sql = partial(statement, "remembrancer.search", "items")
+_text = partial(statement_text, "remembrancer.search", "items")
+
+
+def _noted(changed: str) -> str:
+    return _text("noted", changed=changed)
+
+
+_sql = partial(statement, "remembrancer.search", "items", noted=_noted)
 _ADD = _sql("add", items=None)
-_ADD_MESSAGES = _sql("add", items=statement_text("remembrancer.search", "items", "of_messages"))
+_ADD_MESSAGES = _sql("add", items=_text("of_messages"))
 _LARGEST_FREQUENCY = 32_767
 _MODEL = text("SELECT name FROM embedding_model FOR SHARE")
 
 
 def _erasure(items: str) -> TextClause:
     """Return the deletion of the items that a statement selects."""
-    return _sql("erase", items=statement_text("remembrancer.search", "items", items))
+    return _sql("erase", items=_text(items))
 
 
 async def lock_model(connection: AsyncConnection) -> str | None:
@@ -144,11 +151,12 @@ async def remove_conversation(
     change = update(recall_items).where(among(item.owner_id, owner_ids))
     change = change.where(item.conversation_id == conversation_id, item.source_type == "memory")
     await connection.execute(change.values(conversation_id=None))
+    await _note_all(connection, owner_ids)
 
 
 async def erase_owner(connection: AsyncConnection, owner_id: UUID) -> Counts:
     counts: Counts = Counter()
-    for table in (postings, reembeddings, recall_items):
+    for table in (postings, reembeddings, recall_items, item_changes):
         result = await connection.execute(delete(table).where(table.c.owner_id == owner_id))
         counts[table.name] = result.rowcount
     return counts
@@ -177,6 +185,7 @@ async def copy_memories(
     await copy_rows(connection, recall_items, items, changes, joined=numbered)
     terms = and_(postings.c.owner_id == owner_id, postings.c.item_id == column.old)
     await copy_rows(connection, postings, terms, {"item_id": column.new}, joined=numbered)
+    await _note_all(connection, [owner_id])
 
 
 async def copy_sources(
@@ -186,6 +195,7 @@ async def copy_sources(
     if new_ids:
         binds = {"ids": list(new_ids), "new_ids": list(new_ids.values())}
         await connection.execute(_sql("copy_sources"), {"giver": giver, "taker": taker, **binds})
+        await _note_all(connection, [taker])
 
 
 async def transfer(
@@ -224,7 +234,12 @@ async def transfer(
         await copy_rows(connection, table, condition, {"owner_id": literal(taker, Uuid), **changes})
     for (table, _, _), condition in reversed(list(zip(tables, conditions, strict=True))):
         await connection.execute(delete(table).where(condition))
+    await _note_all(connection, [giver, taker])
     await refresh(connection, [(taker, renamed.get(i, i)) for i in memory_ids])
+
+
+async def _note_all(connection: AsyncConnection, owner_ids: Collection[UUID]) -> None:
+    await connection.execute(_sql("note_all"), {"owners": list(owner_ids)})
 
 
 async def _erase(

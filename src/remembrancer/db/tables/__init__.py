@@ -18,7 +18,13 @@ from remembrancer.db.tables.memories import (
     withheld_messages,
 )
 from remembrancer.db.tables.operations import api_keys, audit_log, idempotency_keys, undo_records
-from remembrancer.db.tables.recall import embedding_model, postings, recall_items, reembeddings
+from remembrancer.db.tables.recall import (
+    embedding_model,
+    item_changes,
+    postings,
+    recall_items,
+    reembeddings,
+)
 from remembrancer.db.tables.users import (
     platform_links,
     space_invitations,
@@ -39,6 +45,7 @@ __all__ = [
     "frozen_contexts",
     "frozen_lines",
     "idempotency_keys",
+    "item_changes",
     "memories",
     "memory_policy",
     "memory_preferences",

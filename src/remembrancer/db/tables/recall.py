@@ -32,6 +32,10 @@ recall_items = table(
     base.optional_instants("valid_from", "valid_to"),
     optional(Text, "kind", "category"),
     optional(sa.Float, "importance"),
+    # Those of its postings with spaces between them, each as often as it occurs.
+    required(Text, "terms", default=""),
+    # Of the text (search/traits.py).
+    required(sa.SmallInteger, "traits", default="0"),
     base.one_of("source_type", "memory", "message", "chunk"),
     base.index("ix_recall_items_memory", "owner_id", "memory_id", "memory_version"),
     base.index("ix_recall_items_source", "owner_id", "source_id"),
@@ -44,6 +48,15 @@ recall_items = table(
     base.index(
         "ix_recall_items_shared_space", "space_id", "owner_id", where="visibility = 'shared'"
     ),
+)
+
+# How often the items of an owner changed, and which changed last: a process that has them in
+# memory reads what is new. Starts at a time in microseconds, so that no number comes twice.
+item_changes = table(
+    "item_changes",
+    base.owner(),
+    required(BigInteger, "version"),
+    required(sa.ARRAY(BigInteger), "recent"),
 )
 
 # No foreign key: an item is written once and removed together with its postings, and a check of

@@ -11,7 +11,7 @@
 --
 -- Binds: user_id, agent_id, vector, names (vectors), terms and words (the question's terms and the number of
 -- the word each stands for), content_hash, per_arm, reach, k1, b, rank_constant, seeds, frontier,
--- those of the parts [step] and [neighbours] (graph.sql), and those of [filters].
+-- those of the parts [walk] and [revisions] (graph.sql), and those of [filters].
 
 -- name: candidates
 WITH question AS MATERIALIZED (
@@ -30,6 +30,162 @@ viewer AS MATERIALIZED (
            /*]*/ AS spaces
 ),
 
+/*[arms*/
+totals AS (
+    SELECT CAST(0 AS float8) AS items, CAST('{}' AS uuid[]) AS owners
+),
+
+scored AS (
+    SELECT id, 0 AS word, CAST(0 AS float8) AS score FROM recall_items WHERE false
+),
+
+start AS (
+    SELECT owner_id, id, 1 AS rank, conversation_id, position, memory_id
+      FROM recall_items
+     WHERE false
+),
+/*]*/
+
+-- The memories that the walk over associations reaches: none for an asker who sees no associations.
+/*[walk*/
+reached AS (
+    SELECT CAST(NULL AS uuid) AS owner_id, CAST(NULL AS bigint) AS id,
+           CAST(NULL AS bigint) AS seed, CAST(NULL AS float8) AS standing,
+           CAST(NULL AS float8) AS strength, CAST(NULL AS jsonb) AS path
+     WHERE false
+),
+/*]*/
+
+-- The messages among the best, and those that the memories among them are from. Their neighbours
+-- include the message itself, at step 0.
+around AS MATERIALIZED (
+    SELECT DISTINCT conversation_id, position + step AS position
+      FROM (
+           SELECT conversation_id, position FROM start WHERE position IS NOT NULL
+           UNION
+           SELECT said.conversation_id, said.position
+             FROM totals AS t
+            CROSS JOIN start
+            CROSS JOIN LATERAL (
+                  SELECT message_id
+                    FROM memories
+                   WHERE owner_id = start.owner_id AND id = start.memory_id
+                     AND message_id IS NOT NULL
+                  OFFSET 0
+            ) AS cited
+            CROSS JOIN LATERAL (
+                  SELECT conversation_id, position
+                    FROM messages
+                   WHERE owner_id = ANY (t.owners) AND id = cited.message_id
+                  OFFSET 0
+            ) AS said
+           ) AS message
+     CROSS JOIN generate_series(-CAST(:reach AS int), :reach) AS step
+),
+
+chosen AS MATERIALIZED (
+    SELECT i.*
+      FROM (
+           SELECT owner_id, id FROM start WHERE position IS NULL
+           UNION
+           SELECT owner_id, id FROM reached
+           ) AS item
+     CROSS JOIN LATERAL (
+           SELECT *
+             FROM recall_items AS i
+            WHERE i.owner_id = item.owner_id AND i.id = item.id
+              AND /*[visible i*/ true /*]*/
+              AND i.active
+              AND /*[known*/ i.superseded_at IS NULL /*]*/
+              /*[filters*/ /*]*/
+           OFFSET 0
+     ) AS i
+    UNION ALL
+    SELECT i.*
+      FROM around
+     CROSS JOIN LATERAL (
+           SELECT *
+             FROM recall_items AS i
+            WHERE i.conversation_id = around.conversation_id
+              AND i.position = around.position
+              AND /*[visible i*/ true /*]*/
+              AND i.active
+              AND /*[known*/ i.superseded_at IS NULL /*]*/
+              /*[filters*/ /*]*/
+           OFFSET 0
+     ) AS i
+),
+
+words AS MATERIALIZED (
+    /*[words*/
+    SELECT id, array_agg(word) AS words, array_agg(CAST(score AS real)) AS scores
+      FROM scored
+     WHERE id IN (SELECT id FROM chosen)
+     GROUP BY id
+    /*]*/
+),
+
+/*[revisions*/
+revisions AS (
+    SELECT CAST(NULL AS bigint) AS id, CAST(NULL AS jsonb) AS revisions WHERE false
+)
+/*]*/
+
+-- LATERAL with OFFSET 0 forces a few hundred index look-ups. Without it, the planner reads whole
+-- tables while they are small.
+SELECT i.id, i.owner_id, i.embedding <=> (SELECT vector FROM question) AS distance,
+       /*[name_distances*/ CAST(NULL AS float8[]) /*]*/ AS name_distances,
+       i.content_hash = :content_hash AS exact, w.words, w.scores,
+       (SELECT items FROM totals) AS items, i.source_type, i.source_id,
+       i.memory_id, i.conversation_id, i.position, i.at, i.importance,
+       CASE WHEN r.id IS NOT NULL THEN jsonb_build_object(
+           'seed', r.seed, 'standing', r.standing, 'strength', r.strength, 'path', r.path
+       ) END AS path,
+       e.revisions, i.traits, text.*
+  FROM chosen AS i
+  LEFT JOIN words AS w USING (id)
+  LEFT JOIN reached AS r USING (id)
+  LEFT JOIN revisions AS e USING (id)
+ CROSS JOIN LATERAL (
+       SELECT m.agent_id, m.space_id, m.visibility, m.content, m.role, m.sender_name,
+              NULL AS kind, NULL AS category, NULL AS subject, CAST(NULL AS boolean) AS pinned,
+              CAST(NULL AS int) AS version, CAST(NULL AS int) AS access_count,
+              NULL AS external_id,
+              CAST(NULL AS float8) AS weight, CAST(NULL AS timestamptz) AS valid_from,
+              CAST(NULL AS timestamptz) AS valid_to, CAST(NULL AS uuid) AS message_id,
+              CAST(NULL AS int) AS range_start, CAST(NULL AS int) AS range_end
+         FROM messages AS m
+        WHERE i.source_type = 'message' AND m.owner_id = i.owner_id AND m.id = i.source_id
+       UNION ALL
+       SELECT m.agent_id, m.space_id, m.visibility, /*[content*/ m.content /*]*/, NULL, NULL,
+              m.kind, m.category, m.subject, m.pinned, /*[version*/ m.version /*]*/, m.access_count,
+              m.external_id,
+              /*[weight*/ i.importance /*]*/, /*[interval*/ m.valid_from, m.valid_to /*]*/,
+              /*[message*/ m.message_id /*]*/, NULL, NULL
+         FROM memories AS m /*[versions*/ /*]*/
+        WHERE i.source_type = 'memory' AND m.owner_id = i.owner_id AND m.id = i.memory_id
+           AND (m.expires_at > now()) IS NOT FALSE
+       UNION ALL
+       SELECT m.agent_id, m.space_id, m.visibility, m.content, NULL, NULL,
+              NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+              m.range_start, m.range_end
+         FROM chunks AS m
+        WHERE i.source_type = 'chunk' AND m.owner_id = i.owner_id AND m.id = i.source_id
+       OFFSET 0
+  ) AS text;
+
+-- Parts of it: the items to start from, found by the arms, with the words of all items.
+--
+-- name: arms
+/*[alone*/
+WITH question AS (
+    SELECT CAST(NULL AS halfvec) AS vector
+),
+
+viewer AS (
+    SELECT CAST(NULL AS uuid) AS namespace, CAST('{}' AS uuid[]) AS spaces
+),
+/*]*/
 /*[sets*/ /*]*/
 seen AS MATERIALIZED (
     SELECT i.owner_id, i.id, i.length, i.source_type = 'message' AS is_message,
@@ -145,207 +301,30 @@ start AS MATERIALIZED (
             WHERE owner_id = best.owner_id AND id = best.id
            OFFSET 0
      ) AS i
-),
-
--- The walk over associations (docs/decisions/0009-graph.md), with no steps for an asker who sees
--- none. The owners and spaces with associations that the asker may see.
-associated AS MATERIALIZED (
-    SELECT owners, spaces, owners <> '{}' OR spaces <> '{}' AS any_at_all
-      FROM (SELECT ARRAY(
-                       SELECT o.owner_id
-                         FROM unnest(ARRAY[
-                                  CAST(:user_id AS uuid), '00000000-0000-0000-0000-000000000000'
-                              ]) AS o (owner_id)
-                        CROSS JOIN LATERAL (
-                              SELECT FROM associations AS a
-                               WHERE a.owner_id = o.owner_id
-                               LIMIT 1
-                        ) AS a
-                   ) AS owners,
-                   ARRAY(
-                       SELECT s.space_id
-                         FROM unnest(CAST((SELECT spaces FROM viewer) AS uuid[]))
-                              AS s (space_id)
-                        CROSS JOIN LATERAL (
-                              SELECT FROM associations AS a
-                               WHERE a.shared_space_id = s.space_id
-                               LIMIT 1
-                        ) AS a
-                   ) AS spaces) AS with_associations
-),
-
--- `standing` falls with the rank, from 1 for the first.
-seeds AS MATERIALIZED (
-    SELECT id AS seed, (1 + CAST(:rank_constant AS float8)) / (rank + :rank_constant) AS standing,
-           0 AS hops, owner_id, memory_id, id, CAST(1 AS float8) AS strength,
-           CAST('[]' AS jsonb) AS path
-      FROM start
-     WHERE memory_id IS NOT NULL
-     ORDER BY rank, id
-     LIMIT :seeds
-),
-
-first_step AS MATERIALIZED (
-    /*[step seeds*/ SELECT * FROM seeds WHERE false /*]*/
-),
-
--- Each memory once, by the strongest path to it.
-frontier AS MATERIALIZED (
-    SELECT *
-      FROM (
-           SELECT DISTINCT ON (id) *
-             FROM (SELECT * FROM seeds UNION ALL SELECT * FROM first_step) AS paths
-            ORDER BY id, strength * standing DESC, hops, path
-           ) AS best
-     WHERE hops = 1
-     ORDER BY strength * standing DESC, id
-     LIMIT :frontier
-),
-
-second_step AS MATERIALIZED (
-    /*[step frontier*/ SELECT * FROM frontier WHERE false /*]*/
-),
-
-reached AS MATERIALIZED (
-    SELECT *
-      FROM (
-           SELECT DISTINCT ON (id) *
-             FROM (
-                  SELECT * FROM seeds
-                  UNION ALL
-                  SELECT * FROM first_step
-                  UNION ALL
-                  SELECT * FROM second_step
-                  ) AS paths
-            ORDER BY id, strength * standing DESC, hops, path
-           ) AS best
-     WHERE hops > 0
-),
-
--- The messages among the best, and those that the memories among them are from. Their neighbours
--- include the message itself, at step 0.
-around AS MATERIALIZED (
-    SELECT DISTINCT conversation_id, position + step AS position
-      FROM (
-           SELECT conversation_id, position FROM start WHERE position IS NOT NULL
-           UNION
-           SELECT said.conversation_id, said.position
-             FROM totals AS t
-            CROSS JOIN start
-            CROSS JOIN LATERAL (
-                  SELECT message_id
-                    FROM memories
-                   WHERE owner_id = start.owner_id AND id = start.memory_id
-                     AND message_id IS NOT NULL
-                  OFFSET 0
-            ) AS cited
-            CROSS JOIN LATERAL (
-                  SELECT conversation_id, position
-                    FROM messages
-                   WHERE owner_id = ANY (t.owners) AND id = cited.message_id
-                  OFFSET 0
-            ) AS said
-           ) AS message
-     CROSS JOIN generate_series(-CAST(:reach AS int), :reach) AS step
-),
-
-chosen AS MATERIALIZED (
-    SELECT i.*
-      FROM (
-           SELECT owner_id, id FROM start WHERE position IS NULL
-           UNION
-           SELECT owner_id, id FROM reached
-           ) AS item
-     CROSS JOIN LATERAL (
-           SELECT *
-             FROM recall_items AS i
-            WHERE i.owner_id = item.owner_id AND i.id = item.id
-              /*[filters*/ /*]*/
-           OFFSET 0
-     ) AS i
-    UNION ALL
-    SELECT i.*
-      FROM around
-     CROSS JOIN LATERAL (
-           SELECT *
-             FROM recall_items AS i
-            WHERE i.conversation_id = around.conversation_id
-              AND i.position = around.position
-              AND /*[visible i*/ true /*]*/
-              AND i.active
-              AND /*[known*/ i.superseded_at IS NULL /*]*/
-              /*[filters*/ /*]*/
-           OFFSET 0
-     ) AS i
-),
-
-words AS MATERIALIZED (
-    SELECT id, array_agg(word) AS words, array_agg(CAST(score AS real)) AS scores
-      FROM scored
-     WHERE id IN (SELECT id FROM chosen)
-     GROUP BY id
-),
-
--- The memories that each memory revises or that revise it, to show with it.
-revisions AS MATERIALIZED (
-    SELECT n.id,
-           jsonb_agg(
-               jsonb_build_object(
-                   'memory_id', neighbour.memory_id,
-                   'relation', neighbour.relation,
-                   'direction', neighbour.direction
-               )
-               ORDER BY neighbour.direction, neighbour.relation, neighbour.memory_id
-           ) AS revisions
-      FROM chosen AS n
-     CROSS JOIN LATERAL (
-           /*[neighbours a.relation IN ('updates', 'contradicts')*/
-           SELECT NULL AS memory_id, NULL AS relation, NULL AS direction WHERE false
-           /*]*/
-     ) AS neighbour
-     WHERE n.memory_id IS NOT NULL
-     GROUP BY n.id
 )
+/*[alone*/ SELECT * FROM start /*]*/;
 
--- LATERAL with OFFSET 0 forces a few hundred index look-ups. Without it, the planner reads whole
--- tables while they are small.
-SELECT i.id, i.owner_id, i.embedding <=> (SELECT vector FROM question) AS distance,
-       /*[name_distances*/ CAST(NULL AS float8[]) /*]*/ AS name_distances,
-       i.content_hash = :content_hash AS exact, w.words, w.scores,
-       (SELECT items FROM totals) AS items, i.source_type, i.source_id,
-       i.memory_id, i.conversation_id, i.position, i.at, i.importance,
-       CASE WHEN r.id IS NOT NULL THEN jsonb_build_object(
-           'seed', r.seed, 'standing', r.standing, 'strength', r.strength, 'path', r.path
-       ) END AS path,
-       e.revisions, text.*
-  FROM chosen AS i
-  LEFT JOIN words AS w USING (id)
-  LEFT JOIN reached AS r USING (id)
-  LEFT JOIN revisions AS e USING (id)
- CROSS JOIN LATERAL (
-       SELECT m.agent_id, m.space_id, m.visibility, m.content, m.role, m.sender_name,
-              NULL AS kind, NULL AS category, NULL AS subject, CAST(NULL AS boolean) AS pinned,
-              CAST(NULL AS int) AS version, CAST(NULL AS int) AS access_count,
-              NULL AS external_id,
-              CAST(NULL AS float8) AS weight, CAST(NULL AS timestamptz) AS valid_from,
-              CAST(NULL AS timestamptz) AS valid_to, CAST(NULL AS uuid) AS message_id,
-              CAST(NULL AS int) AS range_start, CAST(NULL AS int) AS range_end
-         FROM messages AS m
-        WHERE i.source_type = 'message' AND m.owner_id = i.owner_id AND m.id = i.source_id
-       UNION ALL
-       SELECT m.agent_id, m.space_id, m.visibility, /*[content*/ m.content /*]*/, NULL, NULL,
-              m.kind, m.category, m.subject, m.pinned, /*[version*/ m.version /*]*/, m.access_count,
-              m.external_id,
-              /*[weight*/ i.importance /*]*/, /*[interval*/ m.valid_from, m.valid_to /*]*/,
-              /*[message*/ m.message_id /*]*/, NULL, NULL
-         FROM memories AS m /*[versions*/ /*]*/
-        WHERE i.source_type = 'memory' AND m.owner_id = i.owner_id AND m.id = i.memory_id
-           AND (m.expires_at > now()) IS NOT FALSE
-       UNION ALL
-       SELECT m.agent_id, m.space_id, m.visibility, m.content, NULL, NULL,
-              NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-              m.range_start, m.range_end
-         FROM chunks AS m
-        WHERE i.source_type = 'chunk' AND m.owner_id = i.owner_id AND m.id = i.source_id
-       OFFSET 0
-  ) AS text;
+-- Or by this process, among the items that it has in memory (recall/item_cache.py). Places and talks
+-- are those in the lists of owners and talk_ids, from 1.
+--
+-- Binds: items, owners, ids, ranks, places, talk_ids, talks, positions, memory_ids.
+--
+-- name: given
+/*[alone*/ WITH /*]*/
+totals AS MATERIALIZED (
+    SELECT CAST(:items AS float8) AS items,
+           CAST(:owners AS uuid[]) AS owners
+),
+
+start AS MATERIALIZED (
+    SELECT t.owners[s.place] AS owner_id, s.id, s.rank,
+           (CAST(:talk_ids AS uuid[]))[s.talk] AS conversation_id,
+           nullif(s.position, -1) AS position, nullif(s.memory_id, '') AS memory_id
+      FROM totals AS t
+     CROSS JOIN ROWS FROM (unnest(CAST(:places AS int[])), unnest(CAST(:ids AS bigint[])),
+                           unnest(CAST(:ranks AS int[])), unnest(CAST(:talks AS int[])),
+                           unnest(CAST(:positions AS int[])),
+                           string_to_table(CAST(:memory_ids AS text), ' '))
+           AS s (place, id, rank, talk, position, memory_id)
+)
+/*[alone*/ SELECT * FROM start /*]*/;

@@ -111,3 +111,126 @@ SELECT n.seed, n.standing, n.hops + 1 AS hops, neighbour.owner_id, neighbour.mem
         WHERE owner_id = n.owner_id AND memory_id = n.memory_id
        /*]*/
  ) AS neighbour;
+
+-- The memories that the walk reaches from the best ones, and the owners and spaces with
+-- associations that the asker may see.
+--
+-- Binds: rank_constant, seeds, frontier, and those of step.
+
+-- name: walk
+/*[alone*/
+WITH viewer AS (
+    SELECT CAST('{}' AS uuid[]) AS spaces
+),
+
+start AS (
+    SELECT owner_id, id, 1 AS rank, memory_id FROM recall_items
+),
+/*]*/
+associated AS MATERIALIZED (
+    SELECT owners, spaces, owners <> '{}' OR spaces <> '{}' AS any_at_all
+      FROM (SELECT ARRAY(
+                       SELECT o.owner_id
+                         FROM unnest(ARRAY[
+                                  CAST(:user_id AS uuid), '00000000-0000-0000-0000-000000000000'
+                              ]) AS o (owner_id)
+                        CROSS JOIN LATERAL (
+                              SELECT FROM associations AS a
+                               WHERE a.owner_id = o.owner_id
+                               LIMIT 1
+                        ) AS a
+                   ) AS owners,
+                   ARRAY(
+                       SELECT s.space_id
+                         FROM unnest(CAST((SELECT spaces FROM viewer) AS uuid[]))
+                              AS s (space_id)
+                        CROSS JOIN LATERAL (
+                              SELECT FROM associations AS a
+                               WHERE a.shared_space_id = s.space_id
+                               LIMIT 1
+                        ) AS a
+                   ) AS spaces) AS with_associations
+),
+
+-- `standing` falls with the rank, from 1 for the first.
+seeds AS MATERIALIZED (
+    SELECT id AS seed, (1 + CAST(:rank_constant AS float8)) / (rank + :rank_constant) AS standing,
+           0 AS hops, owner_id, memory_id, id, CAST(1 AS float8) AS strength,
+           CAST('[]' AS jsonb) AS path
+      FROM start
+     WHERE memory_id IS NOT NULL
+     ORDER BY rank, id
+     LIMIT :seeds
+),
+
+first_step AS MATERIALIZED (
+    /*[step seeds*/ SELECT * FROM seeds WHERE false /*]*/
+),
+
+-- Each memory once, by the strongest path to it.
+frontier AS MATERIALIZED (
+    SELECT *
+      FROM (
+           SELECT DISTINCT ON (id) *
+             FROM (SELECT * FROM seeds UNION ALL SELECT * FROM first_step) AS paths
+            ORDER BY id, strength * standing DESC, hops, path
+           ) AS best
+     WHERE hops = 1
+     ORDER BY strength * standing DESC, id
+     LIMIT :frontier
+),
+
+second_step AS MATERIALIZED (
+    /*[step frontier*/ SELECT * FROM frontier WHERE false /*]*/
+),
+
+reached AS MATERIALIZED (
+    SELECT *
+      FROM (
+           SELECT DISTINCT ON (id) *
+             FROM (
+                  SELECT * FROM seeds
+                  UNION ALL
+                  SELECT * FROM first_step
+                  UNION ALL
+                  SELECT * FROM second_step
+                  ) AS paths
+            ORDER BY id, strength * standing DESC, hops, path
+           ) AS best
+     WHERE hops > 0
+)
+/*[alone*/ SELECT * FROM reached /*]*/;
+
+-- The memories that each memory revises or that revise it, to show with it.
+--
+-- Binds: those of neighbours.
+
+-- name: revisions
+/*[alone*/
+WITH associated AS (
+    SELECT ARRAY[CAST(:user_id AS uuid)] AS owners, CAST('{}' AS uuid[]) AS spaces,
+           true AS any_at_all
+), chosen AS (
+    SELECT owner_id, id, memory_id FROM recall_items
+),
+/*]*/
+revisions AS MATERIALIZED (
+    SELECT n.id,
+           jsonb_agg(
+               jsonb_build_object(
+                   'memory_id', neighbour.memory_id,
+                   'relation', neighbour.relation,
+                   'direction', neighbour.direction
+               )
+               ORDER BY neighbour.direction, neighbour.relation, neighbour.memory_id
+           ) AS revisions
+      FROM chosen AS n
+     CROSS JOIN LATERAL (
+           /*[neighbours a.relation IN ('updates', 'contradicts')*/
+           SELECT NULL AS memory_id, NULL AS relation, NULL AS direction WHERE false
+           /*]*/
+     ) AS neighbour
+     WHERE n.memory_id IS NOT NULL
+     GROUP BY n.id
+)
+/*[alone*/ SELECT * FROM revisions /*]*/;

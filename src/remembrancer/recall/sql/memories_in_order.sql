@@ -4,7 +4,7 @@
 -- /*[visible i*/ true /*]*/ is the access rule (access.py); recall/queries.py fills the other parts.
 
 -- name: memories_in_order
-SELECT i.id, i.source_type, i.owner_id, i.agent_id, i.space_id, i.visibility,
+SELECT i.id, i.traits, i.source_type, i.owner_id, i.agent_id, i.space_id, i.visibility,
        i.conversation_id, i.position, i.at, i.valid_from, i.valid_to,
        i.memory_id, i.source_id, i.kind, i.category, i.importance,
        m.subject, m.pinned, m.access_count, m.external_id,

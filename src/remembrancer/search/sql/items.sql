@@ -19,15 +19,19 @@ added AS (
     INSERT INTO recall_items (owner_id, id, length, active, visibility, agent_id, space_id,
                               conversation_id, position, content_hash, embedding, source_type,
                               source_id, memory_id, memory_version, at, recorded_at, valid_from,
-                              valid_to, kind, category, importance)
+                              valid_to, kind, category, importance, terms, traits)
     SELECT owner_id, new_id, length, active, visibility, agent_id, space_id,
            conversation_id, position, content_hash,
            CAST((CAST(:vectors AS real[]))[
                (ordinality - 1) * CAST(:dimensions AS int) + 1 : ordinality * CAST(:dimensions AS int)
            ] AS halfvec),
            source_type, source_id, memory_id, memory_version, at, recorded_at, valid_from,
-           valid_to, kind, category, importance
+           valid_to, kind, category, importance, coalesce(terms, ''), traits
       FROM new
+    RETURNING owner_id, id
+),
+noted AS (
+    /*[noted added*/ SELECT /*]*/
 ),
 added_postings AS (
     INSERT INTO postings (owner_id, term, item_id, frequency, shared_space_id)
@@ -40,19 +44,48 @@ added_postings AS (
 )
 SELECT name AS value FROM model;
 
+-- Note the items of `changed`, whichever way they changed. The row of an owner stays locked until
+-- the transaction ends, so the order of versions is that of commits.
+-- name: noted
+INSERT INTO item_changes AS c (owner_id, version, recent)
+SELECT owner_id, CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint), array_agg(id)
+  FROM /*[changed*/ recall_items /*]*/
+ GROUP BY owner_id
+ ORDER BY owner_id
+    ON CONFLICT (owner_id) DO UPDATE
+   SET version = c.version + cardinality(excluded.recent),
+       recent = (c.recent || excluded.recent)[
+           greatest(cardinality(c.recent) + cardinality(excluded.recent) - 255, 1) :];
+
+-- Note that many items of some owners changed, or all of them. Nothing stays of who has none.
+-- name: note_all
+WITH emptied AS (
+    DELETE FROM item_changes AS c
+     WHERE owner_id = ANY (CAST(:owners AS uuid[]))
+       AND NOT EXISTS (SELECT FROM recall_items AS i WHERE i.owner_id = c.owner_id)
+)
+INSERT INTO item_changes AS c (owner_id, version, recent)
+SELECT owner_id, CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint), '{}'
+  FROM unnest(CAST(:owners AS uuid[])) AS o (owner_id)
+ WHERE EXISTS (SELECT FROM recall_items AS i WHERE i.owner_id = o.owner_id)
+ GROUP BY owner_id
+ ORDER BY owner_id
+    ON CONFLICT (owner_id) DO UPDATE SET version = c.version + 1, recent = '{}';
+
 -- Items of messages have the placement and position of their messages; none are made for messages
 -- off the record.
 -- name: of_messages
 SELECT r.ordinality, r.owner_id, r.length, r.active, m.visibility, m.agent_id, m.space_id,
        r.conversation_id, m.position, r.content_hash, r.source_type, r.source_id, r.memory_id,
        r.memory_version, r.at, r.recorded_at, r.valid_from, r.valid_to, r.kind, r.category,
-       r.importance
+       r.importance, r.terms, r.traits
   FROM jsonb_populate_recordset(CAST(NULL AS recall_items), CAST(:items AS jsonb))
        WITH ORDINALITY AS r
   JOIN messages AS m ON m.owner_id = r.owner_id AND m.id = r.source_id AND NOT m.off_record;
 
 -- name: refresh_memories
 -- A version without new content takes over the item of the version before.
+WITH changed AS (
 UPDATE recall_items AS i
    SET active = m.in_use,
        agent_id = m.agent_id,
@@ -89,14 +122,21 @@ UPDATE recall_items AS i
         (m.in_use, m.agent_id, m.space_id, m.visibility, new.superseded_at, new.memory_version)
         OR (new.current
             AND (i.kind, i.category, i.importance, i.valid_from, i.valid_to)
-                IS DISTINCT FROM (m.kind, m.category, m.importance, m.valid_from, m.valid_to)));
+                IS DISTINCT FROM (m.kind, m.category, m.importance, m.valid_from, m.valid_to)))
+RETURNING i.owner_id, i.id
+)
+/*[noted changed*/ SELECT FROM changed /*]*/;
 
 -- name: refresh_messages
+WITH changed AS (
 UPDATE recall_items AS i
    SET active = NOT EXISTS (SELECT FROM withheld_messages AS w
                              WHERE w.owner_id = i.owner_id AND w.message_id = i.source_id)
   FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS uuid[])) AS k (owner_id, id)
- WHERE i.owner_id = k.owner_id AND i.source_id = k.id AND i.source_type = 'message';
+ WHERE i.owner_id = k.owner_id AND i.source_id = k.id AND i.source_type = 'message'
+RETURNING i.owner_id, i.id
+)
+/*[noted changed*/ SELECT FROM changed /*]*/;
 
 -- name: reshare_memories
 -- Only where visibility changes: it reads all postings of the owner.
@@ -108,6 +148,7 @@ UPDATE postings AS p
 
 -- name: return_items
 -- The item of a deleted version goes back to the version before if both have the same content.
+WITH changed AS (
 UPDATE recall_items AS i
    SET memory_version = before.version,
        valid_from = before.valid_from,
@@ -133,7 +174,10 @@ UPDATE recall_items AS i
    AND NOT EXISTS (
        SELECT FROM recall_items AS o
         WHERE o.owner_id = k.owner_id AND o.memory_id = k.id
-          AND o.memory_version = before.version);
+          AND o.memory_version = before.version)
+RETURNING i.owner_id, i.id
+)
+/*[noted changed*/ SELECT FROM changed /*]*/;
 
 -- name: erase
 WITH items AS MATERIALIZED (
@@ -156,7 +200,10 @@ erased_reembeddings AS (
 erased_items AS (
     DELETE FROM recall_items AS t USING items AS i
      WHERE t.owner_id = i.owner_id AND t.id = i.id
-    RETURNING 1
+    RETURNING t.owner_id, t.id
+),
+noted AS (
+    /*[noted erased_items*/ SELECT /*]*/
 )
 SELECT (SELECT count(*) FROM erased_postings) AS postings,
        (SELECT count(*) FROM erased_reembeddings) AS reembeddings,
@@ -189,10 +236,10 @@ WITH numbered AS MATERIALIZED (
 items AS (
     INSERT INTO recall_items (owner_id, id, length, active, visibility, agent_id, space_id,
                               conversation_id, position, content_hash, embedding,
-                              source_type, source_id, at, recorded_at)
+                              source_type, source_id, at, recorded_at, terms, traits)
     SELECT :taker, new_item, length, active, visibility, agent_id, space_id,
            conversation_id, position, content_hash, embedding,
-           source_type, new_id, at, recorded_at
+           source_type, new_id, at, recorded_at, terms, traits
       FROM numbered
 )
 INSERT INTO postings (owner_id, term, item_id, frequency, shared_space_id)

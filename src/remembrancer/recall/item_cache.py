@@ -1,0 +1,450 @@
+"""Items of owners in memory: a recall chooses its candidates here, without a scan in Postgres.
+
+What is here is a guess. The recall's round trip reads what was chosen, under the visibility rule
+and row-level security, and says afterwards what has changed since (``sql/changes.sql``). If
+anything has, its rows are dropped and the recall starts again. So nothing is stale, and nobody sees
+what the rule does not allow (docs/decisions/0046-items-in-memory.md).
+"""
+
+import math
+import time
+from array import array
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, NamedTuple, TypeVar
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remembrancer.access import Actor, Placement, Viewer, Visibility, can_see
+from remembrancer.db.arrays import array as sent
+from remembrancer.ids import SHARED_OWNER
+from remembrancer.recall.rows import CandidateRow
+from remembrancer.recall.signals import Ints, Mask
+
+K = TypeVar("K")
+V = TypeVar("V")
+Column = NDArray[Any]
+Filters = Mapping[str, Any]
+
+MOST_ITEMS: Final = 60_000
+"""Items in memory, of all owners; with the bundled model, some 2 kB each."""
+FEW = 300
+"""Items up to which the database's search costs no more than this one."""
+PAGE: Final = 2_000
+"""Items that a recall reads for the next ones."""
+UNUSED: Final = 600.0
+"""Seconds after which the items of an owner are dropped who recalls nothing."""
+MOST_GUESSES: Final = 10_000
+SUPPORTED: Final = frozenset(
+    {"source_types", "names", "told_in", "window", "told_from", "told_before", "per_days"}
+)
+"""Filters of a query whose candidates are chosen here."""
+BM25_K1: Final = 0.9
+BM25_B: Final = 0.4
+_COMPLETE: Final = 2**63 - 1
+_SOURCES: Final = ("memory", "message", "chunk")
+_MESSAGE: Final = _SOURCES.index("message")
+_WORDS: Final = CandidateRow._fields.index("words")
+_COLUMNS: Final = {
+    "id": "i8",
+    "current": "?",
+    "source": "i1",
+    "length": "f8",
+    "placement": "i4",
+    "talk": "i4",
+    "position": "i4",
+    "at": "f8",
+    "hash": "V16",
+}
+
+
+class ChangeRow(NamedTuple):
+    """An item that changed, or the next one to read; null from `paged` on for neither."""
+
+    place: int
+    since: int | None
+    after: int
+    """What was known when the round trip began."""
+    version: int | None
+    reset: bool
+    changes: list[int] | None
+    expired: bool
+    message_count: int | None
+    paged: bool | None
+    id: int | None
+    current: bool
+    source_type: str
+    length: int
+    agent_id: UUID | None
+    space_id: UUID | None
+    visibility: str
+    conversation_id: UUID | None
+    position: int | None
+    memory_id: str | None
+    at: datetime
+    content_hash: bytes
+    embedding: bytes
+    terms: str
+
+
+class OwnerItems:
+    """The items of one owner."""
+
+    def __init__(self) -> None:
+        self.used = 0.0
+        self.is_too_large = False
+        self.void()
+
+    def void(self) -> None:
+        """Drop all items."""
+        self.version: int | None = -1
+        self.after, self.count = -1, 0
+        self.columns: dict[str, Column] = {
+            name: np.zeros(0, dtype) for name, dtype in _COLUMNS.items()
+        }
+        self.vectors: NDArray[np.float32] = np.zeros((0, 0), np.float32)
+        self.rows: dict[int, int] = {}
+        """Row by id."""
+        self.memory_ids: list[str] = []
+        self.placements: dict[Placement, int] = {}
+        self.talks: dict[UUID | None, int] = {None: 0}
+        self.talk_ids: list[UUID | None] = [None]
+        self.postings: dict[str, array[int]] = {}
+        """Row and frequency, by term, one after the other."""
+
+    def apply(self, owner_id: UUID, rows: Sequence[ChangeRow]) -> bool:
+        """Note what changed; return whether that was nothing."""
+        first = rows[0]
+        items = [row for row in rows if row.id is not None]
+        is_same = not (items or first.changes or first.reset)
+        if (first.since, first.after) != (self.version, self.after):
+            return is_same  # another recall has noted more meanwhile
+        if first.reset:
+            self.void()
+        if not self.rows.keys().isdisjoint(
+            set(first.changes or ()).difference(row.id for row in items)
+        ):
+            # Words of what is gone are not to stay.
+            self.void()
+            return False
+        if self.after < _COMPLETE:
+            page = [row.id or 0 for row in items if row.paged]
+            self.after = max(page) if len(page) == PAGE else _COMPLETE
+        if items:
+            self._store(owner_id, list({row.id: row for row in items}.values()))
+        self.version = first.version
+        return is_same
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every item is here."""
+        return self.after == _COMPLETE and self.version is not None
+
+    def _store(self, owner_id: UUID, items: Sequence[ChangeRow]) -> None:
+        known = len(self.rows)
+        at = np.array([self.rows.setdefault(row.id or 0, len(self.rows)) for row in items])
+        self.count = len(self.rows)
+        self._grow(len(items[0].embedding) // 2 - 2)
+        placements = [
+            Placement(owner_id, row.agent_id, row.space_id, Visibility(row.visibility))
+            for row in items
+        ]
+        values: dict[str, Sequence[object]] = {
+            "id": [row.id for row in items],
+            "current": [row.current for row in items],
+            "source": [_SOURCES.index(row.source_type) for row in items],
+            "length": [row.length for row in items],
+            "placement": [self.placements.setdefault(p, len(self.placements)) for p in placements],
+            "talk": [self.talks.setdefault(row.conversation_id, len(self.talks)) for row in items],
+            "position": [-1 if row.position is None else row.position for row in items],
+            "at": [row.at.timestamp() for row in items],
+            "hash": [np.void(row.content_hash[:16].ljust(16, b"\0")) for row in items],
+        }
+        for name, column in values.items():
+            self.columns[name][at] = np.array(column, _COLUMNS[name])
+        halves = np.frombuffer(b"".join(row.embedding for row in items), ">f2")
+        vectors = halves.reshape(len(items), -1)[:, 2:].astype(np.float32)
+        self.vectors[at] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12)
+        self.talk_ids = list(self.talks)
+        self.memory_ids += [""] * (self.count - known)
+        for number, row in zip(at.tolist(), items, strict=True):
+            self.memory_ids[number] = row.memory_id or ""
+            if number < known:
+                continue  # an item's words never change
+            for term in row.terms.split():
+                posting = self.postings.get(term)
+                if posting is None:
+                    self.postings[term] = array("i", (number, 1))
+                elif posting[-2] == number:
+                    posting[-1] += 1
+                else:
+                    posting.extend((number, 1))
+
+    def _grow(self, dimensions: int) -> None:
+        have = len(self.vectors)
+        if have >= self.count:
+            return
+        room = max(self.count, have + have // 2)
+        for name, column in self.columns.items():
+            self.columns[name] = np.concatenate([column, np.zeros(room - have, column.dtype)])
+        vectors = np.zeros((room, dimensions), np.float32)
+        if have:
+            vectors[:have] = self.vectors
+        self.vectors = vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What candidates are chosen for."""
+
+    vector: NDArray[np.float32]
+    terms: Mapping[str, int]
+    content_hash: bytes
+    per_arm: int
+    filters: Filters
+
+
+class Choice:
+    """The items to start from, and the words of all items."""
+
+    def __init__(self, owners: Sequence[tuple[int, OwnerItems, Mask]], wish: Wish) -> None:
+        """Choose among the items that are seen; owners come with their place, from 1."""
+        self._places = [place for place, _, _ in owners]
+        self._owners = [owner for _, owner, _ in owners]
+        # As of now: while the database answers, other recalls note what changes.
+        self._rows = [(owner.rows, owner.count) for owner in self._owners]
+        self._seen = np.concatenate([seen for _, _, seen in owners])
+        self._starts = np.cumsum([0, *(owner.count for owner in self._owners[:-1])])
+        self._ids = self._column("id")
+        self._ranks: dict[int, int] = {}
+        self._score_words(wish.terms)
+        self._choose(wish)
+
+    def _column(self, name: str) -> Column:
+        columns = [owner.columns[name][: owner.count] for owner in self._owners]
+        return columns[0] if len(columns) == 1 else np.concatenate(columns)
+
+    def _score_words(self, terms: Mapping[str, int]) -> None:
+        """Score each word in each item by BM25, as ``sql/candidates.sql`` does."""
+        length = self._column("length")
+        self.items = float(np.count_nonzero(self._seen))
+        mean = max(float(length[self._seen].sum()) / max(self.items, 1.0), 1.0)
+        norm = BM25_K1 * (1 - BM25_B + BM25_B * length / mean)
+        self._total = np.zeros(len(length))
+        self._words = np.zeros((max(terms.values(), default=-1) + 1, len(length)))
+        for term, word in terms.items():
+            found = [
+                (np.frombuffer(posting, np.int32).reshape(-1, 2), start)
+                for owner, start in zip(self._owners, self._starts, strict=True)
+                if (posting := owner.postings.get(term))
+            ]
+            if not found:
+                continue
+            rows = np.concatenate([posted[:, 0] + start for posted, start in found])
+            seen = self._seen[rows]
+            rows = rows[seen]
+            counts = np.concatenate([posted[:, 1] for posted, _ in found])[seen]
+            idf = math.log(1 + (self.items - len(rows) + 0.5) / (len(rows) + 0.5))
+            score = idf * counts * (BM25_K1 + 1) / (counts + norm[rows])
+            self._total[rows] += score
+            best = self._words[word]
+            best[rows] = np.maximum(best[rows], score)
+
+    def _choose(self, wish: Wish) -> None:
+        unit = wish.vector / max(float(np.linalg.norm(wish.vector)), 1e-12)
+        # Row by row: a product of matrices gives equal vectors another last digit at another
+        # place, and its threads cost more than they save.
+        similarity = np.concatenate([np.vecdot(o.vectors[: o.count], unit) for o in self._owners])
+        # An item with the text of the question comes first.
+        similarity[self._column("hash") == np.void(wish.content_hash)] = 2.0
+        is_message = self._column("source") == _MESSAGE
+        pools = [np.flatnonzero(self._seen & kind) for kind in (is_message, ~is_message)]
+        self._rank(similarity, pools, wish.per_arm)
+        self._rank(self._total, [rows[self._total[rows] > 0] for rows in pools], wish.per_arm)
+        if told := wish.filters.get("told_from"):
+            at, before = self._column("at"), wish.filters["told_before"]
+            is_told = self._seen & (at >= told.timestamp()) & (at < before.timestamp())
+            self._rank(similarity, [np.flatnonzero(is_told)], wish.filters["per_days"])
+
+    def _rank(self, values: Column, pools: Sequence[Ints], count: int) -> None:
+        """Rank the best of each pool; the lower id comes first of two that are equal."""
+        rows = np.concatenate([self._best(values, pool, count) for pool in pools])
+        order = np.lexsort((self._ids[rows], -values[rows]))
+        for rank, row in enumerate(rows[order].tolist(), 1):
+            self._ranks[row] = min(rank, self._ranks.get(row, rank))
+
+    def _best(self, values: Column, pool: Ints, count: int) -> Ints:
+        if len(pool) <= count:
+            return pool
+        of_pool = values[pool]
+        pool = pool[of_pool >= np.partition(of_pool, -count)[-count]]
+        return pool[np.lexsort((self._ids[pool], -values[pool]))[:count]]
+
+    @property
+    def binds(self) -> dict[str, object]:
+        """Return the values of the part `given` of ``sql/candidates.sql``."""
+        rows = np.fromiter(self._ranks, np.int64, len(self._ranks))
+        places = np.searchsorted(self._starts, rows, side="right") - 1
+        talks, memory_ids = self._column("talk")[rows], []
+        talk_ids: dict[UUID | None, int] = {None: 0}
+        for number, (row, place) in enumerate(zip(rows.tolist(), places.tolist(), strict=True)):
+            owner = self._owners[place]
+            talk_id = owner.talk_ids[talks[number]]
+            talks[number] = talk_ids.setdefault(talk_id, len(talk_ids))
+            memory_ids.append(owner.memory_ids[row - self._starts[place]])
+        return {
+            "items": self.items,
+            "ids": sent(self._ids[rows], ">i8"),
+            "ranks": sent(np.array(list(self._ranks.values())), ">i4"),
+            "places": sent(np.array(self._places)[places], ">i4"),
+            "talk_ids": list(talk_ids)[1:],
+            "talks": sent(talks, ">i4"),
+            "positions": sent(self._column("position")[rows], ">i4"),
+            "memory_ids": " ".join(memory_ids),
+        }
+
+    def with_words(self, candidates: Sequence[CandidateRow]) -> list[CandidateRow]:
+        """Return candidates with their words of the question."""
+        ids = [candidate.id for candidate in candidates]
+        found = np.full(len(ids), -1)
+        for (rows, count), start in zip(self._rows, self._starts, strict=True):
+            own = np.array([rows.get(item, -1) for item in ids], dtype=np.int64)
+            found = np.where((own < 0) | (own >= count), found, own + start)
+        scores = self._words[:, found].T.astype(np.float32) * (found >= 0)[:, None]
+        words: list[tuple[list[int], list[float]]] = [([], []) for _ in candidates]
+        number, word = np.nonzero(scores)
+        values = scores[number, word]
+        for n, w, value in zip(number.tolist(), word.tolist(), values.tolist(), strict=True):
+            words[n][0].append(w)
+            words[n][1].append(value)
+        return [
+            CandidateRow._make((*row[:_WORDS], *own, *row[_WORDS + 2 :])) if own[0] else row
+            for row, own in zip(candidates, words, strict=True)
+        ]
+
+
+class ItemCache:
+    """Items of those who recalled last, with what decides which of them an asker sees."""
+
+    def __init__(self) -> None:
+        self._owners: OrderedDict[UUID, OwnerItems] = OrderedDict()
+        self._viewers: OrderedDict[tuple[UUID | None, UUID | None], Viewer] = OrderedDict()
+        self._talks: OrderedDict[tuple[UUID | None, UUID], int | None] = OrderedDict()
+        """The number of messages of a conversation; null for one that the asker does not see."""
+        self._expired = False
+
+    def choose(self, actor: Actor, wish: Wish) -> Choice | None:
+        """Return the items to start from; none where memory does not have what it takes."""
+        viewer = self._viewers.get((actor.user_id, actor.agent_id))
+        owners = [self._owners.get(owner) for owner in _owners_of(actor)]
+        filters = wish.filters
+        if viewer is None or viewer.spaces or self._expired or not filters.keys() <= SUPPORTED:
+            return None
+        if "window" in filters and (actor.user_id, filters["told_in"]) not in self._talks:
+            return None
+        seen = []
+        for place, owner in enumerate(owners, 1):
+            if owner is None or not owner.is_complete:
+                return None
+            mask = self._seen(actor, owner, viewer, filters)
+            if mask is None:
+                return None
+            if owner.count:
+                seen.append((place, owner, mask))
+        return Choice(seen, wish) if seen else None
+
+    def _seen(
+        self, actor: Actor, owner: OwnerItems, viewer: Viewer, filters: Filters
+    ) -> Mask | None:
+        columns = {name: column[: owner.count] for name, column in owner.columns.items()}
+        visible = np.array([can_see(viewer, place) for place in owner.placements], dtype=bool)
+        if "told_in" in filters and any(
+            sees and place.space_id for sees, place in zip(visible, owner.placements, strict=True)
+        ):
+            return None
+        seen: Mask = columns["current"].copy()
+        if not visible.all():
+            seen &= visible[columns["placement"]]
+        if sources := filters.get("source_types"):
+            seen &= np.array([source in sources for source in _SOURCES])[columns["source"]]
+        if "window" in filters:
+            count = self._talks[actor.user_id, filters["told_in"]]
+            last = -1 if count is None else count - filters["window"]
+            told = owner.talks.get(filters["told_in"], -1)
+            seen &= (columns["talk"] != told) | (np.maximum(columns["position"], 0) <= last)
+        return seen
+
+    def begin(self, actor: Actor, candidates: Sequence[CandidateRow]) -> None:
+        """Have the next recalls read the items that an asker sees, if they are more than few."""
+        if candidates and FEW < candidates[0].items <= MOST_ITEMS:
+            for owner_id in _owners_of(actor):
+                self._owners.setdefault(owner_id, OwnerItems()).used = time.monotonic()
+
+    def binds(self, actor: Actor, told_in: UUID | None) -> dict[str, object] | None:
+        """Return the values of ``sql/changes.sql``; none for an asker without items here."""
+        owners = [self._owners[owner] for owner in _owners_of(actor) if owner in self._owners]
+        if len(owners) < len(_owners_of(actor)):
+            return None
+        return {
+            "owners": [
+                None if items.is_too_large else owner_id
+                for owner_id, items in zip(_owners_of(actor), owners, strict=True)
+            ],
+            "versions": [owner.version for owner in owners],
+            "afters": [owner.after for owner in owners],
+            "page": PAGE,
+            "told_in": told_in,
+        }
+
+    def note(
+        self, actor: Actor, viewer: Viewer, rows: Sequence[ChangeRow], told_in: UUID | None
+    ) -> bool:
+        """Note what a round trip says; return whether what was chosen before it holds."""
+        key = actor.user_id, actor.agent_id
+        holds = self._viewers.get(key) == viewer and not rows[0].expired
+        self._expired = rows[0].expired
+        _remember(self._viewers, key, viewer)
+        if told_in is not None:
+            talk, count = (actor.user_id, told_in), rows[0].message_count
+            holds &= talk in self._talks and self._talks[talk] == count
+            _remember(self._talks, talk, count)
+        now = time.monotonic()
+        for place, owner_id in enumerate(_owners_of(actor), 1):
+            owner = self._owners.setdefault(owner_id, OwnerItems())
+            owner.used = now
+            self._owners.move_to_end(owner_id)
+            if owner.is_too_large:
+                holds = False
+            else:
+                holds &= owner.apply(owner_id, [row for row in rows if row.place == place])
+        self._forget(now)
+        return holds
+
+    def _forget(self, now: float) -> None:
+        total = sum(owner.count for owner in self._owners.values())
+        while self._owners:
+            owner_id, oldest = next(iter(self._owners.items()))
+            if total <= MOST_ITEMS and oldest.used > now - UNUSED:
+                return
+            total -= oldest.count
+            if oldest.count > MOST_ITEMS:
+                oldest.void()
+                oldest.is_too_large = True
+                self._owners.move_to_end(owner_id)
+            else:
+                del self._owners[owner_id]
+
+
+def _owners_of(actor: Actor) -> tuple[UUID, ...]:
+    return (SHARED_OWNER,) if actor.user_id is None else (actor.user_id, SHARED_OWNER)
+
+
+def _remember(guesses: OrderedDict[K, V], key: K, value: V) -> None:
+    guesses[key] = value
+    guesses.move_to_end(key)
+    if len(guesses) > MOST_GUESSES:
+        guesses.popitem(last=False)

@@ -1,0 +1,48 @@
+-- What changed in the items of owners since a process read them, to check what it chose among them.
+
+-- For each owner its version, and the items that changed since `versions`. With `reset`, all that
+-- was read is void. An owner that is not read yet as a whole has the next `page` after `afters` too.
+-- `expired`: whether the asker sees memories that the sweep is yet to forget.
+--
+-- Binds: owners, versions (-1 for none), afters, page, told_in.
+
+-- name: changes
+WITH known AS MATERIALIZED (
+    SELECT k.place, k.owner_id, k.version AS since, k.after AS known_to, c.version, c.changes IS NULL AS reset, c.changes,
+           CASE WHEN c.changes IS NULL THEN -1 ELSE k.after END AS after
+      FROM unnest(CAST(:owners AS uuid[]), CAST(:versions AS bigint[]), CAST(:afters AS bigint[]))
+           WITH ORDINALITY AS k (owner_id, version, after, place)
+     CROSS JOIN LATERAL (
+           SELECT version,
+                  CASE WHEN version - k.version BETWEEN 0 AND cardinality(recent)
+                       THEN recent[cardinality(recent) - (version - k.version) + 1 :]
+                  END AS changes
+             -- Without a row there is no item, or nobody counted.
+             FROM (SELECT CASE WHEN count(*) > 0 THEN max(version)
+                               WHEN NOT EXISTS (SELECT FROM recall_items
+                                                 WHERE owner_id = k.owner_id) THEN 0
+                          END AS version,
+                          coalesce(max(recent), '{}') AS recent
+                     FROM item_changes
+                    WHERE owner_id = k.owner_id) AS c
+     ) AS c
+)
+SELECT CAST(k.place AS int) AS place, k.since, k.known_to AS after, k.version, k.reset, k.changes,
+       EXISTS (SELECT FROM memories WHERE expires_at <= now() AND status <> 'forgotten')
+       AS expired,
+       (SELECT message_count FROM conversations WHERE id = :told_in) AS message_count,
+       i.paged, i.id, i.active AND i.superseded_at IS NULL AS current, i.source_type, i.length,
+       i.agent_id, i.space_id, i.visibility, i.conversation_id, i.position, i.memory_id, i.at,
+       i.content_hash, halfvec_send(i.embedding) AS embedding, i.terms
+  FROM known AS k
+  LEFT JOIN LATERAL (
+       SELECT i.*, false AS paged
+         FROM recall_items AS i
+        WHERE i.owner_id = k.owner_id AND i.id = ANY (k.changes)
+       UNION ALL
+       (SELECT i.*, true
+          FROM recall_items AS i
+         WHERE i.owner_id = k.owner_id AND i.id > k.after
+         ORDER BY i.id
+         LIMIT :page)
+  ) AS i ON true;
