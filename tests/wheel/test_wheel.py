@@ -102,7 +102,7 @@ def test_the_installation_is_small(python: Path) -> None:
 
 def test_a_server_runs_with_its_extra(python: Path, wheel: Path, tmp_path: Path) -> None:
     """Commands name the extra that they miss; with it, ``demo`` plays the sample on a server."""
-    pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    pip = ("-m", "pip", "install", "--quiet", "--quiet")
     subprocess.run([python, *pip, f"{wheel}[cli]"], check=True)
     data = ("--data-dir", str(tmp_path / "data"))
     for command, extra in (("serve", "server"), ("mcp", "mcp"), ("openapi", "server")):
