@@ -4,12 +4,10 @@ psycopg's pipeline sends each statement by itself and looks for answers in betwe
 of the time of a short round trip.
 """
 
-import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 import psycopg
@@ -18,7 +16,6 @@ from psycopg.adapt import Dumper, PyFormat, Transformer
 from psycopg.generators import fetch_many, send
 from psycopg.pq import ExecStatus, Format
 from psycopg.pq.abc import PGresult
-from psycopg.waiting import Ready, Wait
 
 from remembrancer.db.rows import row_maker
 from remembrancer.db.sql import NumberedSql
@@ -26,9 +23,6 @@ from remembrancer.db.sql import NumberedSql
 if TYPE_CHECKING:
     from remembrancer.db.engine import Statement
 
-T = TypeVar("T")
-
-CANCEL_SECONDS: Final = 5.0
 MOST_PREPARED: Final = 200
 """Statements that a connection keeps prepared; further ones are planned at each use."""
 
@@ -139,42 +133,8 @@ async def pipelined(
     if (session := _sessions.get(driver)) is None:
         session = _sessions[driver] = Session(driver)
     try:
-        return await _driven(driver, session.travel(statements))
+        return await driver.wait(session.travel(statements))
     except psycopg.errors.InvalidSqlStatementName:
         # After a rollback psycopg drops all that is prepared. No statement of this trip has run:
         # the first one was missing too.
-        return await _driven(driver, session.travel(statements))
-
-
-async def _driven(driver: "psycopg.AsyncConnection[Any]", steps: PQGen[T]) -> T:
-    """Run steps whenever the socket is ready; their task wakes up at the end alone.
-
-    psycopg wakes it for each part of an answer, and watches the socket anew for each.
-    """
-    loop, socket = asyncio.get_running_loop(), driver.pgconn.socket
-    done: asyncio.Future[T] = loop.create_future()
-
-    def go_on(ready: Ready | None) -> None:
-        if done.done():  # cancelled a moment ago
-            return
-        try:
-            if steps.send(ready) & Wait.W:  # type: ignore[arg-type]
-                loop.add_writer(socket, go_on, Ready.W)
-            else:
-                loop.remove_writer(socket)
-        except StopIteration as end:
-            done.set_result(end.value)
-        except Exception as error:
-            done.set_exception(error)
-
-    loop.add_reader(socket, go_on, Ready.R)
-    go_on(None)
-    try:
-        return await done
-    except asyncio.CancelledError:
-        with suppress(psycopg.Error):
-            await driver.cancel_safe(timeout=CANCEL_SECONDS)
-        raise
-    finally:
-        loop.remove_reader(socket)
-        loop.remove_writer(socket)
+        return await driver.wait(session.travel(statements))
