@@ -108,6 +108,7 @@ class World:
             f"{base}/memories",
             f"{base}/memories?status=forgotten",
             f"{base}/memories?text=nothing-like-it",
+            f"{base}/memories/forget?kind=fact",
             f"{base}/memories/new",
             f"{base}/memories/{self.tea}",
             f"{base}/memories/{self.tea}/edit",

@@ -117,3 +117,43 @@ async def test_a_memory_tells_its_story(site: Site, world: World) -> None:
         await expect(page.get_by_role("heading", name="coffee over tea")).to_be_visible()
         await page.get_by_role("button", name="Undo").click()
         await expect(page.get_by_role("heading", name="green tea over coffee")).to_be_visible()
+
+
+async def test_ticked_memories_are_forgotten_and_come_back_together(
+    site: Site, world: World
+) -> None:
+    """By keyboard in place, with one undo; all that match a filter after a look at how many."""
+    statements = [
+        MemoryCreate(content=f"Bob saw heron {n}.", category="hobby", allow_similar=True)
+        for n in range(60)
+    ]
+    await site.memory.memories.remember_many(as_actor(world.bob), statements)
+    path = f"/people/{world.bob.id}/memories?category=hobby"
+    async with site.visited(world.bob) as page:
+        await page.goto(path)
+        await expect(page.get_by_role("group", name="Ticked memories")).to_be_hidden()
+        await page.keyboard.press("j")
+        await page.keyboard.press("x")
+        await page.keyboard.press("j")
+        await page.keyboard.press("Space")
+        await expect(page.locator("[data-ticked]")).to_have_text("2")
+        await page.keyboard.press("f")
+        await expect(page.get_by_role("status").first).to_contain_text("2 memories are forgotten.")
+        await expect(page.get_by_text("58 memories match")).to_be_visible()
+        await expect(page).to_have_url(re.compile("category=hobby$"))
+        await page.keyboard.press("u")
+        await expect(page.get_by_text("60 memories match")).to_be_visible()
+        await page.locator("[data-tick]").first.check()
+        await page.get_by_role("link", name="Forget all 60").click()
+        await expect(page.get_by_role("heading", name="Forget 60 memories?")).to_be_visible()
+        await page.get_by_role("button", name="Forget them").click()
+        await expect(page.get_by_text("No memory matches")).to_be_visible()
+        await page.get_by_role("button", name="Undo").click()
+        await expect(page.get_by_text("60 memories match")).to_be_visible()
+    async with site.visited(world.bob, java_script_enabled=False) as page:
+        await page.goto(path)
+        await page.locator("[data-tick]").nth(3).check()
+        await page.get_by_role("group", name="Ticked").get_by_role("button").click()
+        await expect(page.get_by_role("status").first).to_contain_text("1 memory is forgotten.")
+        await page.get_by_role("button", name="Undo").click()
+        await expect(page.get_by_text("60 memories match")).to_be_visible()

@@ -283,6 +283,7 @@ async def test_no_form_reaches_another_persons_data(
     for path, fields in (
         ("review", {"decision": "confirm", "memory_id": world.bobs}),
         ("review", {"one": f"reject:{world.bobs}"}),
+        ("memories/forget", {"memory_id": world.bobs}),
         ("review/edit", {"memory_id": world.bobs, f"content-{world.bobs}": "Mine"}),
         (f"memories/{hers}/share", {"space_id": str(boat.id)}),
         ("memories", {"content": "Mine", "space_id": str(boat.id)}),

@@ -4,6 +4,7 @@ from fastapi import APIRouter
 
 from remembrancer.web import (
     admin,
+    bulk,
     conversations,
     document,
     documentation,
@@ -24,7 +25,7 @@ from remembrancer.web import (
 
 router = APIRouter(include_in_schema=False)
 for part in (
-    pages, login, home, profile, memories, memory, review, places, document, spaces,
+    pages, login, home, profile, bulk, memories, memory, review, places, document, spaces,
     preferences, conversations, graph, playground, shared, admin,
 ):  # fmt: skip
     router.include_router(part.router)
