@@ -3,6 +3,7 @@
 import re
 
 import html_pages
+import pytest
 from helpers import audit_lines, rows
 from pages import Browser, World, base, secret_of
 
@@ -347,6 +348,32 @@ async def test_the_playground_says_why(world: World, ada_there: Browser) -> None
     assert "No hits" in page
     for wrong in ("as_of=soon", "limit=0", "mode=x", "agent=x", "limit=many"):
         await ada_there.get(f"{where}&{wrong}", 422)
+
+
+@pytest.mark.parametrize(
+    ("shown", "asked", "header"),
+    [
+        ("", "?text=t", "hx-push-url"),
+        ("?text=t", "?text=te", "hx-replace-url"),
+        ("?text=te", "?text=", "hx-replace-url"),
+        ("?text=te", "?text=te&kind=goal", "hx-push-url"),
+        ("?text=te&kind=", "?text=te", None),
+        ("[", "?text=te", "hx-push-url"),
+        ("?text=%zz&%ff", "?text=te", "hx-replace-url"),
+    ],
+)
+async def test_a_search_is_one_entry_of_the_history(
+    world: World, ada_there: Browser, shown: str, asked: str, header: str | None
+) -> None:
+    """A letter more takes the place of the address; a filter and a new search add one."""
+    where = f"{base(world)}/memories"
+    headers = {"HX-Request": "true", "HX-Target": "results", "HX-Current-URL": f"//x{shown}"}
+    answer = await ada_there.client.get(f"{where}{asked}", headers=headers)
+    assert answer.status_code == 200
+    sent = [name for name in ("hx-push-url", "hx-replace-url") if name in answer.headers]
+    assert sent == ([header] if header else [])
+    if header:
+        assert answer.headers[header] == where + ("" if asked == "?text=" else asked)
 
 
 async def test_case_59_asking_and_searching_change_nothing(

@@ -80,13 +80,16 @@ class PageRequest:
         """
         if not is_partial(self.http):
             return {}
-        fields = [(name, value) for name, value in self.query.multi_items() if value.strip()]
         current = self.http.headers.get("hx-current-url", "")
         shown = QueryParams(current.partition("?")[2].partition("#")[0])
+        before, fields = (
+            [(name, value) for name, value in query.multi_items() if value.strip()]
+            for query in (shown, self.query)
+        )
+        if before == fields:
+            return {}
         typed = shown.get(search) and shown[search] != self.query.get(search)
         address = f"{self.http.url.path}?{urlencode(fields)}".rstrip("?")
-        if dict(shown) == dict(fields):
-            return {}
         return {"HX-Replace-Url" if typed else "HX-Push-Url": address}
 
     def next_page(self, cursor: str | None) -> str | None:
