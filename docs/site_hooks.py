@@ -184,16 +184,17 @@ def _meaning(schema: Mapping[str, Any]) -> str:
     options = [schema, *schema.get("anyOf", ())]
     given = {word: option[word] for option in options[::-1] for word in option}
     bounds = [
-        f"{words} {given[word]:g}"
+        words.format(f"{given[word]:,}")
         for word, words in (
-            ("minimum", "at least"),
-            ("maximum", "at most"),
-            ("minLength", "characters: at least"),
-            ("maxLength", "characters: at most"),
-            ("minItems", "items: at least"),
-            ("maxItems", "items: at most"),
+            ("minimum", "at least {}"),
+            ("maximum", "at most {}"),
+            ("minLength", "at least {} characters"),
+            ("maxLength", "at most {} characters"),
+            ("minItems", "at least {} items"),
+            ("maxItems", "at most {} items"),
         )
         if word in given
     ]
     text = " ".join(str(given.get("description", "")).split())
-    return f"{text} {'; '.join(bounds)}".strip().replace("|", "\\|")
+    limits = ", ".join(bounds)
+    return f"{text} {limits[:1].upper()}{limits[1:]}".strip().replace("|", "\\|")

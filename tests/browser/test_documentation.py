@@ -10,6 +10,7 @@ from browsing import SHOTS, Site
 from playwright.async_api import expect
 
 import remembrancer
+from remembrancer.api.server import openapi_document
 from remembrancer.client.operations import Group
 from remembrancer.web import documentation
 
@@ -54,6 +55,19 @@ def test_no_page_of_the_site_takes_a_file_from_elsewhere() -> None:
     for page in documentation.SITE.rglob("*.html"):
         found = taken.findall(re.sub(r"<a [^>]*>", "", page.read_text("utf-8")))
         assert not [link for link in found if "127.0.0.1" not in link], (page, found)
+
+
+def test_every_endpoint_and_model_of_rest_has_its_fields() -> None:
+    """As the OpenAPI document has them."""
+    page = (documentation.SITE / "rest-fields" / "index.html").read_text("utf-8")
+    document: Any = openapi_document()
+    for path, operations in document["paths"].items():
+        for method in operations:
+            assert f">{method.upper()} {path}<" in page
+    for name, schema in document["components"]["schemas"].items():
+        assert f'id="{name.lower()}"' in page
+        for field in schema.get("properties", ()):
+            assert f"<code>{field}</code>" in page
 
 
 def test_the_reference_has_every_public_name() -> None:
