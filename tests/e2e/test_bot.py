@@ -28,6 +28,7 @@ from remembrancer import (
     Conflict,
     ConversationCreate,
     InvalidInput,
+    MemberAdd,
     Memory,
     MemoryCreate,
     MemoryFilter,
@@ -39,6 +40,7 @@ from remembrancer import (
     RemembrancerError,
     ResolveUser,
     Role,
+    SpaceCreate,
     Unauthenticated,
     Unavailable,
     User,
@@ -50,6 +52,7 @@ from remembrancer.keys.schemas import KeyCreate
 from remembrancer.memories.keywords import MemoryChanges, MemoryDetails, MemoryFilters
 from remembrancer.recall.schemas import RecallDetails
 from remembrancer.settings import JobSettings, LanguageModelSettings
+from remembrancer.spaces.schemas import MemberDetails, SpaceDetails
 from remembrancer.users.schemas import ResolveDetails
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -148,6 +151,8 @@ async def test_answers_read_well_in_a_terminal_and_a_notebook(bot: AsyncMemory) 
         (MemoryFilters, MemoryFilter, set()),
         (ResolveDetails, ResolveUser, set()),
         (ConversationDetails, ConversationCreate, set()),
+        (SpaceDetails, SpaceCreate, set()),
+        (MemberDetails, MemberAdd, set()),
     ],
 )
 def test_every_field_is_a_keyword(details: Any, model: Any, first: set[str]) -> None:
@@ -179,6 +184,9 @@ async def test_no_operation_of_every_day_needs_a_model(
         assert [item.id async for item in store.memories.list.each(actor, kinds=["fact"])] == []
         counted = await store.memories.forget_many(actor, kinds=["preference"], dry_run=True)
         assert (counted.memories, counted.undo_id) == (1, None)
+        space = await store.spaces.create(actor, name="Garden")
+        invitation = await store.spaces.invite(actor, space.id, user_id="discord:2")
+        assert (invitation.name, invitation.role) == ("Garden", "member")
         for call in (
             partial(store.memories.update, actor, made.id, MemoryUpdate(content="x"), kind="fact"),
             partial(store.memories.list, actor, MemoryFilter(), kinds=["fact"]),

@@ -25,11 +25,21 @@ from remembrancer.spaces import schemas
 from remembrancer.user_names import AnyUser
 
 
+class NewSpace(ForUserOnce, schemas.SpaceDetails, total=False):
+    """A space that a user creates once."""
+
+
+class NewMember(ForUserOnce, schemas.MemberDetails, total=False):
+    """A member whom a user adds or invites once."""
+
+
 class Spaces(Group[By]):
     """Spaces, for a user; a user's own key needs none."""
 
-    @operation("POST /api/spaces")
-    def create(self, space: schemas.SpaceCreate, **ids: Unpack[ForUserOnce]) -> schemas.Space:
+    @operation("POST /api/spaces", model=("space", schemas.SpaceCreate))
+    def create(
+        self, space: schemas.SpaceCreate | None = None, **ids: Unpack[NewSpace]
+    ) -> schemas.Space:
         """Create a space; the user is its owner. A key of a user invites its members."""
 
     @listing("GET /api/spaces")
@@ -58,9 +68,12 @@ class Spaces(Group[By]):
     def members(self, space_id: UUID, **ids: Unpack[ForUserPage]) -> Page[schemas.Member]:
         """List the members of a space, the longest known users first."""
 
-    @operation("POST /api/spaces/{space_id}/members")
+    @operation("POST /api/spaces/{space_id}/members", model=("member", schemas.MemberAdd))
     def add_member(
-        self, space_id: UUID, member: schemas.MemberAdd, **ids: Unpack[ForUserOnce]
+        self,
+        space_id: UUID,
+        member: schemas.MemberAdd | None = None,
+        **ids: Unpack[NewMember],
     ) -> schemas.Addition:
         """Add a member to a space; a key of a user invites them. For owners."""
 
@@ -82,9 +95,12 @@ class Spaces(Group[By]):
     def leave(self, space_id: UUID, **ids: Unpack[ForUser]) -> None:
         """Leave a space: facts of others are hidden, one's own stay."""
 
-    @operation("POST /api/spaces/{space_id}/invitations")
+    @operation("POST /api/spaces/{space_id}/invitations", model=("member", schemas.MemberAdd))
     def invite(
-        self, space_id: UUID, member: schemas.MemberAdd, **ids: Unpack[ForUserOnce]
+        self,
+        space_id: UUID,
+        member: schemas.MemberAdd | None = None,
+        **ids: Unpack[NewMember],
     ) -> schemas.Invitation:
         """Invite a user into a space, who is a member once they accept. For owners."""
 

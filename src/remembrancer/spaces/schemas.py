@@ -1,13 +1,15 @@
 """API models of spaces and their members."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import TypedDict
 from uuid import UUID
 
 from pydantic import BaseModel, Field, model_validator
 
 from remembrancer.access import SpaceRole
 from remembrancer.text import Label, Prose
-from remembrancer.user_names import UserRef
+from remembrancer.user_names import AnyUser, UserRef
 from remembrancer.validation import Input, Update
 
 
@@ -21,6 +23,14 @@ class SpaceCreate(Input):
         max_length=1000,
         description="Added by a service or an admin, invited by a user.",
     )
+
+
+class SpaceDetails(TypedDict, total=False):
+    """The fields of :class:`SpaceCreate`, as keywords."""
+
+    name: str
+    description: str
+    member_ids: Sequence[AnyUser]
 
 
 class SpaceUpdate(Update):
@@ -48,6 +58,13 @@ class MemberAdd(Input):
 
     user_id: UserRef
     role: SpaceRole = SpaceRole.MEMBER
+
+
+class MemberDetails(TypedDict, total=False):
+    """The fields of :class:`MemberAdd`, as keywords. Text does for an enumeration."""
+
+    user_id: AnyUser
+    role: str
 
 
 class MemberUpdate(Input):

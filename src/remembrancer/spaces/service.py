@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Unpack
 from uuid import UUID
 
 from remembrancer import audit
@@ -27,13 +28,16 @@ from remembrancer.spaces.schemas import (
     Invitation,
     Member,
     MemberAdd,
+    MemberDetails,
     MemberUpdate,
     Space,
     SpaceCreate,
+    SpaceDetails,
     SpaceUpdate,
 )
 from remembrancer.user_names import AnyUser
 from remembrancer.users import repository as users
+from remembrancer.validation import model_of
 
 
 class Spaces:
@@ -48,12 +52,19 @@ class Spaces:
         self._database = backend.database
 
     async def create(
-        self, actor: Actor, space: SpaceCreate, *, idempotency_key: str | None = None
+        self,
+        actor: Actor,
+        space: SpaceCreate | None = None,
+        *,
+        idempotency_key: str | None = None,
+        **fields: Unpack[SpaceDetails],
     ) -> Space:
         """Create a space with its members; where a user creates it, they are invited.
 
-        Raises ``NotFound`` for an unknown member, but not to a user.
+        ``space``, or its ``fields`` by keyword. Raises ``NotFound`` for an unknown member, but not
+        to a user.
         """
+        space = model_of(SpaceCreate, space, fields)
         adds = actor.role is not Role.USER
         member_ids = (await self._database.user_ids(space.member_ids)).values() if adds else ()
         async with (
@@ -157,15 +168,18 @@ class Spaces:
         self,
         actor: Actor,
         space_id: UUID,
-        member: MemberAdd,
+        member: MemberAdd | None = None,
         *,
         idempotency_key: str | None = None,
+        **fields: Unpack[MemberDetails],
     ) -> Addition:
         """Add a member, who then sees all shared facts; where a user adds, invite them. For owners.
 
         Raises ``Conflict`` for a member; to a service and an admin, ``NotFound`` for an unknown
-        user, and ``Conflict`` for one who left the space or declined an invitation.
+        user, and ``Conflict`` for one who left the space or declined an invitation. ``member``, or
+        its ``fields`` by keyword.
         """
+        member = model_of(MemberAdd, member, fields)
         if actor.role is Role.USER:
             invitation = await self.invite(actor, space_id, member, idempotency_key=idempotency_key)
             return Addition(user_id=member.user_id, role=invitation.role, invited=True)
@@ -195,15 +209,18 @@ class Spaces:
         self,
         actor: Actor,
         space_id: UUID,
-        member: MemberAdd,
+        member: MemberAdd | None = None,
         *,
         idempotency_key: str | None = None,
+        **fields: Unpack[MemberDetails],
     ) -> Invitation:
         """Invite a user, who is a member once they accept. For owners.
 
         An unknown user is invited as a known one is, and so is one who declined; the latter is not
         shown the invitation. A repeat changes the role. Raises ``Conflict`` for a member.
+        ``member``, or its ``fields`` by keyword.
         """
+        member = model_of(MemberAdd, member, fields)
         action = "space.invite"
         async with (
             self._enter(actor, space_id, action, manages=True) as space,
