@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from remembrancer.errors import InvalidInput
 from remembrancer.importers.ignored_fields import IGNORED_FIELDS
+from remembrancer.validation import wrong_field
 
 _LONGEST_NAME = 60
 
@@ -60,10 +61,8 @@ def validated(model: type[Model], value: Any, where: str) -> Model:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        problem = error.errors(include_input=False, include_url=False)[0]
-        path = ".".join(str(part) for part in problem["loc"])
-        reason = str(problem["msg"]).removeprefix("Value error, ")
-        raise invalid(f"{where}, {path}" if path else where, reason) from None
+        parts, reason = wrong_field(error.errors(include_input=False, include_url=False)[0])
+        raise invalid(", ".join(filter(None, [where, ".".join(parts)])), reason) from None
     except RecursionError:
         raise invalid(where, "is nested too deeply") from None
 
