@@ -1,0 +1,83 @@
+"""Connections are lent to one task at a time, and never with somebody's transaction in them."""
+
+import asyncio
+from unittest.mock import patch
+
+import psycopg
+import pytest
+from sqlalchemy import text
+
+from remembrancer.db import pool
+from remembrancer.db.engine import Database, libpq_url
+from remembrancer.errors import Conflict, DatabaseUnavailable
+
+
+async def test_a_refused_change_is_rolled_back_before_others_get_the_connection(
+    alone: Database,
+) -> None:
+    """An error between two statements keeps the connection, without its transaction."""
+    seen = []
+
+    async def refuse() -> None:
+        async with alone.system() as connection:
+            seen.append(await _process(connection))
+            raise Conflict("refused")
+
+    with pytest.raises(Conflict):
+        await refuse()
+    async with alone._pool.lend() as lent:
+        assert not lent.in_transaction
+    async with alone.system() as connection:
+        seen.append(await _process(connection))
+    assert seen[0] == seen[1]
+
+
+async def test_an_interrupted_connection_is_lent_to_nobody(alone: Database) -> None:
+    """Its next user would read the answers of another."""
+    async with alone.system() as connection:
+        before = await _process(connection)
+
+    begun = asyncio.Event()
+
+    async def sleep() -> None:
+        async with alone.system() as connection:
+            begun.set()
+            await connection.execute(text("SELECT pg_sleep(60)"))
+
+    task = asyncio.create_task(sleep())
+    await begun.wait()
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    async with alone.system() as connection:
+        assert await _process(connection) != before
+
+
+async def test_a_lost_server_is_noticed_once(alone: Database) -> None:
+    """After a restart of Postgres one request fails, not one for each connection."""
+    database = Database(alone.url, pool_size=3)
+    try:
+        async with database.system() as one, database.system() as two, database.system() as three:
+            processes = [await _process(each) for each in (one, two, three)]
+        with psycopg.connect(libpq_url(alone.url), autocommit=True) as owner:
+            for process in processes:
+                owner.execute("SELECT pg_terminate_backend(%s)", [process])
+        with pytest.raises(DatabaseUnavailable):
+            await database.ping()
+        await database.ping()
+    finally:
+        await database.close()
+
+
+async def test_a_wait_for_a_connection_ends_with_an_error(alone: Database) -> None:
+    """A pool that is too small says so."""
+    async with alone.system():
+        with patch.object(pool, "WAIT_SECONDS", 0.01), pytest.raises(DatabaseUnavailable) as told:
+            await alone.ping()
+    assert "busy" in str(told.value)
+    await alone.ping()
+
+
+async def _process(connection: pool.AsyncConnection) -> int:
+    return int((await connection.execute(text("SELECT pg_backend_pid()"))).scalar_one())
