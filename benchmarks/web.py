@@ -65,7 +65,7 @@ async def measure(count: int, repeat: int, database_url: str | None) -> dict[str
                 times: list[float] = []
                 for _ in range(repeat):
                     began = time.perf_counter()
-                    url = f"/people/{user_id}{path}" if path else following
+                    url = following if path is None else f"/people/{user_id}{path}"
                     answer = await client.get(url)
                     times.append(1000 * (time.perf_counter() - began))
                     assert answer.status_code == 200, answer.text
