@@ -211,7 +211,7 @@ def test_the_command_line_extracts_and_reviews(
     ]
     file.write_text("\n".join(json.dumps(line) for line in said))
     command("import", str(file))
-    assert "1 summaries, 3 facts" in command("conversations", "summarize", "--all")
+    assert "1 summary, 3 facts" in command("conversations", "summarize", "--all")
     assert "Ada said word 2." in command("review", "list", "--user", "Ada")
     waiting = json.loads(command("review", "list", "--user", "Ada", "--json"))
     ids = {one["content"]: one["id"] for one in waiting}

@@ -382,6 +382,7 @@ def test_case_34_on_the_command_line_who_left_accepts_an_invitation(cli: Cli) ->
         (["users", "show", "00000000-0000-7000-8000-000000000000"], "user_id: no such user"),
         (["agents", "create", "\x07"], "name: "),
         (["nonsense"], "nonsense"),
+        (["--database-url", "nonsense", "keys", "list"], "database_url: must be an address such"),
         (["--database-url", "postgresql://nobody@127.0.0.1:1/x", "keys", "list"], "set up"),
     ],
 )

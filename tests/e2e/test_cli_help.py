@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from test_docs import commands, root_command
 
 from remembrancer import Settings
 from remembrancer.cli import main
@@ -99,6 +100,22 @@ def test_what_is_mistyped_is_named(
     assert (code, out) == (2, "")
     [line] = err.splitlines()
     assert told in line
+
+
+def test_each_command_explains_itself_and_refuses_what_it_does_not_know(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Help with examples; a wrong option is one line that says where the help is."""
+    for path, _ in commands(root_command()):
+        code, out, err = run(capsys, *path, "--help")
+        assert (code, err) == (0, ""), path
+        assert f"    remembrancer {' '.join(path)}" in out
+        assert max(map(len, out.splitlines())) <= 100, path
+        code, out, err = run(capsys, *path, "--wrong")
+        assert (code, out) == (2, ""), path
+        [line] = err.splitlines()
+        assert line.startswith("error: No such option: --wrong"), path
+        assert line.endswith(f"(see `remembrancer {' '.join(path)} --help`)")
 
 
 # Completion -----------------------------------------------------------------
@@ -297,7 +314,8 @@ def test_ids_are_whole_at_any_width(width: int) -> None:
     assert shown.count(USER_ID) == 2
     assert "…" not in shown
     assert ("  Name: Ada" in shown) == (width < 80)
-    assert all(len(line) <= width for line in shown.splitlines() if width >= 80)
+    assert width < 80 or max(map(len, shown.splitlines())) <= width
+    assert " ".join(shown.split()).count("drink") == 20
 
 
 def test_a_list_that_is_no_terminal_has_tabs() -> None:

@@ -81,6 +81,10 @@ _TYPES: Final = {
 """Types as the help shows them, by their names in Python."""
 
 
+_LONGEST: Final = 40
+"""Characters of choices that stand beside an option; longer ones are in its explanation."""
+
+
 class Group(TyperGroup):
     """Commands whose help says what each does, by panel.
 
@@ -158,6 +162,9 @@ def _simplify(command: "Command") -> None:
         assert isinstance(parameter, TyperArgument | TyperOption)
         kind = parameter.display_type(typer.Context(command)).replace("list[", "").replace("]", "")
         shown = _TYPES.get(kind, kind)
+        if len(shown) > _LONGEST:
+            parameter.help = f"{parameter.help} One of {shown[1:-1].replace('|', ', ')}."
+            shown = "<name>"
         parameter.display_type = lambda _, shown=shown: shown  # type: ignore[method-assign, misc]
 
 

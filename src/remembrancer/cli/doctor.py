@@ -171,7 +171,7 @@ def _since(begun: float) -> str:
 
 def _use_of_model(settings: Settings) -> Finding:
     if not settings.llm.model:
-        result = "none: summaries are transcripts, no facts (set REMEMBRANCER_LLM__MODEL)"
+        result = "none: summaries are transcripts, no facts (set llm.model)"
     elif not settings.extraction.facts:
         result = f"{settings.llm.model} writes summaries, but extracts no facts"
     else:

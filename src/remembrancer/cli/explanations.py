@@ -46,14 +46,16 @@ def validation_line(error: ValidationError) -> str:
 def _reason(problem: Mapping[str, Any], *, of_settings: bool) -> str:
     path, reason = wrong_field(problem)
     # The names and values in a settings file are checked before.
-    variable = f" (in REMEMBRANCER_{'__'.join(path).upper()})" if of_settings else ""
+    name = f"REMEMBRANCER_{'__'.join(path).upper()}"
+    variable = f" (in {name})" if of_settings and name in os.environ else ""
     return f"{'.'.join(path)}: {reason}{variable}" if path else reason
 
 
 def _usage(error: typer.TyperException) -> str:
     context = getattr(error, "ctx", None)
     hint = f" (see `{context.command_path} --help`)" if context else ""
-    return f"{error.format_message()}{hint}"
+    message = error.format_message().replace("Value error, ", "")
+    return f"{message}{hint}"
 
 
 def unexpected(error: Exception) -> str:

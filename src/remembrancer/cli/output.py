@@ -28,10 +28,10 @@ from remembrancer.statistics import Counts
 from remembrancer.text import plural
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
-_WHOLE: Final = 40
-"""Cells of this width are never folded; those with ids are among them."""
-_FOLDED: Final = 24
-"""The least width of a column with longer cells."""
+_LONG: Final = 24
+"""Cells with more characters may be folded, between words."""
+_WORD: Final = 40
+"""Words with more characters may be folded; no id has them."""
 
 Value = TypeVar("Value")
 
@@ -70,23 +70,20 @@ class Rows:
                 line = "\t".join(" ".join(cell.plain.split()) for cell in row)
                 yield Segment(f"{line}\n")
             return
-        widths = [
-            max(len(name), *(cell.cell_len for cell in column))
-            for name, *column in zip(self.columns, *self.cells, strict=True)
+        columns = [
+            [Text(name), *cells] for name, *cells in zip(self.columns, *self.cells, strict=True)
         ]
-        least = sum(width if width <= _WHOLE else _FOLDED for width in widths)
-        if least + 3 * len(widths) <= options.max_width:
-            yield self._table(widths)
-        else:
+        widths = _widths(columns, options.max_width - 3 * len(columns))
+        if widths is None:
             yield from self._blocks()
-
-    def _table(self, widths: Sequence[int]) -> Table:
-        grid = Table(box=SIMPLE_HEAD, pad_edge=False, leading=int(max(widths) > _WHOLE))
+            return
+        is_long = any(cell.cell_len > _LONG for row in self.cells for cell in row)
+        grid = Table(box=SIMPLE_HEAD, pad_edge=False, leading=int(is_long))
         for name, width in zip(self.columns, widths, strict=True):
-            grid.add_column(name, overflow="fold", no_wrap=width <= _WHOLE)
+            grid.add_column(name, overflow="fold", width=width)
         for row in self.cells:
             grid.add_row(*row)
-        return grid
+        yield grid
 
     def _blocks(self) -> RenderResult:
         for first, *others in self.cells:
@@ -94,6 +91,25 @@ class Rows:
             for name, cell in zip(self.columns[1:], others, strict=True):
                 if cell.plain:
                     yield Text.assemble(f"  {name}: ", " ".join(cell.plain.split()))
+
+
+def _widths(columns: Sequence[Sequence[Text]], space: int) -> list[int] | None:
+    """Return the widths of columns in a space, null if a word would not fit."""
+    widths, wanted = [], []
+    for column in columns:
+        word = max(len(word) for cell in column for word in (cell.plain.split() or [""]))
+        longest = max(line.cell_len for cell in column for line in cell.split(allow_blank=True))
+        widths.append(max(min(word, _WORD), min(longest, _LONG)))
+        wanted.append(longest)
+    left = space - sum(widths)
+    if left < 0:
+        return None
+    # What is left over is shared, first among those that want little.
+    for number, at in enumerate(sorted(range(len(widths)), key=lambda at: wanted[at] - widths[at])):
+        more = min(wanted[at] - widths[at], left // (len(widths) - number))
+        widths[at] += more
+        left -= more
+    return widths
 
 
 def table(*columns: str, rows: Iterable[Sequence[Text | str]], empty: str = "") -> Rows:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import psycopg
 from sqlalchemy import NullPool, TextClause, event, make_url, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from remembrancer import errors
@@ -70,11 +70,20 @@ _BY_NAME = text(
 
 
 def driver_url(url: str) -> str:
-    return make_url(url).set(drivername="postgresql+psycopg").render_as_string(False)
+    return _address(url, "postgresql+psycopg")
 
 
 def libpq_url(url: str) -> str:
-    return make_url(url).set(drivername="postgresql").render_as_string(False)
+    return _address(url, "postgresql")
+
+
+def _address(url: str, driver: str) -> str:
+    try:
+        return make_url(url).set(drivername=driver).render_as_string(False)
+    except (ArgumentError, ValueError):  # not chained: it quotes the password
+        raise errors.ConfigurationError(
+            "database_url: must be an address such as postgresql://user:password@host/name"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
