@@ -4,8 +4,20 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 from helpers import rows
+from rule_removal import rule_removal
 
-from remembrancer import Agent, MemoryCreate, Remembrancer, User, as_actor
+from remembrancer import (
+    Actor,
+    Agent,
+    AgentCreate,
+    MemoryCreate,
+    RecallQuery,
+    Remembrancer,
+    Role,
+    User,
+    as_actor,
+)
+from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories.schemas import Kind
 from remembrancer.recall import item_cache, service
 
@@ -28,6 +40,13 @@ async def share(memory: Remembrancer, agent: Agent | None = None, **details: obj
     statements = [MemoryCreate(content=text, shared=True, **details) for text in STATEMENTS]
     await memory.memories.remember_many(as_actor(agent=agent), statements)
     rows("ANALYZE recall_items")
+
+
+async def remember(
+    memory: Remembrancer, user: User, agent: Agent | None = None, **details: object
+) -> None:
+    statements = [MemoryCreate(content=text, **details) for text in STATEMENTS]
+    await memory.memories.remember_many(as_actor(user, agent), statements)
 
 
 async def found(memory: Remembrancer, query: str, user: User, **details: object) -> Sequence[str]:
@@ -84,8 +103,7 @@ async def test_of_very_many_own_items_the_old_ones_are_found_by_words(
 ) -> None:
     """The newest are compared; an older one is found by a word, and by its own text first."""
     for user in (ada, bob):
-        statements = [MemoryCreate(content=text) for text in STATEMENTS]
-        await memory.memories.remember_many(as_actor(user), statements)
+        await remember(memory, user)
     hits = await found(memory, "Which places are in Lisbon?", ada, limit=40)
     assert {text for text in STATEMENTS if "Lisbon" in text} <= set(hits)
     assert (await found(memory, STATEMENTS[1], ada))[0] == STATEMENTS[1]
@@ -93,6 +111,79 @@ async def test_of_very_many_own_items_the_old_ones_are_found_by_words(
     assert await found(memory, "Lisbon", bob, limit=40) == await found(
         memory, "Lisbon", ada, limit=40
     )
+
+
+@pytest.mark.usefixtures("small")
+async def test_the_own_text_of_an_old_memory_comes_first(
+    memory: Remembrancer, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where each of its words is in more items than are read."""
+    monkeypatch.setitem(service.SIZES, "most_postings", 3)
+    await remember(memory, ada)
+    for text in (STATEMENTS[1], STATEMENTS[40], STATEMENTS[-1]):
+        assert (await found(memory, text, ada))[0] == text
+
+
+@pytest.mark.usefixtures("small")
+async def test_what_was_just_written_into_large_sets_is_found_at_once(
+    memory: Remembrancer, ada: User
+) -> None:
+    await share(memory)
+    await remember(memory, ada)
+    question = "Where does the ferry leave?"
+    assert not any("ferry" in text for text in await found(memory, question, ada))
+    await memory.memories.remember(
+        as_actor(), MemoryCreate(content="The ferry leaves from the north quay.", shared=True)
+    )
+    await memory.remember("The ferry leaves me seasick.", user=ada)
+    hits = await found(memory, question, ada)
+    assert all("ferry" in text for text in hits[:2])
+
+
+@pytest.mark.usefixtures("small")
+async def test_a_process_that_knows_nothing_of_large_sets_answers_the_same(
+    memory: Remembrancer, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the same order, whatever it guessed first."""
+    await share(memory)
+    await remember(memory, ada)
+    recall = memory.memories.recall.__self__
+    for question in ("harbour in Oslo", "Which bakery opens at eleven?"):
+        answers = []
+        for guess in ({}, {SHARED_OWNER}, {ada.id}, {SHARED_OWNER, ada.id}):
+            monkeypatch.setattr(recall, "_large", set(guess))
+            answers.append([await found(memory, question, ada, limit=20) for _ in range(2)])
+        assert answers == [[answers[0][0]] * 2] * 4
+
+
+@pytest.mark.usefixtures("small")
+async def test_in_large_sets_row_security_hides_what_is_not_ones_own(
+    memory: Remembrancer, ada: User, bob: User
+) -> None:
+    """In every role, also when the statement forgets the rule."""
+    await share(memory)
+    for user in (ada, bob):
+        await remember(memory, user)
+    query = RecallQuery(query=STATEMENTS[0], limit=100)
+    for role in Role:
+        actor = Actor(role, user_id=ada.id)
+        with rule_removal() as removal, removal.needed():
+            hits = (await memory.memories.recall(actor, query)).hits
+        assert {hit.user_id for hit in hits} == {ada.id, None}
+
+
+@pytest.mark.usefixtures("small")
+async def test_without_the_rule_large_sets_show_what_other_agents_have(
+    memory: Remembrancer, ada: User, agent: Agent
+) -> None:
+    """The counter-proof: it is the rule that hides them, of shared knowledge and of one's own."""
+    other_agent = await memory.agents.create(as_actor(), AgentCreate(name="Other"))
+    await share(memory, agent, scope="agent")
+    await remember(memory, ada, agent, scope="agent")
+    assert await found(memory, STATEMENTS[0], ada, agent=other_agent) == []
+    with rule_removal():
+        shown = await memory.recall(STATEMENTS[0], user=ada, agent=other_agent, limit=50)
+    assert {hit.user_id for hit in shown.hits} == {ada.id, None}
 
 
 @pytest.fixture
