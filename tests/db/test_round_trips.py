@@ -53,7 +53,7 @@ from remembrancer.memories.budget import Budget
 from remembrancer.memories.pipeline import WritePipeline
 from remembrancer.memories.service import Memories
 from remembrancer.recall.access_counts import AccessCounts
-from remembrancer.recall.service import Recall
+from remembrancer.recall.service import SIZES, Recall
 
 pytestmark = pytest.mark.skipif(not psycopg.pq.PGconn.__module__, reason="needs the trace of libpq")
 
@@ -141,6 +141,24 @@ async def test_a_walk_over_associations_takes_no_trip_of_its_own(
     )
     is_associated = True
     await ask()
+    await _takes_one_trip(alone, ask)
+
+
+async def test_a_search_in_large_sets_takes_no_trip_of_its_own(
+    memory: Remembrancer, alone: Database, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process learns which sets are large: that costs one more trip, once."""
+    monkeypatch.setitem(SIZES, "most_own", 2)
+    for content in ("Ada lives in Lisbon.", "Ada plays the cello.", "Ada likes tea."):
+        await memory.remember(content, user=ada)
+    backend = replace(memory.backend, database=alone, reads=Reads(alone, whose="all"))
+    recall = Recall(backend, memory.embedder, AccessCounts(alone))
+    wanted = RecallQuery(query="Where does Ada live?")
+
+    async def ask() -> None:
+        assert (await recall.recall(as_actor(ada), wanted)).hits
+
+    assert (await _traced(alone, ask)).sent("Sync") > 1
     await _takes_one_trip(alone, ask)
 
 

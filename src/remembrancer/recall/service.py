@@ -20,6 +20,7 @@ from remembrancer.embeddings.base import Baseline, baseline_of
 from remembrancer.errors import EmbeddingUnavailable, InvalidInput, NotFound, UserMerged
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories.metadata import binds_of, conditions_of
+from remembrancer.memories.rules import statement_hash
 from remembrancer.preferences.scopes import in_effect
 from remembrancer.recall import hits, people, queries
 from remembrancer.recall.access_counts import AccessCounts
@@ -295,6 +296,7 @@ class Recall:
             "terms": list(question.terms),
             "words": list(question.terms.values()),
             "content_hash": content_hash(text),
+            "statement_hash": statement_hash(text, None, None),
             "per_arm": max(PER_ARM, query.limit),
             "reach": REACH,
             "k1": BM25_K1,

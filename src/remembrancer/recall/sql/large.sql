@@ -2,7 +2,8 @@
 -- shared knowledge, whose nearest come from an index, and the asker's own items, of which the newest
 -- are compared. Of both, words find a number of the others.
 --
--- Binds: many_shared, most_own, most_postings, most_picked, and those of candidates.sql.
+-- Binds: statement_hash, many_shared, most_own, most_postings, most_picked, and those of
+-- candidates.sql.
 
 -- name: sets
 /*[alone*/
@@ -107,7 +108,7 @@ picked AS MATERIALIZED (
      CROSS JOIN LATERAL (
            SELECT owner_id, id
              FROM memories
-            WHERE owner_id = s.owner_id AND content_hash = :content_hash AND status = 'active'
+            WHERE owner_id = s.owner_id AND content_hash = :statement_hash AND status = 'active'
            OFFSET 0
      ) AS m
      CROSS JOIN LATERAL (
