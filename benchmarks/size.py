@@ -25,12 +25,15 @@ def build_wheel(directory: Path) -> Path:
     return wheel
 
 
-def install(wheel: Path, directory: Path, extras: str = "", python: str = sys.executable) -> Path:
-    """Install a wheel with extras into a fresh environment; return its interpreter."""
+def environment(directory: Path, python: str = sys.executable) -> Path:
+    """Make an environment, and return its interpreter."""
     subprocess.run([python, "-m", "venv", directory], check=True)
-    bin_ = directory / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-    _pip(bin_, "install", f"{wheel}[{extras}]" if extras else wheel)
-    return bin_
+    return directory / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+
+
+def install(python: Path, wheel: Path, extras: str = "", *options: str) -> None:
+    """Install a wheel with extras."""
+    _pip(python, "install", f"{wheel}[{extras}]" if extras else wheel, *options)
 
 
 def _pip(python: Path, *arguments: str | Path) -> None:
@@ -61,7 +64,7 @@ def main(
         wheel = build_wheel(Path(name))
         for number, chosen in enumerate(extras.split()):
             place = Path(name, str(number))
-            install(wheel, place, chosen.strip("."))
+            install(environment(place), wheel, chosen.strip("."))
             results[chosen] = sizes(place)
     rows = [[name, len(each), round(sum(each.values()))] for name, each in results.items()]
     show("Installations", ["extras", "distributions", "MB"], rows)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.size import build_wheel, install, sizes
+from benchmarks.size import ROOT, build_wheel, environment, install, sizes
 
 pytestmark = pytest.mark.wheel
 
@@ -41,15 +41,29 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
+@pytest.fixture(scope="module")
+def constraints(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """Options for pip: the versions that CI knows, not what came out this morning."""
+    lines = (ROOT / "requirements" / "app.txt").read_text("utf-8").splitlines()
+    path = tmp_path_factory.mktemp("constraints") / "app.txt"
+    path.write_text("\n".join(line.removesuffix(" \\") for line in lines if "==" in line), "utf-8")
+    return "--constraint", str(path)
+
+
 @pytest.fixture(scope="module", params=VERSIONS)
 def python(
-    request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    wheel: Path,
+    constraints: tuple[str, ...],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     """The interpreter of an environment with the wheel, without extras."""
     interpreter = find_python(request.param)
     if interpreter is None:
         pytest.skip(f"no Python {request.param}")
-    return install(wheel, tmp_path_factory.mktemp("venv") / "venv", python=interpreter)
+    python = environment(tmp_path_factory.mktemp("venv") / "venv", interpreter)
+    install(python, wheel, "", *constraints)
+    return python
 
 
 def find_python(version: str) -> str | None:
@@ -100,16 +114,17 @@ def test_the_installation_is_small(python: Path) -> None:
     assert sum(sizes(python.parents[1]).values()) < MEGABYTES
 
 
-def test_a_server_runs_with_its_extra(python: Path, wheel: Path, tmp_path: Path) -> None:
+def test_a_server_runs_with_its_extra(
+    python: Path, wheel: Path, constraints: tuple[str, ...], tmp_path: Path
+) -> None:
     """Commands name the extra that they miss; with it, ``demo`` plays the sample on a server."""
-    pip = ("-m", "pip", "install", "--quiet", "--quiet")
-    subprocess.run([python, *pip, f"{wheel}[cli]"], check=True)
+    install(python, wheel, "cli", *constraints)
     data = ("--data-dir", str(tmp_path / "data"))
     for command, extra in (("serve", "server"), ("mcp", "mcp"), ("openapi", "server")):
         refused = run(python, "-m", "remembrancer", *data, command, directory=tmp_path)
         assert refused.returncode == 2, refused.stderr
         assert refused.stderr.endswith(f"pip install 'remembrancer[{extra}]'\n")
         assert len(refused.stderr.splitlines()) == 1
-    subprocess.run([python, *pip, f"{wheel}[server]"], check=True)
+    install(python, wheel, "server", *constraints)
     played = run(python, "-m", "remembrancer", "demo", directory=tmp_path)
     assert played.returncode == 0, played.stderr
