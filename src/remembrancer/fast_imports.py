@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+_ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
+
 
 @contextmanager
 def uncollected() -> Iterator[None]:
@@ -35,6 +37,12 @@ def build_models_later() -> None:
     BaseModel.model_config["defer_build"] = True
     # FastAPI ignores it while it makes a field, but now the field is built later.
     warnings.filterwarnings("ignore", category=UnsupportedFieldAttributeWarning)
+
+
+def share_one_heap() -> None:
+    """Let all threads allocate from one heap, before there are any: glibc gives each its own."""
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
 
 
 def return_free_memory() -> None:

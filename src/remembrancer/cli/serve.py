@@ -14,7 +14,7 @@ import typer
 from remembrancer.cli.runtime import log_to_stderr, run, settings_of, starting_database
 from remembrancer.errors import ConfigurationError
 from remembrancer.extras import extra
-from remembrancer.fast_imports import uncollected
+from remembrancer.fast_imports import share_one_heap, uncollected
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the directory in it is private
 _METRICS = "PROMETHEUS_MULTIPROC_DIR"
@@ -63,6 +63,7 @@ def serve(
     server = settings.server.model_copy(update={k: v for k, v in options.items() if v is not None})
     settings = settings.model_copy(update={"server": server})
     log_to_stderr(settings.log_level)
+    share_one_heap()
     # The imports take a second, in which Postgres starts.
     with (
         extra("server", "fastapi"),

@@ -16,7 +16,12 @@ from pydantic import SecretStr
 from remembrancer.cli.http_server import GRACE_SECONDS, QuietServer, StopSignals
 from remembrancer.cli.runtime import log_to_stderr, run
 from remembrancer.embeddings import CachedQueries, Embedder
-from remembrancer.fast_imports import build_models_later, return_free_memory, uncollected
+from remembrancer.fast_imports import (
+    build_models_later,
+    return_free_memory,
+    share_one_heap,
+    uncollected,
+)
 from remembrancer.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -78,6 +83,7 @@ async def load_and_follow(embedder: Embedder, shared: Path | None) -> None:
 def _work(settings: Settings, listener: socket.socket, shared: Path) -> None:
     """Serve until the first process stops this one, or ends itself."""
     log_to_stderr(settings.log_level)
+    share_one_heap()
     build_models_later()
     with uncollected():
         import_module("remembrancer.api")
