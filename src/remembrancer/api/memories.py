@@ -191,10 +191,10 @@ async def forget_memories(
     )
 
 
-@router.post("/forget/{undo_id}/undo")
-async def undo_forget(app: App, actor: RequestActor, undo_id: UUID) -> ForgetUndoResult:
+@router.post("/forget/{forget_id}/undo")
+async def undo_forget(app: App, actor: RequestActor, forget_id: UUID) -> ForgetUndoResult:
     """Undo a request that forgot many memories, by the `undo_id` of its response."""
-    return await app.memories.undo_forget(actor, undo_id)
+    return await app.memories.undo_forget(actor, forget_id)
 
 
 @router.post("/recall")
