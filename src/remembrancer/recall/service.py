@@ -64,14 +64,14 @@ MOST_USERS: Final = 10_000
 SIZES: Final = {
     "most_shared": 2_000,
     "most_own": 20_000,
-    "most_postings": 3_000,
+    "most_postings": 5_000,
     "most_picked": 1_000,
 }
 """Limits of what is compared (decision 42): shared items, the newest own items, and of the others
 the best by words, for which the newest postings of a term are read."""
 INDEX_SEARCH: Final = PLANNER | {
     "hnsw.iterative_scan": "strict_order",
-    "hnsw.ef_search": "200",
+    "hnsw.ef_search": "100",
     "enable_bitmapscan": "off",
     "max_parallel_workers_per_gather": "0",
 }
