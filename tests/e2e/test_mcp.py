@@ -291,7 +291,7 @@ BAD_ARGUMENTS: list[tuple[str, Json, str, str]] = [
     ("add_to_memory", {"content": "x\ud800", "category": "other"}, "content", ""),
     ("add_to_memory", {"content": "a\x00b", "category": "other"}, "content", ""),
     ("memory_recall", {"query": "x", "max_results": 51}, "max_results", "less than or equal"),
-    ("memory_recall", {"query": "x", "secret": "hush"}, "secret", "not permitted"),
+    ("memory_recall", {"query": "x", "secret": "hush"}, "secret", "unknown field"),
     ("memory_recall", {"mode": "hybrid"}, "query", "needs a query"),
     ("update_memory", {"memory_id": "nope", "content": "x"}, "memory_id", "8 letters"),
     ("manage_user_memory", {"operation": "explode"}, "operation", "should be"),
