@@ -132,8 +132,8 @@ class Version:
                 self._port = free.getsockname()[1]
             scratch = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
             server = await self._start(
-                stack, "remembrancer", "--data-dir", scratch, "serve", "--port", str(self._port),
-                REMEMBRANCER_DATABASE_URL=line["url"], REMEMBRANCER_BUDGET__TOKENS="0",
+                stack, "remembrancer", "--data-dir", scratch, "--database-url", line["url"],
+                "serve", "--port", str(self._port), REMEMBRANCER_BUDGET__TOKENS="0",
             )  # fmt: skip
             self.process = psutil.Process(server.pid)
             self._url = line["url"]

@@ -117,7 +117,7 @@ def starts(data_dir: Path) -> dict[str, float]:
         server.wait()
         return seconds
 
-    answer_of_mcp()  # makes the store
+    answer_of_server()  # makes the store
     help_seconds = answer_of_help()
     seconds, megabytes = answer_of_server()
     return {

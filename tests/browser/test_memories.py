@@ -91,6 +91,7 @@ async def test_a_list_is_kept_while_its_rows_change(site: Site, world: World) ->
         await page.keyboard.press("f")
         await expect(row.locator(".badge.bad")).to_have_text("Forgotten")
         await expect(page.get_by_role("button", name="Undo")).to_be_in_viewport()
+        await expect(row.locator(":focus")).to_have_count(1)
         await page.keyboard.press("u")
         await expect(row.locator(".badge.bad")).to_have_count(0)
         await expect(row.locator(":focus")).to_have_count(1)

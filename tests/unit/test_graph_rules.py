@@ -123,6 +123,7 @@ class Item:
     name_distances: None = None
     exact: bool = False
     items: float = 50.0
+    traits: int = 0
 
 
 def _path(seed: int, strength: float, standing: float = 1.0) -> GraphPath:

@@ -16,6 +16,7 @@ from remembrancer.analysis import Question, take_apart
 from remembrancer.recall import people
 from remembrancer.recall.ranker import rank
 from remembrancer.recall.signals import Interpretation
+from remembrancer.search.traits import traits
 
 TALK = UUID(int=1)
 OTHER_TALK = UUID(int=2)
@@ -56,6 +57,11 @@ class Item:
     def content(self) -> str:
         """Its text, another one for each item by default."""
         return self.text or f"text {self.id}"
+
+    @property
+    def traits(self) -> int:
+        """What its text shows by itself."""
+        return traits(self.content)
 
     @property
     def words(self) -> list[int]:
