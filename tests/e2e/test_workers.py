@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,8 +32,7 @@ class Serving:
     def workers(self) -> list[psutil.Process]:
         """The first process, and the one beside it."""
         first = psutil.Process(self.process.pid)
-        others = [p for p in first.children() if "spawn_main" in " ".join(p.cmdline())]
-        return [first, *others]
+        return [first, *(child for child in first.children() if _is_worker(child))]
 
     @contextmanager
     def only(self, worker: psutil.Process) -> Iterator[httpx2.Client]:
@@ -51,6 +50,12 @@ class Serving:
         finally:
             for process in stopped:
                 process.resume()
+
+
+def _is_worker(process: psutil.Process) -> bool:
+    with suppress(psutil.Error):  # it may have ended since
+        return "spawn_main" in " ".join(process.cmdline())
+    return False
 
 
 def eventually(check: Callable[[], Any]) -> Any:
