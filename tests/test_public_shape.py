@@ -24,6 +24,8 @@ ONLY_IN_THE_LIBRARY = {
     "settings": "read once, when the store is opened",
     "summaries": "the worker's side of conversations.summarize",
     "lookup": "what the pages show; programs recall and list",
+    "agent_memory": "what the pages show of each agent; programs list with an agent",
+    "names": "the pages name people and choose them; programs have ids",
     "sign_ins": "sessions of the pages",
     "worker": "runs jobs",
     "open": "opens the store; a client is constructed",

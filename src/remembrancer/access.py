@@ -354,17 +354,23 @@ SPACES: Final = "ARRAY(SELECT space_id FROM space_members WHERE user_id = :user_
 
 
 def visible(
-    alias: str, *, namespace: str = NAMESPACE, spaces: str = SPACES, user_id: str = ":user_id"
+    alias: str,
+    *,
+    namespace: str = NAMESPACE,
+    spaces: str = SPACES,
+    user_id: str = ":user_id",
+    agent_id: str = ":agent_id",
 ) -> str:
     """Return the rule as an SQL condition on the table with this alias.
 
     Binds ``:user_id`` and ``:agent_id``, which may be null. A statement that has the condition
-    several times may evaluate ``NAMESPACE`` and ``SPACES`` once, and name the results here.
+    several times may evaluate ``NAMESPACE`` and ``SPACES`` once, and name the results here; for
+    another agent it names the agent too.
     """
     m = alias
-    no_agent = "CAST(:agent_id AS uuid) IS NULL"
-    usable = f"({m}.agent_id IS NULL OR {m}.agent_id = :agent_id)"
-    shown = f"({m}.agent_id IS NULL OR {m}.agent_id = :agent_id OR {no_agent})"
+    no_agent = f"CAST({agent_id} AS uuid) IS NULL"
+    usable = f"({m}.agent_id IS NULL OR {m}.agent_id = {agent_id})"
+    shown = f"({m}.agent_id IS NULL OR {m}.agent_id = {agent_id} OR {no_agent})"
     return f"""(
     ({m}.owner_id = '{SHARED_OWNER}' AND {usable})
     OR ({m}.owner_id = {user_id} AND (

@@ -40,6 +40,8 @@ from remembrancer.jobs.queue import SUMMARISE
 from remembrancer.jobs.service import Jobs
 from remembrancer.keys.service import Keys, SignIns
 from remembrancer.llm import create_language_model
+from remembrancer.lookup.agent_memory import AgentMemory
+from remembrancer.lookup.names import Names
 from remembrancer.lookup.service import Lookup
 from remembrancer.memories.batch import Batches
 from remembrancer.memories.budget import Budget
@@ -135,6 +137,8 @@ class Remembrancer:
         self.lookup = Lookup(backend, embedder, recall, self.preferences)
         self.policies = Policies(backend)
         self.moves = Moves(backend, budget)
+        self.agent_memory = AgentMemory(backend, self.preferences, self.moves)
+        self.names = Names(backend)
         self.spaces = SpaceOperations(backend, self.facts)
         self.tools = memory_tools(
             memories, recall, self.places, self.documents, settings.tools, backend

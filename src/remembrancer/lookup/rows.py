@@ -1,4 +1,4 @@
-"""Rows of the digest and of origins."""
+"""Rows of the digest, of origins, of what agents read, and of names."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -54,3 +54,44 @@ class AgentCountRow:
     agent: str | None
     today: int
     week: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementRow:
+    """How many memories lie in one placement; ``joined``: its space is one of the user's."""
+
+    agent_id: UUID | None
+    space_id: UUID | None
+    visibility: str
+    joined: bool
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class UseRow:
+    agent_id: UUID
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PartRow:
+    """A memory of the part ``left``, ``right`` or ``both``; ``count`` is of the whole part."""
+
+    part: str
+    id: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class NameRow:
+    id: UUID
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PersonRow:
+    id: UUID
+    display_name: str
+    links: list[str]
+    """Each as ``platform:id``; empty for those who may not see them."""

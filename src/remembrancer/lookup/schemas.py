@@ -1,4 +1,4 @@
-"""Models of answers, of the digest, and of where memories come from."""
+"""Models of answers, of the digest, of what agents read, and of where memories come from."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,7 +6,10 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
+from remembrancer.access import Scope
 from remembrancer.memories.schemas import Memory
+from remembrancer.moves.schemas import MoveResult
+from remembrancer.preferences.schemas import AgentMemoryConfig
 from remembrancer.recall.schemas import Hit
 
 
@@ -97,3 +100,71 @@ class Digest(BaseModel):
     new: Sequence[Entry]
     expiring: Sequence[Entry]
     forgotten: Sequence[Entry]
+
+
+class AgentCard(BaseModel):
+    """An agent of a user, with how much it may read of them.
+
+    ``vanish`` and ``appear`` are what it could no longer read, and what it could read then, if the
+    user chose the other scope.
+    """
+
+    config: AgentMemoryConfig
+    known: int
+    private: int
+    vanish: int
+    appear: int
+    used_at: datetime | None
+
+
+class Part(BaseModel):
+    """The number of some memories, and the newest of them."""
+
+    count: int
+    items: list[Memory]
+
+
+class Comparison(BaseModel):
+    """What two agents may read of a user: one alone, the other alone, both."""
+
+    left: AgentMemoryConfig
+    right: AgentMemoryConfig
+    only_left: Part
+    only_right: Part
+    both: Part
+
+
+class ScopeChange(BaseModel):
+    """What a scope that a user may choose would change in what an agent reads.
+
+    ``copies`` of the agent's own memories would be readable still if they were copied.
+    """
+
+    config: AgentMemoryConfig
+    to: Scope
+    vanish: Part
+    appear: Part
+    stay: int
+    copies: int
+
+
+class ScopeResult(BaseModel):
+    """What an agent read before a change of its scope, and the copy that was made, if any."""
+
+    earlier: AgentMemoryConfig
+    copied: MoveResult | None
+
+
+class Named(BaseModel):
+    """What an id is the id of, and its name."""
+
+    kind: str
+    name: str
+
+
+class Person(BaseModel):
+    """A person to choose. ``links`` are platform ids, for those who may see them."""
+
+    id: UUID
+    display_name: str
+    links: Sequence[str]

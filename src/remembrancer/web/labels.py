@@ -97,6 +97,15 @@ def source(config: AgentMemoryConfig) -> str:
     }[config.source]
 
 
+def scope_change(vanish: int, appear: int) -> str:
+    """Say how many memories another scope takes from an agent and gives to it."""
+    words = [
+        f"{vanish:,} {'vanishes' if vanish == 1 else 'vanish'}" if vanish else "",
+        f"{appear:,} {'appears' if appear == 1 else 'appear'}" if appear else "",
+    ]
+    return " and ".join(filter(None, words)) or "nothing vanishes or appears"
+
+
 def review_counts(counts: Mapping[ReviewOutcome, int]) -> str:
     words = {
         ReviewOutcome.CONFIRMED: "confirmed",

@@ -7,18 +7,25 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from remembrancer.access import Scope
+from remembrancer.agents.schemas import Agent
 from remembrancer.errors import InvalidInput
+from remembrancer.lookup.agent_memory import MOST_LISTED
+from remembrancer.lookup.schemas import ScopeChange
 from remembrancer.memories.schemas import MemoryFilter
 from remembrancer.moves.schemas import MoveRequest
-from remembrancer.preferences.schemas import PreferencesUpdate, PreferenceUpdate
+from remembrancer.paging import LARGEST_PAGE
+from remembrancer.preferences.schemas import PreferencesUpdate
 from remembrancer.text import plural
-from remembrancer.validation import validate
+from remembrancer.validation import as_id, validate
 from remembrancer.web import labels
 from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, Form, PageRequest, UserRequest
+from remembrancer.web.sessions import is_partial
 
 router = APIRouter(prefix="/people/{user_id}")
 
 _SCOPES: Final = {scope.value: scope for scope in Scope}
+_LISTED: Final = 20
+"""Memories listed of each part of a comparison, unless all are asked for."""
 
 
 @router.get("/agents")
@@ -27,9 +34,35 @@ async def list_agents(request: UserRequest, cursor: str | None = None) -> Respon
     policy = await request.app.policies.get(actor)
     return request.render(
         "preferences/list.html",
-        page=await preferences.scopes(actor, user_id, limit=50, cursor=cursor),
+        page=await request.app.agent_memory.cards(request.user_actor, limit=50, cursor=cursor),
+        agents=await _agents(request),
         allowed=policy.allow_agent_specific_memory_globally,
         toggle=await preferences.toggle(actor, user_id),
+    )
+
+
+async def _agents(request: PageRequest) -> list[Agent]:
+    return (await request.app.agents.list(request.actor, limit=LARGEST_PAGE)).items
+
+
+@router.get("/agents/compare")
+async def compare(
+    request: UserRequest, left: str = "", right: str = "", every: str = ""
+) -> Response:
+    agents = await _agents(request)
+    chosen = [
+        as_id(value, field=side) for side, value in (("left", left), ("right", right)) if value
+    ]
+    # Without a choice, the first two.
+    chosen += [agent.id for agent in agents if agent.id not in chosen][: 2 - len(chosen)]
+    if len(chosen) < 2:
+        return request.redirect(f"{request.base}/agents")
+    limit = MOST_LISTED if every else _LISTED
+    return request.render(
+        "preferences/compare.html",
+        agents=agents,
+        both=await request.app.agent_memory.compare(request.user_actor, *chosen, limit=limit),
+        everything=bool(every),
     )
 
 
@@ -55,29 +88,68 @@ def _scope(form: Form, field: str = "scope") -> Scope:
     return scope
 
 
+@router.get("/agents/{agent_id}/scope")
+async def preview_scope(request: UserRequest, agent_id: UUID, to: str = "") -> Response:
+    """Show what another scope would change, before it does."""
+    if not to:
+        return await _card(request, agent_id)
+    if to not in _SCOPES:
+        raise InvalidInput("must be agent or global", field="to")
+    change = await request.app.agent_memory.preview(
+        request.user_actor, agent_id, _SCOPES[to], limit=_LISTED
+    )
+    if not is_partial(request.http):
+        return request.render("preferences/scope.html", change=change)
+    words = labels.scope_change(change.vanish.count, change.appear.count)
+    request.notify(f"Not changed yet. For {change.config.agent.name}, {words}.")
+    return await _card(request, agent_id, change=change)
+
+
 @router.post("/agents/{agent_id}/scope")
 async def set_preference(request: UserRequest, agent_id: UUID, form: CheckedForm) -> Response:
-    is_private = _scope(form) is Scope.AGENT
-    preference = PreferenceUpdate(allow_agent_specific_memory=is_private)
-    await request.app.preferences.set(request.actor, request.user.id, agent_id, preference)
-    kind = "private" if is_private else "global"
-    return await _card(request, agent_id, f"will now use {kind} memories.")
+    scope = _scope(form)
+    result = await request.app.agent_memory.set_scope(
+        request.user_actor, agent_id, scope, copy=form.get("copy") == "1"
+    )
+    earlier, copied = result.earlier, result.copied
+    kind = "private" if scope is Scope.AGENT else "global"
+    before = earlier.user_preference
+    undo, fields = "reset", {}
+    if before is not None:
+        undo = "scope"
+        fields = {"scope": Scope.AGENT if before.allow_agent_specific_memory else Scope.GLOBAL}
+    request.notify(
+        f"{earlier.agent.name} will now use {kind} memories.",
+        f"agents/{agent_id}/{undo}",
+        fields=list(fields.items()),
+    )
+    if copied is not None and copied.undo_id is not None:
+        request.notify(
+            f"{plural(copied.moved, 'memory', 'memories')} copied.",
+            f"moves/{copied.undo_id}/undo",
+        )
+    return await _card(request, agent_id)
 
 
 @router.post("/agents/{agent_id}/reset", dependencies=[FORM_CHECK])
 async def reset(request: UserRequest, agent_id: UUID) -> Response:
     await request.app.preferences.reset(request.actor, request.user.id, agent_id)
-    return await _card(request, agent_id, "is back at its default.")
+    agent = await request.app.agents.get(request.actor, agent_id)
+    request.notify(f"{agent.name} is back at its default.")
+    return await _card(request, agent_id)
 
 
-async def _card(request: PageRequest, agent_id: UUID, change: str) -> Response:
-    config = await request.app.preferences.scope(request.actor, request.user.id, agent_id)
+async def _card(
+    request: PageRequest, agent_id: UUID, *, change: ScopeChange | None = None
+) -> Response:
+    address = f"{request.base}/agents#agent-{agent_id}"
+    if not is_partial(request.http):
+        return request.redirect(address)
     policy = await request.app.policies.get(request.actor)
-    request.notify(f"{config.agent.name} {change}")
-    return request.redirect(
-        f"{request.base}/agents#agent-{agent_id}",
+    return request.render(
         "preferences/changed_card.html",
-        config=config,
+        card_of=await request.app.agent_memory.card(request.user_actor, agent_id),
+        change=change,
         allowed=policy.allow_agent_specific_memory_globally,
     )
 
