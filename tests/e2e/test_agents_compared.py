@@ -25,7 +25,7 @@ def contents(part: Part) -> list[str]:
 async def written(world: World) -> None:
     """Scopes for both agents, and a memory in each place that there is."""
     pantry, quiet = world.agents["Pantry"].id, world.agents["Quiet Hour"].id
-    rows("DELETE FROM memories WHERE owner_id = %s", world.ada.id)
+    rows("UPDATE memories SET status = 'forgotten' WHERE owner_id = %s", world.ada.id)
     for agent, scope in ((pantry, Scope.GLOBAL), (quiet, Scope.AGENT)):
         await world.memory.agents.update(ADMIN, agent, AgentUpdate(memory_scope=scope))
     ada, memories = as_actor(world.ada), world.memory.memories
