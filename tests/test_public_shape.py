@@ -33,7 +33,7 @@ ONLY_IN_THE_LIBRARY = {
     "conversations.on_platform": "chat commands know only the platform's id",
     "conversations.position": "the pages show the messages around one message",
     "conversations.delete_messages": "chat commands erase several messages at once",
-    "users.find_by_name": "admins search by name in the pages and the command line",
+    "users.find_by_name": "the command line finds people by name",
     "places.update": "the pages edit a place",
     "documents.add": "importers read other formats",
     "documents.count_new": "importers preview",

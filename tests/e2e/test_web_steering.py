@@ -205,7 +205,11 @@ async def test_people_make_a_space_and_share_in_it(
 async def test_case_34_on_the_pages_nobody_is_in_a_space_before_they_accept(
     world: World, ada_there: Browser, bob_there: Browser, admin_there: Browser
 ) -> None:
-    """Ada sees the name and who invites, and nothing else; declined, the owner sees no change."""
+    """Ada sees the name and who invites, and nothing else; declined, the owner sees no change.
+
+    They share no space: of somebody in another space of his, Bob knows the name anyway.
+    """
+    await world.memory.spaces.leave(as_actor(world.bob), world.space)
     his = f"/people/{world.bob.id}/spaces"
     await bob_there.post(his, name="Debts", description="Who owes what.")
     [(space,)] = rows("SELECT id FROM spaces WHERE name = 'Debts'")

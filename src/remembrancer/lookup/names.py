@@ -5,6 +5,7 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
+from remembrancer import audit
 from remembrancer.access import STAFF, Actor, Role
 from remembrancer.backend import Backend
 from remembrancer.db.rows import all_rows
@@ -83,6 +84,8 @@ class Names:
                 sql = _sql("fellows")
                 binds |= {"user_id": actor.require_user(), "ids": ids}
             rows = await all_rows(connection, PersonRow, sql, binds)
+            looked_at = {row.id: [str(row.id)] for row in rows}
+            await audit.note_look(connection, actor, "user.read", looked_at)
         return [Person(id=row.id, display_name=row.display_name, links=row.links) for row in rows]
 
 

@@ -1,6 +1,7 @@
 """Admin pages: policy, statistics, users, agents, API keys, audit log, jobs."""
 
 import time
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -10,7 +11,7 @@ from starlette.responses import Response
 
 from remembrancer.access import Role
 from remembrancer.agents.schemas import AgentCreate, AgentUpdate
-from remembrancer.audit.schemas import AuditFilter
+from remembrancer.audit.schemas import AuditFilter, AuditLine
 from remembrancer.errors import InvalidInput, RemembrancerError
 from remembrancer.jobs.schemas import JobStatus
 from remembrancer.keys.schemas import KeyCreate, NewKey
@@ -18,6 +19,7 @@ from remembrancer.preferences.schemas import PolicyUpdate
 from remembrancer.statistics import counts
 from remembrancer.users.schemas import ResolveUser
 from remembrancer.validation import validate
+from remembrancer.web import people
 from remembrancer.web.dependencies import (
     FORM_CHECK,
     AdminRequest,
@@ -31,7 +33,7 @@ from remembrancer.web.dependencies import (
 
 router = APIRouter(prefix="/admin")
 
-_AUDIT_FIELDS = ("user_id", "actor_user_id", "action", "target_id", "outcome", "entry_point")
+_AUDIT_FIELDS = ("actor_user_id", "action", "target_id", "outcome", "entry_point")
 _MAX_KEY_DAYS = 3650
 _AGENT_FIELDS = (
     "name",
@@ -92,15 +94,17 @@ async def _render_users(
     form: Form | None = None,
     error: RemembrancerError | None = None,
 ) -> Response:
-    users = request.app.users
+    app, actor = request.app, request.actor
+    is_part = request.partial_target == "people"
     return request.render(
-        "admin/people.html",
+        "admin/people_list.html" if is_part else "admin/people.html",
         error=error,
+        headers=request.history("name") if is_part else None,
         name=name,
-        matches=await users.find_by_name(request.actor, name) if name else None,
+        matches=await app.names.find(actor, name, limit=_PAGE_SIZE) if name else None,
         everybody=None
         if name
-        else await users.overview(request.actor, limit=_PAGE_SIZE, offset=offset),
+        else await app.users.overview(actor, limit=_PAGE_SIZE, offset=offset),
         offset=offset,
         size=_PAGE_SIZE,
         form=form or Form(),
@@ -189,10 +193,13 @@ async def _render_keys(
     error: RemembrancerError | None = None,
     new_key: NewKey | None = None,
 ) -> Response:
+    keys = (await request.app.keys.list(request.actor)).items
+    holders = [key.user_id for key in keys if key.user_id is not None]
     return request.render(
         "admin/keys.html",
         error=error,
-        keys=(await request.app.keys.list(request.actor)).items,
+        keys=keys,
+        people=await request.app.names.people(request.actor, holders),
         roles=list(Role),
         form=form or Form(),
         new_key=new_key,
@@ -202,7 +209,9 @@ async def _render_keys(
 @router.post("/keys")
 @shows_errors(_render_keys)
 async def create_key(form: CheckedForm, request: AdminRequest) -> Response:
-    values: dict[str, Any] = form.values("name", "role", "user_id")
+    values: dict[str, Any] = form.values("name", "role")
+    if user_id := await people.person_in(request, form):
+        values["user_id"] = user_id
     if days := form.get("days"):
         values["expires_at"] = _in_days(days)
     key = await request.app.keys.create(request.actor, validate(KeyCreate, **values))
@@ -226,15 +235,31 @@ async def revoke_key(request: SessionRequest, key_id: UUID) -> Response:
 async def audit_log(request: AdminRequest, cursor: str | None = None) -> Response:
     error: RemembrancerError | None = None
     page = None
+    chosen = request.query.get("user_id")
     try:
-        filters = validate(AuditFilter, **non_empty(request.query, *_AUDIT_FIELDS))
+        chosen = await people.person_in(request, request.query)
+        values = non_empty(request.query, *_AUDIT_FIELDS) | ({"user_id": chosen} if chosen else {})
+        filters = validate(AuditFilter, **values)
         page = await request.app.audit.list(request.actor, filters, limit=50, cursor=cursor)
     except RemembrancerError as caught:
-        error = caught
+        error, chosen = caught, None if caught.field == "person" else chosen
     more = request.next_page(page.next_cursor) if page else None
     return request.render(
-        "admin/audit.html", error=error, page=page, query=request.query, more=more
+        "admin/audit.html",
+        error=error,
+        page=page,
+        named=await request.app.names.of(request.actor, _ids(page.items if page else ())),
+        query=request.query,
+        picked=await people.picked(request, chosen),
+        more=more,
     )
+
+
+def _ids(lines: Sequence[AuditLine]) -> Iterator[object]:
+    """Return the ids in lines of the audit log."""
+    for line in lines:
+        yield from (line.user_id, line.actor_user_id, line.actor_agent_id, line.actor_key_id)
+        yield from line.target_ids
 
 
 @router.get("/jobs")
@@ -245,9 +270,12 @@ async def list_jobs(
         raise InvalidInput(f"must be one of {', '.join(JobStatus)}", field="status")
     selected = JobStatus(status) if status else None
     jobs = request.app.jobs
+    page = await jobs.list(request.actor, status=selected, limit=50, cursor=cursor)
+    ids = [id_ for job in page.items for id_ in job.arguments.values()]
     return request.render(
         "admin/jobs.html",
-        page=await jobs.list(request.actor, status=selected, limit=50, cursor=cursor),
+        page=page,
+        named=await request.app.names.of(request.actor, ids),
         numbers=await jobs.counts(request.actor),
         selected=selected,
         statuses=list(JobStatus),

@@ -14,6 +14,7 @@ from remembrancer.preferences.schemas import AgentMemoryConfig
 from remembrancer.recall.schemas import Hit
 from remembrancer.review.schemas import ReviewOutcome
 from remembrancer.text import plural
+from remembrancer.user_names import parse_user
 
 SCOPES: Final = {Scope.AGENT: "Private", Scope.GLOBAL: "Global"}
 SCOPE_MEANINGS: Final = {
@@ -77,10 +78,11 @@ _FIELDS: Final = {
     "place_id": "Id",
     "place_name": "Name",
     "platform_user_id": "Id there",
+    "person": "Person",
     "query": "Question",
     "space_id": "Space",
     "subject": "About",
-    "user_id": "Id of the person",
+    "user_id": "Person",
 }
 
 
@@ -104,6 +106,12 @@ def scope_change(vanish: int, appear: int) -> str:
         f"{appear:,} {'appears' if appear == 1 else 'appear'}" if appear else "",
     ]
     return " and ".join(filter(None, words)) or "nothing vanishes or appears"
+
+
+def invited(invitee: str, people: Mapping[UUID, str]) -> str:
+    """Name who is invited, as far as the one who looks may know it."""
+    named = parse_user(invitee)
+    return people.get(named, "Somebody by id") if isinstance(named, UUID) else named
 
 
 def review_counts(counts: Mapping[ReviewOutcome, int]) -> str:

@@ -13,6 +13,7 @@ from remembrancer.text import plural
 from remembrancer.users.schemas import PlatformLink, UserUpdate, zones
 from remembrancer.validation import validate
 from remembrancer.web import dependencies
+from remembrancer.web.people import person_in
 
 router = APIRouter(prefix="/people/{user_id}")
 
@@ -30,11 +31,13 @@ async def _render(
     error: RemembrancerError | None = None,
 ) -> Response:
     users, actor, user_id = request.app.users, request.actor, request.user.id
+    merges = (await users.merges(actor, user_id)).items if actor.role is Role.ADMIN else []
     return request.render(
         "profile.html",
         error=error,
         links=(await users.links(actor, user_id)).items,
-        merges=(await users.merges(actor, user_id)).items if actor.role is Role.ADMIN else [],
+        merges=merges,
+        people=await request.app.names.people(actor, [merge.merged_id for merge in merges]),
         zones=zones(),
         form=form,
     )
@@ -76,8 +79,12 @@ async def unlink(request: dependencies.UserRequest, form: dependencies.CheckedFo
 
 
 @router.get("/merge")
-async def preview_merge(request: dependencies.UserRequest, other: str = "") -> Response:
-    other_id = validate(MergeRequest, user_id=other.strip()).user_id
+async def preview_merge(request: dependencies.UserRequest) -> Response:
+    try:
+        other = await person_in(request, request.query, "other")
+    except InvalidInput as error:
+        return await _render(request, dependencies.Form(request.query.multi_items()), error)
+    other_id = validate(MergeRequest, user_id=other).user_id
     counts = await request.app.users.preview_merge(request.actor, request.user.id, other_id)
     other_user = await request.app.users.get(request.actor, other_id)
     return request.render("merge.html", other=other_user, counts=counts.model_dump())
@@ -95,7 +102,9 @@ async def merge(request: dependencies.UserRequest, form: dependencies.CheckedFor
 @router.post("/merges/{undo_id}/undo", dependencies=[dependencies.FORM_CHECK])
 async def undo_merge(request: dependencies.UserRequest, undo_id: UUID) -> Response:
     merge = await request.app.users.undo_merge(request.actor, request.user.id, undo_id)
-    return request.to("profile", f"They are two people again. The other one: {merge.merged_id}")
+    people = await request.app.names.people(request.actor, [merge.merged_id])
+    name = people.get(merge.merged_id, str(merge.merged_id))
+    return request.to("profile", f"They are two people again. The other one: {name}")
 
 
 @router.get("/erase")

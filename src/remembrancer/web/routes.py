@@ -14,6 +14,7 @@ from remembrancer.web import (
     memories,
     memory,
     pages,
+    people,
     places,
     playground,
     preferences,
@@ -25,7 +26,7 @@ from remembrancer.web import (
 
 router = APIRouter(include_in_schema=False)
 for part in (
-    pages, login, home, profile, bulk, memories, memory, review, places, document, spaces,
+    pages, login, people, home, profile, bulk, memories, memory, review, places, document, spaces,
     preferences, conversations, graph, playground, shared, admin,
 ):  # fmt: skip
     router.include_router(part.router)

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from remembrancer.access import SpaceRole, may_manage
 from remembrancer.errors import RemembrancerError
 from remembrancer.spaces.schemas import MemberAdd, MemberUpdate, SpaceCreate, SpaceUpdate
+from remembrancer.user_names import parse_user
 from remembrancer.validation import validate
 from remembrancer.web.dependencies import (
     FORM_CHECK,
@@ -19,6 +20,7 @@ from remembrancer.web.dependencies import (
     shows_errors,
 )
 from remembrancer.web.memories import render_named
+from remembrancer.web.people import person_in
 
 router = APIRouter(prefix="/people/{user_id}/spaces")
 
@@ -77,9 +79,12 @@ async def _render(
     space = await app.spaces.get(actor, space_id)
     manages = may_manage(space.role)
     sent = await app.spaces.sent_invitations(actor, space_id, limit=200) if manages else None
+    invited = [i.invitee for i in sent.items] if sent else []
+    named = [name for name in map(parse_user, invited) if isinstance(name, UUID)]
     return await render_named(
         request,
         "spaces/one.html",
+        people=await app.names.people(request.actor, named),
         error=error,
         space=space,
         manages=manages,
@@ -141,7 +146,8 @@ async def leave(request: UserRequest, space_id: UUID) -> Response:
 @router.post("/{space_id}/members")
 @shows_errors(_render_error)
 async def add_member(request: UserRequest, space_id: UUID, form: CheckedForm) -> Response:
-    addition = validate(MemberAdd, **form.values("user_id", "role"))
+    added_id = await person_in(request, form)
+    addition = validate(MemberAdd, user_id=added_id, **form.values("role"))
     added = await request.app.spaces.add_member(request.user_actor, space_id, addition)
     text = f"{added.display_name} is a member now and sees what is shared."
     return request.to(f"spaces/{space_id}", _INVITED if added.invited else text)
@@ -150,7 +156,8 @@ async def add_member(request: UserRequest, space_id: UUID, form: CheckedForm) ->
 @router.post("/{space_id}/invitations")
 @shows_errors(_render_error)
 async def invite(request: UserRequest, space_id: UUID, form: CheckedForm) -> Response:
-    addition = validate(MemberAdd, **form.values("user_id", "role"))
+    invited_id = await person_in(request, form)
+    addition = validate(MemberAdd, user_id=invited_id, **form.values("role"))
     await request.app.spaces.invite(request.user_actor, space_id, addition)
     return request.to(f"spaces/{space_id}", _INVITED)
 

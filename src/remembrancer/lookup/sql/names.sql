@@ -27,7 +27,9 @@ SELECT u.id, u.display_name, links.links
         OR starts_with(CAST(u.id AS text), lower(CAST(:text AS text)))
         OR EXISTS (SELECT FROM unnest(links.links) AS l (link)
                     WHERE strpos(lower(l.link), lower(CAST(:text AS text))) > 0))
- ORDER BY starts_with(lower(u.display_name), lower(CAST(:text AS text))) DESC,
+ ORDER BY CAST(:text AS text) = ANY (links.links) DESC,
+          lower(u.display_name) = lower(CAST(:text AS text)) DESC,
+          starts_with(lower(u.display_name), lower(CAST(:text AS text))) DESC,
           lower(u.display_name), u.id
  LIMIT :most;
 

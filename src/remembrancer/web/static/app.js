@@ -129,6 +129,67 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
+// A person is chosen from a list that follows what is typed: arrows, Enter, Escape, a tap. Without
+// a script the field is plain text, and the server asks whom it means.
+for (const box of document.querySelectorAll("[data-picker]")) {
+  const list = document.getElementById(`${box.dataset.picker}-choices`);
+  const fields = box.form.elements;
+  const options = () => [...list.querySelectorAll("[data-id]")];
+  const marked = () => list.querySelector("[aria-selected=true]");
+  const mark = (one) => {
+    for (const other of options()) other.setAttribute("aria-selected", String(other === one));
+    if (one) box.setAttribute("aria-activedescendant", one.id);
+    else box.removeAttribute("aria-activedescendant");
+    one?.scrollIntoView({ block: "nearest" });
+  };
+  const open = (isOpen) => {
+    list.hidden = !isOpen;
+    box.setAttribute("aria-expanded", String(isOpen));
+    mark(null);
+  };
+  const choose = (one) => {
+    box.value = fields.person_for.value = one.dataset.name;
+    const chosen = fields[box.dataset.picker];
+    // Of several people the server has made a list, which has no other values.
+    if (chosen.tagName === "SELECT") chosen.add(new Option(one.dataset.name, one.dataset.id));
+    chosen.value = one.dataset.id;
+    open(false);
+  };
+  const step = (by) => {
+    const all = options();
+    if (list.hidden) open(true);
+    if (all.length) mark(all[(all.indexOf(marked()) + by + all.length + (by < 0 && !marked())) % all.length]);
+  };
+  list.setAttribute("role", "listbox");
+  box.setAttribute("role", "combobox");
+  box.setAttribute("aria-autocomplete", "list");
+  box.setAttribute("aria-controls", list.id);
+  box.setAttribute("aria-expanded", "false");
+  box.addEventListener("input", () => {
+    fields[box.dataset.picker].value = "";
+    if (!box.value.trim()) open(false);
+  });
+  box.addEventListener("blur", () => open(false));
+  list.addEventListener("pointerdown", (event) => {
+    event.preventDefault();
+    const one = event.target.closest("[data-id]");
+    if (one) choose(one);
+  });
+  list.addEventListener("htmx:afterSwap", () => {
+    open(document.activeElement === box && box.value.trim() !== "" && !fields[box.dataset.picker].value);
+  });
+  box.addEventListener("keydown", (event) => {
+    const one = marked();
+    if (event.key === "ArrowDown" && list.children.length) step(1);
+    else if (event.key === "ArrowUp" && list.children.length) step(-1);
+    else if (event.key === "Enter" && !list.hidden && one) choose(one);
+    else if (event.key === "Escape" && !list.hidden) open(false);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+}
+
 // A request that no answer came to is said, too.
 document.addEventListener("htmx:sendError", () => {
   const notices = document.getElementById("notices");
