@@ -12,7 +12,7 @@ from remembrancer.db.rows import all_rows
 from remembrancer.db.sql import statement
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.lookup.rows import NameRow, PersonRow
-from remembrancer.lookup.schemas import Named, Person
+from remembrancer.lookup.schemas import IdName, Person
 from remembrancer.text import Key
 from remembrancer.validation import Input, validate
 
@@ -20,7 +20,7 @@ MOST_CHOICES: Final = 20
 _sql = partial(statement, "remembrancer.lookup", "names")
 
 
-class _Wanted(Input):
+class _Search(Input):
     text: Key
 
 
@@ -40,7 +40,7 @@ class Names:
         In upper or lower case; those whose name starts with it come first. Raises ``InvalidInput``
         for an empty text.
         """
-        text = validate(_Wanted, text=text.strip()).text
+        text = validate(_Search, text=text.strip()).text
         return await self._people(actor, text, [], limit)
 
     async def people(self, actor: Actor, ids: Iterable[UUID]) -> dict[UUID, str]:
@@ -55,7 +55,7 @@ class Names:
         found = await self._people(actor, "\x01", ids, len(ids))
         return {person.id: person.display_name for person in found}
 
-    async def of(self, actor: Actor, ids: Iterable[object]) -> Mapping[str, Named]:
+    async def of(self, actor: Actor, ids: Iterable[object]) -> Mapping[str, IdName]:
         """Return the names of people, agents, spaces and keys by id. For admins.
 
         Whatever is no id of any of them is left out. No line of the audit log: this names what a
@@ -66,11 +66,11 @@ class Names:
         named = await self._named(sorted(known)) if known else {}
         return {str(id_): name for id_, name in named.items()}
 
-    async def _named(self, ids: Sequence[UUID]) -> dict[UUID, Named]:
+    async def _named(self, ids: Sequence[UUID]) -> dict[UUID, IdName]:
         binds = {"ids": ids, "shared_owner": SHARED_OWNER}
         async with self._database.system() as connection:
             rows = await all_rows(connection, NameRow, _sql("named"), binds)
-        return {row.id: Named(kind=row.kind, name=row.name) for row in rows}
+        return {row.id: IdName(kind=row.kind, name=row.name) for row in rows}
 
     async def _people(
         self, actor: Actor, text: str, ids: Sequence[UUID], limit: int

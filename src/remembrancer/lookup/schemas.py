@@ -155,7 +155,7 @@ class ScopeResult(BaseModel):
     copied: MoveResult | None
 
 
-class Named(BaseModel):
+class IdName(BaseModel):
     """What an id is the id of, and its name."""
 
     kind: str

@@ -250,7 +250,7 @@ async def audit_log(request: AdminRequest, cursor: str | None = None) -> Respons
         page=page,
         named=await request.app.names.of(request.actor, _ids(page.items if page else ())),
         query=request.query,
-        picked=await people.picked(request, chosen),
+        picker=await people.picker_values(request, chosen),
         more=more,
     )
 

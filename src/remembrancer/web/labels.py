@@ -108,7 +108,7 @@ def scope_change(vanish: int, appear: int) -> str:
     return " and ".join(filter(None, words)) or "nothing vanishes or appears"
 
 
-def invited(invitee: str, people: Mapping[UUID, str]) -> str:
+def invitee_name(invitee: str, people: Mapping[UUID, str]) -> str:
     """Name who is invited, as far as the one who looks may know it."""
     named = parse_user(invitee)
     return people.get(named, "Somebody by id") if isinstance(named, UUID) else named

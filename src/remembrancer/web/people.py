@@ -1,7 +1,7 @@
 """Find a person on a page: by part of a name or platform id, as far as the signed-in one may."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -80,7 +80,7 @@ async def _find(request: PageRequest, text: str) -> str:
     raise InvalidInput(_NOBODY[request.actor.role is Role.ADMIN], field=_FIELD)
 
 
-async def picked(request: PageRequest, user_id: str | None) -> dict[str, Any]:
+async def picker_values(request: PageRequest, user_id: str | None) -> dict[str, str]:
     """Return what a picker shows of a person who was chosen before."""
     try:
         found = await request.app.names.people(request.actor, [UUID(user_id or "")])
