@@ -1,6 +1,6 @@
 """Find a person on a page: by part of a name or platform id, as far as the signed-in one may."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, Protocol
 from uuid import UUID
 
@@ -44,9 +44,7 @@ async def choices(request: SessionRequest, person: str = "") -> Response:
     return request.render("choices.html", people=found)
 
 
-async def person_in(
-    request: PageRequest, fields: Fields | Mapping[str, str], name: str = "user_id"
-) -> str | None:
+async def person_in(request: PageRequest, fields: Fields, name: str = "user_id") -> str | None:
     """Return the person that a form names: an id or ``platform:id``; null without one.
 
     The id that was chosen counts, unless the text beside it has changed since, as it does without
