@@ -1,7 +1,6 @@
 """Admin pages: policy, statistics, users, agents, API keys, audit log, jobs."""
 
 import time
-from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -11,7 +10,7 @@ from starlette.responses import Response
 
 from remembrancer.access import Role
 from remembrancer.agents.schemas import AgentCreate, AgentUpdate
-from remembrancer.audit.schemas import AuditFilter, AuditLine
+from remembrancer.audit.schemas import AuditFilter
 from remembrancer.errors import InvalidInput, RemembrancerError
 from remembrancer.jobs.schemas import JobStatus
 from remembrancer.keys.schemas import KeyCreate, NewKey
@@ -33,7 +32,7 @@ from remembrancer.web.dependencies import (
 
 router = APIRouter(prefix="/admin")
 
-_AUDIT_FIELDS = ("actor_user_id", "action", "target_id", "outcome", "entry_point")
+_AUDIT_FIELDS = ("user_id", "actor_user_id", "action", "target_id", "outcome", "entry_point")
 _MAX_KEY_DAYS = 3650
 _AGENT_FIELDS = (
     "name",
@@ -235,31 +234,15 @@ async def revoke_key(request: SessionRequest, key_id: UUID) -> Response:
 async def audit_log(request: AdminRequest, cursor: str | None = None) -> Response:
     error: RemembrancerError | None = None
     page = None
-    chosen = request.query.get("user_id")
     try:
-        chosen = await people.person_in(request, request.query)
-        values = non_empty(request.query, *_AUDIT_FIELDS) | ({"user_id": chosen} if chosen else {})
-        filters = validate(AuditFilter, **values)
+        filters = validate(AuditFilter, **non_empty(request.query, *_AUDIT_FIELDS))
         page = await request.app.audit.list(request.actor, filters, limit=50, cursor=cursor)
     except RemembrancerError as caught:
-        error, chosen = caught, None if caught.field == "person" else chosen
+        error = caught
     more = request.next_page(page.next_cursor) if page else None
     return request.render(
-        "admin/audit.html",
-        error=error,
-        page=page,
-        named=await request.app.names.of(request.actor, _ids(page.items if page else ())),
-        query=request.query,
-        picker=await people.picker_values(request, chosen),
-        more=more,
+        "admin/audit.html", error=error, page=page, query=request.query, more=more
     )
-
-
-def _ids(lines: Sequence[AuditLine]) -> Iterator[object]:
-    """Return the ids in lines of the audit log."""
-    for line in lines:
-        yield from (line.user_id, line.actor_user_id, line.actor_agent_id, line.actor_key_id)
-        yield from line.target_ids
 
 
 @router.get("/jobs")

@@ -76,12 +76,3 @@ async def _find(request: PageRequest, text: str) -> str:
     if isinstance(named, UserName):
         return named
     raise InvalidInput(_NOBODY[request.actor.role is Role.ADMIN], field=_FIELD)
-
-
-async def picker_values(request: PageRequest, user_id: str | None) -> dict[str, str]:
-    """Return what a picker shows of a person who was chosen before."""
-    try:
-        found = await request.app.names.people(request.actor, [UUID(user_id or "")])
-    except ValueError:
-        found = {}
-    return {"user_id": user_id or "", "name": next(iter(found.values()), user_id or "")}
