@@ -35,28 +35,6 @@ class AccessRow:
 
 
 @dataclass(frozen=True, slots=True)
-class HubRow:
-    id: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class DigestRow:
-    """A memory of the part ``new``, ``expiring`` or ``forgotten``."""
-
-    part: str
-    id: str
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class AgentCountRow:
-    agent: str | None
-    today: int
-    week: int
-
-
-@dataclass(frozen=True, slots=True)
 class PlacementRow:
     """How many memories lie in one placement; ``joined``: its space is one of the user's."""
 
@@ -95,3 +73,25 @@ class PersonRow:
     display_name: str
     links: list[str]
     """Each as ``platform:id``; empty for those who may not see them."""
+
+
+@dataclass(frozen=True, slots=True)
+class HubRow:
+    id: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class DigestRow:
+    """A memory of the part ``new``, ``expiring`` or ``forgotten``."""
+
+    part: str
+    id: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCountRow:
+    agent: str | None
+    today: int
+    week: int

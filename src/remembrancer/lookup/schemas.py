@@ -70,38 +70,6 @@ class Story(BaseModel):
     readings: Sequence[Access]
 
 
-class Hub(BaseModel):
-    """A memory with associations, and how many."""
-
-    memory: Memory
-    count: int
-
-
-class Entry(BaseModel):
-    """A memory in the digest, and when it came or goes."""
-
-    memory: Memory
-    at: datetime
-    origin: Origin | None
-
-
-class AgentCount(BaseModel):
-    """How many memories came through an agent; null for those that came without one."""
-
-    agent: str | None
-    today: int
-    week: int
-
-
-class Digest(BaseModel):
-    """What is new in a user's memory, and what leaves it, within a week."""
-
-    counts: Sequence[AgentCount]
-    new: Sequence[Entry]
-    expiring: Sequence[Entry]
-    forgotten: Sequence[Entry]
-
-
 class AgentCard(BaseModel):
     """An agent of a user, with how much it may read of them.
 
@@ -168,3 +136,35 @@ class Person(BaseModel):
     id: UUID
     display_name: str
     links: Sequence[str]
+
+
+class Hub(BaseModel):
+    """A memory with associations, and how many."""
+
+    memory: Memory
+    count: int
+
+
+class Entry(BaseModel):
+    """A memory in the digest, and when it came or goes."""
+
+    memory: Memory
+    at: datetime
+    origin: Origin | None
+
+
+class AgentCount(BaseModel):
+    """How many memories came through an agent; null for those that came without one."""
+
+    agent: str | None
+    today: int
+    week: int
+
+
+class Digest(BaseModel):
+    """What is new in a user's memory, and what leaves it, within a week."""
+
+    counts: Sequence[AgentCount]
+    new: Sequence[Entry]
+    expiring: Sequence[Entry]
+    forgotten: Sequence[Entry]

@@ -68,67 +68,6 @@ document.addEventListener("htmx:afterSettle", () => {
   if (!trail.some(focusIn)) document.getElementById("main").focus();
 });
 
-// A list by keyboard: j and k go down and up, x ticks, a letter presses the button that has it, of
-// the bar if rows are ticked, else of the row. Everything here can be done with the buttons, too.
-const list = () => document.querySelector("[data-list]");
-const ticks = () => [...(list()?.querySelectorAll("[data-tick]") || [])];
-
-document.addEventListener("change", (event) => {
-  const all = event.target.closest("[data-all]");
-  if (all) for (const one of ticks()) one.checked = all.checked;
-  const ticked = ticks().filter((one) => one.checked).length;
-  for (const box of document.querySelectorAll("[data-all]")) {
-    box.checked = ticked > 0 && ticked === ticks().length;
-    box.indeterminate = ticked > 0 && !box.checked;
-  }
-  for (const count of document.querySelectorAll("[data-ticked]")) count.textContent = ticked;
-});
-
-function tick(boxes, checked) {
-  for (const one of boxes) one.checked = checked;
-  if (boxes.length) boxes[0].dispatchEvent(new Event("change", { bubbles: true }));
-}
-
-function press(key, row) {
-  const boxes = ticks();
-  if (key === "a") tick(boxes, !boxes.every((one) => one.checked));
-  else if (key === "u") document.querySelector("#notices form button")?.click();
-  else if (key === "x" || key === " ") {
-    const box = row?.querySelector("[data-tick]");
-    if (!box) return false;
-    tick([box], !box.checked);
-  } else {
-    const many = boxes.some((one) => one.checked) && list().querySelector(`.bar [data-key="${key}"]`);
-    const button = many || row?.querySelector(`[data-key="${key}"]`);
-    if (!button) return false;
-    button.click();
-  }
-  return true;
-}
-
-document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "Escape") for (const one of document.querySelectorAll(".toasts .notice")) one.remove();
-  if (event.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
-  const active = document.activeElement;
-  if (event.key === "/") {
-    const search = document.querySelector("[data-search]");
-    if (!search) return;
-    search.focus();
-  } else if (event.key === "j" || event.key === "k") {
-    const stops = [...document.querySelectorAll("[data-stop]")];
-    if (!stops.length) return;
-    const here = stops.findIndex((one) => one === active || one.closest("li")?.contains(active));
-    stops[event.key === "j" ? Math.min(here + 1, stops.length - 1) : Math.max(here - 1, 0)].focus();
-  } else {
-    if (event.key.length !== 1 || !list()) return;
-    // Space presses what has the focus; on a link it ticks the row.
-    if (event.key === " " && !active.matches("a[data-stop]")) return;
-    if (!press(event.key, active.closest("[data-list] li"))) return;
-  }
-  event.preventDefault();
-});
-
 // A person is chosen from a list that follows what is typed: arrows, Enter, Escape, a tap. Without
 // a script the field is plain text, and the server asks whom it means.
 for (const box of document.querySelectorAll("[data-picker]")) {
@@ -189,6 +128,67 @@ for (const box of document.querySelectorAll("[data-picker]")) {
     event.stopPropagation();
   });
 }
+
+// A list by keyboard: j and k go down and up, x ticks, a letter presses the button that has it, of
+// the bar if rows are ticked, else of the row. Everything here can be done with the buttons, too.
+const list = () => document.querySelector("[data-list]");
+const ticks = () => [...(list()?.querySelectorAll("[data-tick]") || [])];
+
+document.addEventListener("change", (event) => {
+  const all = event.target.closest("[data-all]");
+  if (all) for (const one of ticks()) one.checked = all.checked;
+  const ticked = ticks().filter((one) => one.checked).length;
+  for (const box of document.querySelectorAll("[data-all]")) {
+    box.checked = ticked > 0 && ticked === ticks().length;
+    box.indeterminate = ticked > 0 && !box.checked;
+  }
+  for (const count of document.querySelectorAll("[data-ticked]")) count.textContent = ticked;
+});
+
+function tick(boxes, checked) {
+  for (const one of boxes) one.checked = checked;
+  if (boxes.length) boxes[0].dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+function press(key, row) {
+  const boxes = ticks();
+  if (key === "a") tick(boxes, !boxes.every((one) => one.checked));
+  else if (key === "u") document.querySelector("#notices form button")?.click();
+  else if (key === "x" || key === " ") {
+    const box = row?.querySelector("[data-tick]");
+    if (!box) return false;
+    tick([box], !box.checked);
+  } else {
+    const many = boxes.some((one) => one.checked) && list().querySelector(`.bar [data-key="${key}"]`);
+    const button = many || row?.querySelector(`[data-key="${key}"]`);
+    if (!button) return false;
+    button.click();
+  }
+  return true;
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Escape") for (const one of document.querySelectorAll(".toasts .notice")) one.remove();
+  if (event.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
+  const active = document.activeElement;
+  if (event.key === "/") {
+    const search = document.querySelector("[data-search]");
+    if (!search) return;
+    search.focus();
+  } else if (event.key === "j" || event.key === "k") {
+    const stops = [...document.querySelectorAll("[data-stop]")];
+    if (!stops.length) return;
+    const here = stops.findIndex((one) => one === active || one.closest("li")?.contains(active));
+    stops[event.key === "j" ? Math.min(here + 1, stops.length - 1) : Math.max(here - 1, 0)].focus();
+  } else {
+    if (event.key.length !== 1 || !list()) return;
+    // Space presses what has the focus; on a link it ticks the row.
+    if (event.key === " " && !active.matches("a[data-stop]")) return;
+    if (!press(event.key, active.closest("[data-list] li"))) return;
+  }
+  event.preventDefault();
+});
 
 // A request that no answer came to is said, too.
 document.addEventListener("htmx:sendError", () => {
