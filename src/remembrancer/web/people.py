@@ -1,6 +1,7 @@
 """Find a person on a page: by part of a name or platform id, as far as the signed-in one may."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final, Protocol
 from uuid import UUID
 
@@ -59,10 +60,9 @@ async def person_in(request: PageRequest, fields: Fields, name: str = "user_id")
 
 
 async def _find(request: PageRequest, text: str) -> str:
-    try:
+    named: UUID | UserName | None = None
+    with suppress(ValueError):
         named = parse_user(text)
-    except ValueError:
-        named = None
     if isinstance(named, UUID):
         return str(named)
     people = await request.app.names.find(request.actor, text)

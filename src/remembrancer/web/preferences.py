@@ -113,15 +113,13 @@ async def set_preference(request: UserRequest, agent_id: UUID, form: CheckedForm
     )
     earlier, copied = result.earlier, result.copied
     kind = "private" if scope is Scope.AGENT else "global"
-    before = earlier.user_preference
-    undo, fields = "reset", {}
-    if before is not None:
-        undo = "scope"
-        fields = {"scope": Scope.AGENT if before.allow_agent_specific_memory else Scope.GLOBAL}
+    fields: list[tuple[str, str]] = []
+    if (before := earlier.user_preference) is not None:
+        fields.append(("scope", "agent" if before.allow_agent_specific_memory else "global"))
     request.notify(
         f"{earlier.agent.name} will now use {kind} memories.",
-        f"agents/{agent_id}/{undo}",
-        fields=list(fields.items()),
+        f"agents/{agent_id}/{'scope' if fields else 'reset'}",
+        fields=fields,
     )
     if copied is not None and copied.undo_id is not None:
         request.notify(
