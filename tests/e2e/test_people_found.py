@@ -28,7 +28,7 @@ async def test_part_of_a_name_or_id_finds_a_person(world: World) -> None:
     assert await found(world, "%") == ["100% Bob_y"]
     assert await found(world, "telegram:7") == ["Bob"]
     assert await found(world, "184405") == ["Ada"]
-    assert await found(world, str(world.bob.id)[:20].upper()) == ["Bob"]
+    assert await found(world, str(world.bob.id)[:-1].upper()) == ["Bob"]
     assert await found(world, "nobody at all") == []
     for text in ("", " ", "\x00", "x" * 256):
         with pytest.raises(InvalidInput):

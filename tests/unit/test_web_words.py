@@ -1,6 +1,7 @@
 """What pages say of times, names and matches, in words."""
 
 from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 import pytest
 
@@ -62,3 +63,25 @@ def test_the_words_that_match_are_marked(text: str, query: str, marked: list[str
     parts = marks(text, query)
     assert "".join(part.text for part in parts) == text
     assert [part.text for part in parts if part.matches] == marked
+
+
+@pytest.mark.parametrize(
+    ("vanish", "appear", "words"),
+    [
+        (0, 0, "nothing vanishes or appears"),
+        (1, 0, "1 vanishes"),
+        (0, 2, "2 appear"),
+        (1_200, 1, "1,200 vanish and 1 appears"),
+    ],
+)
+def test_a_change_of_scope_is_told_in_numbers(vanish: int, appear: int, words: str) -> None:
+    """One memory and many, on both sides."""
+    assert labels.scope_change(vanish, appear) == words
+
+
+def test_who_is_invited_has_a_name_only_if_it_is_known() -> None:
+    """An id of somebody unknown says nothing about them; a platform id stays as it was typed."""
+    ada, other = uuid4(), uuid4()
+    assert labels.invitee_name(str(ada), {ada: "Ada"}) == "Ada"
+    assert labels.invitee_name(str(other), {ada: "Ada"}) == "Somebody by id"
+    assert labels.invitee_name("discord:1844", {}) == "discord:1844"
