@@ -168,6 +168,21 @@ async def test_an_owner_invites_by_the_names_that_they_know(
         assert "Eve" not in page
 
 
+async def test_nobody_is_taken_for_the_id_that_they_call_themselves(
+    world: World, ada_there: Browser
+) -> None:
+    """A fellow whose name is the platform id or the id of somebody else is not invited for them."""
+    eve = await person(world.memory, "Eve")
+    space = await world.memory.spaces.create(as_actor(world.ada), SpaceCreate(name="Allotment"))
+    one = f"{base(world)}/spaces/{space.id}"
+    for name in ("discord:Eve-1", str(eve.id)):
+        rows("UPDATE users SET display_name = %s WHERE id = %s", name, world.bob.id)
+        await ada_there.get(one)
+        page = await ada_there.post(f"{one}/invitations", person=name)
+        assert f'title="{name}"' in page
+        assert str(world.bob.id) not in page
+
+
 async def test_hostile_names_are_text_in_pickers_and_lists(
     app: object, world: World, admin_there: Browser
 ) -> None:

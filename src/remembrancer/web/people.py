@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, Protocol
-from uuid import UUID
 
 from fastapi import APIRouter
 from starlette.responses import Response
@@ -11,7 +10,7 @@ from starlette.responses import Response
 from remembrancer.access import Role
 from remembrancer.errors import InvalidInput
 from remembrancer.lookup.schemas import Person
-from remembrancer.user_names import UserName, parse_user
+from remembrancer.user_names import parse_user
 from remembrancer.web.dependencies import PageRequest, SessionRequest
 
 router = APIRouter()
@@ -49,8 +48,9 @@ async def person_in(request: PageRequest, fields: Fields, name: str = "user_id")
     """Return the person that a form names: an id or ``platform:id``; null without one.
 
     The id that was chosen counts, unless the text beside it has changed since, as it does without
-    scripts. A text is looked up; only one that is the whole name or platform id of one person is
-    taken without a question. Raises ``SeveralPeople`` or ``InvalidInput`` for the field ``person``.
+    scripts. Then the text counts: an id, ``platform:id``, or a name; only one that is the whole
+    name of one person is taken without a question. Raises ``SeveralPeople`` or ``InvalidInput``
+    for the field ``person``.
     """
     text = (fields.get(_FIELD) or "").strip()
     chosen = (fields.get(name) or "").strip()
@@ -60,19 +60,13 @@ async def person_in(request: PageRequest, fields: Fields, name: str = "user_id")
 
 
 async def _find(request: PageRequest, text: str) -> str:
-    named: UUID | UserName | None = None
+    # Before any name: who calls themselves by the id of somebody else is not taken for them.
     with suppress(ValueError):
-        named = parse_user(text)
-    if isinstance(named, UUID):
-        return str(named)
+        return str(parse_user(text))
     people = await request.app.names.find(request.actor, text)
-    same = [one for one in people if text in one.links] or [
-        one for one in people if one.display_name.casefold() == text.casefold()
-    ]
+    same = [one for one in people if one.display_name.casefold() == text.casefold()]
     if len(same) == 1:
         return str(same[0].id)
     if people:
         raise SeveralPeople(same or people)
-    if isinstance(named, UserName):
-        return named
     raise InvalidInput(_NOBODY[request.actor.role is Role.ADMIN], field=_FIELD)
