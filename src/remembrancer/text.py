@@ -3,6 +3,8 @@
 import json
 import re
 import unicodedata
+from bisect import bisect_right
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -68,6 +70,12 @@ def normalised(value: str) -> str:
     """Return text for comparison: without case, width, extra spaces and a final full stop."""
     folded = unicodedata.normalize("NFKC", value).casefold()
     return " ".join(folded.split()).rstrip(".!").rstrip()
+
+
+def is_inside(at: int, spans: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a position is in one of the spans, which are in order and lie apart."""
+    number = bisect_right(spans, at, key=lambda span: span[1])
+    return number < len(spans) and spans[number][0] <= at
 
 
 Text = Annotated[str, AfterValidator(storable)]

@@ -1,7 +1,7 @@
 """Edits on the text of a file, with the answers that Claude is trained on. Pure."""
 
-import re
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final
 
 from remembrancer.adapters.paths import FileRefused
@@ -34,8 +34,9 @@ def replaced(path: str, text: str, old: str, new: str) -> tuple[str, str]:
             f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
         )
     if count > 1:
-        starts = (match.start() for match in re.finditer(f"(?={re.escape(old)})", text))
-        numbers = ", ".join(str(text.count("\n", 0, start) + 1) for start in starts)
+        before = (part.count("\n") for part in text.split(old)[:-1])
+        starts = accumulate(before, lambda line, breaks: line + old.count("\n") + breaks)
+        numbers = ", ".join(str(line + 1) for line in starts)
         raise FileRefused(
             f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
             f"{numbers}. Please ensure it is unique"

@@ -62,6 +62,10 @@ def _split_line(
     rest = list(line)
     while rest:
         span = rest.pop(0)
+        if len(span.text) > limit:
+            pieces = (span.text[at : at + limit] for at in range(0, len(span.text), limit))
+            rest[:0] = [Span(text, span.style) for text in pieces]
+            continue
         text = markup(span)
         if length(parts[-1] + text) <= limit:
             parts[-1] += text

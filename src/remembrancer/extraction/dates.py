@@ -13,6 +13,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from remembrancer.extraction import date_words
+from remembrancer.text import is_inside
 
 _NUMBERS: Final = {
     word: number
@@ -83,15 +84,15 @@ def resolve(text: str, written_at: datetime, zone: str) -> DatedText:
     spans = sorted(
         word
         for word in (*_english(text, today), *_foreign(text, today))
-        if not any(start <= word[0] < end for start, end in quoted)
-        and not _HAS_DATE.match(text, word[1])
+        if not is_inside(word[0], quoted) and not _HAS_DATE.match(text, word[1])
     )
     if not spans:
         return DatedText(text)
-    dated, at = "", 0
-    for _, end_of_word, _, name, _ in spans:
-        dated, at = f"{dated}{text[at:end_of_word]} ({name})", end_of_word
-    dated += text[at:]
+    ends = [0, *(end for _, end, *_ in spans)]
+    parts = (
+        f"{text[at:end]} ({name})" for at, (_, end, _, name, _) in zip(ends, spans, strict=False)
+    )
+    dated = "".join([*parts, text[ends[-1] :]])
     _, _, lead, _, span = spans[0]
     first, end = midnight(span.first, zone), midnight(span.end, zone)
     if lead in {"since", "from"}:
@@ -105,10 +106,25 @@ def resolve(text: str, written_at: datetime, zone: str) -> DatedText:
 
 _DatedWord = tuple[int, int, str, str, Span]
 """Start and end of words for a date, the preposition, the date's name, and its days."""
+_LONGEST_QUOTATION: Final = 300
+_AROUND: Final = 60
+"""Characters before and after a word that tell its meaning."""
 _QUOTATION: Final = re.compile(
-    r"\"[^\"]*\"|\u201c[^\u201d]*\u201d|\u201e[^\u201c\u201d]*[\u201c\u201d]|\u00ab[^\u00bb]*\u00bb"
-    r"|\u300a[^\u300b]*\u300b|\u300c[^\u300d]*\u300d|\u300e[^\u300f]*\u300f|`[^`]*`"
-    r"|(?<!\w)'[^']*'(?!\w)|\u2018[^\u2019]*\u2019(?!\w)|\*[^*]+\*|(?<!\w)_[^_]+_(?!\w)"
+    # Marks that nothing closes are many in a text made for it.
+    "|".join(
+        [
+            rf"{start}[^{end}]{{0,{_LONGEST_QUOTATION}}}[{end}]"
+            for start, end in (
+                *(('"', '"'), ("\u201c", "\u201d"), ("\u201e", "\u201c\u201d")),
+                *(("\u00ab", "\u00bb"), ("\u300a", "\u300b"), ("\u300c", "\u300d")),
+                *(("\u300e", "\u300f"), ("`", "`"), (r"\*(?!\*)", "*")),
+            )
+        ]
+        + [
+            rf"{start}[^{end}]{{0,{_LONGEST_QUOTATION}}}{end}(?!\w)"
+            for start, end in ((r"(?<!\w)'", "'"), ("\u2018", "\u2019"), (r"(?<!\w)_(?!_)", "_"))
+        ]
+    )
 )
 _HAS_DATE: Final = re.compile(r"\s*[(\uff08]\D{0,20}\d")
 _SENTENCE_START: Final = re.compile(r"(?:^|[.!?:]\s|\n)\s*$")
@@ -116,16 +132,18 @@ _SENTENCE_START: Final = re.compile(r"(?:^|[.!?:]\s|\n)\s*$")
 
 def _english(text: str, today: date) -> Iterator[_DatedWord]:
     for match in _RELATIVE.finditer(text):
-        span = None if _is_name(text, match.end(1), match.end()) else _span(match, today)
+        start = match.start() if match[1] is None else match.end(1)
+        span = None if _is_name(text, start, match.end()) else _span(match, today)
         if span is not None:
             yield match.start(), match.end(), (match[1] or "").casefold(), span.name, span
 
 
 def _foreign(text: str, today: date) -> Iterator[_DatedWord]:
+    has_french_days = bool(date_words.FRENCH.search(text)) and not date_words.GERMANIC.search(text)
     for match in date_words.WORDS.finditer(text):
-        span = _foreign_span(text, match, today)
-        if span is not None:
-            lead = text[: match.start()]
+        lead = text[max(0, match.start() - _AROUND) : match.start()]
+        span = _foreign_span(match, lead, today)
+        if span is not None and (has_french_days or match[0].casefold() != "hier"):
             since, until = date_words.SINCE.search(lead), date_words.UNTIL.search(lead)
             word = "since" if since else "until" if until else ""
             yield match.start(), match.end(), word, _iso(span), span
@@ -133,22 +151,20 @@ def _foreign(text: str, today: date) -> Iterator[_DatedWord]:
 
 def _is_name(text: str, start: int, end: int) -> bool:
     """Say whether words for a date are a name: with a capital inside of a sentence."""
-    words = text[max(start, 0) : end].split()
+    words = text[start:end].split()
     capitals = [word for word in words if word[0].isupper() and word.casefold() not in _DAYS]
     if not capitals:
         return False
-    begins = _SENTENCE_START.search(text[: text.find(words[0], max(start, 0))]) is not None
-    follows = text[end:].split(maxsplit=1)
+    first = text.find(words[0], start)
+    begins = _SENTENCE_START.search(text[max(0, first - _AROUND) : first]) is not None
+    follows = text[end : end + _AROUND].split(maxsplit=1)
     title = bool(follows) and follows[0][0].isupper() and len(words) > 1
     return not begins or len(capitals) > 1 or (title and words[-1][0].isupper())
 
 
-def _foreign_span(text: str, match: re.Match[str], today: date) -> Span | None:
+def _foreign_span(match: re.Match[str], lead: str, today: date) -> Span | None:
     word = match[0].casefold().replace("\u2019", "'")
-    lead = text[: match.start()]
     if word in {"morgen", "ma\u00f1ana"} and date_words.BEFORE_ANOTHER_MEANING.search(lead):
-        return None
-    if word == "hier" and (not date_words.FRENCH.search(text) or date_words.GERMANIC.search(text)):
         return None
     if match[0][0].isupper() and not _SENTENCE_START.search(lead):
         return None

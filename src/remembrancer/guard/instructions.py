@@ -13,7 +13,7 @@ from typing import Final
 from remembrancer.guard import lines_of
 
 _START: Final = (
-    r"(?:^|[.!?:;,\n\"'\u201c(\[>-]\s*)"
+    r"(?:^|[.!?:;,\n\"'\u201c(\[>-])[^\S\n]{0,9}"
     r"(?:(?:please|then|and|also|you must|you should)\s+)?"
 )
 """The start of a clause, where a verb is an order."""

@@ -40,11 +40,13 @@ _MORE: Final = tuple(
 
 _PRIVATE_KEY: Final = re.compile(
     # From its first line to its last, or to the end of the text without one.
-    r"[-\u2013\u2014]{2,}\s?BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY"
+    r"(?<=[-\u2013\u2014]{2})\s?BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY"
     r".*?(?:END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?\s?[-\u2013\u2014]*|\Z)"
     r"|PuTTY-User-Key-File-\d.*\Z",
     re.DOTALL,
 )
+
+_MOST_DASHES: Final = 20
 
 _LONG_WORD: Final = re.compile(r"\S{16}")
 """Every shape contains one; few messages do."""
@@ -62,7 +64,9 @@ def _shapes() -> tuple[re.Pattern[str], ...]:
 
 def find(text: str) -> Iterator[Span]:
     for match in _PRIVATE_KEY.finditer(text):
-        yield Span(*match.span(), SensitiveKind.SECRET)
+        dashes = text[max(0, match.start() - _MOST_DASHES) : match.start()]
+        start = match.start() - len(dashes) + len(dashes.rstrip("-\u2013\u2014"))
+        yield Span(start, match.end(), SensitiveKind.SECRET)
     if not _LONG_WORD.search(text):
         return
     for shape in _shapes():

@@ -59,11 +59,12 @@ def _parts(turn: Turn, longest: int) -> Iterator[Turn]:
 
 def split(text: str, longest: int) -> Sequence[str]:
     """Return ``text`` in parts of at most ``longest`` characters, cut between words if possible."""
-    parts = []
-    rest = text
-    while len(rest) > longest:
-        at = max(rest.rfind(gap, longest // 2, longest) for gap in ("\n", " "))
-        at = longest if at < 0 else at
-        parts.append(rest[:at].strip())
-        rest = rest[at:].strip()
-    return [part for part in (*parts, rest) if part]
+    parts, at = [], 0
+    while len(text) - at > longest:
+        end = max(text.rfind(gap, at + longest // 2, at + longest) for gap in ("\n", " "))
+        end = at + longest if end < 0 else end
+        parts.append(text[at:end].strip())
+        at = end
+        while at < len(text) and text[at].isspace():
+            at += 1
+    return [part for part in (*parts, text[at:].strip()) if part]

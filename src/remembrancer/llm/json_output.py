@@ -5,8 +5,14 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from remembrancer.text import is_inside
+
 _DECODER: Final = json.JSONDecoder()
-_OBJECT: Final = re.compile(r"\{")
+_OBJECT: Final = re.compile(r'\{(?=[ \r\n\t]*+["}])')
+_KEY: Final = re.compile(r'[{ \r\n\t]*+"')
+_PATIENCE: Final = 100
+"""Failures after which what was read in vain is not read again from its next brace."""
+_MOST_FAILURES: Final = 1000
 _END_OF_REASONING: Final = re.compile(
     r"</[\w:]*(?:think|thinking|thoughts?|analysis|reason(?:ing)?|reflection|scratchpad|draft)>"
     r"|\[/think(?:ing)?\]|\u25c1/think\u25b7|<\|(?:end_of_thought|/think)\|>"
@@ -23,14 +29,15 @@ def json_object(text: str, fits: Callable[[str], bool] = lambda _: True) -> str:
     incomplete object the text from its start; without any the text after the reasoning.
     """
     try:
-        spans, _ = _objects(text)
-        marks = [match.end() for match in _END_OF_REASONING.finditer(text)]
-        outside = [at for at in marks if not any(start < at < end for start, end in spans)]
-        text = text[outside[-1] :] if outside else text
         spans, incomplete = _objects(text)
+        marks = [match.end() for match in _END_OF_REASONING.finditer(text)]
+        if outside := [at for at in marks if not is_inside(at - 1, spans)]:
+            text = text[outside[-1] :]
+            spans, incomplete = _objects(text)
     except RecursionError:
         return text
-    objects = [text[start:end] for start, end in spans if not _is_inside(incomplete, text, start)]
+    part_of_it = _first_key(text, incomplete)
+    objects = [text[start:end] for start, end in spans if start < part_of_it]
     if objects:
         return next((found for found in reversed(objects) if fits(found)), objects[-1])
     return text[incomplete or 0 :]
@@ -39,21 +46,23 @@ def json_object(text: str, fits: Callable[[str], bool] = lambda _: True) -> str:
 def _objects(text: str) -> tuple[list[tuple[int, int]], int | None]:
     """Return where complete objects are, and where the first incomplete one begins."""
     spans: list[tuple[int, int]] = []
-    incomplete, at = None, 0
-    while match := _OBJECT.search(text, at):
+    incomplete, at, failures = None, 0, 0
+    while failures < _MOST_FAILURES and (match := _OBJECT.search(text, at)):
         start = match.start()
         try:
             _, at = _DECODER.raw_decode(text, start)
-        except ValueError:
+        except ValueError as error:
             incomplete = start if incomplete is None else incomplete
-            at = start + 1
+            failures += 1
+            # A number of too many digits has no position.
+            failed = error.pos if isinstance(error, json.JSONDecodeError) else len(text)
+            at = start + 1 if failures < _PATIENCE else max(failed, start + 1)
         else:
             spans.append((start, at))
     return spans, incomplete
 
 
-def _is_inside(incomplete: int | None, text: str, start: int) -> bool:
-    """Return whether an object is a part of an incomplete one before it."""
-    if incomplete is None or incomplete > start:
-        return False
-    return text[incomplete:start].lstrip("{ \r\n\t").startswith('"')
+def _first_key(text: str, incomplete: int | None) -> int:
+    """Return where the first key of an incomplete object is; objects after it are its parts."""
+    key = None if incomplete is None else _KEY.match(text, incomplete)
+    return len(text) if key is None else key.end()

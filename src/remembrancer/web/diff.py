@@ -1,12 +1,13 @@
 """The difference between two texts, word by word."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
-_MAX_WORDS = 4000
-"""Words in both texts together; longer texts are shown whole."""
+_MOST_PAIRS = 500_000
+"""Pairs of a word in one text and the same one in the other; with more, texts are shown whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,8 @@ def word_changes(before: str, after: str) -> list[Change]:
     All but ``gone`` make up ``after``; all but ``new`` make up ``before``.
     """
     old, new = _split(before), _split(after)
-    if len(old) + len(new) > _MAX_WORDS:
+    counts = Counter(new)
+    if sum(counts[word] for word in old) > _MOST_PAIRS:
         return [Change("gone", before), Change("new", after)]
     changes: list[Change] = []
     for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():

@@ -38,11 +38,12 @@ def marks(text: str, query: str) -> list[Part]:
 def _same_words(text: str, query: str) -> list[tuple[int, int]]:
     terms = query_terms(query)
     starts = {term[:_SAME_START] for term in terms}
-    return [
-        word.span()
-        for word in _WORDS.finditer(text)
-        if word[0].casefold()[:_SAME_START] in starts and terms.keys() & query_terms(word[0]).keys()
-    ]
+    same = {
+        word
+        for word in set(_WORDS.findall(text))
+        if word.casefold()[:_SAME_START] in starts and terms.keys() & query_terms(word).keys()
+    }
+    return [word.span() for word in _WORDS.finditer(text) if word[0] in same]
 
 
 def _same_letters(text: str, query: str) -> list[tuple[int, int]]:
