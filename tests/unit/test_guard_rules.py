@@ -137,7 +137,7 @@ STATEMENTS = [
 
 def found(text: str) -> set[tuple[SensitiveKind, str]]:
     """What the guard finds, as it stands in the text."""
-    return {(span.category, text[span.start : span.end]) for span in GUARD._find(text)}
+    return {(span.category, text[span.start : span.end]) for span in GUARD.find(text)}
 
 
 @pytest.mark.parametrize("secret", SECRETS, ids=range(len(SECRETS)))

@@ -62,7 +62,7 @@ class Guard:
         return ScreenResult(model.model_copy(update=changes) if changes else model, findings)
 
     def redact(self, text: str) -> str:
-        return rules.redact(text, self._find(text))
+        return rules.redact(text, self.find(text))
 
     def _redact(self, value: Any, label: str, spans: list[Span]) -> Any:
         """Return a JSON value redacted at every depth; add each match to ``spans``."""
@@ -77,7 +77,7 @@ class Guard:
         text = intro + str(value)
         matches = [
             Span(max(span.start, len(intro)), span.end, span.category)
-            for span in self._find(text)
+            for span in self.find(text)
             if span.end > len(intro)
         ]
         spans += matches
@@ -92,7 +92,7 @@ class Guard:
             clean[key] = self._redact(item, name, spans)
         return clean
 
-    def _find(self, text: str) -> list[Span]:
+    def find(self, text: str) -> list[Span]:
         # Compiling their patterns takes a while, and reading needs none.
         from remembrancer.guard import national, numbers, phrases, secrets  # noqa: PLC0415
 
