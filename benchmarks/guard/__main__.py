@@ -30,7 +30,9 @@ def is_false(case: Case) -> bool:
 def measure(of: list[Case]) -> dict[str, dict[str, float]]:
     """Return by class: the cases, recall; by class of innocent texts: the cases, those found."""
     counts = Counter(case.group for case in of)
-    right = Counter(case.group for case in of if (is_found(case) if case.secrets else is_false(case)))
+    right = Counter(
+        case.group for case in of if (is_found(case) if case.secrets else is_false(case))
+    )
     return {group: {"cases": count, "found": right[group]} for group, count in counts.items()}
 
 
@@ -40,7 +42,12 @@ def table(of: list[Case]) -> tuple[list[list[Any]], dict[str, float]]:
     rows: list[list[Any]] = []
     for title, part in (("", secret), ("innocent: ", innocent)):
         rows += [
-            [title + group, int(row["cases"]), int(row["found"]), f"{row['found'] / row['cases']:.3f}"]
+            [
+                title + group,
+                int(row["cases"]),
+                int(row["found"]),
+                f"{row['found'] / row['cases']:.3f}",
+            ]
             for group, row in measure(part).items()
         ]
     found, false = sum(map(is_found, secret)), sum(map(is_false, innocent))

@@ -73,7 +73,7 @@ def _cases(name: str) -> Iterator[Case]:
 
 
 def _case(group: str, template: str, *, held_out: bool) -> Case:
-    source = random.Random(crc32(template.encode()))  # noqa: S311
+    source = random.Random(crc32(template.encode()))
     filled = _FILL.sub(lambda match: _filled(match, source), template)
     for escape, character in _ESCAPES.items():
         filled = re.sub(rf"(?<!\\){re.escape(escape)}", character, filled)
@@ -106,9 +106,7 @@ def _card(source: random.Random, network: str, gap: str) -> str:
     digits = prefix + _characters(source, "d", sum(groups) - len(prefix) - 1)
     digits += luhn.calc_check_digit(digits)
     starts = [sum(groups[:number]) for number in range(len(groups))]
-    written = gap.join(
-        digits[at : at + size] for at, size in zip(starts, groups, strict=True)
-    )
+    written = gap.join(digits[at : at + size] for at, size in zip(starts, groups, strict=True))
     first = {"wide": 0xFF10, "arabic": 0x0660}.get(network)
     if first is None:
         return written

@@ -20,24 +20,37 @@ _AFTER: Final = 25
 """Characters before and after a number in which a word for it counts."""
 
 
+_GAPS: Final = re.compile("[ ./-]")
+_PASSPORT: Final = re.compile(
+    r"(?<!\w)(?:passports?|pasaporte|passeport|reisepass(?:nummer)?|passaporto|паспорт)"
+    r"(?:[\s:#.-]{1,3}(?:number|no|nr|n[°º]|num[ée]ro|ist|is|est)){0,3}[\s:#.-]{1,3}"
+    r"(?P<value>(?=(?:[A-Z]{0,5}\d){4})[A-Z0-9]{8,9}|\d{4} \d{6})(?!\w)",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class _Scheme:
     module: Any
+    """Of python-stdnum; null without check digits."""
     shape: re.Pattern[str]
     words: re.Pattern[str] | None
+
+    def is_valid(self, number: str) -> bool:
+        forms = (number, _GAPS.sub("", number))
+        return self.module is None or any(map(self.module.is_valid, forms))
 
     def find(self, text: str, first: int, last: int) -> Iterator[Span]:
         for match in self.shape.finditer(text, first, last):
             start, end = match.span()
             around = text[max(0, start - _BEFORE) : start] + " " + text[end : end + _AFTER]
             named = self.words is None or self.words.search(around)
-            if named and self.module.is_valid(match.group()):
+            if named and self.is_valid(match.group()):
                 yield Span(start, end, SensitiveKind.NATIONAL_ID)
 
 
 def _scheme(country: str, name: str, shape: str, words: str | None = None) -> _Scheme:
-    module = get_cc_module(country, name)
-    assert module is not None
+    module = get_cc_module(country, name) if country else None
     return _Scheme(
         module,
         re.compile(rf"(?<![\w.+-])(?:{shape})(?![\w-])(?![.,/]\d)", re.IGNORECASE),
@@ -59,6 +72,8 @@ def _schemes() -> tuple[_Scheme, ...]:
 
 
 def find(text: str) -> Iterator[Span]:
+    for passport in _PASSPORT.finditer(text):
+        yield Span(*passport.span("value"), SensitiveKind.NATIONAL_ID)
     for digits in _MANY_DIGITS.finditer(text):
         first = max(0, digits.start() - _LETTERS_AROUND)
         for scheme in _schemes():

@@ -11,6 +11,11 @@ from remembrancer.guard.schemas import SensitiveKind, Span
 
 _GAP: Final = r"[ \t\u00a0\u2007\u2009\u202f\u200b-\u200d\u2060\ufeff\u2010-\u2015-]"
 _DIGITS: Final = re.compile(rf"(?<![\w+])\d(?:{_GAP}{{0,2}}\d){{11,}}(?!\w)(?![.,]\d)")
+_GROUPED: Final = re.compile(
+    # Signs that stand in other numbers too; the groups are those of a card.
+    r"(?<![\w.,+-])\d{4}(?P<gap>[^\w\n]{1,3}|\s{1,3}|_)"
+    r"(?:\d{4}(?P=gap)\d{4}(?P=gap)\d{4}|\d{6}(?P=gap)\d{4,5})(?!\w)(?![.,]\d)"
+)
 _DIGIT: Final = re.compile(r"\d")
 _CARD: Final = re.compile(
     r"4(?:\d{15}|\d{18})"  # Visa
@@ -21,6 +26,7 @@ _CARD: Final = re.compile(
     r"|3(?:0[0-5]|[68]\d)\d{11}"  # Diners Club
     r"|62\d{14,17}"  # UnionPay
 )
+_MOST_GROUPS: Final = 8
 _SHORTEST_CARD: Final = 14
 _LONGEST_CARD: Final = 19
 _OTHER_NUMBER: Final = re.compile(
@@ -29,7 +35,7 @@ _OTHER_NUMBER: Final = re.compile(
     re.IGNORECASE,
 )
 _LIKE_IBAN: Final = re.compile(
-    rf"(?<![^\W_])[A-Z]{{2}}\d\d(?:{_GAP}{{0,2}}[A-Z0-9]){{11,34}}", re.IGNORECASE
+    rf"(?<![^\W_])[A-Z]{{2}}\d\d(?:(?:{_GAP}|[.\r\n]){{0,2}}[A-Z0-9]){{11,34}}", re.IGNORECASE
 )
 _CHARACTER: Final = re.compile("[A-Z0-9]", re.IGNORECASE)
 _SHORTEST_IBAN: Final = 15
@@ -38,6 +44,9 @@ _SHORTEST_IBAN: Final = 15
 def find(text: str) -> Iterator[Span]:
     for match in _DIGITS.finditer(text):
         yield from _cards(text, match)
+    for match in _GROUPED.finditer(text):
+        if _is_card("".join(str(int(c)) for c in match[0] if c.isdigit())):
+            yield Span(*match.span(), SensitiveKind.CARD)
     for match in _LIKE_IBAN.finditer(text):
         if span := _iban(text, match):
             yield span
@@ -55,7 +64,8 @@ def _cards(text: str, run: re.Match[str]) -> Iterator[Span]:
     after = 0
     for start in starts:
         for end in range(start + _LONGEST_CARD, start + _SHORTEST_CARD - 1, -1):
-            if start >= after and end in ends and _is_card(digits[start:end]):
+            few = sum(gaps[start : end - 1]) < _MOST_GROUPS
+            if start >= after and end in ends and few and _is_card(digits[start:end]):
                 yield Span(offsets[start], offsets[end - 1] + 1, SensitiveKind.CARD)
                 after = end
 

@@ -1,63 +1,80 @@
+# ruff: noqa: RUF001
 """Find passwords and keys stated in words: "my password is ...", "api key: ..."."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Final
 
 from remembrancer.guard import lines_of
 from remembrancer.guard.schemas import SensitiveKind, Span
 
-_CODEWORDS: Final = (
-    r"pass ?words?|pass ?phrase|pass ?code|passwd|pwd|pin(?: code| number)?|cvv2?|cvc2?|"
-    r"(?:security|log ?in|door|gate|alarm|safe|lock) code|"
-    r"passwort|kennwort|mot de passe|contraseña|contrasena|senha|wachtwoord|lösenord|"
-    r"adgangskode|salasana|hasło|heslo|jelszó|parol[aă]|şifre|пароль|κωδικός|"
-    r"पासवर्ड|비밀번호|كلمة المرور|كلمة السر|סיסמה"
+_ENGLISH: Final = r"pass ?words?|pass ?phrase|passwd|pwd?|pass"
+_OTHERS: Final = (
+    r"passwort|kennwort|mot de passe|mdp|contraseñas?|contrasena|clave|parola d'ordine|senha|"
+    r"palavra[- ]passe|wachtwoord|lösenord(?:et)?|passord(?:et)?|adgangskode[nr]?|kodeord|"
+    r"salasana(?:ni|mme)?|hasło|heslo|jelsz(?:ó|av\w{1,4})|parol[aăa](?:m|mız|sı)?|"
+    r"şifre(?:m|miz|si)?|парол[ья]|κωδικός|पासवर्ड|كلمة المرور|كلمة السر|ה?סיסמ[הא]|"
+    r"mật khẩu|(?:kata )?sandi"
 )
-_UNSPACED: Final = r"パスワード|暗証番号|密码|密碼|รหัสผ่าน"
-"""The same in scripts without spaces between words."""
+_UNSPACED: Final = "비밀번호|비번|패스워드|パスワード|暗証番号|密码|密碼|口令|รหัสผ่าน"
+"""Words in scripts whose words are not apart; a password in ASCII follows."""
+_CODE: Final = (
+    r"pass ?code|pin(?: code| number)?|cvv2?|cvc2?|otp|tan|geheimzahl|zugangscode|"
+    r"one[- ]time (?:code|pin|password)|code (?:du portail|de la porte|d'accès|secret)|"
+    r"(?:security|log ?in|door|gate|alarm|safe|lock|entry|access|unlock|verification|backup|"
+    r"recovery|2fa|mfa|authenticat(?:ion|or)|sms) codes?|combination|الرقم السري"
+)
+"""Words for codes, which have a digit."""
 _KEY: Final = (
     r"api[ _-]?(?:key|token|secret)|"
-    r"(?:access|secret|auth|bearer|session|refresh|deploy|client|encryption|signing|account|"
-    r"service|license)[ _-]?(?:key|token|secret)|"
-    r"secret[ _-]access[ _-]key|recovery (?:key|code)|bearer|token|secret"
+    r"(?:shared ?)?(?:access|secret|auth|bearer|session|refresh|deploy|client|encryption|signing|"
+    r"account|service|license|private|master)[ _-]?(?:key|token|secret|id(?==))|"
+    r"secret[ _-]access[ _-]key|recovery (?:key|code)|bearer|token|secret|sig(?==)"
+)
+_SEED: Final = (
+    r"(?:totp|2fa|mfa|otp|two[ -]factor|authenticator)(?:[ _-](?:setup|seed|secret|key|code)){0,2}"
 )
 _PHRASE: Final = r"(?:seed|recovery|mnemonic|backup)[ -]phrase|pass ?phrase"
 
-_ABOUT: Final = r"(?:[ \t]+(?:for|to|of|on|at|in|für|pour|para|de)(?:[ \t]+[\w'.@-]{1,40}){1,5}?)?"
-_LINK: Final = (
-    r"(?:[ \t]*(?:=>|:=|[:=\uff1a])[ \t]*"
-    r"|[ \t]+(?:is|was|are|will be|to|ist|lautet|est|es|é|è|är|er|on|jest|je|это)[ \t]*:?[ \t]+"
-    r"|[ \t]*[は是為为\u2013\u2014][ \t]*|[ \t]+-[ \t]+)"
+_ABOUT: Final = (
+    r"(?:[ \t]+(?:for|to|of|on|at|in|für|zum|vom|von|pour|du|des?|del|della|di|da|do|para|van|"
+    r"voor|til|till|för|na|od|pro|от|для|на|к|mitt|mio|mia|mea|meu|minha|saya|của|μου|שלי)"
+    r"(?:[ \t]+[\w'.@-]{1,40}){0,5}?)?"
+)
+_SIGN: Final = r"[ \t]*(?:=>|:=|[:=\uff1a])[ \t]*|[ \t]*[\u2013\u2014][ \t]*|[ \t]+-[ \t]+"
+_IS: Final = r"[ \t]+(?:is|was|are|will be|to)[ \t]*:?[ \t]+"
+_VERB: Final = (
+    r"[ \t]+(?:is|was|are|will be|to|ist|lautet|est|es|é|è|är|er|on|jest|je|este|это|є|είναι|"
+    r"היא|هي|هو|là|adalah)[ \t]*:?[ \t]+"
 )
 _VALUE: Final = (
     r"(?P<value>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|`[^`\n]{1,200}`|\u201c[^\u201d\n]{1,200}\u201d"
     r"|\S{1,400})"
 )
-
-
-def _statement(words: str, value: str = _VALUE) -> re.Pattern[str]:
-    return re.compile(
-        rf"(?:(?<![^\W_])(?:{words})|{_UNSPACED})[\"']?{_ABOUT}{_LINK}{value}", re.IGNORECASE
-    )
-
-
-_PASSWORD_STATEMENT: Final = _statement(_CODEWORDS)
-_KEY_STATEMENT: Final = _statement(_KEY)
-_PHRASE_STATEMENT: Final = _statement(
-    _PHRASE, r"(?P<value>(?:[a-z]{2,12}[ \t,]+){2,23}[a-z]{2,12})"
+_BETWEEN: Final = r"[^\n\x21-\x7e]{0,12}"
+_ASCII: Final = r"(?P<value>[\x21-\x7e]{4,200})"
+_BASE32: Final = r"(?P<value>(?-i:[A-Z2-7]{4}(?:[ -]?[A-Z2-7]{2,4}){3,20}))"
+_TWELVE_WORDS: Final = r"(?P<value>(?:[a-z]{2,12}[ \t,]+){2,23}[a-z]{2,12})"
+_OPTION: Final = r"(?P<value>[^\s\"'|]{3,200})"
+_SECRETS: Final = r"password|passwd|pwd?|pass|passwort|пароль|contraseña|mdp|senha|şifre"
+_NAMES: Final = (
+    r"user(?:name)?|login|account|machine|benutzer(?:name)?|usuario|identifiant|utente|логин"
 )
-_AS_PASSWORD: Final = re.compile(
-    r"(?<!\S)(?P<value>\S{4,200})[ \t]+(?:is|as)[ \t]+(?:my|the|your|our|his|her|their)[ \t]+"
-    rf"(?:[\w'-]{{1,40}}[ \t]+){{0,3}}(?:{_CODEWORDS})(?!\w)",
-    re.IGNORECASE,
-)
+
+
+def _words(words: str) -> str:
+    return rf"(?<![^\W_])(?:{words})[\"']?"
+
+
 _HINTS: Final = (
-    *("pass", "pwd", "pin", "cvv", "cvc", "code", "kennwort", "contrase", "senha", "wacht"),
-    *("lösen", "adgang", "sala", "hasło", "heslo", "jelszó", "parol", "şifre", "пароль", "κωδικός"),
-    *("पासवर्ड", "비밀번호", "كلمة", "סיסמה", "パスワード", "暗証番号", "密码", "密碼"),
-    "รหัสผ่าน",
-    *("key", "token", "secret", "bearer", "phrase"),
+    *("pass", "pw", "pin", "cvv", "cvc", "code", "kennwort", "contrase", "senha", "wacht"),
+    *("lösen", "kode", "sala", "hasło", "heslo", "jelsz", "parol", "şifre", "парол", "κωδικός"),
+    *("पासवर्ड", "비번", "비밀번호", "패스워드", "كلمة", "الرقم", "סיסמ", "パスワード", "暗証番号"),
+    *("密码", "密碼", "口令", "รหัสผ่าน", "mdp", "clave", "mật khẩu", "sandi", "geheimzahl"),
+    *("key", "token", "secret", "bearer", "phrase", "totp", "2fa", "mfa", "otp", "tan", "factor"),
+    *("authenticator", "combination", " -", "sig=", "login", "cred", "логин", "net use", "sudo"),
+    *("client", '"d"'),
 )
 """Every text that matches a pattern contains one of these."""
 
@@ -69,6 +86,12 @@ _MIXED_CASE: Final = re.compile(r"[a-z][A-Z]|[A-Z]{2}.*[a-z]")
 _SYMBOLS: Final = frozenset("!@#$%^&*_+=~<>|\\{}[]?")
 _CLAUSE_ENDS: Final = re.compile(r"\s*(?:$|[.,;!?)\n\"])")
 _NUMBERS_ONLY: Final = re.compile(r"[\d/.:,%$€£-]+")
+_STANDS_FOR_ONE: Final = re.compile(
+    # A variable, a template, stars, a parameter, a call, a type.
+    r"\$[\w{(].*|[<{%].*|[*x\u2022.\u2026]+|:[a-z_]+|your[-_ ].*|[a-z_.]+[(\[].*|"
+    r"process\.env\..*",
+    re.IGNORECASE,
+)
 _QUOTES: Final = "\"'`\u201c\u201d"
 _TRAILING: Final = ".,;:!?)]}>\"'"
 
@@ -77,28 +100,34 @@ def find(text: str) -> Iterator[Span]:
     lower = text.lower()
     if not any(hint in lower for hint in _HINTS):
         return
-    for pattern, is_secret in (
-        (_PASSWORD_STATEMENT, _is_password),
-        (_KEY_STATEMENT, _is_key),
-        (_AS_PASSWORD, _is_odd_word),
-        (_PHRASE_STATEMENT, _is_phrase),
-    ):
+    for pattern, is_secret in _patterns():
         for match in pattern.finditer(text):
             start, end = match.span("value")
-            if text[start] not in _QUOTES:
+            if text[start] not in _QUOTES and end == match.end():
                 end = start + len(text[start:end].rstrip(_TRAILING))
-            if is_secret(text[start:end], text[end : end + 20]):
+            value = text[start:end]
+            if not stands_for_one(value) and is_secret(value, text[end : end + 20]):
                 yield Span(start, end, SensitiveKind.SECRET)
+
+
+def stands_for_one(value: str) -> bool:
+    """Return whether a value is a placeholder, or code, and no secret."""
+    bare = value.strip(_QUOTES)
+    return bare.casefold() in _NOT_PASSWORDS or _STANDS_FOR_ONE.fullmatch(bare) is not None
 
 
 def _is_password(value: str, after: str) -> bool:
     bare = value.strip(_QUOTES)
-    if bare.casefold() in _NOT_PASSWORDS or "://" in bare or len(bare) < 3:
+    if "://" in bare or len(bare) < 3:
         return False
     if len(bare) < 4:
         return bare.isdigit()
     # A plain word counts only at the end of a clause: "is swordfish." but not "is kept in ...".
     return value != bare or not _PLAIN.fullmatch(bare) or bool(_CLAUSE_ENDS.match(after))
+
+
+def _is_code(value: str, _after: str) -> bool:
+    return len(value) >= 3 and any(map(str.isdigit, value)) and "://" not in value
 
 
 def _is_key(value: str, _after: str) -> bool:
@@ -113,5 +142,62 @@ def _is_odd_word(value: str, _after: str) -> bool:
     return bool(_MIXED_CASE.search(value)) or any(c.isdigit() or c in _SYMBOLS for c in value)
 
 
+def _is_mixed(value: str, _after: str) -> bool:
+    """Return whether a word has letters and digits, or letters and signs, as in no language."""
+    signs = sum(c in _SYMBOLS for c in value) + sum(map(str.isdigit, value))
+    return len(value) >= 4 and signs > 0 and any(map(str.isalpha, value)) and "://" not in value
+
+
+def _is_option(value: str, _after: str) -> bool:
+    return not _NUMBERS_ONLY.fullmatch(value) or len(value) > 5
+
+
 def _is_phrase(value: str, _after: str) -> bool:
     return value.split(maxsplit=1)[0].casefold() not in {"too", "so", "not", "very", "a", "the"}
+
+
+def _any(_value: str, _after: str) -> bool:
+    return True
+
+
+_Check = Callable[[str, str], bool]
+
+
+@cache
+def _patterns() -> Sequence[tuple[re.Pattern[str], _Check]]:
+    """Return the patterns, each with the check of its value."""
+    link = rf"(?:{_SIGN}|{_VERB})"
+    any_language = _words(f"{_ENGLISH}|{_OTHERS}")
+    forms: list[tuple[str, _Check]] = [
+        (rf"{_words(_ENGLISH)}{_ABOUT}(?:{_SIGN}|{_IS}){_VALUE}", _is_password),
+        (rf"{_words(_OTHERS)}{_ABOUT}(?:{_SIGN}){_VALUE}", _is_password),
+        # The words that follow "is" in other languages are too many to know.
+        (rf"{any_language}{_ABOUT}{_VERB}{_VALUE}", _is_odd_word),
+        (rf"{any_language}(?:[ \t]+[\w'-]{{1,20}}){{1,2}}(?:{_SIGN}){_VALUE}", _is_odd_word),
+        (rf"{any_language}[ \t]+{_VALUE}", _is_mixed),
+        (rf"(?:{_UNSPACED}){_BETWEEN}[:=]?{_BETWEEN}{_ASCII}", _is_odd_word),
+        (rf"{_words(_CODE)}{_ABOUT}{link}{_VALUE}", _is_code),
+        (rf"{_words(_KEY)}{_ABOUT}{link}{_VALUE}", _is_key),
+        (rf"{_words(_SEED)}(?:{link}|[ \t]+){_BASE32}(?!\w)", _any),
+        (rf"{_words(_PHRASE)}{_ABOUT}{link}{_TWELVE_WORDS}", _is_phrase),
+        (
+            r"(?<!\S)(?P<value>\S{4,200})[ \t]+(?:is|as)[ \t]+(?:my|the|your|our|his|her|their)"
+            rf"[ \t]+(?:[\w'-]{{1,40}}[ \t]+){{0,3}}(?:{_ENGLISH}|{_CODE})(?!\w)",
+            _is_odd_word,
+        ),
+        # "user bob and password ...", "login bob / ..."
+        (
+            rf"{_words(_NAMES)}[ \t:=]*\S{{1,60}}[ \t,;/]+(?:and |und |y |et |e |и )?(?:the )?"
+            rf"(?:{_SECRETS})[ \t:=]+{_VALUE}",
+            _is_odd_word,
+        ),
+        (
+            rf"{_words('login|creds?|credentials')}[ \t:]*[^\s:/]{{1,60}}[ \t]*[/:][ \t]*{_VALUE}",
+            _is_mixed,
+        ),
+        # A private key as JSON (JWK).
+        (r"\"d\"[ \t]*:[ \t]*\"(?P<value>[\w-]{40,800})\"", _any),
+    ]
+    commands = lines_of("secret_commands.txt")
+    forms += [(line.replace("{VALUE}", _OPTION), _is_option) for line in commands]
+    return [(re.compile(form, re.IGNORECASE), check) for form, check in forms]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from remembrancer.guard import lines_of
+from remembrancer.guard import lines_of, phrases
 from remembrancer.guard.schemas import SensitiveKind, Span
 
 # The detectors that match a shape in linear time. The entropy and keyword detectors are made for
@@ -18,7 +18,6 @@ from remembrancer.guard.schemas import SensitiveKind, Span
 _DETECTORS: Final = (
     ("aws", "AWSKeyDetector"),
     ("azure_storage_key", "AzureStorageKeyDetector"),
-    ("basic_auth", "BasicAuthDetector"),
     ("discord", "DiscordBotTokenDetector"),
     ("github_token", "GitHubTokenDetector"),
     ("gitlab_token", "GitLabTokenDetector"),
@@ -48,6 +47,9 @@ _PRIVATE_KEY: Final = re.compile(
 
 _MOST_DASHES: Final = 20
 
+_IN_ADDRESS: Final = re.compile(r"://[^\s/@:]{0,100}:(?P<value>[^\s/@]{1,200})@")
+"""A password before the host."""
+
 _LONG_WORD: Final = re.compile(r"\S{16}")
 """Every shape contains one; few messages do."""
 _WORD: Final = frozenset("+/=.~%-_")
@@ -67,6 +69,9 @@ def find(text: str) -> Iterator[Span]:
         dashes = text[max(0, match.start() - _MOST_DASHES) : match.start()]
         start = match.start() - len(dashes) + len(dashes.rstrip("-\u2013\u2014"))
         yield Span(start, match.end(), SensitiveKind.SECRET)
+    for match in _IN_ADDRESS.finditer(text):
+        if not phrases.stands_for_one(match["value"]):
+            yield _whole_word(text, *match.span())
     if not _LONG_WORD.search(text):
         return
     for shape in _shapes():
