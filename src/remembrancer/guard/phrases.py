@@ -67,16 +67,16 @@ def _words(words: str) -> str:
     return rf"(?<![^\W_])(?:{words})[\"']?"
 
 
-_HINTS: Final = (
-    *("pass", "pw", "pin", "cvv", "cvc", "code", "kennwort", "contrase", "senha", "wacht"),
-    *("lösen", "kode", "sala", "hasło", "heslo", "jelsz", "parol", "şifre", "парол", "κωδικός"),
-    *("पासवर्ड", "비번", "비밀번호", "패스워드", "كلمة", "الرقم", "סיסמ", "パスワード", "暗証番号"),
-    *("密码", "密碼", "口令", "รหัสผ่าน", "mdp", "clave", "mật khẩu", "sandi", "geheimzahl"),
-    *("key", "token", "secret", "bearer", "phrase", "totp", "2fa", "mfa", "otp", "tan", "factor"),
-    *("authenticator", "combination", " -", "sig=", "login", "cred", "логин", "net use", "sudo"),
-    *("client", '"d"'),
+_ENGLISH_HINTS: Final = ("pass", "pw")
+_OTHER_HINTS: Final = (
+    *("pass", "kennwort", "mdp", "contrase", "clave", "parol", "senha", "wacht", "lösen", "kode"),
+    *("salasana", "hasło", "heslo", "jelsz", "şifre", "парол", "κωδικός", "पासवर्ड", "كلمة", "סיסמ"),
+    *("mật khẩu", "sandi"),
 )
-"""Every text that matches a pattern contains one of these."""
+_CODE_HINTS: Final = ("code", "pin", "cvv", "cvc", "otp", "tan", "geheim", "combin", "السري", "2fa")
+_KEY_HINTS: Final = ("key", "token", "secret", "bearer", "sig=", "id=")
+_SEED_HINTS: Final = ("otp", "2fa", "mfa", "factor", "authenticator")
+"""Every text that matches a pattern contains one of its hints, in lower case."""
 
 _NOT_PASSWORDS: Final = frozenset(" ".join(lines_of("not_passwords.txt")).split())
 """Words of four letters or more that may follow "the password is" and are no password."""
@@ -98,9 +98,9 @@ _TRAILING: Final = ".,;:!?)]}>\"'"
 
 def find(text: str) -> Iterator[Span]:
     lower = text.lower()
-    if not any(hint in lower for hint in _HINTS):
-        return
-    for pattern, is_secret in _patterns():
+    for hints, pattern, is_secret in _patterns():
+        if not any(hint in lower for hint in hints):
+            continue
         for match in pattern.finditer(text):
             start, end = match.span("value")
             if text[start] not in _QUOTES and end == match.end():
@@ -164,40 +164,48 @@ _Check = Callable[[str, str], bool]
 
 
 @cache
-def _patterns() -> Sequence[tuple[re.Pattern[str], _Check]]:
-    """Return the patterns, each with the check of its value."""
+def _patterns() -> Sequence[tuple[Sequence[str], re.Pattern[str], _Check]]:
+    """Return the patterns, each with its hints and the check of its value."""
     link = rf"(?:{_SIGN}|{_VERB})"
-    any_language = _words(f"{_ENGLISH}|{_OTHERS}")
-    forms: list[tuple[str, _Check]] = [
-        (rf"{_words(_ENGLISH)}{_ABOUT}(?:{_SIGN}|{_IS}){_VALUE}", _is_password),
-        (rf"{_words(_OTHERS)}{_ABOUT}(?:{_SIGN}){_VALUE}", _is_password),
+    any_language, all_hints = _words(f"{_ENGLISH}|{_OTHERS}"), (*_ENGLISH_HINTS, *_OTHER_HINTS)
+    forms: list[tuple[Sequence[str], str, _Check]] = [
+        (_ENGLISH_HINTS, rf"{_words(_ENGLISH)}{_ABOUT}(?:{_SIGN}|{_IS}){_VALUE}", _is_password),
+        (_OTHER_HINTS, rf"{_words(_OTHERS)}{_ABOUT}(?:{_SIGN}){_VALUE}", _is_password),
         # The words that follow "is" in other languages are too many to know.
-        (rf"{any_language}{_ABOUT}{_VERB}{_VALUE}", _is_odd_word),
-        (rf"{any_language}(?:[ \t]+[\w'-]{{1,20}}){{1,2}}(?:{_SIGN}){_VALUE}", _is_odd_word),
-        (rf"{any_language}[ \t]+{_VALUE}", _is_mixed),
-        (rf"(?:{_UNSPACED}){_BETWEEN}[:=]?{_BETWEEN}{_ASCII}", _is_odd_word),
-        (rf"{_words(_CODE)}{_ABOUT}{link}{_VALUE}", _is_code),
-        (rf"{_words(_KEY)}{_ABOUT}{link}{_VALUE}", _is_key),
-        (rf"{_words(_SEED)}(?:{link}|[ \t]+){_BASE32}(?!\w)", _any),
-        (rf"{_words(_PHRASE)}{_ABOUT}{link}{_TWELVE_WORDS}", _is_phrase),
+        (all_hints, rf"{any_language}{_ABOUT}{_VERB}{_VALUE}", _is_odd_word),
         (
+            all_hints,
+            rf"{any_language}(?:[ \t]+[\w'-]{{1,20}}){{1,2}}(?:{_SIGN}){_VALUE}",
+            _is_odd_word,
+        ),
+        (all_hints, rf"{any_language}[ \t]+{_VALUE}", _is_mixed),
+        (_UNSPACED.split("|"), rf"(?:{_UNSPACED}){_BETWEEN}[:=]?{_BETWEEN}{_ASCII}", _is_odd_word),
+        (_CODE_HINTS, rf"{_words(_CODE)}{_ABOUT}{link}{_VALUE}", _is_code),
+        (_KEY_HINTS, rf"{_words(_KEY)}{_ABOUT}{link}{_VALUE}", _is_key),
+        (_SEED_HINTS, rf"{_words(_SEED)}(?:{link}|[ \t]+){_BASE32}(?!\w)", _any),
+        (["phrase"], rf"{_words(_PHRASE)}{_ABOUT}{link}{_TWELVE_WORDS}", _is_phrase),
+        (
+            (*_ENGLISH_HINTS, *_CODE_HINTS),
             r"(?<!\S)(?P<value>\S{4,200})[ \t]+(?:is|as)[ \t]+(?:my|the|your|our|his|her|their)"
             rf"[ \t]+(?:[\w'-]{{1,40}}[ \t]+){{0,3}}(?:{_ENGLISH}|{_CODE})(?!\w)",
             _is_odd_word,
         ),
         # "user bob and password ...", "login bob / ..."
         (
+            all_hints,
             rf"{_words(_NAMES)}[ \t:=]*\S{{1,60}}[ \t,;/]+(?:and |und |y |et |e |и )?(?:the )?"
             rf"(?:{_SECRETS})[ \t:=]+{_VALUE}",
             _is_odd_word,
         ),
         (
+            ["login", "cred"],
             rf"{_words('login|creds?|credentials')}[ \t:]*[^\s:/]{{1,60}}[ \t]*[/:][ \t]*{_VALUE}",
             _is_mixed,
         ),
         # A private key as JSON (JWK).
-        (r"\"d\"[ \t]*:[ \t]*\"(?P<value>[\w-]{40,800})\"", _any),
+        (['"d"'], r"\"d\"[ \t]*:[ \t]*\"(?P<value>[\w-]{40,800})\"", _any),
     ]
     commands = lines_of("secret_commands.txt")
-    forms += [(line.replace("{VALUE}", _OPTION), _is_option) for line in commands]
-    return [(re.compile(form, re.IGNORECASE), check) for form, check in forms]
+    hints = ("-u", "-a", "-p", "-w", "-k", "b ", "/user", "sudo")
+    forms += [(hints, line.replace("{VALUE}", _OPTION), _is_option) for line in commands]
+    return [(hints, re.compile(form, re.IGNORECASE), check) for hints, form, check in forms]

@@ -50,8 +50,10 @@ _MOST_DASHES: Final = 20
 _IN_ADDRESS: Final = re.compile(r"://[^\s/@:]{0,100}:(?P<value>[^\s/@]{1,200})@")
 """A password before the host."""
 
-_LONG_WORD: Final = re.compile(r"\S{16}")
+_LONG_WORD: Final = re.compile(r"\S{16,}")
 """Every shape contains one; few messages do."""
+_BEFORE: Final = 60
+"""Characters before a long word that a shape may begin with."""
 _WORD: Final = frozenset("+/=.~%-_")
 
 
@@ -72,15 +74,28 @@ def find(text: str) -> Iterator[Span]:
     for match in _IN_ADDRESS.finditer(text):
         if not phrases.stands_for_one(match["value"]):
             yield _whole_word(text, *match.span())
-    if not _LONG_WORD.search(text):
-        return
-    for shape in _shapes():
-        after = 0
-        for match in shape.finditer(text):
-            if match.start() >= after:
-                span = _whole_word(text, *match.span())
-                after = span.end
-                yield span
+    for first, last in _regions(text):
+        for shape in _shapes():
+            after = 0
+            for match in shape.finditer(text, first, last):
+                if match.start() >= after:
+                    span = _whole_word(text, *match.span())
+                    after = span.end
+                    yield span
+
+
+def _regions(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where long words are, each with what is before it."""
+    first = last = 0
+    for word in _LONG_WORD.finditer(text):
+        start = max(0, word.start() - _BEFORE)
+        if start > last:
+            if last:
+                yield first, last
+            first = start
+        last = word.end()
+    if last:
+        yield first, last
 
 
 def _whole_word(text: str, start: int, end: int) -> Span:
