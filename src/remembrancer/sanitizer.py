@@ -1,14 +1,21 @@
 """Text without characters that hide, reorder or break it. Pure.
 
-Labels, prompts, transcripts and tool output all use the same set of hidden characters.
+Every text that a model, a terminal, a chat or a page gets comes from here, so that all have the
+same set of hidden characters. ``revealed`` is for those who judge a text: it says what is hidden.
 """
 
 import json
 import re
 import unicodedata
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
+_CONTROL: Final = re.compile(
+    # Also the code points that are no characters, which HTML forbids.
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufdd0-\ufdef"
+    + "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
+    + "]|\r(?!\n)"
+)
 _BREAKS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u2800\\s]+")
 _HIDDEN: Final = re.compile(
     # Soft hyphen, grapheme joiner, fillers, zero width, direction marks, variation selectors,
@@ -18,6 +25,8 @@ _HIDDEN: Final = re.compile(
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _SELECTOR: Final = re.compile("[\u034f\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_GRAPHEME_MARKS: Final = "\u034f\u180b\u180c\u180d\u180e\u180f"
+_MOST_STYLES: Final = 3
 _ESCAPED: Final = re.compile("[<>\x7f-\x9f\u2028\u2029]")
 _JOINERS: Final = "\u200c\u200d"
 _EMOJI_STYLE: Final = "\ufe0e\ufe0f"
@@ -49,6 +58,25 @@ def visible(text: str) -> str:
     after the emoji.
     """
     return _replace_hidden(text, lambda _: "")
+
+
+def visible_text(text: str) -> str:
+    """Return ``text`` without hidden characters, and with a space for each control character.
+
+    Line feeds and tabs stay.
+    """
+    return _CONTROL.sub(" ", visible(text))
+
+
+def visible_json(value: Any) -> Any:
+    """Return a JSON value without hidden characters at any depth."""
+    if isinstance(value, str):
+        return visible_text(value)
+    if isinstance(value, list):
+        return [visible_json(item) for item in value]
+    if isinstance(value, dict):
+        return {visible_json(name): visible_json(item) for name, item in value.items()}
+    return value
 
 
 def visible_line(text: str) -> str:
@@ -124,3 +152,57 @@ def _space(character: str) -> str:
 
 def _escape(character: str) -> str:
     return json.dumps(character)[1:-1] if ord(character) > 0x7F else f"\\u{ord(character):04x}"
+
+
+_NOT_ASCII: Final = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]+|[^\x00-\x7f]")
+_TAGS: Final = range(0xE0020, 0xE007F)
+
+
+def revealed(text: str) -> tuple[str, list[tuple[int, int]] | None]:
+    """Return what a text says, hidden text included, and where in it each character comes from.
+
+    Tags and variation selectors stand for the letters and bytes that they encode; a line break
+    parts them from the words before. Compatibility forms, such as bold or wide letters, become
+    letters, and other hidden characters are left out. Without a change, the places are null.
+    """
+    if text.isascii() or (not _HIDDEN.search(text) and unicodedata.is_normalized("NFKC", text)):
+        return text, None
+    letters: list[str] = []
+    places: list[tuple[int, int]] = []
+    for part, start, end in _parts(text):
+        letters.append(part)
+        # A character of plain text has a place of its own.
+        if end - start == len(part):
+            places += ((at, at + 1) for at in range(start, end))
+        else:
+            places += [(start, end)] * len(part)
+    return "".join(letters), places
+
+
+def _parts(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield what each part of a text says, and where the part begins and ends."""
+    at, in_tags = 0, False
+    for match in _NOT_ASCII.finditer(text):
+        start, end = match.span()
+        if start > at:
+            yield text[at:start], at, start
+            in_tags = False
+        is_tag = ord(match[0][0]) in _TAGS
+        if is_tag and not in_tags:
+            yield "\n", start, end
+        in_tags, at = is_tag, end
+        yield _said(match[0]), start, end
+    if at < len(text):
+        yield text[at:], at, len(text)
+
+
+def _said(part: str) -> str:
+    """Return what a character that is not ASCII says, or a run of variation selectors."""
+    if ord(part[0]) in _TAGS:
+        return chr(ord(part) - 0xE0000)
+    if _SELECTOR.match(part) and part[0] not in _GRAPHEME_MARKS:
+        points = (ord(c) for c in part)
+        said = bytes(p - 0xFE00 if p < 0xFE10 else p - 0xE0100 + 16 for p in points)
+        # One selector alone, or a few, choose a look.
+        return f"\n{said.decode('utf-8', 'ignore')}" if len(said) > _MOST_STYLES else ""
+    return "" if _HIDDEN.match(part) else unicodedata.normalize("NFKC", part)

@@ -39,7 +39,14 @@ from remembrancer.llm import concessions
 from remembrancer.llm.json_output import json_object
 from remembrancer.memories.sameness import canonical
 from remembrancer.recall import people
-from remembrancer.sanitizer import prompt_line, quotation, visible, visible_line
+from remembrancer.sanitizer import (
+    prompt_line,
+    quotation,
+    revealed,
+    visible,
+    visible_line,
+    visible_text,
+)
 from remembrancer.settings import GuardSettings
 from remembrancer.text import normalised, not_blank, one_line, storable_json
 from remembrancer.tools import arguments, json_text
@@ -85,6 +92,8 @@ FUNCTIONS: Final[dict[str, Callable[[str], object]]] = {
     "guard: instructions": is_instruction,
     "text: sanitizer": lambda text: (visible(text), visible_line(text)),
     "text: tokens": lambda text: (tokens.count(text), tokens.truncate(text, 300)),
+    "text: hidden text": revealed,
+    "text: several lines": visible_text,
     "text: prompt": lambda text: (prompt_line(text), quotation(text)),
     "text: tools": json_text.to_json_line,
     "text: terminal": output.plain,

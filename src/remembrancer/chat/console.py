@@ -1,6 +1,5 @@
 """A conversation in a terminal: commands are answered, other messages go to the agent."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Literal
@@ -15,12 +14,12 @@ from remembrancer.context.schemas import Turn
 from remembrancer.conversations.schemas import Conversation, MessageCreate
 from remembrancer.errors import RemembrancerError
 from remembrancer.llm.messages import ToolCall
+from remembrancer.sanitizer import visible_text
 from remembrancer.tools.registry import plain_tool
 from remembrancer.validation import validate
 
 MOST_SHOWN: Final = 120
 """Characters of a call's arguments."""
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 Look = Literal["plain", "dim", "error"]
@@ -64,7 +63,7 @@ class Console:
 
     def text(self, piece: str) -> None:
         """Write a piece of text."""
-        safe = _CONTROL.sub(" ", piece)
+        safe = visible_text(piece)
         self._write(safe, "plain")
         self._at_line_start = safe.endswith("\n")
 
@@ -81,7 +80,7 @@ class Console:
 
     def _line(self, sentence: str, look: Look) -> None:
         self._end_line()
-        self._write(f"{_CONTROL.sub(' ', sentence)}\n", look)
+        self._write(f"{visible_text(sentence)}\n", look)
 
     def _end_line(self) -> None:
         if not self._at_line_start:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from remembrancer.sanitizer import visible_text
+
 Style = Literal["plain", "bold", "code"]
 
 
@@ -59,7 +61,7 @@ def _split_line(
     line: Sequence[Span], markup: Callable[[Span], str], limit: int, length: Callable[[str], int]
 ) -> list[str]:
     parts = [""]
-    rest = list(line)
+    rest = [Span(visible_text(span.text), span.style) for span in line]
     while rest:
         span = rest.pop(0)
         if len(span.text) > limit:

@@ -24,10 +24,11 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from remembrancer.sanitizer import visible_text
 from remembrancer.statistics import Counts
 from remembrancer.text import plural
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
+_BREAK = re.compile(r"[\t\r\n]+")
 _LONG: Final = 24
 """Cells with more characters may be folded, between words."""
 _WORD: Final = 40
@@ -45,8 +46,8 @@ def error_console() -> Console:
 
 
 def plain(text: str, style: str = "") -> Text:
-    """Return ``text`` on one line, without control characters and markup."""
-    return Text(_CONTROL.sub(" ", text).strip(), style=style)
+    """Return ``text`` on one line, without hidden and control characters and markup."""
+    return Text(_BREAK.sub(" ", visible_text(text)).strip(), style=style)
 
 
 def clipped(text: str, characters: int) -> Text:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from remembrancer.errors import InvalidInput
 from remembrancer.guard import rules
 from remembrancer.guard.schemas import Action, GuardFinding, SensitiveKind, Span
+from remembrancer.sanitizer import revealed
 from remembrancer.settings import GuardSettings
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -96,9 +97,12 @@ class Guard:
         # Compiling their patterns takes a while, and reading needs none.
         from remembrancer.guard import national, numbers, phrases, secrets  # noqa: PLC0415
 
-        spans = [*secrets.find(text), *phrases.find(text)]
-        if _DIGIT.search(text):
-            spans += [*numbers.find(text), *national.find(text)]
+        plain, places = revealed(text)
+        spans = [*secrets.find(plain), *phrases.find(plain)]
+        if _DIGIT.search(plain):
+            spans += [*numbers.find(plain), *national.find(plain)]
+        if places is not None:
+            spans = [Span(places[s.start][0], places[s.end - 1][1], s.category) for s in spans]
         return rules.merge_overlaps(
             s for s in spans if self._policy[s.category] is not Action.ALLOW
         )

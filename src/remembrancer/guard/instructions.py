@@ -5,12 +5,12 @@ for orders, not for mentions of orders.
 """
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
 from remembrancer.guard import lines_of
+from remembrancer.sanitizer import revealed
 
 _START: Final = (
     r"(?:^|[.!?:;,\n\"'\u201c(\[>-])[^\S\n]{0,9}"
@@ -34,10 +34,6 @@ _WORDS: Final = {"START": _START, "HANDLE": _HANDLE, "DO": _DO, "ORDERS": _ORDER
 _PLACEHOLDER: Final = re.compile(r"\{([A-Z]+)\}")
 _HINTS: Final = tuple(lines_of("instruction_hints.txt"))
 
-_INVISIBLE: Final = re.compile(
-    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]"
-)
-
 
 @cache
 def _signs() -> Sequence[re.Pattern[str]]:
@@ -51,9 +47,7 @@ def _signs() -> Sequence[re.Pattern[str]]:
 
 def is_instruction(text: str) -> bool:
     """Return whether ``text`` reads like an order to an agent or like a part of a prompt."""
-    plain = text
-    if not text.isascii():
-        plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+    plain, _ = revealed(text)
     lower = plain.lower()
     if not any(hint in lower for hint in _HINTS):
         return False

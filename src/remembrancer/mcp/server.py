@@ -19,6 +19,7 @@ from remembrancer.errors import Forbidden, InvalidInput, NotFound, RemembrancerE
 from remembrancer.mcp import resources
 from remembrancer.mcp.resources import Principal, ResourceRequest
 from remembrancer.mcp.sources import Catalogue, Source
+from remembrancer.sanitizer import escaped_json, visible_json
 from remembrancer.validation import validate
 
 log = logging.getLogger(__name__)
@@ -99,7 +100,8 @@ async def _call_tool(
     if not answer.ok:
         return _error_result(answer.text)
     return protocol.CallToolResult(
-        content=[_text(answer.text)], structured_content=to_jsonable_python(answer.result)
+        content=[_text(answer.text)],
+        structured_content=visible_json(to_jsonable_python(answer.result)),
     )
 
 
@@ -181,9 +183,9 @@ async def _read(source: Source, request: ResourceRequest) -> str:
         return (await source.context(principal, query)).stable.text
     if request.kind == "document":
         page = page_of(await source.document(principal), request.page)
-        return to_json(page).decode()
+        return escaped_json(to_json(page).decode())
     history = await source.history(principal, request.id)
-    return to_json(resources.history_page(history, request.page)).decode()
+    return escaped_json(to_json(resources.history_page(history, request.page)).decode())
 
 
 def _principal(arguments: dict[str, Any], id_arguments: Sequence[str]) -> Principal:

@@ -1,7 +1,6 @@
 """Renders templates: the parts of every page, error pages, and static files."""
 
 import hashlib
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -10,11 +9,13 @@ from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Request
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from remembrancer import version
 from remembrancer.access import Actor, Role
 from remembrancer.errors import NotFound
+from remembrancer.sanitizer import visible_text
 from remembrancer.text import plural
 from remembrancer.users.schemas import User
 from remembrancer.web import charts, diff, labels, marks
@@ -26,10 +27,6 @@ POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-_CONTROL: Final = [*range(9), 11, *range(14, 32), *range(127, 160), *range(0xFDD0, 0xFDF0)]
-_NONCHARACTERS: Final = [plane * 0x10000 + last for plane in range(17) for last in (0xFFFE, 0xFFFF)]
-_REPLACEMENTS: Final = dict.fromkeys([*_CONTROL, *_NONCHARACTERS], "\ufffd")
-_FORBIDDEN: Final = re.compile("[" + "".join(map(chr, _REPLACEMENTS)).replace("\\", "") + "]")
 _TABS: Final = (
     *("Memories", "Review", "Places", "Spaces", "Agents"),
     *("Conversations", "Graph", "Playground", "Profile"),
@@ -73,9 +70,9 @@ def _ago(value: datetime, now: datetime, zone: str = "UTC") -> str:
 
 
 def _printable(value: Any) -> Any:
-    if isinstance(value, str) and _FORBIDDEN.search(value):
-        return value.translate(_REPLACEMENTS)
-    return value
+    if not isinstance(value, str) or (shown := visible_text(value)) == value:
+        return value
+    return Markup(shown) if isinstance(value, Markup) else shown  # noqa: S704 - was Markup before
 
 
 def _environment() -> Environment:
