@@ -31,7 +31,7 @@ class PromptMemory:
     content: str
     shared: bool
     quoted: bool | None
-    """Whether it reads like an instruction; null if not yet known."""
+    """Whether it reads like an instruction; null for a version of the past."""
     mentions: int
     mentioned_in: int
     created_at: datetime

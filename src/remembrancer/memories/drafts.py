@@ -89,7 +89,7 @@ def memory_row(
     importance = statement.importance
     if importance is None:
         importance = rules.DEFAULT_IMPORTANCE[statement.kind]
-    quoted = statement.pending or screening.is_quoted(statement)
+    quoted = screening.is_quoted(statement)
     default_status = Status.PENDING if statement.pending else Status.ACTIVE
     return {
         "owner_id": placement.owner_id,
@@ -108,7 +108,7 @@ def memory_row(
         "address": None if draft.address is None else list(draft.address),
         "status": (status or default_status).value,
         "recalled": draft.recalled,
-        "review": (Review.PENDING if quoted else Review.NONE).value,
+        "review": (Review.PENDING if quoted or statement.pending else Review.NONE).value,
         "revises": statement.revises,
         "version": 1,
         "importance": importance,
@@ -118,6 +118,7 @@ def memory_row(
         "valid_to": statement.valid_to,
         "expires_at": statement.expires_at,
         "external_id": statement.external_id,
+        "quoted": quoted,
         "source": source,
         "platform": statement.platform,
         "conversation_id": statement.conversation_id,

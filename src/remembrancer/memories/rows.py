@@ -56,6 +56,8 @@ class MemoryRow(SourceRow):
     forgotten_at: datetime | None
     expires_at: datetime | None
     external_id: str | None
+    quoted: bool
+    """Whether it reads like an instruction."""
 
 
 @dataclass(frozen=True, slots=True)

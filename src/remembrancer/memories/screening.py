@@ -22,7 +22,7 @@ _TEXTS = ("content", "subject", "metadata")
 
 
 class _Quotable(Protocol):
-    """Everything with content and a subject: a statement, changes, a row."""
+    """Everything with content and a subject: a statement, changes."""
 
     @property
     def content(self) -> str | None: ...
@@ -60,7 +60,11 @@ def changes(guard: Guard, sent: MemoryUpdate) -> ScreenResult[MemoryUpdate]:
 
 def is_quoted(statement: _Quotable) -> bool:
     """Return whether a statement reads like an instruction: prompts must quote it."""
-    return any(is_instruction(words) for words in (statement.content, statement.subject) if words)
+    return are_quoted(statement.content, statement.subject)
+
+
+def are_quoted(content: str | None, subject: str | None) -> bool:
+    return any(is_instruction(words) for words in (content, subject) if words)
 
 
 def check_sharing(memory: MemoryRow) -> None:
@@ -69,7 +73,7 @@ def check_sharing(memory: MemoryRow) -> None:
     An instruction sets the review to pending, and an update does not undo that: readers of a
     memory see its history.
     """
-    unreviewed = memory.review == Review.NONE and is_quoted(memory)
+    unreviewed = memory.review == Review.NONE and memory.quoted
     if memory.review == Review.PENDING or unreviewed:
         raise InvalidInput("is pending; review it before you share it", field="visibility")
 

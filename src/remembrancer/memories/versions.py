@@ -120,6 +120,7 @@ def _values(memory: MemoryRow, changes: MemoryUpdate, source: str, now: datetime
         memory.external_id,
     )
     values["tokens"] = tokens.count(content)
+    values["quoted"] = screening.are_quoted(content, values.get("subject", memory.subject))
     if "subject" in values:
         values["subject_key"] = rules.subject_key(values["subject"])
     return values | {"version": memory.version + 1, "updated_at": now, "source": source}

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer.access import Actor, Visibility
 from remembrancer.errors import NotFound
 from remembrancer.ids import SHARED_OWNER, MemoryKey, public_owner
-from remembrancer.memories import repository, rules, screening
+from remembrancer.memories import repository, rules
 from remembrancer.memories.drafts import WriteResult
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import Memory, RememberResult, Status, Suggestion
@@ -34,7 +34,6 @@ def fields(row: MemoryRow) -> dict[str, Any]:
         **{name: getattr(row, name) for name in MemoryRow.__match_args__},
         "user_id": public_owner(row.owner_id),
         "shared": row.owner_id == SHARED_OWNER,
-        "quoted": screening.is_quoted(row),
         "notes": rules.notes_in(row.subject or "", row.content) if is_place else None,
     }
 

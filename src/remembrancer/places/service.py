@@ -13,7 +13,7 @@ from remembrancer.db.engine import together
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.idempotency import once
 from remembrancer.ids import MemoryKey, public_owner
-from remembrancer.memories import mentions, screening
+from remembrancer.memories import mentions
 from remembrancer.memories import repository as memories
 from remembrancer.memories.drafts import mention_row
 from remembrancer.memories.rows import MemoryRow
@@ -187,7 +187,7 @@ async def _places(connection: AsyncConnection, rows: Sequence[MemoryRow]) -> lis
             user_id=public_owner(row.owner_id),
             agent_id=row.agent_id,
             status=Status(row.status),
-            quoted=screening.is_quoted(row),
+            quoted=row.quoted,
         )
         for row in rows
     ]

@@ -5,7 +5,7 @@
 
 -- name: bulletin
 SELECT m.owner_id AS memory_owner_id, m.id AS memory_id, m.version, m.kind, m.category,
-       m.subject, m.content, true AS shared, CAST(NULL AS boolean) AS quoted,
+       m.subject, m.content, true AS shared, m.quoted,
        m.mention_count AS mentions, 0 AS mentioned_in, m.created_at, m.space_id,
        count(*) OVER () AS total
   FROM memories AS m

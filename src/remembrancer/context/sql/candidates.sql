@@ -11,7 +11,7 @@ WITH talk AS MATERIALIZED (
 
 best AS MATERIALIZED (
     SELECT m.owner_id AS memory_owner_id, m.id AS memory_id, m.version, m.kind, m.category,
-           m.subject, m.content,
+           m.subject, m.content, m.quoted,
            (m.owner_id = '00000000-0000-0000-0000-000000000000' OR m.visibility = 'shared') AS shared,
            m.mention_count AS mentions, m.created_at, m.space_id, m.pinned,
            (m.kind = 'identity' AND m.owner_id = :user_id) IS TRUE AS identity,
@@ -33,7 +33,7 @@ best AS MATERIALIZED (
 )
 
 SELECT b.memory_owner_id, b.memory_id, b.version, b.kind, b.category, b.subject, b.content,
-       b.shared, CAST(NULL AS boolean) AS quoted, b.mentions,
+       b.shared, b.quoted, b.mentions,
        CASE WHEN b.kind = 'place' THEN (
            SELECT count(DISTINCT n.conversation_id)
              FROM mentions AS n

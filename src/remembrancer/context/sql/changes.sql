@@ -19,7 +19,7 @@ frozen AS MATERIALIZED (
 SELECT m.owner_id AS memory_owner_id, m.id AS memory_id, m.version, m.kind, m.category,
        m.subject, m.content,
        (m.owner_id = '00000000-0000-0000-0000-000000000000' OR m.visibility = 'shared') AS shared,
-       CAST(NULL AS boolean) AS quoted, m.mention_count AS mentions, 0 AS mentioned_in,
+       m.quoted, m.mention_count AS mentions, 0 AS mentioned_in,
        m.updated_at AS created_at, m.space_id
   FROM memories AS m
  WHERE /*[visible m*/ true /*]*/

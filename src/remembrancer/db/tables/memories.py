@@ -68,6 +68,8 @@ memories = table(
     base.optional_instants("forgotten_at", "expires_at"),
     # The id that its writer gave it.
     optional(Text, "external_id"),
+    # Whether it reads like an instruction, found when it was written.
+    required(Boolean, "quoted", default="false"),
     base.one_of("visibility", "private", "shared"),
     base.one_of("status", "active", "inactive", "evicted", "forgotten", "pending"),
     base.one_of("review", "none", "pending", "confirmed", "rejected"),
