@@ -28,18 +28,18 @@ _ALPHABETS: Final = {
     "l": string.ascii_letters,
     "2": string.ascii_uppercase + "234567",
 }
-_CARDS: Final = {
-    "visa": ("4", 4, 4, 4, 4),
-    "mastercard": ("53", 4, 4, 4, 4),
-    "mastercard2": ("2221", 4, 4, 4, 4),
-    "amex": ("37", 4, 6, 5),
-    "diners": ("305", 4, 6, 4),
-    "discover": ("6011", 4, 4, 4, 4),
-    "jcb": ("3530", 4, 4, 4, 4),
-    "unionpay": ("6212", 4, 4, 4, 4),
-    "maestro": ("6759", 4, 4, 4, 4),
-    "wide": ("4", 4, 4, 4, 4),
-    "arabic": ("4", 4, 4, 4, 4),
+_CARDS: Final[dict[str, tuple[str, tuple[int, ...]]]] = {
+    "visa": ("4", (4, 4, 4, 4)),
+    "mastercard": ("53", (4, 4, 4, 4)),
+    "mastercard2": ("2221", (4, 4, 4, 4)),
+    "amex": ("37", (4, 6, 5)),
+    "diners": ("305", (4, 6, 4)),
+    "discover": ("6011", (4, 4, 4, 4)),
+    "jcb": ("3530", (4, 4, 4, 4)),
+    "unionpay": ("6212", (4, 4, 4, 4)),
+    "maestro": ("6759", (4, 4, 4, 4)),
+    "wide": ("4", (4, 4, 4, 4)),
+    "arabic": ("4", (4, 4, 4, 4)),
 }
 """The first digits of a card, and its groups."""
 _FILL: Final = re.compile(r"\{([dhHaAnubl2]):(\d+)\}|\{(card|iban|id):([^{}]*)\}")
@@ -102,7 +102,7 @@ def _characters(source: random.Random, alphabet: str, count: int) -> str:
 
 
 def _card(source: random.Random, network: str, gap: str) -> str:
-    prefix, *groups = _CARDS[network]
+    prefix, groups = _CARDS[network]
     digits = prefix + _characters(source, "d", sum(groups) - len(prefix) - 1)
     digits += luhn.calc_check_digit(digits)
     starts = [sum(groups[:number]) for number in range(len(groups))]

@@ -52,13 +52,13 @@ from remembrancer.text import normalised, not_blank, one_line, storable_json
 from remembrancer.tools import arguments, json_text
 from remembrancer.web import diff, marks
 
-SMALL: Final = 4_000
+SMALL: Final = 2_000
 LARGE: Final = 8 * SMALL
-"""Characters; the longest message has as many."""
+"""Characters."""
 LIMIT: Final = 2.5**3
 TRIES: Final = 7
 ENOUGH: Final = 0.0005
-"""Seconds. What takes less for the long text is not measurable, and has done no 32,000 squared."""
+"""Seconds. What takes less for the long text is not measurable, and has done no 16,000 squared."""
 
 _AT: Final = datetime(2026, 11, 28, tzinfo=UTC)
 _ID: Final = UUID(int=1)

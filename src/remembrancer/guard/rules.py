@@ -22,10 +22,11 @@ def merge_overlaps(spans: Iterable[Span]) -> list[Span]:
 
 
 def redact(text: str, spans: Sequence[Span]) -> str:
-    for span in reversed(spans):
-        mark = f"[redacted: {NAMES[span.category]}]"
-        text = text[: span.start] + mark + text[span.end :]
-    return text
+    parts, at = [], 0
+    for span in spans:
+        parts += [text[at : span.start], f"[redacted: {NAMES[span.category]}]"]
+        at = span.end
+    return "".join([*parts, text[at:]])
 
 
 def to_findings(field: str, spans: Iterable[Span], policy: Policy) -> list[GuardFinding]:
