@@ -8,9 +8,12 @@ import typer
 from benchmarks.common import console, show, write
 from benchmarks.guard.corpus import Case, cases
 from remembrancer.guard.guard import Guard
+from remembrancer.guard.schemas import SensitiveKind
 from remembrancer.settings import GuardSettings
 
 _GUARD = Guard(GuardSettings())
+_CATEGORIES = {"card": "card", "iban": "iban", "id": "national_id"}
+"""Categories by class; the others are secrets."""
 
 
 def is_found(case: Case) -> bool:
@@ -59,6 +62,23 @@ def table(of: list[Case]) -> tuple[list[list[Any]], dict[str, float]]:
     }
 
 
+def by_category(of: list[Case]) -> list[list[Any]]:
+    """Return recall and precision of each category of the guard."""
+    false = Counter(
+        category
+        for case in of
+        if not case.secrets
+        for category in {span.category for span in _GUARD.find(case.text)}
+    )
+    rows: list[list[Any]] = []
+    for category in (c for c in SensitiveKind if c is not SensitiveKind.INSTRUCTION):
+        part = [c for c in of if c.secrets and _CATEGORIES.get(c.group, "secret") == category]
+        found = sum(map(is_found, part))
+        precision = found / max(1, found + false[category])
+        rows.append([category.value, f"{found / len(part):.3f}", f"{precision:.3f}"])
+    return rows
+
+
 def main(
     misses: Annotated[bool, typer.Option(help="List what is wrong; nothing held out.")] = False,
 ) -> None:
@@ -71,6 +91,7 @@ def main(
         result[name] = total
         title = f"{name}: recall {total['recall']:.3f}, precision {total['precision']:.3f}"
         show(title, ["class", "texts", "found", "share"], rows)
+        show(name, ["category", "recall", "precision"], by_category(part))
     if misses:
         for case in every:
             if not case.held_out and (is_false(case) or not is_found(case)):

@@ -93,6 +93,8 @@ _STANDS_FOR_ONE: Final = re.compile(
     re.IGNORECASE,
 )
 _QUOTES: Final = "\"'`\u201c\u201d"
+_EMPHASIS: Final = "*_~"
+_TRAILING_OF_EMPHASIS: Final = ".,;:!?"
 _TRAILING: Final = ".,;:!?)]}>\"'"
 
 
@@ -105,7 +107,7 @@ def find(text: str) -> Iterator[Span]:
             start, end = match.span("value")
             if text[start] not in _QUOTES and end == match.end():
                 end = start + len(text[start:end].rstrip(_TRAILING))
-            value = text[start:end]
+            value = text[start:end].strip(_EMPHASIS).rstrip(_TRAILING_OF_EMPHASIS)
             if not stands_for_one(value) and is_secret(value, text[end : end + 20]):
                 yield Span(start, end, SensitiveKind.SECRET)
 
