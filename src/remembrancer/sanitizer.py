@@ -28,6 +28,7 @@ _SELECTOR: Final = re.compile("[\u034f\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000
 _GRAPHEME_MARKS: Final = "\u034f\u180b\u180c\u180d\u180e\u180f"
 _MOST_STYLES: Final = 3
 _ESCAPED: Final = re.compile("[<>\x7f-\x9f\u2028\u2029]")
+_ESCAPED_CONTROL: Final = re.compile("[\x7f-\x9f\u2028\u2029]")
 _JOINERS: Final = "\u200c\u200d"
 _EMOJI_STYLE: Final = "\ufe0e\ufe0f"
 _KEYCAP: Final = "\u20e3"
@@ -99,9 +100,13 @@ def quotation(text: str) -> str:
     return f'"{prompt_line(text).translate(_QUOTES)}"'
 
 
-def escaped_json(encoded: str) -> str:
-    """Return JSON text with hidden characters, line breaks and angle brackets escaped."""
-    return _ESCAPED.sub(lambda match: _escape(match[0]), _replace_hidden(encoded, _escape))
+def escaped_json(encoded: str, *, markup: bool = True) -> str:
+    """Return JSON text with hidden characters and controls escaped, and angle brackets too.
+
+    Without ``markup`` angle brackets stay: for terminals and programs.
+    """
+    shown = _replace_hidden(encoded, _escape)
+    return (_ESCAPED if markup else _ESCAPED_CONTROL).sub(lambda match: _escape(match[0]), shown)
 
 
 def _replace_hidden(text: str, replace: Callable[[str], str]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from remembrancer.context.schemas import Context, Turn
 from remembrancer.conversations.schemas import MessageRole
 from remembrancer.llm.messages import ChatMessage, ModelReply, ToolSchema, UserText
+from remembrancer.sanitizer import visible_text
 
 if TYPE_CHECKING:
     from anthropic.types import MessageParam, TextBlockParam, ToolParam
@@ -141,6 +142,6 @@ def _texts(turn: Turn, said: str) -> list[tuple[str, str]]:
     role, question = texts[-1]
     texts[-1] = role, "\n".join(filter(None, [context.dynamic.text, question]))
     return [
-        (role, "\n\n".join(text for _, text in group))
+        (role, "\n\n".join(visible_text(text) for _, text in group))
         for role, group in groupby(texts, itemgetter(0))
     ]

@@ -24,7 +24,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from remembrancer.sanitizer import visible_text
+from remembrancer.sanitizer import escaped_json, visible_text
 from remembrancer.statistics import Counts
 from remembrancer.text import plural
 
@@ -135,7 +135,7 @@ def day(at: datetime | None) -> str:
 
 
 def as_json(value: object) -> None:
-    typer.echo(to_json(value, indent=2).decode())
+    typer.echo(escaped_json(to_json(value, indent=2).decode(), markup=False))
 
 
 def show(value: Value, json: bool, render: Callable[[Value], object]) -> None:
