@@ -203,6 +203,10 @@ PARTS: Final = [
     *(
         "password for a of b ",
         "key = ",
+        "curl -u a",
+        "docker login -p ",
+        "user a password ",
+        "https://a:b",
         "user a ",
         "-u a",
         "PIN 1 ",
