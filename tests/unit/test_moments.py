@@ -17,6 +17,12 @@ SAID = datetime(2023, 5, 7, 13, 56, tzinfo=UTC)
         ("Ada moved last year.", "Ada moved last year (2022).", "2022-01-01", "2023-01-01"),
         ("Ada swam yesterday.", "Ada swam yesterday (6 May 2023).", "2023-05-06", "2023-05-07"),
         (
+            "Ada met Bob in Rome yesterday.",
+            "Ada met Bob in Rome yesterday (6 May 2023).",
+            "2023-05-06",
+            "2023-05-07",
+        ),
+        (
             "Ada sings since last month.",
             "Ada sings since last month (April 2023).",
             "2023-04-01",
