@@ -59,12 +59,13 @@ def _parts(turn: Turn, longest: int) -> Iterator[Turn]:
 
 def split(text: str, longest: int) -> Sequence[str]:
     """Return ``text`` in parts of at most ``longest`` characters, cut between words if possible."""
-    parts, at = [], 0
-    while len(text) - at > longest:
-        end = max(text.rfind(gap, at + longest // 2, at + longest) for gap in ("\n", " "))
-        end = at + longest if end < 0 else end
-        parts.append(text[at:end].strip())
-        at = end
-        while at < len(text) and text[at].isspace():
+    trimmed = len(text.rstrip())
+    parts, at, end = [], 0, len(text)
+    while end - at > longest:
+        cut = max(text.rfind(gap, at + longest // 2, at + longest) for gap in ("\n", " "))
+        cut = at + longest if cut < 0 else cut
+        parts.append(text[at:cut].strip())
+        at, end = cut, trimmed
+        while at < end and text[at].isspace():
             at += 1
-    return [part for part in (*parts, text[at:].strip()) if part]
+    return [part for part in (*parts, text[at:end]) if part]

@@ -8,7 +8,8 @@ from typing import Final
 from remembrancer.text import is_inside
 
 _DECODER: Final = json.JSONDecoder()
-_OBJECT: Final = re.compile(r'\{(?=[ \r\n\t]*+["}])')
+_BRACE: Final = re.compile(r"\{")
+_OBJECT: Final = re.compile(r'\{[ \r\n\t]*+["}]')
 _KEY: Final = re.compile(r'[{ \r\n\t]*+"')
 _PATIENCE: Final = 100
 """Failures after which what was read in vain is not read again from its next brace."""
@@ -46,20 +47,26 @@ def json_object(text: str, fits: Callable[[str], bool] = lambda _: True) -> str:
 def _objects(text: str) -> tuple[list[tuple[int, int]], int | None]:
     """Return where complete objects are, and where the first incomplete one begins."""
     spans: list[tuple[int, int]] = []
-    incomplete, at, failures = None, 0, 0
-    while failures < _MOST_FAILURES and (match := _OBJECT.search(text, at)):
+    incomplete: list[int] = []
+    at, failures = 0, 0
+    while failures < _MOST_FAILURES and (match := _BRACE.search(text, at)):
         start = match.start()
+        if _OBJECT.match(text, start) is None:
+            # The decoder would say so as well, but counts all lines before.
+            incomplete.append(start)
+            at = start + 1
+            continue
         try:
             _, at = _DECODER.raw_decode(text, start)
         except ValueError as error:
-            incomplete = start if incomplete is None else incomplete
+            incomplete.append(start)
             failures += 1
             # A number of too many digits has no position.
             failed = error.pos if isinstance(error, json.JSONDecodeError) else len(text)
             at = start + 1 if failures < _PATIENCE else max(failed, start + 1)
         else:
             spans.append((start, at))
-    return spans, incomplete
+    return spans, incomplete[0] if incomplete else None
 
 
 def _first_key(text: str, incomplete: int | None) -> int:
