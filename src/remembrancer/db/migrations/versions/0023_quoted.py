@@ -2,7 +2,7 @@
 
 Items have theirs anew: text in tags, variation selectors and the like is read now.
 
-Revision ID: 0027
+Revision ID: 0023
 Revises: 0022
 """
 
@@ -14,7 +14,7 @@ from sqlalchemy import text
 from remembrancer.guard.instructions import is_instruction
 from remembrancer.search.traits import INSTRUCTS
 
-revision = "0027"
+revision = "0023"
 down_revision = "0022"
 branch_labels = None
 depends_on = None
