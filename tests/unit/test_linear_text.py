@@ -9,139 +9,21 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, Final
-from uuid import UUID
+from typing import Final
 
 import pytest
+from foreign_text import FUNCTIONS, PARTS, REFUSALS
 
 import remembrancer
-from remembrancer import tokens
-from remembrancer.adapters import paths, text_edits
-from remembrancer.analysis import analyse, is_acknowledgement, query_terms, speech, take_apart
-from remembrancer.analysis.analyser import named_senders
-from remembrancer.associations.rules import telling_words
-from remembrancer.chat import discord as discord_chat
-from remembrancer.chat import parser
-from remembrancer.chat.replies import Reply, Span, plain_text, split_messages
-from remembrancer.cli import output, recall
-from remembrancer.context.lines import excerpt
-from remembrancer.errors import InvalidInput
-from remembrancer.extraction import dates
-from remembrancer.extraction.transcript import transcript_of
-from remembrancer.guard import national, numbers, phrases, secrets
-from remembrancer.guard.guard import Guard
-from remembrancer.guard.instructions import is_instruction
-from remembrancer.importers import address_book, captions
-from remembrancer.importers.bundle import elements, json_lines, parse_json
-from remembrancer.importers.formats import discord, mcp_memory, slack, whatsapp
-from remembrancer.importers.turns import split
-from remembrancer.llm import concessions
-from remembrancer.llm.json_output import json_object
-from remembrancer.memories.sameness import canonical
-from remembrancer.recall import people
-from remembrancer.sanitizer import (
-    prompt_line,
-    quotation,
-    revealed,
-    visible,
-    visible_line,
-    visible_text,
-)
-from remembrancer.settings import GuardSettings
-from remembrancer.text import normalised, not_blank, one_line, storable_json
-from remembrancer.tools import arguments, json_text
-from remembrancer.web import diff, marks
 
-SMALL: Final = 2_000
+SMALL: Final = 1_000
 LARGE: Final = 8 * SMALL
 """Characters."""
 LIMIT: Final = 2.5**3
 TRIES: Final = 7
 ENOUGH: Final = 0.0005
-"""Seconds. What takes less for the long text is not measurable, and has done no 16,000 squared."""
-
-_AT: Final = datetime(2026, 11, 28, tzinfo=UTC)
-_ID: Final = UUID(int=1)
-_GUARD: Final = Guard(GuardSettings())
-
-
-def _transcript(text: str) -> str:
-    message: Any = SimpleNamespace(
-        id=_ID, owner_id=_ID, role="user", sender_name=text, content=text, sent_at=_AT
-    )
-    return transcript_of(_ID, 1, 1, [message]).text
-
-
-def _called(text: str) -> object:
-    items: Any = [SimpleNamespace(sender_name=name, content=f"{text}Kate") for name in ("A", "B")]
-    return people._called("Kate", items, {"A", "B"})
-
-
-def _whatsapp(text: str) -> list[Any]:
-    chat = f"[28/11/2026, 08:40:00] Ada: {text}"
-    lines = list(whatsapp._lines(chat, "chat.txt"))
-    return [whatsapp._content(line.text) for line in lines]
-
-
-FUNCTIONS: Final[dict[str, Callable[[str], object]]] = {
-    "guard: secrets": lambda text: list(secrets.find(text)),
-    "guard: phrases": lambda text: list(phrases.find(text)),
-    "guard: numbers": lambda text: list(numbers.find(text)),
-    "guard: national ids": lambda text: list(national.find(text)),
-    "guard: redact": _GUARD.redact,
-    "guard: instructions": is_instruction,
-    "text: sanitizer": lambda text: (visible(text), visible_line(text)),
-    "text: tokens": lambda text: (tokens.count(text), tokens.truncate(text, 300)),
-    "text: hidden text": revealed,
-    "text: several lines": visible_text,
-    "text: prompt": lambda text: (prompt_line(text), quotation(text)),
-    "text: tools": json_text.to_json_line,
-    "text: terminal": output.plain,
-    "text: labels": lambda text: (normalised(text), not_blank(f"{text}x"), one_line(text)),
-    "text: metadata": lambda text: storable_json({"a": text[:2000]}),
-    "analysis: terms": analyse,
-    "analysis: query": query_terms,
-    "analysis: question": take_apart,
-    "analysis: speech": lambda text: (speech(text), is_acknowledgement(text)),
-    "analysis: senders": lambda text: named_senders(text, {"Ada Lovelace", text[:200]}),
-    "recall: names": _called,
-    "memories: sameness": canonical,
-    "memories: words": telling_words,
-    "extraction: dates": lambda text: dates.resolve(text, _AT, "UTC"),
-    "extraction: interval": lambda text: dates.interval(text, "UTC"),
-    "extraction: transcript": _transcript,
-    "models: JSON": json_object,
-    "models: refusals": lambda text: (
-        concessions.is_too_long(400, text),
-        concessions.next_requests(400, text, frozenset(), concessions.OF_CHAT),
-    ),
-    "context: excerpt": lambda text: excerpt(text, 800, ("ada", "tea")),
-    "tools: ids": arguments._bare_id,
-    "chat: commands": lambda text: (parser.parse(text), parser.parse(f"/memory {text}")),
-    "chat: edit": lambda text: parser.parse(f"/memory edit {text} x"),
-    "chat: Discord": lambda text: discord_chat._MARKUP.sub("", text),
-    "terminal: recall": lambda text: recall._query_word("tea", text),
-    "chat: replies": lambda text: split_messages(Reply([[Span(text)]]), plain_text, 2000),
-    "files: names": lambda text: paths.names(f"/memories/{text}"),
-    "files: edit": lambda text: text_edits.replaced("/memories/a", text, text[:7] or "x", "new"),
-    "import: numbers": lambda text: address_book._NUMBER.fullmatch(f"+{text}"),
-    "import: labels": lambda text: (captions.label(text), captions.joined(text, text)),
-    "import: parts": lambda text: split(text, 200),
-    "import: JSON": lambda text: parse_json(text, "export.json"),
-    "import: list": lambda text: list(elements(f"[{text}", "export.json")),
-    "import: lines": lambda text: list(json_lines(text, "export.jsonl")),
-    "import: WhatsApp": _whatsapp,
-    "import: WhatsApp head": lambda text: whatsapp.looks_like(f"[28/11/2026, 08:40:00{text}"),
-    "import: Slack": lambda text: slack.plain(text, slack.Names({}, {})),
-    "import: Discord": lambda text: discord._MENTION.sub("@", text),
-    "import: MCP": mcp_memory._words,
-    "pages: marks": lambda text: marks.marks(text, "Ada's tea"),
-    "pages: diff": lambda text: diff.word_changes(f"a {text}", f"b {text} c"),
-}
-"""Functions that patterns and parsers of foreign text are behind, by area."""
+"""Seconds. What takes less for the long text is not measurable, and has done no 8,000 squared."""
 
 COVERED: Final = frozenset(
     """
@@ -155,7 +37,7 @@ COVERED: Final = frozenset(
     text.py tools/arguments.py web/diff.py web/marks.py
     """.split()  # noqa: SIM905
 )
-"""Modules with patterns, all of whose functions for foreign text are above."""
+"""Modules with patterns, all of whose functions for foreign text are in the table."""
 OWN: Final = {
     "api/dependencies.py": "a header; the pattern has no repetition without a bound",
     "api/endpoints.py": "names of our own types",
@@ -168,7 +50,7 @@ OWN: Final = {
 
 
 def test_case_47_every_module_with_patterns_is_looked_at() -> None:
-    """A new one is added to the functions above, or has a reason to be left out."""
+    """A new one has its functions in `foreign_text.py`, or a reason to be left out."""
     source = Path(remembrancer.__file__).parent
     found = {
         file.relative_to(source).as_posix()
@@ -176,90 +58,6 @@ def test_case_47_every_module_with_patterns_is_looked_at() -> None:
         if "import re\n" in file.read_text("utf-8")
     }
     assert found == COVERED | OWN.keys()
-
-
-PARTS: Final = [
-    *(" ", "\n", "\t", "-", "x", "1", "A", "'", '"', "`", ".", ",", ":", "<", "[", "{", "(", "="),
-    *("\\", "/", "_", "*", "#", "+", "&", "\u200b", "\u00a0", "\u0301", "\u0645\u200c", "\u2019"),
-    *("1 ", "a ", "A ", "- ", ". ", "1,", "a-", "a.", "a@", "a'", "- \n", "x\n", " \n", '{"a":'),
-    *(
-        '{"a":1}',
-        '{"a":{',
-        '{"a}',
-        '{"a":1}</think>',
-        "</think>",
-        "<|",
-        "[a](",
-        "<b",
-        "<@1",
-        "<@",
-        "&#",
-        "://",
-        "//a:",
-        "a:b@",
-    ),
-    *("sk-", "eyJ", "eyJa.", "ghp_", "AKIA", "xoxb-1-", "glpat-", "--BEGIN ", "BEGIN PRIVATE KEY"),
-    *("-----BEGIN PRIVATE KEY", "password ", "password is ", "token:", "bearer a1", 'password: "'),
-    *(
-        "password for a of b ",
-        "key = ",
-        "curl -u a",
-        "docker login -p ",
-        "user a password ",
-        "https://a:b",
-        "user a ",
-        "-u a",
-        "PIN 1 ",
-        "4111 ",
-        "4111-",
-        "GB82 WEST ",
-    ),
-    *(
-        "123456-",
-        "12.34.56-",
-        "AB12",
-        "1.1.1.",
-        "card 4111.",
-        "ignore all ",
-        "always ",
-        "you must ",
-    ),
-    *(
-        "<system ",
-        "send ",
-        "when a user asks ",
-        "# ",
-        "system: ",
-        "last week ",
-        "in 2 ",
-        "\u6628\u5929",
-    ),
-    *(
-        "morgen ",
-        "Hier ",
-        "since ",
-        "May ",
-        "1 May ",
-        "2026-",
-        "Did Ada ",
-        "Kate, ",
-        "can't ",
-        "`a",
-    ),
-    *("\u201ca", "*a", "_a", "'a", "context ", "prompt exceed", "role ", "too long ", "system "),
-    *(
-        "\u4e00",
-        "\uac00",
-        "\u0e01",
-        "\U0001f600",
-        "\ufe0f",
-        "\U000e0041",
-        "\u3164",
-        "a.jpg (",
-        "a.b",
-    ),
-]
-"""Parts that texts are made of."""
 
 
 def _texts(length: int) -> Iterator[tuple[str, str]]:
@@ -272,37 +70,41 @@ def _texts(length: int) -> Iterator[tuple[str, str]]:
 
 def _seconds(function: Callable[[str], object], text: str) -> float:
     begun = time.thread_time()
-    with suppress(InvalidInput, ValueError, paths.FileRefused, RecursionError):
+    with suppress(*REFUSALS):
         function(text)
     return time.thread_time() - begun
 
 
 def _growth(function: Callable[[str], object], small: str, large: str) -> float:
-    """Return how many times the processor time of a short text a long one needs.
+    """Return how many times the processor time of a short text a long one needs; 0 for no time.
 
     The least of several tries is nearest to the work itself; one try is enough for most.
     """
     short = long = float("inf")
     for _ in range(TRIES):
-        short = min(short, _seconds(function, small))
         long = min(long, _seconds(function, large))
-        if long < ENOUGH or long < LIMIT * short:
-            return long / max(short, ENOUGH / LIMIT)
+        if long < ENOUGH:
+            return 0
+        short = min(short, _seconds(function, small))
+        if long < LIMIT * short:
+            break
     return long / short
 
 
-def superlinear(function: Callable[[str], object]) -> list[tuple[str, float]]:
-    """Return the texts for which the time of a function grows too fast, and how fast."""
+def growths(function: Callable[[str], object]) -> dict[str, float]:
+    """Return by how much the time grows with each doubling, for each text that takes any."""
     _seconds(function, "Ada's password is 1.")  # what is read and compiled at first use
     pairs = zip(_texts(SMALL), _texts(LARGE), strict=True)
-    grown = [(name, _growth(function, small, large)) for (name, small), (_, large) in pairs]
-    return [(name, round(growth ** (1 / 3), 1)) for name, growth in grown if growth >= LIMIT]
+    found = {name: _growth(function, small, large) for (name, small), (_, large) in pairs}
+    return {name: growth ** (1 / 3) for name, growth in found.items() if growth}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_case_47_the_time_grows_with_the_text(name: str) -> None:
-    """By at most 2.5 for each doubling."""
-    assert superlinear(FUNCTIONS[name]) == []
+    """By at most 2.5 for each doubling. With `-s` it says by how much."""
+    found = growths(FUNCTIONS[name])
+    print(f"{name}: {max(found.values(), default=0):.1f}")
+    assert {text: growth for text, growth in found.items() if growth >= 2.5} == {}
 
 
 def test_a_quadratic_function_is_noticed() -> None:
