@@ -29,6 +29,8 @@ PAGES = {
     "list, searched": "/memories?text=number+19",
     "agents": "/agents",
     "conversations": "/conversations",
+    "timeline": "/timeline",
+    "timeline, a day": "/timeline?as_of=2026-01-01",
     "graph": "/graph",
     "review": "/review",
     "document": "/document",

@@ -72,6 +72,7 @@ async def test_somebody_new_is_told_what_will_be_where(site: Site, world: World)
             ("", "Nothing new this week"),
             ("memories", "No memories yet"),
             ("conversations", "No conversations yet"),
+            ("timeline", "Nothing is remembered yet"),
             ("graph", "No associations yet"),
             ("review", "No pending memories"),
             ("places", "No places yet"),

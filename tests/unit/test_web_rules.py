@@ -1,7 +1,9 @@
 """What pages decide without a database: differences, drawings, stretches, sessions."""
 
-import math
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from importlib.metadata import PackageNotFoundError
+from itertools import pairwise
 from uuid import UUID, uuid4
 
 import pytest
@@ -9,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remembrancer.access import Visibility
-from remembrancer.associations.schemas import Association, Neighbourhood, Node
 from remembrancer.conversations.schemas import Message, MessageRole
 from remembrancer.errors import Forbidden, Unauthenticated
 from remembrancer.extraction.schemas import Chunk
-from remembrancer.memories.schemas import Category, Kind, Relation
-from remembrancer.web import labels
-from remembrancer.web.charts import HEIGHT, WIDTH, bars, picture
+from remembrancer.lookup import rules
+from remembrancer.lookup.rows import DayRow, EdgeRow
+from remembrancer.lookup.schemas import Span
+from remembrancer.web import labels, pages
+from remembrancer.web.charts import HEIGHT, bars, columns
 from remembrancer.web.conversations import sections
 from remembrancer.web.diff import word_changes
 from remembrancer.web.sessions import LINK_SECONDS, SESSION_SECONDS, Sessions
@@ -52,57 +55,88 @@ def test_bars_are_as_long_as_their_share_of_the_longest() -> None:
     assert bars({}) == []
 
 
-def _node(name: str, depth: int) -> Node:
-    return Node(
-        id=name, user_id=TALK, depth=depth, strength=1, kind=Kind.FACT, category=Category.OTHER,
-        subject=None, content=name, importance=0.5,
+def _day(month: int, day: int, learnt: int = 1, year: int = 2026) -> DayRow:
+    return DayRow(date(year, month, day), learnt, 0, 0)
+
+
+def test_days_become_months_and_years_when_there_are_many() -> None:
+    """Each span from the first day to today is there once, and nothing that happened is lost."""
+    today = date(2026, 5, 14)
+    for days, unit, count in [
+        ([_day(5, 1), _day(5, 3, 2)], "day", 14),
+        ([_day(1, 31), _day(3, 1), _day(5, 14)], "month", 5),
+        ([_day(12, 31, year=2019), _day(5, 14)], "year", 8),
+    ]:
+        found, spans = rules.spans(days, today)
+        assert (found, len(spans)) == (unit, count)
+        assert sum(span.learnt for span in spans) == sum(row.learnt for row in days)
+        assert spans[-1].end == today
+        for one, following in pairwise(spans):
+            assert following.start == one.end + timedelta(days=1)
+    assert rules.spans([], today) == ("day", [])
+
+
+@given(st.sets(st.integers(0, 13_000), min_size=1, max_size=20))
+def test_no_chart_has_more_columns_than_can_be_seen(ages: set[int]) -> None:
+    """And every day that counts is in one of them."""
+    today = date(2026, 5, 14)
+    days = [DayRow(today - timedelta(days=age), 1, 1, 1) for age in sorted(ages, reverse=True)]
+    _, spans = rules.spans(days, today)
+    assert len(spans) <= rules.MOST_DAYS
+    assert sum(span.changed for span in spans) == len(days)
+
+
+def test_columns_are_as_high_as_what_happened() -> None:
+    """What came stands on a line, what went hangs from it, and nothing leaves the chart."""
+    day = date(2026, 5, 14)
+    spans = [
+        Span(start=day, end=day, learnt=6, changed=2, forgotten=0),
+        Span(start=day, end=day + timedelta(days=1), learnt=0, changed=0, forgotten=2),
+    ]
+    first, second = columns(spans, day)
+    assert (first.learnt, first.changed) == ((HEIGHT * 0.2, HEIGHT * 0.6), (0, HEIGHT * 0.2))
+    assert second.forgotten == (HEIGHT * 0.8, HEIGHT * 0.2)
+    assert (first.is_past, second.is_past) == (True, False)
+    assert columns([], day) == []
+
+
+def _edge(start: str, end: str) -> EdgeRow:
+    return EdgeRow(
+        owner_id=TALK, memory_id=start, target_owner_id=TALK, target_id=end, relation="updates",
+        weight=0.5, shared_space_id=None, created_at=NOW, updated_at=NOW, category="other",
+        content=start, importance=0.5, target_category="other", target_content=end,
+        target_importance=0.5, total=9,
     )  # fmt: skip
 
 
-def _edge(start: str, end: str) -> Association:
-    return Association(
-        memory_id=start, user_id=TALK, relation=Relation.RELATED_TO, target_id=end,
-        target_user_id=TALK, weight=0.5, created_at=NOW, updated_at=NOW,
-    )  # fmt: skip
+def test_the_pages_work_without_the_package_of_d3(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The script is empty then, and the log says what to install."""
+    assert b"d3js.org" in pages._FILES["d3.js"][1]
+
+    def missing(name: str) -> None:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(pages, "distribution", missing)
+    assert pages._d3() == b""
+    assert "pip install remembrancer[all]" in caplog.text
 
 
-@given(st.integers(0, 12), st.integers(0, 12))
-def test_every_memory_has_a_place_of_its_own_in_the_picture(near: int, far: int) -> None:
-    """The middle one in the middle, all inside the frame, no two at one place."""
-    first = [_node(f"n{i}", 1) for i in range(near)]
-    second = [_node(f"f{i}", 2) for i in range(far if near else 0)]
-    edges = [_edge("m", one.id) for one in first]
-    edges += [_edge(f"n{i % near}", one.id) for i, one in enumerate(second)]
-    around = Neighbourhood(nodes=[_node("m", 0), *first, *second], edges=edges, complete=True)
-    drawn = picture(around)
-    assert (drawn.dots[0].x, drawn.dots[0].y) == (WIDTH / 2, HEIGHT / 2)
-    assert all(20 < dot.x < WIDTH - 20 and 20 < dot.y < HEIGHT - 20 for dot in drawn.dots)
-    assert len({(dot.x, dot.y) for dot in drawn.dots}) == len(drawn.dots) == len(around.nodes)
-    assert len(drawn.lines) == len(edges)
-    assert picture(around) == drawn
+def test_a_picture_has_no_more_memories_than_fit() -> None:
+    """The first associations come first; one between memories that are there costs nothing."""
+    edges = [_edge("a", "b"), _edge("b", "c"), _edge("c", "d"), _edge("c", "a")]
+    assert rules.closest_edges(edges, 3) == [edges[0], edges[1], edges[3]]
+    assert rules.closest_edges(edges, 4) == edges
+    assert rules.closest_edges(edges, 1) == []
 
 
-def test_a_lone_memory_two_steps_away_stands_beyond_its_neighbour() -> None:
-    """Its line does not go through the middle, as if it were associated with that one."""
-    nodes = [_node("m", 0), _node("a", 1), _node("b", 2)]
-    around = Neighbourhood(nodes=nodes, edges=[_edge("m", "a"), _edge("a", "b")], complete=True)
-    middle, near, far = picture(around).dots
-    assert (near.x, near.y) != (middle.x, middle.y)
-    for end in (near, far):
-        assert abs(end.x - middle.x) < 1
-    assert (far.y - middle.y) / (near.y - middle.y) > 1
-
-
-def test_a_line_ends_at_the_rims_of_its_dots() -> None:
-    """It enters neither dot, so that the arrow is seen."""
-    around = Neighbourhood(
-        nodes=[_node("m", 0), _node("a", 1)], edges=[_edge("m", "a")], complete=True
-    )
-    drawn = picture(around)
-    middle, other = drawn.dots
-    [line] = drawn.lines
-    assert math.hypot(line.x1 - middle.x, line.y1 - middle.y) >= middle.radius - 0.2
-    assert math.hypot(line.x2 - other.x, line.y2 - other.y) >= other.radius
+def test_a_picture_grows_from_the_memory_with_most() -> None:
+    """Not of strong pairs; what belongs to nothing there comes when nothing else is left."""
+    pair, chain = replace(_edge("x", "y"), weight=0.9), [_edge("a", "b"), _edge("b", "c")]
+    assert rules.closest_edges([pair, *chain], 3) == chain
+    assert rules.closest_edges([pair, *chain], 4) == chain
+    assert rules.closest_edges([pair, *chain], 5) == [pair, *chain]
 
 
 def _message(position: int) -> Message:

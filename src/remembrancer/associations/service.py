@@ -54,7 +54,7 @@ class Associations:
                 [written] = await self._writer.add(connection, actor, [request])
             except NotFound as error:
                 raise HiddenMemory(association.target_id, field="target_id") from error
-        return _association(written)
+        return association_of(written)
 
     async def remove(
         self, actor: Actor, memory_id: str, target_id: str, relation: Relation | None = None
@@ -96,7 +96,7 @@ class Associations:
         ]
         await self._note_read(actor, [key, *ends])
         return schemas.AssociationPage(
-            items=[_association(row) for row in page.items], next_cursor=page.next_cursor
+            items=[association_of(row) for row in page.items], next_cursor=page.next_cursor
         )
 
     async def neighbours(
@@ -118,7 +118,7 @@ class Associations:
         await self._note_read(actor, list(nodes))
         return schemas.Neighbourhood(
             nodes=list(nodes.values()),
-            edges=[_association(row) for row in rows],
+            edges=[association_of(row) for row in rows],
             complete=complete,
         )
 
@@ -185,7 +185,8 @@ def _node(row: MemoryRow | NodeRow, depth: int, strength: float) -> schemas.Node
     )
 
 
-def _association(row: AssociationRow) -> schemas.Association:
+def association_of(row: AssociationRow) -> schemas.Association:
+    """Return the model of an association."""
     return schemas.Association(
         memory_id=row.memory_id,
         user_id=public_owner(row.owner_id),

@@ -1,8 +1,10 @@
-"""Rows of the digest, of origins, of what agents read, and of names."""
+"""Rows of the digest, origins, the graph, the timeline, what agents read, and names."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from uuid import UUID
+
+from remembrancer.associations.rows import AssociationRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +78,37 @@ class PersonRow:
 
 
 @dataclass(frozen=True, slots=True)
-class HubRow:
+class EdgeRow(AssociationRow):
+    """An association with what a picture shows of its ends."""
+
+    category: str
+    content: str
+    importance: float
+    target_category: str
+    target_content: str
+    target_importance: float
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineRow:
+    """A memory of the part ``known``, ``learnt``, ``changed`` or ``forgotten``."""
+
+    part: str
     id: str
-    count: int
+    content: str
+    content_then: str | None
+    known_now: bool
+    at: datetime
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class DayRow:
+    day: date
+    learnt: int
+    changed: int
+    forgotten: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,14 @@
-"""Models of answers, of the digest, of what agents read, and of where memories come from."""
+"""Models of answers, the digest, origins, the graph, the timeline, and what agents read."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 from uuid import UUID
 
 from pydantic import BaseModel
 
 from remembrancer.access import Scope
-from remembrancer.memories.schemas import Memory
+from remembrancer.associations.schemas import Association
+from remembrancer.memories.schemas import Category, Memory
 from remembrancer.moves.schemas import MoveResult
 from remembrancer.preferences.schemas import AgentMemoryConfig
 from remembrancer.recall.schemas import Hit
@@ -138,11 +139,67 @@ class Person(BaseModel):
     links: Sequence[str]
 
 
-class Hub(BaseModel):
-    """A memory with associations, and how many."""
+class GraphNode(BaseModel):
+    """A memory in the graph."""
 
-    memory: Memory
-    count: int
+    id: str
+    user_id: UUID | None
+    category: Category
+    content: str
+    importance: float
+
+
+class Graph(BaseModel):
+    """Memories with associations between them, the strongest first, and how many there are."""
+
+    nodes: Sequence[GraphNode]
+    edges: Sequence[Association]
+    total: int
+
+
+class TimelineEntry(BaseModel):
+    """A memory: its content, that of then if it was known, and whether it is known now."""
+
+    id: str
+    content: str
+    content_then: str | None
+    known_now: bool
+    at: datetime
+
+
+class TimelinePart(BaseModel):
+    """The newest memories of a part of the timeline, and how many there are."""
+
+    items: Sequence[TimelineEntry]
+    total: int
+
+
+class Span(BaseModel):
+    """A day, month or year, and how many memories were learnt, changed and forgotten in it."""
+
+    start: date
+    end: date
+    learnt: int
+    changed: int
+    forgotten: int
+
+
+class Timeline(BaseModel):
+    """What was known at the end of a day, and what was learnt, changed and forgotten since.
+
+    ``known.total + learnt.total - forgotten.total`` is what is known now. ``unit`` is the length of
+    a span: ``day``, ``month`` or ``year``. Without memories there are no spans.
+    """
+
+    as_of: date
+    first: date
+    today: date
+    unit: str
+    spans: Sequence[Span]
+    known: TimelinePart
+    learnt: TimelinePart
+    changed: TimelinePart
+    forgotten: TimelinePart
 
 
 class Entry(BaseModel):

@@ -1,8 +1,9 @@
 """Look up a user's memory: ask it, see what is new in it, search it."""
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
+from itertools import groupby
 from typing import Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -10,19 +11,23 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor, Placement, Viewer, can_see, viewer_binds
+from remembrancer.associations.service import association_of
 from remembrancer.backend import Backend
 from remembrancer.db.engine import Trip, together
 from remembrancer.db.sql import statement
 from remembrancer.embeddings.base import Baseline, Embedder, baseline_of
 from remembrancer.errors import InvalidInput
-from remembrancer.ids import SHARED_OWNER, MemoryKey
+from remembrancer.ids import SHARED_OWNER, MemoryKey, public_owner
+from remembrancer.lookup import rules
 from remembrancer.lookup.rows import (
     AccessRow,
     AgentCountRow,
+    DayRow,
     DigestRow,
-    HubRow,
+    EdgeRow,
     OriginRow,
     TalkRow,
+    TimelineRow,
 )
 from remembrancer.lookup.schemas import (
     Access,
@@ -31,25 +36,35 @@ from remembrancer.lookup.schemas import (
     Answers,
     Digest,
     Entry,
-    Hub,
+    Graph,
+    GraphNode,
     Origin,
     Story,
     Talk,
+    Timeline,
+    TimelineEntry,
+    TimelinePart,
 )
 from remembrancer.memories import filters as memory_filters
 from remembrancer.memories import repository as memories
 from remembrancer.memories import views
-from remembrancer.memories.schemas import Memory, MemoryFilter, MemoryPage, Status
+from remembrancer.memories.schemas import Category, Memory, MemoryFilter, MemoryPage, Status
 from remembrancer.paging import LARGEST_PAGE
 from remembrancer.preferences.schemas import AgentMemoryConfig
 from remembrancer.preferences.service import Preferences
 from remembrancer.recall.schemas import MIN_RELEVANCE, Hit, RecallQuery
 from remembrancer.recall.service import Recall
+from remembrancer.text import check_range
 
 NEAR: Final = 0.6
 """Nearness of meaning from which something is listed that has none of the words: 0 is that of
 unrelated texts, 1 that of a question and its answer. Also the share of the nearest one's cosine."""
 WEEK: Final = timedelta(days=7)
+MOST_NODES: Final = 120
+"""Memories in a picture of the graph: more is hard to read."""
+_MOST_EDGES: Final = 1000
+_EARLIEST: Final = date(1970, 1, 1)
+_PARTS: Final = ("known", "learnt", "changed", "forgotten")
 _MOST_LISTED: Final = 30
 _MOST_RECALLED: Final = 50
 _sql = partial(statement, "remembrancer.lookup", "lookup")
@@ -135,18 +150,66 @@ class Lookup:
             **entries,
         )
 
-    async def associated(self, actor: Actor) -> Sequence[Hub]:
-        """Return the user's memories with the most associations, at most 30."""
+    async def graph(
+        self, actor: Actor, text: str | None = None, *, limit: int = MOST_NODES
+    ) -> Graph:
+        """Return the user's memories that have associations, and these, the strongest first.
 
-        def plan(actor: Actor, trip: Trip) -> Sequence[HubRow]:
-            binds = {"user_id": actor.require_user(), "count": _MOST_LISTED}
-            return trip.add(_sql("associated"), binds, HubRow)
+        With a text, the associations that have it at an end. At most ``limit`` memories, those that
+        belong together best, of the 1,000 strongest associations.
+        """
 
-        async with self._database.transaction_with(actor, plan) as (connection, actor, rows):
+        def plan(actor: Actor, trip: Trip) -> Sequence[EdgeRow]:
+            actor.require_user()
+            binds = {"text": text, "count": _MOST_EDGES, **viewer_binds(actor)}
+            return trip.add(_sql("graph"), binds, EdgeRow)
+
+        async with self._database.transaction_with(actor, plan) as (_, actor, rows):
+            pass
+        edges = rules.closest_edges(rows, limit)
+        nodes: dict[MemoryKey, GraphNode] = {}
+        for row in edges:
+            _add_node(
+                nodes, (row.owner_id, row.memory_id), row.category, row.content, row.importance
+            )
+            target = row.target_category, row.target_content, row.target_importance
+            _add_node(nodes, (row.target_owner_id, row.target_id), *target)
+        await self._reads.note(actor, "association.read", nodes)
+        return Graph(
+            nodes=list(nodes.values()),
+            edges=[association_of(row) for row in edges],
+            total=rows[0].total if rows else 0,
+        )
+
+    async def timeline(
+        self, actor: Actor, zone: str, as_of: date | None = None, *, limit: int = 50
+    ) -> Timeline:
+        """Return what was known of the user at the end of a day, and what changed since.
+
+        ``zone`` says when a day ends. ``as_of`` is today without one, and not later than today.
+        At most ``limit`` memories are listed of each part, from 1 to 200; the counts are of all.
+        What was erased is in nothing.
+        """
+        check_range(limit, 1, LARGEST_PAGE, field="limit")
+        today = datetime.now(ZoneInfo(zone)).date()
+        day = min(max(as_of or today, _EARLIEST), today)
+        end = datetime.combine(day + timedelta(days=1), time(), ZoneInfo(zone))
+
+        def plan(actor: Actor, trip: Trip) -> tuple[Sequence[TimelineRow], Sequence[DayRow]]:
+            binds = {"user_id": actor.require_user(), "zone": zone, "at": end, "count": limit}
+            listed = trip.add(_sql("then_and_now"), binds, TimelineRow)
+            return listed, trip.add(_sql("days"), binds, DayRow)
+
+        async with self._database.transaction_with(actor, plan) as (_, actor, (rows, days)):
             owner_id = actor.require_user()
-            found = await memories.by_ids(connection, owner_id, [row.id for row in rows])
-        await self._reads.note(actor, "memory.list", ((owner_id, row.id) for row in rows))
-        return [Hub(memory=views.memory(found[row.id]), count=row.count) for row in rows]
+        await self._reads.note(actor, "memory.list", {(owner_id, row.id) for row in rows})
+        unit, spans = rules.spans(days, today)
+        parts = {name: TimelinePart(items=[], total=0) for name in _PARTS}
+        for name, group in groupby(rows, lambda row: row.part):
+            items = list(group)
+            parts[name] = TimelinePart(items=[_entry(row) for row in items], total=items[0].total)
+        first = spans[0].start if spans else today
+        return Timeline(as_of=day, first=first, today=today, unit=unit, spans=spans, **parts)
 
     async def search(
         self, actor: Actor, filters: MemoryFilter, *, limit: int, cursor: str | None = None
@@ -191,6 +254,35 @@ class Lookup:
             for hit, meaning in zip(hits, meanings, strict=True)
             if hit.reasons.words or hit.reasons.exact or meaning >= near
         ]
+
+
+def _add_node(
+    nodes: dict[MemoryKey, GraphNode],
+    key: MemoryKey,
+    category: str,
+    content: str,
+    importance: float,
+) -> None:
+    nodes.setdefault(
+        key,
+        GraphNode(
+            id=key[1],
+            user_id=public_owner(key[0]),
+            category=Category(category),
+            content=content,
+            importance=importance,
+        ),
+    )
+
+
+def _entry(row: TimelineRow) -> TimelineEntry:
+    return TimelineEntry(
+        id=row.id,
+        content=row.content,
+        content_then=row.content_then,
+        known_now=row.known_now,
+        at=row.at,
+    )
 
 
 def _start(cursor: str | None) -> int:

@@ -1,14 +1,15 @@
 """Labels and sentences on pages, by value."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from itertools import groupby
 from typing import Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from remembrancer.access import Scope, ScopeSource, SpaceRole
-from remembrancer.lookup.schemas import Entry, Origin
+from remembrancer.associations.schemas import Neighbourhood, Node
+from remembrancer.lookup.schemas import Entry, Graph, GraphNode, Origin, Span
 from remembrancer.memories.schemas import ForgetResult, Kind, Relation, SortBy, Status
 from remembrancer.preferences.schemas import AgentMemoryConfig
 from remembrancer.recall.schemas import Hit
@@ -201,6 +202,29 @@ def day(value: datetime, now: datetime, zone: str) -> str:
     local = value.astimezone(ZoneInfo(zone)).date()
     days = (now.astimezone(ZoneInfo(zone)).date() - local).days
     return {0: "Today", 1: "Yesterday"}.get(days) or f"{local:%A}, {local.day} {local:%B}"
+
+
+def date_of(value: date) -> str:
+    return f"{value.day} {value:%b %Y}"
+
+
+def span(value: Span, unit: str) -> str:
+    """Name a day, month or year."""
+    return {"day": date_of(value.start), "month": f"{value.start:%b %Y}"}.get(
+        unit, str(value.start.year)
+    )
+
+
+def span_counts(value: Span) -> str:
+    """Say what happened in a span, in a few words."""
+    counts = {"learnt": value.learnt, "changed": value.changed, "forgotten": value.forgotten}
+    words = [f"{count:,} {name}" for name, count in counts.items() if count]
+    return ", ".join(words) or "nothing"
+
+
+def nodes(graph: Graph | Neighbourhood) -> dict[tuple[UUID | None, str], GraphNode | Node]:
+    """Return the memories of a graph by owner and id."""
+    return {(node.user_id, node.id): node for node in graph.nodes}
 
 
 def by_day(entries: Sequence[Entry], now: datetime, zone: str) -> list[tuple[str, list[Entry]]]:

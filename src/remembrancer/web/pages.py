@@ -1,9 +1,12 @@
 """Renders templates: the parts of every page, error pages, and static files."""
 
 import hashlib
+import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -21,6 +24,7 @@ from remembrancer.users.schemas import User
 from remembrancer.web import charts, diff, labels, marks
 from remembrancer.web.sessions import NOT_SIGNED_IN, Notice, Session, is_local, is_partial
 
+log = logging.getLogger(__name__)
 router = APIRouter()
 
 POLICY: Final = (
@@ -29,19 +33,38 @@ POLICY: Final = (
 )
 _TABS: Final = (
     *("Memories", "Review", "Places", "Spaces", "Agents"),
-    *("Conversations", "Graph", "Playground", "Profile"),
+    *("Conversations", "Timeline", "Graph", "Playground", "Profile"),
 )
 """Tabs of the pages about a user; the path is the name in lower case. Each page has one here."""
+
+
+def _d3() -> bytes:
+    """Return d3 as a script: the package has it as a module of a loader, which stands before it.
+
+    Without the package nothing; the graph is then a table alone.
+    """
+    path = "gravis/_internal/plotting/third_party/d3/d3.v7.min.def.js"
+    try:
+        # Not by `files`, which would import the package.
+        module = Path(str(distribution("gravis").locate_file(path))).read_bytes()
+    except (PackageNotFoundError, OSError):
+        log.warning("gravis is missing, so the graph is a table: pip install remembrancer[all]")
+        return b""
+    loader = b"const require={defined:()=>false},define=(name,needs,make)=>make(window.d3={});"
+    return b"{%s\n%s\n}" % (loader, module)
+
 
 _STATIC = files("remembrancer.web") / "static"
 _FILES: Final = {
     "style.css": ("text/css", (_STATIC / "style.css").read_bytes()),
     "app.js": ("text/javascript", (_STATIC / "app.js").read_bytes()),
+    "graph.js": ("text/javascript", (_STATIC / "graph.js").read_bytes()),
     "icon.svg": ("image/svg+xml", (_STATIC / "icon.svg").read_bytes()),
     "htmx.js": (
         "text/javascript",
         (files("js_lib_htmx") / "static" / "htmx" / "htmx.min.js").read_bytes(),
     ),
+    "d3.js": ("text/javascript", _d3()),
 }
 _HASHES: Final = {
     name: hashlib.sha256(content).hexdigest()[:12] for name, (_, content) in _FILES.items()

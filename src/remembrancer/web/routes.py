@@ -22,12 +22,13 @@ from remembrancer.web import (
     review,
     shared,
     spaces,
+    timeline,
 )
 
 router = APIRouter(include_in_schema=False)
 for part in (
     pages, login, people, home, profile, bulk, memories, memory, review, places, document, spaces,
-    preferences, conversations, graph, playground, shared, admin,
+    preferences, conversations, timeline, graph, playground, shared, admin,
 ):  # fmt: skip
     router.include_router(part.router)
 documentation.install(router)

@@ -1,4 +1,4 @@
--- What is new in a user's memory and what leaves it, and where memories come from.
+-- What is new in a memory and what leaves it, where memories come from, the graph, the timeline.
 
 -- name: digest
 -- Memories of a user: added since a time, about to expire, forgotten since.
@@ -80,14 +80,102 @@ SELECT a.name AS agent, max(l.at) AS at
  GROUP BY a.id, a.name
  ORDER BY at DESC;
 
--- name: associated
--- A user's memories with the most associations: where a look at the graph may start.
-SELECT m.id, count(*) AS count
-  FROM (SELECT owner_id, memory_id AS id FROM associations WHERE owner_id = :user_id
+-- name: graph
+-- The associations of a user's memories, both ends visible and in use, the strongest first, then
+-- the newest; with a text, those that have it at an end. `total` counts them all.
+SELECT a.owner_id, a.memory_id, a.target_owner_id, a.target_id, a.relation, a.weight,
+       a.shared_space_id, a.created_at, a.updated_at, s.category, s.content, s.importance,
+       t.category AS target_category, t.content AS target_content,
+       t.importance AS target_importance, count(*) OVER () AS total
+  FROM (SELECT * FROM associations WHERE owner_id = :user_id
          UNION ALL
-        SELECT target_owner_id, target_id FROM associations WHERE target_owner_id = :user_id) AS e
-  JOIN memories AS m USING (owner_id, id)
- WHERE m.status = 'active' AND (m.expires_at > now()) IS NOT FALSE
- GROUP BY m.id
- ORDER BY count DESC, m.id
+        SELECT * FROM associations WHERE target_owner_id = :user_id AND owner_id <> :user_id) AS a
+  JOIN memories AS s ON s.owner_id = a.owner_id AND s.id = a.memory_id
+                    AND s.status = 'active' AND (s.expires_at > now()) IS NOT FALSE
+                    AND /*[visible s*/ true /*]*/
+  JOIN memories AS t ON t.owner_id = a.target_owner_id AND t.id = a.target_id
+                    AND t.status = 'active' AND (t.expires_at > now()) IS NOT FALSE
+                    AND /*[visible t*/ true /*]*/
+ WHERE CAST(:text AS text) IS NULL
+    OR strpos(lower(s.content), lower(CAST(:text AS text))) > 0
+    OR strpos(lower(t.content), lower(CAST(:text AS text))) > 0
+ ORDER BY a.weight DESC, a.created_at DESC, a.owner_id, a.memory_id, a.target_owner_id,
+       a.target_id, a.relation
  LIMIT :count;
+
+-- name: then_and_now
+-- A user's memories at a time and since: `known` then, `learnt` since, `changed` since, `forgotten`
+-- since. A memory may be in several parts; `total` counts a part. What is pending, rejected or set
+-- aside is in none. Known then plus learnt minus forgotten is what is known now.
+WITH lives AS MATERIALIZED (
+    SELECT m.id, m.content, m.created_at, v.content AS content_then, v.recorded_at, gone.at AS gone_at,
+           v.memory_id IS NOT NULL AND (gone.at >= :at) IS NOT FALSE AS known_then,
+           gone.at IS NULL AS known_now
+      FROM memories AS m
+     CROSS JOIN LATERAL (
+           SELECT CASE WHEN m.status = 'forgotten' THEN coalesce(m.forgotten_at, m.updated_at)
+                       WHEN m.expires_at <= now() THEN m.expires_at END AS at) AS gone
+      LEFT JOIN memory_versions AS v ON v.owner_id = m.owner_id AND v.memory_id = m.id
+                                    AND v.recorded_at < :at
+                                    AND (v.superseded_at >= :at) IS NOT FALSE
+     WHERE m.owner_id = :user_id AND m.status IN ('active', 'forgotten') AND m.review <> 'rejected'
+),
+parts AS (
+    SELECT part.name AS part, l.id, l.content, l.content_then, l.known_now,
+           CASE part.name
+                WHEN 'known' THEN l.recorded_at
+                WHEN 'learnt' THEN l.created_at
+                WHEN 'forgotten' THEN l.gone_at
+                ELSE (SELECT min(v.recorded_at)
+                        FROM memory_versions AS v
+                       WHERE v.owner_id = :user_id AND v.memory_id = l.id
+                         AND v.recorded_at >= :at AND v.content <> l.content_then)
+           END AS at
+      FROM lives AS l
+     CROSS JOIN LATERAL (
+           VALUES ('known', l.known_then),
+                  ('learnt', l.known_now AND NOT l.known_then),
+                  ('changed', l.known_then AND l.known_now AND l.content <> l.content_then),
+                  ('forgotten', l.known_then AND NOT l.known_now)) AS part (name, holds)
+     WHERE part.holds
+),
+ranked AS (
+    SELECT *, count(*) OVER (PARTITION BY part) AS total,
+           row_number() OVER (PARTITION BY part ORDER BY at DESC, id) AS position
+      FROM parts
+)
+SELECT part, id, content, content_then, known_now, at, total
+  FROM ranked
+ WHERE position <= :count
+ ORDER BY part, position;
+
+-- name: days
+-- How many of a user's memories were learnt, changed and forgotten on each day of a zone. What is
+-- pending, rejected or set aside does not count.
+WITH lives AS MATERIALIZED (
+    SELECT m.id, m.created_at,
+           CASE WHEN m.status = 'forgotten' THEN coalesce(m.forgotten_at, m.updated_at)
+                WHEN m.expires_at <= now() THEN m.expires_at END AS gone_at
+      FROM memories AS m
+     WHERE m.owner_id = :user_id AND m.status IN ('active', 'forgotten') AND m.review <> 'rejected'
+),
+events AS (
+    SELECT 'learnt' AS name, created_at AS at FROM lives
+     UNION ALL
+    SELECT 'forgotten', gone_at FROM lives WHERE gone_at IS NOT NULL
+     UNION ALL
+    SELECT 'changed', v.recorded_at
+      FROM (SELECT memory_id, recorded_at, content,
+                   lag(content) OVER (PARTITION BY memory_id ORDER BY version) AS before
+              FROM memory_versions
+             WHERE owner_id = :user_id) AS v
+      JOIN lives AS l ON l.id = v.memory_id
+     WHERE v.content <> v.before
+)
+SELECT CAST(e.at AT TIME ZONE CAST(:zone AS text) AS date) AS day,
+       count(*) FILTER (WHERE e.name = 'learnt') AS learnt,
+       count(*) FILTER (WHERE e.name = 'changed') AS changed,
+       count(*) FILTER (WHERE e.name = 'forgotten') AS forgotten
+  FROM events AS e
+ GROUP BY day
+ ORDER BY day;

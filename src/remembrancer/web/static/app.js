@@ -29,9 +29,6 @@ for (const place of document.querySelectorAll("nav [aria-current]")) {
   const bar = place.parentElement;
   bar.scrollLeft = place.offsetLeft - (bar.clientWidth - place.offsetWidth) / 2;
 }
-for (const picture of document.querySelectorAll(".graph")) {
-  picture.scrollLeft = (picture.scrollWidth - picture.clientWidth) / 2;
-}
 
 // A notice goes when it is closed; Escape closes the toasts.
 document.addEventListener("click", (event) => {
@@ -188,6 +185,20 @@ document.addEventListener("keydown", (event) => {
     if (!press(event.key, active.closest("[data-list] li"))) return;
   }
   event.preventDefault();
+});
+
+// A slider over days fills the date that data-slides names, and a date moves its slider.
+document.addEventListener("input", (event) => {
+  const slider = event.target.closest("[data-slides]") || document.querySelector(`[data-slides="${event.target.id}"]`);
+  const field = slider && document.getElementById(slider.dataset.slides);
+  if (!field) return;
+  const first = new Date(slider.dataset.first);
+  if (event.target === slider) {
+    first.setUTCDate(first.getUTCDate() + Number(slider.value));
+    field.value = first.toISOString().slice(0, 10);
+    field.dispatchEvent(new Event("slid", { bubbles: true }));
+  } else slider.value = (new Date(field.value) - first) / 86400000;
+  slider.setAttribute("aria-valuetext", field.value);
 });
 
 // A request that no answer came to is said, too.
