@@ -7,7 +7,7 @@ SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header
 
-.PHONY: help serve demo test soak wheel-check check format site typescript lock clean
+.PHONY: help serve demo test soak wheel-check check format site typescript screenshots lock clean
 
 help:  ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -47,6 +47,9 @@ site: .venv/app  ## Build the documentation that `serve` shows at /docs
 typescript: .venv/app  ## Make TypeScript types of the API, and check an example with them (needs npm)
 	$(BIN)/remembrancer openapi > examples/typescript/openapi.json
 	cd examples/typescript && npm install --silent --no-package-lock && npm run types && npm run check
+
+screenshots: .venv/dev  ## Take the pictures of the pages in docs/pictures anew (needs Chromium)
+	$(BIN)/python docs/screenshots.py
 
 lock:  ## Write requirements/*.txt anew from pyproject.toml (needs uv)
 	$(LOCK) --extra all --group build pyproject.toml -o requirements/app.txt
