@@ -54,7 +54,7 @@
     }
 
     const otherEnd = (edge, one) => (edge.source === one ? edge.target : edge.source);
-    const near = (one) => new Set([one, ...one.edges.map((edge) => otherEnd(edge, one))]);
+    const nearTo = (one) => new Set([one, ...one.edges.map((edge) => otherEnd(edge, one))]);
     const shortened = (text) => (text.length > longest ? `${text.slice(0, longest - 1).trimEnd()}…` : text);
 
     // Places. What was there stays where it was.
@@ -164,7 +164,7 @@
 
     // Labels: those that fit beside what is there, the nearest to the person's interest first, each where the fewest lines are.
     function place() {
-      const round = over || chosen, around = round ? near(round) : new Set();
+      const round = over || chosen, around = round ? nearTo(round) : new Set();
       const rank = (one) => (one === over ? 4e6 : one === chosen ? 3e6 : matches(one) ? 2e6 : around.has(one) ? 1e6 : 0) + one.edges.length;
       const { x, y } = d3.zoomTransform(svg.node()), whole = size(), high = height / scale;
       const inView = ({ left, top, right, bottom }) => [(left - whole.left - x) / scale, (top - whole.top - y) / scale, (right - whole.left - x) / scale, (bottom - whole.top - y) / scale];
@@ -175,7 +175,9 @@
         taken.push([one.x - radius, one.y - radius, one.x + radius, one.y + radius, one]);
       }
       const isIn = (box) => box[0] >= shown[0] && box[1] >= shown[1] && box[2] <= shown[2] && box[3] <= shown[3];
-      const free = (box, own) => taken.every(([left, top, right, bottom, of]) => of === own || box[2] <= left || box[0] >= right || box[3] <= top || box[1] >= bottom);
+      // Labels around the chosen memory may cover the dim ones.
+      const near = chosen ? nearTo(chosen) : new Set();
+      const free = (box, own) => taken.every(([left, top, right, bottom, of]) => of === own || (of && near.has(own) && !near.has(of)) || box[2] <= left || box[0] >= right || box[3] <= top || box[1] >= bottom);
       const crossed = (box) => lined.slice(byHeight(lined, box[1]), byHeight(lined, box[3])).filter((point) => point[0] > box[0] && point[0] < box[2]).length;
       for (const one of d3.sort(nodes.values(), (one) => -rank(one))) {
         const wide = one.wide / scale, gap = one.radius * grown + 3 / scale;
@@ -198,7 +200,7 @@
           .attr("x", (one) => (one.label ? (one.label[0] + one.label[2]) / 2 : 0))
           .attr("y", (one) => (one.label ? one.label[3] - (4.5 / scale) : 0));
       }
-      const dim = (one) => (words && !matches(one)) || (chosen && !near(chosen).has(one));
+      const dim = (one) => (words && !matches(one)) || (chosen && !near.has(one));
       dots.classed("dim", dim).classed("match", matches);
       lines.classed("dim", (edge) => (chosen ? edge.source !== chosen && edge.target !== chosen : dim(edge.source) && dim(edge.target)));
     }
@@ -254,7 +256,7 @@
       const whole = size(), cover = part("one").getBoundingClientRect();
       if (cover.top >= whole.bottom) return;
       const { x, k } = d3.zoomTransform(svg.node()), room = cover.left - whole.left - 60;
-      const [left, right] = d3.extent(near(one), (each) => each.x * k + x);
+      const [left, right] = d3.extent(nearTo(one), (each) => each.x * k + x);
       const by = Math.max(Math.min(right - room, left - 60), one.x * k + x - room);
       if (by > 0) svg.call(zoom.translateBy, -by / k, 0);
     }
