@@ -126,6 +126,7 @@ async def test_the_picture_is_walked_by_keys(site: Site, world: World) -> None:
         await expect(box).to_be_hidden()
         assert await page.evaluate(FOCUS) == chosen
         view = page.locator(".graph [data-view]")
+        await page.keyboard.press("0")
         before = await view.get_attribute("transform")
         await page.keyboard.press("+")
         await expect(view).not_to_have_attribute("transform", before or "")

@@ -39,8 +39,11 @@ class Column:
 
 
 def columns(spans: Sequence[Span], as_of: date) -> list[Column]:
-    """Return a column for each span, in a chart of ``WIDTH`` by ``HEIGHT``."""
-    up = max((span.learnt + span.changed for span in spans), default=0) or 1
+    """Return a column for each span, in a chart of ``WIDTH`` by ``HEIGHT``.
+
+    The chart has room for four at least, so that one is no tower.
+    """
+    up = max([4, *(span.learnt + span.changed for span in spans)])
     down = max((span.forgotten for span in spans), default=0)
     unit = HEIGHT / (up + down)
     line, step = up * unit, WIDTH / max(len(spans), 1)
