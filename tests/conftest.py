@@ -36,7 +36,6 @@ from remembrancer.db.engine import Database
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.recall import item_cache
 from remembrancer.settings import EmbeddingSettings
-from remembrancer.web.sessions import Sessions
 
 let_children_be_interrupted()
 # Stores of tests are small: what is chosen in memory is to be tested with them all the same.
@@ -129,7 +128,6 @@ async def application(opened: Remembrancer) -> FastAPI:
 async def app(memory: Remembrancer, application: FastAPI) -> FastAPI:
     """The server over the store of this test, where nobody has signed in."""
     application.state.memory = memory
-    application.state.sessions = Sessions()
     return application
 
 

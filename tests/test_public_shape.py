@@ -45,7 +45,6 @@ ONLY_IN_THE_LIBRARY = {
     "tools.select": "tools are Python functions; the client lists their schemas",
     "keys.adopt": "the command line stores the admin's key",
     "keys.authenticate": "servers check the secret of a request",
-    "keys.authenticate_id": "servers check a session",
     "jobs.counts": "jobs.list has the counts for the client",
 }
 ONLY_IN_THE_CLIENT = {

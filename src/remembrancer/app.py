@@ -38,7 +38,9 @@ from remembrancer.idempotency import delete_old_keys
 from remembrancer.identity.service import Identity
 from remembrancer.jobs.queue import SUMMARISE
 from remembrancer.jobs.service import Jobs
-from remembrancer.keys.service import Keys, SignIns
+from remembrancer.keys.service import Keys
+from remembrancer.keys.sessions import delete_expired
+from remembrancer.keys.sign_ins import SignIns
 from remembrancer.llm import create_language_model
 from remembrancer.lookup.agent_memory import AgentMemory
 from remembrancer.lookup.names import Names
@@ -190,6 +192,7 @@ class Remembrancer:
                 await claim_store(database, embedder)
             async with database.system() as connection:
                 await delete_old_keys(connection)
+                await delete_expired(connection)
             memory = Remembrancer(chosen, database, embedder)
             for model in (memory.language_model, memory.reranker):
                 if model is not None:

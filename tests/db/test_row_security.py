@@ -214,6 +214,8 @@ async def test_with_no_settings_made_nothing_is_visible(filled: Remembrancer) ->
             "conversations",
             "audit_log",
             "api_keys",
+            "sessions",
+            "sign_in_links",
             "idempotency_keys",
         ):
             count = await connection.execute(text(f"SELECT count(*) FROM {table}"))

@@ -182,6 +182,8 @@ NOBODYS = {
     "embedding_model": "of the whole store",
     "platform_links": "the directory: looked up before an owner is known",
     "api_keys": "looked up by hash before an owner is known",
+    "sessions": "looked up by hash before an owner is known",
+    "sign_in_links": "looked up by hash before an owner is known",
 }
 """Tables without an owner, and why."""
 

@@ -715,7 +715,7 @@ async def test_a_browser_session_only_looks(rest: Rest) -> None:
     app = create_app(rest.api.memory)
     transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as browser:
-        link = app.state.sessions.new_link()
+        link = f"/login?token={await rest.api.memory.sign_ins.link(ADMIN)}"
         assert (await browser.get(link)).status_code == 303
         refused(await browser.get(link), None, 401)
         refused(await browser.get("/login?token="), None, 401)

@@ -70,6 +70,9 @@ async def _lived_in(memory: Remembrancer, user: User, agent: Agent, word: str) -
         "VALUES (%s, %s, %s, true)", user.id, agent.id, uuid4())  # fmt: skip
     key = KeyCreate(name="own", role=Role.USER, user_id=user.id)
     await memory.keys.create(ADMIN, key)
+    await memory.sign_ins.link(ADMIN, user.id)
+    link = await memory.sign_ins.link(ADMIN, user.id)
+    await memory.sign_ins.redeem(link, entry_point="web")
     await memory.moves.move(as_actor(), user.id, agent.id, MoveRequest(to="global", dry_run=False))
     rows(
         """
@@ -172,6 +175,8 @@ async def test_memories_only_leaves_the_user(
         "memory_preferences",
         "space_members",
         "space_refusals",
+        "sessions",
+        "sign_in_links",
     }
     assert (await door.listed(user=ada))["total"] == 0
     await door.remember("A new beginning.", user=ada)
@@ -430,5 +435,5 @@ async def test_an_export_is_complete_and_of_nobody_else(
     assert not [line for line in lines if "hash" in line]
     # A new table is exported, or it is said why not.
     assert _owned() == (tables.keys() & _owned()) | DERIVED.keys()
-    assert len(DERIVED) == 9
+    assert len(DERIVED) == 11
     assert await door.exported(await person(memory, "Cleo"))

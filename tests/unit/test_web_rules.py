@@ -6,13 +6,11 @@ from importlib.metadata import PackageNotFoundError
 from itertools import pairwise
 from uuid import UUID, uuid4
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from remembrancer.access import Visibility
 from remembrancer.conversations.schemas import Message, MessageRole
-from remembrancer.errors import Forbidden, Unauthenticated
 from remembrancer.extraction.schemas import Chunk
 from remembrancer.lookup import rules
 from remembrancer.lookup.rows import DayRow, EdgeRow
@@ -21,7 +19,6 @@ from remembrancer.web import labels, pages
 from remembrancer.web.charts import HEIGHT, bars, columns
 from remembrancer.web.conversations import sections
 from remembrancer.web.diff import word_changes
-from remembrancer.web.sessions import LINK_SECONDS, SESSION_SECONDS, Sessions
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 TALK = UUID(int=1)
@@ -161,32 +158,6 @@ def test_messages_stand_beside_the_summary_of_their_range() -> None:
     shown = [(one.chunk, [each.position for each in one.messages]) for one in found]
     assert shown == [(chunks[0], [2]), (None, [3]), (chunks[1], [4, 5]), (None, [6, 7])]
     assert sections([], chunks) == []
-
-
-def test_a_link_works_once_and_for_fifteen_minutes() -> None:
-    """Used or too old, it signs nobody in."""
-    now = [0.0]
-    sessions = Sessions(clock=lambda: now[0])
-    fresh, old = (sessions.new_link().split("=")[1] for _ in range(2))
-    assert sessions.redeem(fresh).key_id is None
-    now[0] = LINK_SECONDS + 1
-    for token in (fresh, old, "", "x"):
-        with pytest.raises(Unauthenticated):
-            sessions.redeem(token)
-
-
-def test_a_session_ends_and_its_forms_with_it() -> None:
-    """After twelve hours, or when it is ended; each has a token of its own."""
-    now = [0.0]
-    sessions = Sessions(clock=lambda: now[0])
-    one, other = sessions.start(None), sessions.start(None)
-    one.check(one.token)
-    for token in (other.token, "", "é"):
-        with pytest.raises(Forbidden):
-            one.check(token)
-    now[0] = SESSION_SECONDS + 1
-    sessions.start(None)
-    assert sessions._file.execute("SELECT count(*) FROM sessions").fetchone() == (1,)
 
 
 def test_words_for_errors_are_sentences() -> None:

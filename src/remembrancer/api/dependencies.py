@@ -16,6 +16,7 @@ from remembrancer.memories.schemas import Outcome, RememberResult
 from remembrancer.places.schemas import PlaceResult
 from remembrancer.user_names import AnyUser, UserRef
 from remembrancer.validation import Model, as_id
+from remembrancer.web import sessions
 
 _ETAG = re.compile(r'(?:W/)?"(?P<quoted>[0-9]{1,9})"|(?P<bare>[0-9]{1,9})')
 _bearer = HTTPBearer(auto_error=False, description="An API key, made with `remembrancer keys`.")
@@ -49,9 +50,9 @@ async def authenticated(
         return caller
     # Other sites can make a browser send its cookie: it allows reads only.
     if request.method in {"GET", "HEAD"}:
-        actor: Actor | None = await request.app.state.sessions.actor(request, app)
-        if actor is not None:
-            return actor
+        session = await sessions.find(request)
+        if session is not None:
+            return session.actor
     raise Unauthenticated(
         "send an API key: Authorization: Bearer …; `remembrancer keys create` makes one"
     )

@@ -1,5 +1,6 @@
 """Limits: bytes of a request body, and requests per minute of a key."""
 
+import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remembrancer.api.problems import too_large
 from remembrancer.errors import TooManyRequests
-from remembrancer.shared_file import shared_file
 
 _COUNTS: Final = """CREATE TABLE IF NOT EXISTS counts (
     key TEXT, minute INTEGER, count INTEGER, PRIMARY KEY (key, minute)) WITHOUT ROWID;"""
@@ -67,7 +67,7 @@ class RateLimit:
         self._per_minute = per_minute
         self._clock = clock
         self._minute = 0
-        self._counts = shared_file(directory, "limits", _COUNTS) if per_minute else None
+        self._counts = _counts(directory) if per_minute else None
 
     def count(self, key: str) -> None:
         """Count a request; raise ``TooManyRequests`` over the limit."""
@@ -83,3 +83,16 @@ class RateLimit:
                 f"more than {self._per_minute} requests in a minute",
                 retry_after=60 - int(now % 60),
             )
+
+
+def _counts(directory: Path | None) -> sqlite3.Connection:
+    """Open the counts that processes share; without a directory, in the memory of this one.
+
+    A restart may forget them: a killed process leaves the file whole, a power cut need not.
+    """
+    place = ":memory:" if directory is None else directory / "limits"
+    file = sqlite3.connect(place, isolation_level=None, check_same_thread=False)
+    file.execute("PRAGMA journal_mode = WAL")
+    file.execute("PRAGMA synchronous = OFF")
+    file.execute(_COUNTS)
+    return file

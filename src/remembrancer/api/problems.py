@@ -74,7 +74,7 @@ def install(app: FastAPI) -> None:
 
 
 async def _error_page(request: Request, status: int, title: str, detail: str) -> Response:
-    from remembrancer.web.pages import error_page  # noqa: PLC0415 - templates, for browsers only
+    from remembrancer.web.error_pages import error_page  # noqa: PLC0415 - templates, for browsers only
 
     return await error_page(request, status, title, detail)
 

@@ -36,7 +36,7 @@ from remembrancer.app import Remembrancer
 from remembrancer.embeddings import CachedQueries
 from remembrancer.fast_imports import uncollected
 from remembrancer.mcp.http import McpEndpoint
-from remembrancer.web.sessions import Sessions
+from remembrancer.web import sessions
 
 _DESCRIPTION = """
 Memory for AI agents that keeps people apart.
@@ -111,7 +111,13 @@ class Pages(BaseRoute):
         """Answer with a page."""
         if self._router is None:
             self._router = await to_thread(_page_router)
-        await self._router(scope, receive, send)
+
+        async def send_after_session(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await sessions.store(scope, scope["app"].state.memory.sign_ins)
+            await send(message)
+
+        await self._router(scope, receive, send_after_session)
 
 
 def _page_router() -> APIRouter:
@@ -140,7 +146,6 @@ def create_app(memory: Remembrancer, shared: Path | None = None) -> FastAPI:
     limits = memory.settings.limits
     app = _rest_api()
     app.state.memory = memory
-    app.state.sessions = Sessions(shared)
     app.state.metrics = metrics.Metrics()
     app.state.rate_limit = RateLimit(limits.requests_per_minute, shared)
     problems.install(app)

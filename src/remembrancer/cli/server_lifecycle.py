@@ -75,7 +75,7 @@ async def _serve(
                 others.create_task(keep_worker(app.settings, app.database.url, listener, shared))
             welcome = Welcome(
                 address=_address(app.settings, listener),
-                login=server_app.state.sessions.new_link(),
+                login=f"/login?token={await app.sign_ins.link(ADMIN)}",
                 key_file=key_file,
                 key_valid=key_valid,
                 counts=await counts(app.database),

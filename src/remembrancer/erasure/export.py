@@ -78,6 +78,8 @@ DERIVED: Final = {
     "reembeddings": "made from memories, messages and chunks",
     "participants": "the export has the conversations",
     "idempotency_keys": "ids of answers, stored for a day",
+    "sessions": "of browsers that are signed in; they end by themselves",
+    "sign_in_links": "they work once, within 15 minutes",
     "frozen_contexts": "made from memories, which the export has",
     "frozen_lines": "made from memories, which the export has",
     "audit_log": "read it with the audit log's own filters",

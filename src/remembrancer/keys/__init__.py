@@ -1,1 +1,1 @@
-"""API keys, and audit lines for sign-ins."""
+"""API keys; sessions of browsers, sign-in links, and their audit lines."""

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.tables import api_keys, users
+from remembrancer.keys import sessions
 from remembrancer.keys.schemas import Key
 
 _VALID: Final = and_(
@@ -95,7 +96,11 @@ async def holder(connection: AsyncConnection, condition: ColumnElement[bool]) ->
 
 
 async def erase(connection: AsyncConnection, user_id: UUID) -> Counter[str]:
-    """Delete the keys of a user and of the users merged into them; return the rows deleted."""
+    """Delete the keys, sessions and links of a user and of the users merged into them.
+
+    Returns the rows deleted, by table.
+    """
+    counts = await sessions.erase(connection, user_id)
     people = select(users.c.id).where(or_(users.c.id == user_id, users.c.merged_into == user_id))
     removal = delete(api_keys).where(api_keys.c.user_id.in_(people))
-    return Counter(api_keys=(await connection.execute(removal)).rowcount)
+    return counts + Counter(api_keys=(await connection.execute(removal)).rowcount)

@@ -1,4 +1,4 @@
-"""Create, check and revoke API keys, and write sign-ins by them to the audit log."""
+"""Create, check and revoke API keys."""
 
 import hashlib
 import secrets
@@ -27,7 +27,6 @@ PREFIX: Final = "rmb_"
 _BYTES: Final = 32
 LONGEST_GRACE: Final = 30 * 86_400
 MOST_HOLDERS: Final = 10_000
-_SIGN_IN: Final = "session.start"
 
 
 class Keys:
@@ -127,53 +126,12 @@ class Keys:
             del self._holders[next(iter(self._holders))]
         return _actor(row, entry_point)
 
-    async def authenticate_id(self, key_id: UUID, *, entry_point: str) -> Actor:
-        """Return the actor of a key. Raises ``Unauthenticated`` unless it is valid."""
-        return _actor(await self._holder(api_keys.c.id == key_id), entry_point)
-
     async def _holder(self, condition: ColumnElement[bool]) -> repository.HolderRow:
         async with self._database.system() as connection:
             row = await repository.holder(connection, condition)
         if row is None:
             raise Unauthenticated(REFUSED_KEY)
         return row
-
-
-class SignIns:
-    """Writes sign-ins and sign-outs to the audit log. A line has the key's id, never a secret."""
-
-    def __init__(self, backend: Backend) -> None:
-        self._database = backend.database
-
-    async def start(self, actor: Actor) -> None:
-        """Note a sign-in."""
-        await self._note(actor, _SIGN_IN)
-
-    async def end(self, actor: Actor) -> None:
-        """Note a sign-out."""
-        await self._note(actor, "session.end")
-
-    async def refuse(self, secret: str | None, *, entry_point: str) -> None:
-        """Note a failed sign-in; for an unknown key with the role ``user`` and no user."""
-        key = None
-        if secret is not None:
-            async with self._database.system() as connection:
-                key = await repository.find_by_hash(connection, hash_secret(secret))
-        actor = Actor(
-            key.role if key else Role.USER,
-            user_id=key.user_id if key else None,
-            entry_point=entry_point,
-            key_id=key.id if key else None,
-        )
-        await self._note(actor, _SIGN_IN, outcome="refused")
-
-    async def _note(self, actor: Actor, action: str, *, outcome: audit.Outcome = "done") -> None:
-        target_ids = [str(actor.key_id)] if actor.key_id else []
-        owner_id = actor.user_id or SHARED_OWNER
-        async with self._database.system() as connection:
-            await audit.note(
-                connection, actor, action, target_ids, owner_id=owner_id, outcome=outcome
-            )
 
 
 async def _find(connection: AsyncConnection, key: UUID | str) -> Key:

@@ -15,6 +15,7 @@ from remembrancer.access import Actor, Role
 from remembrancer.app import Remembrancer
 from remembrancer.errors import Forbidden, InvalidInput, RemembrancerError, Unauthenticated
 from remembrancer.users.schemas import User
+from remembrancer.web import sessions
 from remembrancer.web.pages import render
 from remembrancer.web.sessions import NOT_SIGNED_IN, Notice, Session, Undo, is_partial
 
@@ -27,14 +28,14 @@ class Form:
     """The fields of a posted form. An empty field counts as absent."""
 
     def __init__(self, pairs: list[tuple[str, str]] | None = None) -> None:
-        self._pairs = pairs or []
+        self.pairs = pairs or []
 
     def get(self, name: str) -> str | None:
         values = self.all(name)
         return values[-1] if values else None
 
     def all(self, name: str) -> list[str]:
-        return [value for key, value in self._pairs if key == name and value.strip()]
+        return [value for key, value in self.pairs if key == name and value.strip()]
 
     def values(self, *names: str) -> dict[str, Any]:
         return {name: value for name in names if (value := self.get(name)) is not None}
@@ -172,12 +173,11 @@ def shows_errors(render: Handler) -> Callable[[Handler], Handler]:
 
 async def session_request(request: Request) -> PageRequest:
     state = request.app.state
-    session = state.sessions.find(request)
-    actor = await state.sessions.actor(request, state.memory)
-    if session is None or actor is None:
+    session = await sessions.find(request)
+    if session is None:
         raise Unauthenticated(NOT_SIGNED_IN)
-    state.rate_limit.count(session.id)
-    return PageRequest(request, state.memory, session, actor)
+    state.rate_limit.count(session.sign_in.row.hash.hex())
+    return PageRequest(request, state.memory, session, session.actor)
 
 
 SessionRequest = Annotated[PageRequest, Depends(session_request)]

@@ -3,11 +3,12 @@
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from remembrancer.access import Actor, Role
+from remembrancer.access import Role
 from remembrancer.errors import Forbidden, InvalidInput, Unauthenticated
 from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, PostedForm, SessionRequest
-from remembrancer.web.pages import signed_out
-from remembrancer.web.sessions import COOKIE, ENTRY_POINT, Session, set_cookie
+from remembrancer.web.error_pages import kept_form, own_path, signed_out
+from remembrancer.web.pages import render
+from remembrancer.web.sessions import COOKIE, ENTRY_POINT, opened, set_cookie
 
 router = APIRouter()
 
@@ -16,14 +17,11 @@ _THEMES = {"auto", "light", "dark"}
 
 @router.get("/login")
 async def login(request: Request, token: str) -> Response:
-    state = request.app.state
-    try:
-        session = state.sessions.redeem(token)
-    except Unauthenticated:
-        await state.memory.sign_ins.refuse(None, entry_point=ENTRY_POINT)
-        raise
-    await state.memory.sign_ins.start(Actor(Role.ADMIN, entry_point=ENTRY_POINT))
-    return _start(request, session, "/")
+    sign_ins = request.app.state.memory.sign_ins
+    secret = await sign_ins.redeem(token, entry_point=ENTRY_POINT)
+    response = RedirectResponse("/", status_code=303)
+    set_cookie(request, response, secret)
+    return response
 
 
 @router.get("/signin")
@@ -35,6 +33,7 @@ async def sign_in(request: Request) -> Response:
 async def sign_in_by_key(request: Request, form: PostedForm) -> Response:
     app = request.app.state.memory
     secret = (form.get("key") or "").strip()
+    kept = kept_form(form.get("kept"))
     request.app.state.rate_limit.count(f"sign-in, {request.client and request.client.host}")
     try:
         actor = await app.keys.authenticate(secret, entry_point=ENTRY_POINT)
@@ -42,28 +41,29 @@ async def sign_in_by_key(request: Request, form: PostedForm) -> Response:
             raise Forbidden("a service key is for programs; sign in with an admin or user key")
     except (Unauthenticated, Forbidden) as error:
         await app.sign_ins.refuse(secret, entry_point=ENTRY_POINT)
-        return signed_out(request, error.reason, status=error.status)
-    await app.sign_ins.start(actor)
-    session = request.app.state.sessions.start(actor.key_id)
-    return _start(request, session, _own_path(form.get("next")))
-
-
-def _own_path(path: str | None) -> str:
-    if path is None or not path.startswith("/") or path[1:2] in {"/", "\\"}:
-        return "/"
-    return path if path.isprintable() else "/"
-
-
-def _start(request: Request, session: Session, path: str) -> Response:
-    response = RedirectResponse(path, status_code=303)
-    set_cookie(request, response, session)
+        return signed_out(request, error.reason, status=error.status, kept=kept)
+    secret = await app.sign_ins.start(actor)
+    response: Response = RedirectResponse(own_path(form.get("next")), status_code=303)
+    if kept is not None and (session := await opened(request, secret)):
+        values = {"kept": kept}
+        response = render(request, "kept.html", values, actor=actor, session=session)
+    set_cookie(request, response, secret)
     return response
 
 
 @router.post("/signout", dependencies=[FORM_CHECK])
 async def sign_out(request: SessionRequest) -> Response:
-    await request.app.sign_ins.end(request.actor)
-    request.http.app.state.sessions.end(request.session)
+    await request.app.sign_ins.end(request.session.sign_in)
+    return _signed_out()
+
+
+@router.post("/signout/everywhere", dependencies=[FORM_CHECK])
+async def sign_out_everywhere(request: SessionRequest) -> Response:
+    await request.app.sign_ins.end_all(request.actor)
+    return _signed_out()
+
+
+def _signed_out() -> Response:
     response = RedirectResponse("/signin", status_code=303)
     response.delete_cookie(COOKIE)
     return response
@@ -74,8 +74,8 @@ async def set_theme(request: SessionRequest, form: CheckedForm) -> Response:
     theme = form.get("theme") or "auto"
     if theme not in _THEMES:
         raise InvalidInput("must be auto, light or dark", field="theme")
-    request.session.set_theme(theme)
-    return RedirectResponse(_own_path(form.get("back")), status_code=303)
+    request.session.theme = theme
+    return RedirectResponse(own_path(form.get("back")), status_code=303)
 
 
 @router.get("/")

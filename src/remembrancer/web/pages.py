@@ -22,7 +22,7 @@ from remembrancer.sanitizer import visible_text
 from remembrancer.text import plural
 from remembrancer.users.schemas import User
 from remembrancer.web import charts, diff, labels, marks
-from remembrancer.web.sessions import NOT_SIGNED_IN, Notice, Session, is_local, is_partial
+from remembrancer.web.sessions import Notice, Session, is_partial
 
 log = logging.getLogger(__name__)
 router = APIRouter()
@@ -164,45 +164,6 @@ def render(
         status,
         headers={"Content-Security-Policy": POLICY, "Vary": "HX-Request", **(headers or {})},
     )
-
-
-async def error_page(request: Request, status: int, title: str, detail: str) -> HTMLResponse:
-    """Return the page of an error."""
-    state = request.app.state
-    session = state.sessions.find(request)
-    if status == 401:
-        response = signed_out(request, "" if detail == NOT_SIGNED_IN else detail)
-        if is_partial(request):
-            # The whole page is replaced, not part of it.
-            response.headers["HX-Refresh"] = "true"
-        return response
-    if is_partial(request):
-        notice = Notice(labels.sentence(detail) or title, bad=True)
-        return render(
-            request,
-            "part_notices.html",
-            {"list_only": True},
-            session=session,
-            notices=[notice],
-            status=status,
-            headers={"HX-Retarget": "#notices", "HX-Reswap": "innerHTML"},
-        )
-    actor = await state.sessions.actor(request, state.memory)
-    values: dict[str, Any] = {
-        "status": status,
-        "title": title.capitalize(),
-        "detail": labels.sentence(detail),
-    }
-    return render(request, "error.html", values, actor=actor, session=session, status=status)
-
-
-def signed_out(request: Request, detail: str = "", *, status: int = 401) -> HTMLResponse:
-    values = {
-        "detail": labels.sentence(detail) if detail else "",
-        "lost": not is_local(request) and request.url.scheme != "https",
-        "next": request.url.path if request.method == "GET" and status == 401 else "/",
-    }
-    return render(request, "sign_in.html", values, status=status)
 
 
 @router.get("/static/{name}")

@@ -17,7 +17,14 @@ from remembrancer.db.tables.memories import (
     mentions,
     withheld_messages,
 )
-from remembrancer.db.tables.operations import api_keys, audit_log, idempotency_keys, undo_records
+from remembrancer.db.tables.operations import (
+    api_keys,
+    audit_log,
+    idempotency_keys,
+    sessions,
+    sign_in_links,
+    undo_records,
+)
 from remembrancer.db.tables.recall import (
     embedding_model,
     item_changes,
@@ -58,6 +65,8 @@ __all__ = [
     "postings",
     "recall_items",
     "reembeddings",
+    "sessions",
+    "sign_in_links",
     "space_invitations",
     "space_members",
     "space_refusals",

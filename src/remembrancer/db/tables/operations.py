@@ -1,4 +1,4 @@
-"""API keys, the audit log, undo records, and answers to repeated requests."""
+"""API keys, sessions, the audit log, undo records, and answers to repeated requests."""
 
 from sqlalchemy import CheckConstraint, Column, ForeignKey, LargeBinary, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
@@ -16,6 +16,30 @@ api_keys = table(
     base.optional_instants("expires_at", "revoked_at"),
     base.one_of("role", "admin", "service", "user"),
     CheckConstraint("(role = 'user') = (user_id IS NOT NULL)", name="user"),
+)
+
+# Of browsers, by the hash of their cookie. Without a key and a user it is an admin's, by a link.
+sessions = table(
+    "sessions",
+    base.keys(LargeBinary, "hash"),
+    Column("key_id", Uuid, ForeignKey("api_keys.id", ondelete="CASCADE")),
+    Column("user_id", Uuid, ForeignKey("users.id", ondelete="CASCADE")),
+    required(Text, "theme", default="auto"),
+    # What the next page says, as JSON.
+    required(ARRAY(Text), "notices", default="{}"),
+    base.instants("created_at"),
+    base.given_instants("expires_at"),
+    base.index(None, "key_id"),
+    base.index(None, "user_id"),
+)
+
+# Each signs in once: a user, or without one an admin.
+sign_in_links = table(
+    "sign_in_links",
+    base.keys(LargeBinary, "hash"),
+    Column("user_id", Uuid, ForeignKey("users.id", ondelete="CASCADE")),
+    base.given_instants("expires_at"),
+    base.index(None, "user_id"),
 )
 
 # Ids and outcomes, never content.

@@ -1,0 +1,60 @@
+"""Sessions of browsers and sign-in links, by the hash of their secret.
+
+Revision ID: 0025
+Revises: 0022
+"""
+
+from alembic import op
+
+revision = "0025"
+down_revision = "0022"
+branch_labels = None
+depends_on = None
+
+_TABLES = """
+CREATE TABLE sessions (
+    hash bytea NOT NULL,
+    key_id uuid,
+    user_id uuid,
+    theme text DEFAULT 'auto' NOT NULL,
+    notices text[] DEFAULT '{}' NOT NULL,
+    created_at timestamptz DEFAULT now() NOT NULL,
+    expires_at timestamptz NOT NULL,
+    CONSTRAINT pk_sessions PRIMARY KEY (hash),
+    CONSTRAINT fk_sessions_key_id FOREIGN KEY (key_id)
+        REFERENCES api_keys (id) ON DELETE CASCADE,
+    CONSTRAINT fk_sessions_user_id FOREIGN KEY (user_id)
+        REFERENCES users (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_sessions_key_id ON sessions (key_id);
+CREATE INDEX ix_sessions_user_id ON sessions (user_id);
+
+CREATE TABLE sign_in_links (
+    hash bytea NOT NULL,
+    user_id uuid,
+    expires_at timestamptz NOT NULL,
+    CONSTRAINT pk_sign_in_links PRIMARY KEY (hash),
+    CONSTRAINT fk_sign_in_links_user_id FOREIGN KEY (user_id)
+        REFERENCES users (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_sign_in_links_user_id ON sign_in_links (user_id);
+
+CREATE POLICY bookkeeping ON sessions USING ((SELECT app_role()) = 'system');
+CREATE POLICY bookkeeping ON sign_in_links USING ((SELECT app_role()) = 'system');
+ALTER TABLE sessions ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sessions FORCE ROW LEVEL SECURITY;
+ALTER TABLE sign_in_links ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sign_in_links FORCE ROW LEVEL SECURITY;
+GRANT SELECT, INSERT, UPDATE, DELETE ON sessions, sign_in_links TO remembrancer_app;
+"""
+
+
+def upgrade() -> None:
+    op.execute("SET LOCAL lock_timeout = '4s'")
+    op.execute(_TABLES)
+
+
+def downgrade() -> None:
+    op.execute("SET LOCAL lock_timeout = '4s'")
+    op.execute("DROP TABLE sign_in_links")
+    op.execute("DROP TABLE sessions")
