@@ -672,9 +672,9 @@ STAFF_ONLY = {
     ("POST", "/api/memory/preferences/import"): "user service",
     ("POST", "/api/jobs/{job_id}/retry"): "user service",
     ("POST", "/api/keys"): "user service",
-    ("GET", "/api/keys"): "user service",
-    ("DELETE", "/api/keys/{key}"): "user service",
-    ("POST", "/api/keys/{key}/rotate"): "user service",
+    ("GET", "/api/keys"): "service",
+    ("DELETE", "/api/keys/{key}"): "service",
+    ("POST", "/api/keys/{key}/rotate"): "service",
 }
 
 

@@ -59,13 +59,13 @@ async def retry_job(app: App, actor: Caller, job_id: int) -> None:
 
 @keys.post("", status_code=201)
 async def create_key(app: App, actor: Caller, key: KeyCreate) -> NewKey:
-    """Create a key. Only this response has its secret."""
+    """Create a key; a user their own. Only this response has its secret."""
     return await app.keys.create(actor, key)
 
 
 @keys.get("")
 async def list_keys(app: App, actor: Caller) -> Items[Key]:
-    """List all keys, without their secrets."""
+    """List all keys, or the user's own, without their secrets."""
     return await app.keys.list(actor)
 
 

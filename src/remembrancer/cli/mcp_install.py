@@ -14,7 +14,7 @@ import typer
 from remembrancer.cli.actors import parse_id
 from remembrancer.cli.runtime import settings_of
 from remembrancer.errors import ConfigurationError, InvalidInput
-from remembrancer.mcp.clients import ClientName, location, merge, server_entry
+from remembrancer.mcp_clients import ClientName, location, merge, server_entry
 from remembrancer.settings import McpSettings, Settings
 from remembrancer.validation import server_address
 

@@ -19,19 +19,22 @@ class Keys(Group[By]):
 
     @operation("POST /api/keys")
     def create(self, key: KeyCreate) -> NewKey:
-        """Create a key; only this answer has its secret. For admins."""
+        """Create a key; only this answer has its secret. For admins; users create their own."""
 
     @operation("GET /api/keys")
     def list(self) -> Items[Key]:
-        """List all keys, without their secrets. For admins."""
+        """List all keys, without their secrets; a user's own. For admins and users."""
 
     @operation("DELETE /api/keys/{key}")
     def revoke(self, key: UUID | str) -> Key:
-        """Revoke a key by its id, or a valid one by its name. For admins."""
+        """Revoke a key by its id, or a valid one by its name. For admins and users."""
 
     @operation("POST /api/keys/{key}/rotate")
     def rotate(self, key: UUID | str, *, grace: int = 0) -> NewKey:
-        """Replace a valid key; the old secret stays valid for ``grace`` seconds. For admins."""
+        """Replace a valid key; the old secret stays valid for ``grace`` seconds.
+
+        For admins, and users with keys of their own.
+        """
 
 
 class Jobs(Group[By]):

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.db.rows import all_rows, first_row, one_row
@@ -42,16 +42,26 @@ async def find_by_hash(connection: AsyncConnection, key_hash: bytes) -> Key | No
     return await first_row(connection, Key, query)
 
 
-async def list_all(connection: AsyncConnection) -> list[Key]:
-    return await all_rows(connection, Key, select(api_keys).order_by(api_keys.c.id))
+async def list_all(connection: AsyncConnection, user_id: UUID | None) -> list[Key]:
+    """Return the keys of a user, or without one of everybody."""
+    query = select(api_keys).where(_of(user_id)).order_by(api_keys.c.id)
+    return await all_rows(connection, Key, query)
 
 
-async def find(connection: AsyncConnection, key: UUID | str) -> list[Key]:
-    """Lock the key with an id, or the valid keys with a name, and return them."""
+async def find(connection: AsyncConnection, key: UUID | str, user_id: UUID | None) -> list[Key]:
+    """Lock the key with an id, or the valid keys with a name; of a user, if given."""
     named = and_(api_keys.c.name == key, _VALID)
-    condition = api_keys.c.id == key if isinstance(key, UUID) else named
+    condition = and_(api_keys.c.id == key if isinstance(key, UUID) else named, _of(user_id))
     query = select(api_keys).where(condition).order_by(api_keys.c.id).with_for_update()
     return await all_rows(connection, Key, query)
+
+
+def _of(user_id: UUID | None) -> ColumnElement[bool]:
+    """Return the condition that a key is of a user, or of one who was merged into them."""
+    if user_id is None:
+        return true()
+    people = select(users.c.id).where(or_(users.c.id == user_id, users.c.merged_into == user_id))
+    return api_keys.c.user_id.in_(people)
 
 
 async def revoke(connection: AsyncConnection, key_id: UUID) -> Key:
@@ -101,6 +111,5 @@ async def erase(connection: AsyncConnection, user_id: UUID) -> Counter[str]:
     Returns the rows deleted, by table.
     """
     counts = await sessions.erase(connection, user_id)
-    people = select(users.c.id).where(or_(users.c.id == user_id, users.c.merged_into == user_id))
-    removal = delete(api_keys).where(api_keys.c.user_id.in_(people))
+    removal = delete(api_keys).where(_of(user_id))
     return counts + Counter(api_keys=(await connection.execute(removal)).rowcount)

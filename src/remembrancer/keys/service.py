@@ -38,9 +38,10 @@ class Keys:
         self._holders: dict[bytes, repository.HolderRow] = {}
 
     async def create(self, actor: Actor, key: KeyCreate) -> NewKey:
-        """Create a key. Only this answer has its secret. For admins."""
-        actor.require(Role.ADMIN)
+        """Create a key. Only this answer has its secret. For admins; users create their own."""
         user_id = None if key.user_id is None else await self._database.user_id(key.user_id)
+        if actor.role is not Role.USER or user_id not in {actor.user_id, *actor.merged_ids}:
+            actor.require(Role.ADMIN)
         async with self._database.system() as connection:
             if user_id is not None:
                 await users.hold_current(connection, user_id)
@@ -53,12 +54,13 @@ class Keys:
 
         Only this answer has the new secret. The old one, whose name now ends in "(old)", stays
         valid for ``grace`` seconds, at most 30 days. Raises ``NotFound`` for an unknown key, and
-        ``Conflict`` for a name of several keys, and for a key that is not valid. For admins.
+        ``Conflict`` for a name of several keys, and for a key that is not valid. For admins, and
+        users with keys of their own.
         """
-        actor.require(Role.ADMIN)
+        actor.require(Role.ADMIN, Role.USER)
         check_range(grace, 0, LONGEST_GRACE, field="grace")
-        async with self._database.system() as connection:
-            old = await _find(connection, key)
+        async with self._database.system_for(actor) as (connection, actor):
+            old = await _find(connection, key, actor.user_id)
             if old.revoked_at or (old.expires_at and old.expires_at <= datetime.now(UTC)):
                 raise Conflict("is not valid any more; create a new key", field="key")
             values = {
@@ -86,19 +88,23 @@ class Keys:
             return holder is not None and holder.role == Role.ADMIN
 
     async def list(self, actor: Actor) -> Items[Key]:
-        """Return all keys, the oldest first. For admins."""
-        actor.require(Role.ADMIN)
-        async with self._database.system() as connection:
-            return Items(items=await repository.list_all(connection))
+        """Return all keys, or those of the actor's user, the oldest first.
+
+        For admins, and users.
+        """
+        actor.require(Role.ADMIN, Role.USER)
+        async with self._database.system_for(actor) as (connection, actor):
+            return Items(items=await repository.list_all(connection, actor.user_id))
 
     async def revoke(self, actor: Actor, key: UUID | str) -> Key:
-        """Revoke a key by its id, or a valid one by its name. For admins.
+        """Revoke a key by its id, or a valid one by its name. It ends its sessions of browsers.
 
-        Raises ``NotFound`` for an unknown key, and ``Conflict`` for a name of several keys.
+        Raises ``NotFound`` for an unknown key, and ``Conflict`` for a name of several keys. For
+        admins, and users with keys of their own.
         """
-        actor.require(Role.ADMIN)
-        async with self._database.system() as connection:
-            found = await _find(connection, key)
+        actor.require(Role.ADMIN, Role.USER)
+        async with self._database.system_for(actor) as (connection, actor):
+            found = await _find(connection, key, actor.user_id)
             revoked = await repository.revoke(connection, found.id)
             await _note(connection, actor, "key.revoke", revoked)
             return revoked
@@ -134,14 +140,14 @@ class Keys:
         return row
 
 
-async def _find(connection: AsyncConnection, key: UUID | str) -> Key:
-    """Lock and return the key with an id, or the only valid one with a name."""
+async def _find(connection: AsyncConnection, key: UUID | str, user_id: UUID | None) -> Key:
+    """Lock and return a key by its id, or the only valid one by its name; of a user, if given."""
     if isinstance(key, str):
         with suppress(ValueError):
             key = UUID(key)
     # Postgres refuses some texts, which no key has as a name.
     impossible = isinstance(key, str) and not key.isprintable()
-    found = [] if impossible else await repository.find(connection, key)
+    found = [] if impossible else await repository.find(connection, key, user_id)
     if not found:
         raise NotFound("no such key", field="key")
     if len(found) > 1:

@@ -181,7 +181,7 @@ async def retire_agent(request: AdminRequest, agent_id: UUID) -> Response:
 
 
 @router.get("/keys")
-async def list_keys(request: SessionRequest) -> Response:
+async def list_keys(request: AdminRequest) -> Response:
     return await _render_keys(request)
 
 
@@ -225,7 +225,7 @@ def _in_days(days: str) -> datetime:
 
 
 @router.post("/keys/{key_id}/revoke", dependencies=[FORM_CHECK])
-async def revoke_key(request: SessionRequest, key_id: UUID) -> Response:
+async def revoke_key(request: AdminRequest, key_id: UUID) -> Response:
     key = await request.app.keys.revoke(request.actor, key_id)
     return request.to("keys", f"The key {key.name} is revoked.")
 
