@@ -28,6 +28,7 @@ from remembrancer import (
 from remembrancer.access import Scope, Visibility
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.memories.schemas import AssociationCreate, Relation
+from remembrancer.web.connections import PROGRAMS
 
 
 @dataclass
@@ -146,6 +147,9 @@ class World:
             "&source=message&source=chunk",
             f"{base}/playground?query=",
             f"{base}/profile",
+            f"{base}/keys",
+            f"{base}/start",
+            *(f"{base}/start/connect?program={program}" for program in PROGRAMS),
             f"{base}/erase",
         ]
 
@@ -154,6 +158,7 @@ class World:
         """All pages for admins alone."""
         return [
             "/admin",
+            "/start",
             "/admin/people",
             "/admin/people?name=Ada",
             "/admin/people?name=Zoltan",

@@ -13,6 +13,8 @@ KEY_VARIABLE: Final = "REMEMBRANCER_MCP__KEY"
 
 
 class ClientName(StrEnum):
+    """A client of MCP whose configuration is known."""
+
     CLAUDE_DESKTOP = "claude-desktop"
     CLAUDE_CODE = "claude-code"
     CURSOR = "cursor"
@@ -21,6 +23,8 @@ class ClientName(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
+    """The shape of a client's configuration file."""
+
     section: str
     """The name of the object with the servers."""
     key: str | None
@@ -42,6 +46,7 @@ _INPUT: Final = {
 
 
 def location(client: ClientName, *, home: Path, project: Path, system: str, roaming: str) -> Path:
+    """Return where a client keeps its configuration."""
     if client is ClientName.CLAUDE_CODE:
         return project / ".mcp.json"
     if client is ClientName.VSCODE:

@@ -98,6 +98,21 @@ def _by_message(memories: Sequence[SourcedMemory]) -> dict[UUID, list[Memory]]:
     return groups
 
 
+@router.post("/{conversation_id}/pause", dependencies=[FORM_CHECK])
+async def pause(request: UserRequest, conversation_id: UUID) -> Response:
+    await request.app.conversations.pause(request.user_actor, conversation_id)
+    text = "Remembering is paused here. What is said meanwhile is never recalled."
+    path = f"conversations/{conversation_id}"
+    return request.to(path, text, f"{path}/resume")
+
+
+@router.post("/{conversation_id}/resume", dependencies=[FORM_CHECK])
+async def resume(request: UserRequest, conversation_id: UUID) -> Response:
+    await request.app.conversations.resume(request.user_actor, conversation_id)
+    path = f"conversations/{conversation_id}"
+    return request.to(path, "What is said here is remembered again.", f"{path}/pause")
+
+
 @router.get("/{conversation_id}/delete")
 async def preview_deletion(request: UserRequest, conversation_id: UUID) -> Response:
     return await _render_deletion(request, conversation_id)

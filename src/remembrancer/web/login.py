@@ -81,5 +81,6 @@ async def set_theme(request: SessionRequest, form: CheckedForm) -> Response:
 @router.get("/")
 async def start_page(request: SessionRequest) -> Response:
     if request.actor.role is Role.ADMIN:
-        return RedirectResponse("/admin", status_code=303)
+        everybody = await request.app.users.list(request.actor, limit=1)
+        return RedirectResponse("/admin" if everybody.items else "/start", status_code=303)
     return RedirectResponse(f"/people/{request.actor.require_user()}", status_code=303)

@@ -10,6 +10,7 @@ from remembrancer.web import (
     documentation,
     graph,
     home,
+    keys,
     login,
     memories,
     memory,
@@ -22,13 +23,14 @@ from remembrancer.web import (
     review,
     shared,
     spaces,
+    start,
     timeline,
 )
 
 router = APIRouter(include_in_schema=False)
 for part in (
-    pages, login, people, home, profile, bulk, memories, memory, review, places, document, spaces,
-    preferences, conversations, timeline, graph, playground, shared, admin,
+    pages, login, start, people, home, profile, keys, bulk, memories, memory, review, places,
+    document, spaces, preferences, conversations, timeline, graph, playground, shared, admin,
 ):  # fmt: skip
     router.include_router(part.router)
 documentation.install(router)

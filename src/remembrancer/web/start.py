@@ -1,0 +1,97 @@
+"""The first run: you, connect, bring your history, ask."""
+
+from uuid import uuid4
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from remembrancer.access import Role
+from remembrancer.errors import InvalidInput, RemembrancerError
+from remembrancer.keys.schemas import KeyCreate, NewKey
+from remembrancer.users.schemas import ResolveUser, UserUpdate, zones
+from remembrancer.validation import validate
+from remembrancer.web import connections
+from remembrancer.web.dependencies import (
+    AdminRequest,
+    CheckedForm,
+    Form,
+    PageRequest,
+    UserRequest,
+    shows_errors,
+)
+
+router = APIRouter()
+_OWN_PLATFORM = "pages"
+"""The platform of people who were added here, on none of their own."""
+
+
+@router.get("/start")
+async def first(request: AdminRequest) -> Response:
+    return await _render_you(request)
+
+
+@router.get("/people/{user_id}/start")
+async def you(request: UserRequest) -> Response:
+    return await _render_you(request)
+
+
+async def _render_you(
+    request: PageRequest, form: Form | None = None, error: RemembrancerError | None = None
+) -> Response:
+    return request.render("start/you.html", error=error, form=form or Form(), zones=zones())
+
+
+@router.post("/start")
+@shows_errors(_render_you)
+async def add(request: AdminRequest, form: CheckedForm) -> Response:
+    values = form.values("display_name", "time_zone")
+    identity = validate(
+        ResolveUser, platform=_OWN_PLATFORM, platform_user_id=str(uuid4()), **values
+    )
+    user = await request.app.users.resolve(request.actor, identity)
+    return request.redirect(f"/people/{user.id}/start/connect")
+
+
+@router.post("/people/{user_id}/start")
+@shows_errors(_render_you)
+async def update(request: UserRequest, form: CheckedForm) -> Response:
+    changes = validate(UserUpdate, **form.values("display_name", "time_zone"))
+    await request.app.users.update(request.actor, request.user.id, changes)
+    return request.to("start/connect")
+
+
+@router.get("/people/{user_id}/start/connect")
+async def connect(request: UserRequest, program: str = "claude-code") -> Response:
+    return await _render_connection(request, program)
+
+
+async def _render_connection(
+    request: PageRequest,
+    program: str,
+    *,
+    error: RemembrancerError | None = None,
+    new_key: NewKey | None = None,
+) -> Response:
+    if program not in connections.PROGRAMS:
+        raise InvalidInput(f"must be one of {', '.join(connections.PROGRAMS)}", field="program")
+    address = request.app.settings.server.public_url or str(request.http.base_url)
+    secret = new_key.secret if new_key else connections.NO_KEY
+    return request.render(
+        "start/connect.html",
+        error=error,
+        program=program,
+        programs=connections.PROGRAMS,
+        snippets=connections.snippets(program, address.rstrip("/"), secret),
+        new_key=new_key,
+    )
+
+
+@router.post("/people/{user_id}/start/connect")
+async def make_key(request: UserRequest, form: CheckedForm) -> Response:
+    program = form.get("program") or ""
+    name = connections.PROGRAMS.get(program)
+    if name is None:
+        return await _render_connection(request, program)
+    key = validate(KeyCreate, name=name, role=Role.USER, user_id=request.user.id)
+    created = await request.app.keys.create(request.actor, key)
+    return await _render_connection(request, program, new_key=created)
