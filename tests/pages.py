@@ -149,6 +149,7 @@ class World:
             f"{base}/profile",
             f"{base}/keys",
             f"{base}/start",
+            f"{base}/start/history",
             *(f"{base}/start/connect?program={program}" for program in PROGRAMS),
             f"{base}/erase",
         ]

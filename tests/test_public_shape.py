@@ -27,6 +27,8 @@ ONLY_IN_THE_LIBRARY = {
     "agent_memory": "what the pages show of each agent; programs list with an agent",
     "names": "the pages name people and choose them; programs have ids",
     "sign_ins": "sessions of the pages",
+    "tasks": "what the worker of this process can run",
+    "uploads": "files given to the pages; programs import with the command line",
     "worker": "runs jobs",
     "open": "opens the store; a client is constructed",
     "memories.in_conversation": "the memories of one conversation, for the pages",

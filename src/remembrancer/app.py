@@ -73,12 +73,13 @@ from remembrancer.search.index import SearchIndex
 from remembrancer.search.model import claim_store
 from remembrancer.settings import Settings, place
 from remembrancer.tools.memory import memory_tools
+from remembrancer.uploads.service import Uploads
 from remembrancer.user_names import AnyUser
 from remembrancer.users.schemas import User
 from remembrancer.validation import validate
 
 if TYPE_CHECKING:
-    from remembrancer.jobs.worker import Worker
+    from remembrancer.jobs.worker import Task, Worker
 
 log = logging.getLogger(__name__)
 
@@ -147,6 +148,8 @@ class Remembrancer:
         )
         self.keys = Keys(backend)
         self.sign_ins = SignIns(backend)
+        self.uploads = Uploads(backend)
+        self.tasks: dict[str, Task] = {SUMMARISE: self.summaries.job}
         self.jobs = Jobs(database)
         self.audit = AuditLog(database)
 
@@ -159,7 +162,7 @@ class Remembrancer:
         return Worker(
             self.database,
             self.settings.jobs,
-            tasks={SUMMARISE: self.summaries.job},
+            tasks=self.tasks,
             sweeps={SUMMARISE: self.summaries.sweep},
         )
 

@@ -59,6 +59,8 @@ class LimitSettings(BaseModel):
     """Maximum memories or messages in one request."""
     body_bytes: int = Field(16 * 1024 * 1024, ge=1024)
     """Maximum bytes of an HTTP request body."""
+    upload_bytes: int = Field(64 * 1024 * 1024, ge=1024, le=512 * 1024 * 1024)
+    """Maximum bytes of a file that the pages import."""
     requests_per_minute: int = Field(0, ge=0)
     """Requests per key and minute; 0 means no limit."""
 

@@ -166,6 +166,8 @@ OWNER = {
             "audit_log",
             "idempotency_keys",
             "undo_records",
+            "uploads",
+            "upload_parts",
             "withheld_messages",
         ),
         "owner_id",

@@ -435,5 +435,5 @@ async def test_an_export_is_complete_and_of_nobody_else(
     assert not [line for line in lines if "hash" in line]
     # A new table is exported, or it is said why not.
     assert _owned() == (tables.keys() & _owned()) | DERIVED.keys()
-    assert len(DERIVED) == 11
+    assert len(DERIVED) == 13
     assert await door.exported(await person(memory, "Cleo"))

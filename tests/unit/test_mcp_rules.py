@@ -18,9 +18,9 @@ from remembrancer import (
     PlacePoi,
 )
 from remembrancer.document.pages import LATEST, PER_PAGE, page_of
-from remembrancer.mcp_clients import ClientName, location, merge, server_entry
 from remembrancer.mcp.resources import PER_PAGE as VERSIONS
 from remembrancer.mcp.resources import history_page
+from remembrancer.mcp_clients import ClientName, location, merge, server_entry
 from remembrancer.memories.schemas import MemoryVersion
 
 NOW = datetime(2026, 11, 28, tzinfo=UTC)

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from remembrancer.api.problems import too_large
 from remembrancer.errors import TooManyRequests
 
+UPLOAD_PATH: Final = "/start/history"
 _COUNTS: Final = """CREATE TABLE IF NOT EXISTS counts (
     key TEXT, minute INTEGER, count INTEGER, PRIMARY KEY (key, minute)) WITHOUT ROWID;"""
 _COUNT: Final = (
@@ -21,23 +22,28 @@ _COUNT: Final = (
 
 
 class BodyLimit:
-    """Refuses request bodies over ``limit`` bytes, with or without Content-Length."""
+    """Refuses request bodies over ``limit`` bytes, with or without Content-Length.
 
-    def __init__(self, app: ASGIApp, limit: int) -> None:
+    A page that takes a file has the limit ``uploads``.
+    """
+
+    def __init__(self, app: ASGIApp, limit: int, uploads: int = 0) -> None:
         self._app = app
         self._limit = limit
+        self._uploads = max(limit, uploads)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request and count the bytes of its body."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        reason = f"the body has more than {self._limit:,} bytes"
+        allowed = self._uploads if scope["path"].endswith(UPLOAD_PATH) else self._limit
+        reason = f"the body has more than {allowed:,} bytes"
         length = dict(scope["headers"]).get(b"content-length", b"0")
-        if length.isdigit() and int(length) > self._limit:
+        if length.isdigit() and int(length) > allowed:
             await too_large(reason)(scope, receive, send)
             return
-        left = self._limit
+        left = allowed
 
         async def receive_and_count() -> Message:
             nonlocal left

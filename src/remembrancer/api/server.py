@@ -151,7 +151,7 @@ def create_app(memory: Remembrancer, shared: Path | None = None) -> FastAPI:
     problems.install(app)
     app.router.routes.append(Route("/mcp", McpEndpoint(memory), include_in_schema=False))
     app.router.routes.append(Pages())
-    app.add_middleware(BodyLimit, limit=limits.body_bytes)
+    app.add_middleware(BodyLimit, limit=limits.body_bytes, uploads=limits.upload_bytes)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(metrics.MetricsMiddleware, metrics=app.state.metrics)
     return app

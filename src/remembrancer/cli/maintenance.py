@@ -12,6 +12,7 @@ from remembrancer.cli.command import Output, store_command
 from remembrancer.cli.http_server import StopSignals
 from remembrancer.cli.output import Rows, console, day, progress, table
 from remembrancer.cli.runtime import ADMIN, log_to_stderr, run, settings_of, with_store
+from remembrancer.importers.uploads import serve_uploads
 from remembrancer.jobs.schemas import Job, JobStatus
 from remembrancer.preferences.migration import ToggleMigration
 from remembrancer.preferences.schemas import MigrationCounts
@@ -43,6 +44,7 @@ async def _work_until_stopped(settings: Settings, *, once: bool) -> None:
         async with Remembrancer.open(settings=settings) as app:
             if not once:
                 console().print("The worker is ready. Ctrl-C stops it.")
+            serve_uploads(app)
             await app.worker.run(once=once)
     except asyncio.CancelledError:
         return  # stopped by a signal; unfinished jobs are back in the queue

@@ -19,6 +19,7 @@ from remembrancer.cli.http_server import QuietServer, StopSignals
 from remembrancer.cli.output import contents
 from remembrancer.cli.runtime import ADMIN
 from remembrancer.cli.workers import keep_worker, load_and_follow
+from remembrancer.importers.uploads import serve_uploads
 from remembrancer.sanitizer import visible_line
 from remembrancer.settings import Settings
 from remembrancer.statistics import Counts, counts
@@ -68,6 +69,7 @@ async def _serve(
 
     async def complete_start() -> None:
         await server.answers.wait()
+        serve_uploads(app)
         jobs = app.worker.running() if app.settings.jobs.in_server else nullcontext()
         async with jobs, asyncio.TaskGroup() as others:
             for _ in range(app.settings.server.workers - 1):

@@ -23,6 +23,7 @@ from remembrancer.preferences import repository as preferences
 from remembrancer.search import repository as search
 from remembrancer.search.repository import Counts
 from remembrancer.spaces import repository as spaces
+from remembrancer.uploads import repository as uploads
 from remembrancer.users import repository as users
 
 
@@ -49,6 +50,7 @@ async def erase_user(
     counts += await idempotency.erase(connection, user_id)
     counts += await contexts.erase_owner(connection, user_id)
     counts += await undo.erase(connection, user_id)
+    counts += await uploads.erase(connection, user_id)
     participation, conversation_ids = await conversations.leave_all(connection, user_id)
     counts += participation
     counts += await contexts.erase_conversations(connection, conversation_ids)

@@ -79,6 +79,8 @@ DERIVED: Final = {
     "participants": "the export has the conversations",
     "idempotency_keys": "ids of answers, stored for a day",
     "sessions": "of browsers that are signed in; they end by themselves",
+    "uploads": "files that they gave themselves, until they are imported",
+    "upload_parts": "files that they gave themselves, until they are imported",
     "sign_in_links": "they work once, within 15 minutes",
     "frozen_contexts": "made from memories, which the export has",
     "frozen_lines": "made from memories, which the export has",

@@ -1,10 +1,10 @@
-"""Make the names of a personal address book unique across users. Pure."""
+"""Make the names of people and conversations unique across users. Pure."""
 
 import re
 from dataclasses import replace
 from uuid import UUID
 
-from remembrancer.importers.exported_conversations import Transcript
+from remembrancer.importers.exported_conversations import Transcript, digest
 
 _NUMBER = re.compile(r"\+\d+")
 
@@ -26,3 +26,13 @@ def scoped(transcript: Transcript, user_id: UUID) -> Transcript:
     people = {scope(key): name for key, name in transcript.people.items()}
     conversation = f"{user_id}:{transcript.conversation}"
     return replace(transcript, conversation=conversation, turns=turns, people=people)
+
+
+def owned(transcript: Transcript, user_id: UUID) -> Transcript:
+    """Return a conversation of nobody but the user, whom its turns name no more.
+
+    Its id is made of the user's, so that it is none of a platform, which others may be in.
+    """
+    turns = [replace(turn, platform_user_id=None) for turn in transcript.turns]
+    conversation = f"{user_id}:{digest([transcript.conversation])[:32]}"
+    return Transcript(transcript.platform, conversation, turns, transcript.title)

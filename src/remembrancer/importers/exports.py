@@ -5,8 +5,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
+from uuid import UUID
 
 from remembrancer.errors import InvalidInput
+from remembrancer.importers.address_book import owned
 from remembrancer.importers.archives import open_bundle
 from remembrancer.importers.bundle import Bundle, Member, elements, find
 from remembrancer.importers.exported_conversations import Transcript
@@ -134,13 +136,15 @@ def _first_value(text: str) -> Any:
 class Export:
     """An export, read anew each time so that most of a large one is never in memory at once.
 
-    ``notes`` belong to the last read.
+    ``notes`` belong to the last read. With ``owner``, all in it is this user's, whatever they are
+    called there, in conversations that no platform has.
     """
 
     bundle: Bundle
     format: Format
     options: Options
     notes: Notes = field(default_factory=Notes)
+    owner: UUID | None = None
 
     @property
     def name(self) -> str:
@@ -149,20 +153,22 @@ class Export:
 
     def account(self) -> Account | None:
         """Return the account of the export, if the export states it."""
-        find_account = _ACCOUNTS.get(self.format)
+        find_account = _ACCOUNTS.get(self.format) if self.owner is None else None
         return find_account(self.bundle) if find_account else None
 
     def transcripts(self) -> Iterator[Transcript]:
         """Yield the conversations; raise ``InvalidInput`` with the position of an error."""
         self.notes = Notes()
         if reader := _TRANSCRIPTS.get(self.format):
-            yield from reader(self.bundle, self.options, self.notes)
+            for transcript in reader(self.bundle, self.options, self.notes):
+                yield transcript if self.owner is None else owned(transcript, self.owner)
 
     def memories(self) -> Iterator[ExportedMemory]:
         """Yield the memories; raise ``InvalidInput`` with the position of an error."""
         if reader := _MEMORIES.get(self.format):
             self.notes = Notes()
-            yield from reader(self.bundle, self.options, self.notes)
+            for memory in reader(self.bundle, self.options, self.notes):
+                yield memory if self.owner is None else replace(memory, about=None)
 
 
 def open_export(

@@ -4,6 +4,7 @@ Messages are stored in batches, each whole or not at all. A message is the same 
 id: with other words in a newer export it is edited. One that an export lacks stays.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -71,6 +72,7 @@ class Importer:
             result.messages_added += len(transcript.turns)
             result.add_times(turn.sent_at for turn in transcript.turns)
             people |= {(transcript.platform, key): name for key, name in transcript.people.items()}
+            await asyncio.sleep(0)  # others have their turn
         for exported in export.memories():
             self._memories.check(export.name, exported)
             result.memories_added += 1

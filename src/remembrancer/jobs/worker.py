@@ -129,6 +129,8 @@ class Worker:
             maintenance.start()
             try:
                 await app.run_worker_async(
+                    # Another process may know other tasks.
+                    queues=list(self._tasks),
                     name="remembrancer",
                     wait=not once,
                     concurrency=self._settings.concurrency,

@@ -198,10 +198,15 @@ async def user_request(request: SessionRequest, user_id: UUID) -> PageRequest:
 UserRequest = Annotated[PageRequest, Depends(user_request)]
 
 
-async def posted_form(request: Request) -> Form:
-    """Return the form; raise ``Forbidden`` if another site posted it."""
+def check_site(request: Request) -> None:
+    """Raise ``Forbidden`` if another site posted a form."""
     if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
         raise Forbidden("forms of other sites are not accepted; use the pages of this server")
+
+
+async def posted_form(request: Request) -> Form:
+    """Return the form; raise ``Forbidden`` if another site posted it."""
+    check_site(request)
     try:
         body = (await request.body()).decode()
         pairs = parse_qsl(body, keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)

@@ -17,6 +17,7 @@ from remembrancer.web.sessions import NOT_SIGNED_IN, STALE_FORM, Notice, is_loca
 
 _LONGEST: Final = 300_000
 """Maximum characters of a form that is kept for after the sign-in."""
+_FORM: Final = "application/x-www-form-urlencoded"
 _NOT_KEPT: Final = ("/signin", "/signout", "/theme")
 
 
@@ -57,7 +58,8 @@ def own_path(path: str | None) -> str:
 
 async def _sent_form(request: Request) -> KeptForm | None:
     path = own_path(f"{request.url.path}?{request.url.query}".rstrip("?"))
-    if request.method != "POST" or path.startswith(_NOT_KEPT):
+    kind = request.headers.get("content-type", "")
+    if request.method != "POST" or path.startswith(_NOT_KEPT) or not kind.startswith(_FORM):
         return None
     try:
         form = await posted_form(request)

@@ -15,6 +15,7 @@ from remembrancer.preferences.schemas import AgentMemoryConfig
 from remembrancer.recall.schemas import Hit
 from remembrancer.review.schemas import ReviewOutcome
 from remembrancer.text import plural
+from remembrancer.uploads.schemas import UploadCounts
 from remembrancer.user_names import parse_user
 
 SCOPES: Final = {Scope.AGENT: "Private", Scope.GLOBAL: "Global"}
@@ -33,6 +34,19 @@ SORTS: Final = {
     SortBy.RECENT: "Newest first",
     SortBy.IMPORTANCE: "Most important first",
     SortBy.MOST_ACCESSED: "Most recalled first",
+}
+FORMATS: Final = {
+    "chatgpt": "ChatGPT",
+    "claude": "Claude",
+    "discord": "Discord",
+    "json": "Conversations as JSON",
+    "jsonl": "Messages as JSON lines",
+    "locomo": "LoCoMo",
+    "mcp-memory": "The memory server of MCP",
+    "mem0": "mem0",
+    "slack": "Slack",
+    "telegram": "Telegram",
+    "whatsapp": "WhatsApp",
 }
 READERS: Final = {Scope.GLOBAL: "Every agent", Scope.AGENT: "One agent alone"}
 ROLES: Final = {SpaceRole.OWNER: "Owner", SpaceRole.MEMBER: "Member"}
@@ -231,3 +245,18 @@ def by_day(entries: Sequence[Entry], now: datetime, zone: str) -> list[tuple[str
     """Return entries in order, grouped by the day of their time."""
     days = groupby(entries, lambda entry: day(entry.at, now, zone))
     return [(name, list(group)) for name, group in days]
+
+
+def found(counts: UploadCounts) -> list[str]:
+    """Say what an import stores, or would store, and what it leaves out. Pure."""
+    said = [
+        (counts.conversations, "conversation", "conversations"),
+        (counts.messages_added, "new message", "new messages"),
+        (counts.messages_edited, "edited message", "edited messages"),
+        (counts.messages_skipped, "message known already", "messages known already"),
+        (counts.memories_added, "new memory", "new memories"),
+        (counts.memories_skipped, "memory known already", "memories known already"),
+        (counts.memories_evicted, "memory over the budget", "memories over the budget"),
+        (counts.memories_refused, "memory refused", "memories refused"),
+    ]
+    return [plural(count, one, many) for count, one, many in said if count]

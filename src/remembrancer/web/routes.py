@@ -9,6 +9,7 @@ from remembrancer.web import (
     document,
     documentation,
     graph,
+    history,
     home,
     keys,
     login,
@@ -29,8 +30,9 @@ from remembrancer.web import (
 
 router = APIRouter(include_in_schema=False)
 for part in (
-    pages, login, start, people, home, profile, keys, bulk, memories, memory, review, places,
-    document, spaces, preferences, conversations, timeline, graph, playground, shared, admin,
+    pages, login, start, history, people, home, profile, keys, bulk, memories, memory, review,
+    places, document, spaces, preferences, conversations, timeline, graph, playground, shared,
+    admin,
 ):  # fmt: skip
     router.include_router(part.router)
 documentation.install(router)

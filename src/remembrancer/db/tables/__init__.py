@@ -24,6 +24,8 @@ from remembrancer.db.tables.operations import (
     sessions,
     sign_in_links,
     undo_records,
+    upload_parts,
+    uploads,
 )
 from remembrancer.db.tables.recall import (
     embedding_model,
@@ -72,6 +74,8 @@ __all__ = [
     "space_refusals",
     "spaces",
     "undo_records",
+    "upload_parts",
+    "uploads",
     "users",
     "withheld_messages",
 ]

@@ -1,6 +1,15 @@
 """API keys, sessions, the audit log, undo records, and answers to repeated requests."""
 
-from sqlalchemy import CheckConstraint, Column, ForeignKey, LargeBinary, Text, Uuid
+from sqlalchemy import (
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    Text,
+    Uuid,
+)
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from remembrancer.db.tables import base
@@ -40,6 +49,31 @@ sign_in_links = table(
     Column("user_id", Uuid, ForeignKey("users.id", ondelete="CASCADE")),
     base.given_instants("expires_at"),
     base.index(None, "user_id"),
+)
+
+# Exports that people give the pages. The parts of their files are deleted after the import.
+uploads = table(
+    "uploads",
+    base.owner(),
+    base.keys(Uuid, "id"),
+    required(Text, "name"),
+    optional(Text, "format"),
+    required(Boolean, "is_own"),
+    required(Text, "status", default="checking"),
+    required(Integer, "total", "stored", default="0"),
+    required(JSONB, "counts", default="{}"),
+    optional(Text, "reason"),
+    base.instants("created_at"),
+    base.one_of("status", "checking", "ready", "storing", "done", "failed"),
+)
+
+upload_parts = table(
+    "upload_parts",
+    base.owner(),
+    base.keys(Uuid, "upload_id"),
+    base.keys(Integer, "number"),
+    required(LargeBinary, "content"),
+    base.part_of("uploads", owner_id="owner_id", upload_id="id"),
 )
 
 # Ids and outcomes, never content.

@@ -210,3 +210,14 @@ document.addEventListener("htmx:sendError", () => {
   told.textContent = "The server does not answer. Nothing was changed; try again.";
   notices.replaceChildren(told);
 });
+
+// A file that is dropped on its form is chosen.
+for (const type of ["dragover", "dragleave", "drop"]) {
+  document.addEventListener(type, (event) => {
+    const form = event.target.closest?.("form[data-drop]");
+    if (!form) return;
+    event.preventDefault();
+    form.classList.toggle("over", type === "dragover");
+    if (type === "drop" && event.dataTransfer.files.length) form.querySelector("[type=file]").files = event.dataTransfer.files;
+  });
+}

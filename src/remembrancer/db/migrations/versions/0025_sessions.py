@@ -1,4 +1,4 @@
-"""Sessions of browsers and sign-in links, by the hash of their secret.
+"""Sessions of browsers and sign-in links, by the hash of their secret; uploads of exports.
 
 Revision ID: 0025
 Revises: 0022
@@ -39,6 +39,41 @@ CREATE TABLE sign_in_links (
 );
 CREATE INDEX ix_sign_in_links_user_id ON sign_in_links (user_id);
 
+CREATE TABLE uploads (
+    owner_id uuid NOT NULL,
+    id uuid NOT NULL,
+    name text NOT NULL,
+    format text,
+    is_own boolean NOT NULL,
+    status text DEFAULT 'checking' NOT NULL,
+    total integer DEFAULT 0 NOT NULL,
+    stored integer DEFAULT 0 NOT NULL,
+    counts jsonb DEFAULT '{}' NOT NULL,
+    reason text,
+    created_at timestamptz DEFAULT now() NOT NULL,
+    CONSTRAINT pk_uploads PRIMARY KEY (owner_id, id),
+    CONSTRAINT ck_uploads_status
+        CHECK (status IN ('checking', 'ready', 'storing', 'done', 'failed'))
+);
+CREATE TABLE upload_parts (
+    owner_id uuid NOT NULL,
+    upload_id uuid NOT NULL,
+    number integer NOT NULL,
+    content bytea NOT NULL,
+    CONSTRAINT pk_upload_parts PRIMARY KEY (owner_id, upload_id, number),
+    CONSTRAINT fk_upload_parts_owner_id_upload_id FOREIGN KEY (owner_id, upload_id)
+        REFERENCES uploads (owner_id, id) ON DELETE CASCADE
+);
+CREATE POLICY own ON uploads
+    USING (owner_id = (SELECT app_user_id()) OR (SELECT app_role()) = 'system');
+CREATE POLICY own ON upload_parts
+    USING (owner_id = (SELECT app_user_id()) OR (SELECT app_role()) = 'system');
+ALTER TABLE uploads ENABLE ROW LEVEL SECURITY;
+ALTER TABLE uploads FORCE ROW LEVEL SECURITY;
+ALTER TABLE upload_parts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE upload_parts FORCE ROW LEVEL SECURITY;
+GRANT SELECT, INSERT, UPDATE, DELETE ON uploads, upload_parts TO remembrancer_app;
+
 CREATE POLICY bookkeeping ON sessions USING ((SELECT app_role()) = 'system');
 CREATE POLICY bookkeeping ON sign_in_links USING ((SELECT app_role()) = 'system');
 ALTER TABLE sessions ENABLE ROW LEVEL SECURITY;
@@ -56,5 +91,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.execute("SET LOCAL lock_timeout = '4s'")
+    op.execute("DROP TABLE upload_parts")
+    op.execute("DROP TABLE uploads")
     op.execute("DROP TABLE sign_in_links")
     op.execute("DROP TABLE sessions")

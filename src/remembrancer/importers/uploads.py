@@ -1,0 +1,118 @@
+"""The job behind an upload: check it, or import it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+from uuid import UUID
+
+from remembrancer.access import Actor, Role
+from remembrancer.app import Remembrancer
+from remembrancer.errors import RemembrancerError, Unavailable
+from remembrancer.importers.counts import ImportResult
+from remembrancer.importers.exports import Export, open_export
+from remembrancer.importers.importer import Importer
+from remembrancer.importers.options import Options
+from remembrancer.importers.parse import invalid
+from remembrancer.importers.users import PlatformId
+from remembrancer.text import plural
+from remembrancer.uploads.repository import IMPORT
+from remembrancer.uploads.schemas import Upload, UploadCounts, UploadStatus
+
+_EVERY: Final = 1.0
+"""Seconds between two notes of progress."""
+_COUNTS: Final = {field.name for field in fields(ImportResult)} & UploadCounts.model_fields.keys()
+
+
+def serve_uploads(app: Remembrancer) -> None:
+    """Let the worker of this process import uploads."""
+    app.tasks[IMPORT] = UploadJob(app).run
+
+
+class UploadJob:
+    """Reads uploads. Again after an interruption: what is stored already is skipped."""
+
+    def __init__(self, app: Remembrancer) -> None:
+        self._app = app
+
+    async def run(self, upload_id: str) -> Mapping[str, int]:
+        upload = await self._app.uploads.due(UUID(upload_id))
+        if upload is None:
+            return {}  # removed, erased or done
+        try:
+            with TemporaryDirectory() as folder:
+                path = Path(folder) / upload.name
+                with path.open("wb") as file:
+                    async for part in self._app.uploads.parts(upload):
+                        file.write(part)
+                await self._read(upload, path)
+        except Unavailable:
+            raise  # the worker tries again
+        except RemembrancerError as error:
+            await self._app.uploads.fail(upload, str(error))
+        except Exception:
+            await self._app.uploads.fail(upload, "an unexpected error occurred; tell an admin")
+            raise
+        return {}
+
+    async def _read(self, upload: Upload, path: Path) -> None:
+        actor = Actor(Role.SERVICE, user_id=upload.owner_id, entry_point="web")
+        options = Options(longest=self._app.settings.limits.message_characters)
+        export = await asyncio.to_thread(open_export, path, options=options)
+        if upload.is_own:
+            check_alone(export)
+            export.owner = upload.owner_id
+        importer = Importer(self._app, actor, _ignore)
+        found = await importer.check(export)
+        importer.result.add_times((found.first, found.last))
+        if upload.status is UploadStatus.CHECKING:
+            await importer.preview(export)
+            counts = _counts(importer.result)
+            await self._app.uploads.note_found(upload, export.format, found.total, counts)
+            return
+        async with self._noting(upload, importer.result):
+            await importer.store(export)
+        await self._app.uploads.finish(upload, _counts(importer.result))
+
+    @asynccontextmanager
+    async def _noting(self, upload: Upload, result: ImportResult) -> AsyncIterator[None]:
+        async def note() -> None:
+            while True:
+                await asyncio.sleep(_EVERY)
+                await self._app.uploads.note_progress(upload, result.total)
+
+        noting = asyncio.create_task(note())
+        try:
+            yield
+        finally:
+            noting.cancel()
+            await asyncio.gather(noting, return_exceptions=True)
+
+
+def check_alone(export: Export) -> None:
+    """Raise ``InvalidInput`` for an export with words of others than its owner.
+
+    Whoever uploads a file has written it, perhaps: it must not speak for others, nor claim their
+    platform ids.
+    """
+    people: set[PlatformId] = set()
+    for transcript in export.transcripts():
+        people |= {(transcript.platform, key) for key in transcript.people}
+    people |= {(m.platform, m.about) for m in export.memories() if m.about is not None}
+    account = export.account()
+    own = {(account.platform, account.platform_user_id)} if account else set()
+    others = len(people - own) if own else len(people) - 1
+    if others > 0:
+        whom = plural(others, "other person", "other people")
+        raise invalid(export.name, f"has words of {whom}; ask an admin to import it")
+
+
+def _ignore(count: int) -> None:
+    """Take no notice of progress: the counts have it."""
+
+
+def _counts(result: ImportResult) -> UploadCounts:
+    return UploadCounts.model_validate({name: getattr(result, name) for name in _COUNTS})

@@ -1,0 +1,1 @@
+"""Exports that people give the pages, until they are imported."""
