@@ -263,6 +263,11 @@ _NEW_ROWS = {
     "memory_preferences": "(user_id, agent_id, id, allow_agent_specific_memory)"
     " SELECT :owner, id, gen_random_uuid(), true FROM agents",
     "platform_links": "(platform, platform_user_id, user_id) VALUES ('x', 'y', :owner)",
+    "uploads": "(owner_id, id, name, is_own) VALUES (:owner, gen_random_uuid(), 'x', true)",
+    "upload_parts": "(owner_id, upload_id, number, content)"
+    " VALUES (:owner, gen_random_uuid(), 0, '\\x00')",
+    "sessions": "(hash, user_id, expires_at) VALUES ('\\x00', :owner, now())",
+    "sign_in_links": "(hash, user_id, expires_at) VALUES ('\\x00', :owner, now())",
 }
 
 

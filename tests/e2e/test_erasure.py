@@ -1,6 +1,7 @@
 """What is erased is gone for good, with everything made of it; what is exported is all there is."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 from uuid import uuid4
 
@@ -72,6 +73,7 @@ async def _lived_in(memory: Remembrancer, user: User, agent: Agent, word: str) -
     await memory.keys.create(ADMIN, key)
     await memory.sign_ins.link(ADMIN, user.id)
     link = await memory.sign_ins.link(ADMIN, user.id)
+    await memory.uploads.create(me, "chats.json", _file(word))
     await memory.sign_ins.redeem(link, entry_point="web")
     await memory.moves.move(as_actor(), user.id, agent.id, MoveRequest(to="global", dry_run=False))
     rows(
@@ -83,6 +85,10 @@ async def _lived_in(memory: Remembrancer, user: User, agent: Agent, word: str) -
     )
     await memory.memories.list(me)
     await memory.reads.flush()
+
+
+async def _file(word: str) -> AsyncIterator[bytes]:
+    yield f'[{{"content": "The {word}"}}]'.encode()
 
 
 def _edge(target: str) -> AssociationCreate:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from helpers import ADMIN, Api, audit_lines, rows
 
-from remembrancer import Conflict, NotFound, Remembrancer, Role
+from remembrancer import Conflict, Forbidden, NotFound, Remembrancer, Role, User, as_actor
+from remembrancer.access import Actor
 from remembrancer.cli.admin_key import ensure_admin_key
 from remembrancer.keys.schemas import KeyCreate
 
@@ -81,3 +82,45 @@ async def test_a_stale_admin_key_is_told(
     assert await ensure_admin_key(memory) == (path, False)
     path.unlink()
     assert await ensure_admin_key(memory) == (path, True)
+
+
+async def test_a_user_has_keys_of_their_own(
+    api: Api, memory: Remembrancer, ada: User, bob: User
+) -> None:
+    """They create, list, rotate and revoke these, and find no other."""
+    bobs = await memory.keys.create(ADMIN, KeyCreate(name="phone", role=Role.USER, user_id=bob.id))
+    mine = await api.key_of(ada)
+    body = {"name": "phone", "role": "user", "user_id": str(ada.id)}
+    made = (await api.client.post("/api/keys", json=body, headers=mine)).json()
+    own = {"Authorization": f"Bearer {made['secret']}"}
+    listed = (await api.client.get("/api/keys", headers=own)).json()["items"]
+    assert {key["user_id"] for key in listed} == {str(ada.id)}
+    assert made["id"] in {key["id"] for key in listed}
+    for key in (bobs.id, "admin"):
+        gone = await api.client.delete(f"/api/keys/{key}", headers=own)
+        assert gone.status_code == 404
+        assert (await api.client.post(f"/api/keys/{key}/rotate", headers=own)).status_code == 404
+    # Two keys have this name; one of them is the user's.
+    rotated = await api.client.post("/api/keys/phone/rotate", headers=own)
+    assert (rotated.status_code, rotated.json()["user_id"]) == (201, str(ada.id))
+    revoked = await api.client.delete(f"/api/keys/{rotated.json()['id']}", headers=mine)
+    assert revoked.status_code == 200
+    assert await _is_valid(api, bobs.secret)
+
+
+async def test_a_user_makes_no_key_for_others(memory: Remembrancer, ada: User, bob: User) -> None:
+    """Nor one of another role; and services make none."""
+    actor = Actor(Role.USER, user_id=ada.id)
+    for key in (
+        KeyCreate(name="x", role=Role.USER, user_id=bob.id),
+        KeyCreate(name="x", role=Role.ADMIN),
+        KeyCreate(name="x", role=Role.SERVICE),
+    ):
+        with pytest.raises(Forbidden):
+            await memory.keys.create(actor, key)
+    own = KeyCreate(name="x", role=Role.USER, user_id=ada.id)
+    with pytest.raises(Forbidden):
+        await memory.keys.create(as_actor(ada), own)
+    with pytest.raises(Forbidden):
+        await memory.keys.list(as_actor(ada))
+    assert (await memory.keys.create(actor, own)).user_id == ada.id

@@ -38,7 +38,7 @@ def test_no_limit_is_no_limit() -> None:
         limit.count("a")
 
 
-async def _sent(announced: bytes | None, pieces: list[bytes]) -> tuple[int, int]:
+async def _sent(announced: bytes | None, pieces: list[bytes], path: str = "/") -> tuple[int, int]:
     """The status that a body is answered with, and how many bytes of it the app read."""
     read = 0
     statuses: list[int] = []
@@ -62,9 +62,9 @@ async def _sent(announced: bytes | None, pieces: list[bytes]) -> tuple[int, int]
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
     headers = [] if announced is None else [(b"content-length", announced)]
-    scope = {"type": "http", "method": "POST", "path": "/", "headers": headers}
+    scope = {"type": "http", "method": "POST", "path": path, "headers": headers}
     try:
-        await BodyLimit(app, limit=10)(scope, receive, send)
+        await BodyLimit(app, limit=10, uploads=20)(scope, receive, send)
     except Exception as error:
         statuses.append(error.status_code)  # type: ignore[attr-defined]
     return statuses[0], read
@@ -89,3 +89,11 @@ async def test_a_body_is_weighed_as_it_is_read(
     answered, read = await _sent(announced, pieces)
     assert answered == status
     assert read <= 10
+
+
+@pytest.mark.parametrize(("size", "status"), [(20, 200), (21, 413)])
+async def test_a_page_that_takes_a_file_has_a_limit_of_its_own(size: int, status: int) -> None:
+    """The page answers what is over it itself, so that it can say so in words."""
+    path = "/people/1/start/history"
+    answered, read = await _sent(str(size).encode(), [b"x"] * size, path)
+    assert (answered, read) == (status, 20)

@@ -37,10 +37,11 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        allowed = self._uploads if scope["path"].endswith(UPLOAD_PATH) else self._limit
+        takes_file = scope["path"].endswith(UPLOAD_PATH)
+        allowed = self._uploads if takes_file else self._limit
         reason = f"the body has more than {allowed:,} bytes"
         length = dict(scope["headers"]).get(b"content-length", b"0")
-        if length.isdigit() and int(length) > allowed:
+        if length.isdigit() and int(length) > allowed and not takes_file:
             await too_large(reason)(scope, receive, send)
             return
         left = allowed

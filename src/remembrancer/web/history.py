@@ -22,7 +22,8 @@ from remembrancer.web.dependencies import (
 
 router = APIRouter(prefix="/people/{user_id}/start/history")
 
-_LONGEST_NAME: Final = 100
+_LONGEST_NAME: Final = 200
+"""Bytes of a name; file systems have 255."""
 
 
 @router.get("")
@@ -65,7 +66,7 @@ def _name(name: str) -> str:
     """Return the name of a file without its folder, as any system can have it."""
     plain = PurePosixPath(name.replace("\\", "/")).name
     kept = "".join(c for c in plain if c.isprintable() and c not in '<>:"|?*').strip(". ")
-    return kept[-_LONGEST_NAME:].encode("utf-8", "ignore").decode() or "export"
+    return kept.encode("utf-8", "ignore")[-_LONGEST_NAME:].decode("utf-8", "ignore") or "export"
 
 
 async def _parts(file: UploadFile) -> AsyncIterator[bytes]:
