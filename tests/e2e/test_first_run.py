@@ -134,11 +134,10 @@ async def test_a_person_sees_and_revokes_their_keys(
 async def _upload(browser: Browser, world: World, file: Path, status: int = 303) -> str:
     path = f"{base(world)}/start/history"
     await browser.get(path)
-    answer = await browser.client.post(
-        path,
-        data={"token": browser.token},
-        files={"file": (file.name, file.read_bytes(), "application/zip")},
-    )
+    with file.open("rb") as content:
+        answer = await browser.client.post(
+            path, data={"token": browser.token}, files={"file": (file.name, content)}
+        )
     assert answer.status_code == status, answer.text[:2000]
     return unescape(answer.text)
 
