@@ -5,6 +5,7 @@ from html import unescape
 from typing import Any
 from uuid import uuid4
 
+import html_pages
 import pytest
 from helpers import ADMIN, audit_lines, rows
 from pages import Browser, World, base, secret_of, signed_in, visitor
@@ -185,9 +186,8 @@ async def test_a_form_that_was_sent_after_the_session_is_kept(
     assert f'action="{path}"' in inside.text
     assert "Send it now" in inside.text
     assert token not in inside.text
-    fields = re.findall(
-        r'<textarea[^>]* name="(\w+)"[^>]*>\n(.*?)</textarea>', inside.text, re.DOTALL
-    )
+    fields = re.findall(r'name="(content)" value="([^"]*)"', inside.text)
+    html_pages.check(inside.text)
     ada_there.page = inside.text
     await ada_there.post(path, **{name: unescape(value) for name, value in fields})
     stored = (await world.memory.memories.list(as_actor(world.ada))).items

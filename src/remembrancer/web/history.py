@@ -17,6 +17,7 @@ from remembrancer.web.dependencies import (
     PageRequest,
     UserRequest,
     check_site,
+    posted_form,
     shows_errors,
 )
 
@@ -46,6 +47,10 @@ async def _render(request: PageRequest, error: RemembrancerError | None = None) 
 async def upload(request: UserRequest) -> Response:
     """Take a file. The form is not one that ``posted_form`` reads: it may be large."""
     check_site(request.http)
+    if not request.http.headers.get("content-type", "").startswith("multipart/form-data"):
+        plain = await posted_form(request.http)
+        request.session.check(plain.get("token") or "")
+        raise InvalidInput("choose a file that is not empty", field="file")
     try:
         async with request.http.form(max_files=1, max_fields=4) as form:
             request.session.check(str(form.get("token") or ""))

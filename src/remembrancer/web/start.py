@@ -43,7 +43,7 @@ async def _render_you(
 
 @router.post("/start")
 @shows_errors(_render_you)
-async def add(request: AdminRequest, form: CheckedForm) -> Response:
+async def add(form: CheckedForm, request: AdminRequest) -> Response:
     values = form.values("display_name", "time_zone")
     identity = validate(
         ResolveUser, platform=_OWN_PLATFORM, platform_user_id=str(uuid4()), **values
