@@ -10,10 +10,19 @@ from uuid import uuid4
 import exports
 import pytest
 from exports import zipped
-from helpers import ADMIN, rows
+from helpers import ADMIN, Api, rows
 from pages import Browser, World, base, browsing, visitor
 
-from remembrancer import Conflict, NotFound, Remembrancer, Role, as_actor
+from remembrancer import (
+    Conflict,
+    ConversationCreate,
+    MessageCreate,
+    NotFound,
+    Remembrancer,
+    Role,
+    User,
+    as_actor,
+)
 from remembrancer.access import Actor
 from remembrancer.importers.uploads import serve_uploads
 from remembrancer.mcp_clients import ClientName, merge, server_entry
@@ -332,3 +341,59 @@ async def test_remembering_is_paused_in_one_conversation(world: World, ada_there
     assert "Pause remembering" in page
     await ada_there.get(f"{base(world)}/conversations/{world.bobs_talk}", 404)
     await ada_there.post(f"{base(world)}/conversations/{world.bobs_talk}/pause", 404)
+
+
+async def test_a_person_pauses_remembering_altogether(
+    app: Any, world: World, ada_there: Browser
+) -> None:
+    """What they say is off the record, nothing is stored of them, and others are not concerned."""
+    memory, ada, bob = world.memory, as_actor(world.ada), as_actor(world.bob)
+    await ada_there.get(f"{base(world)}/profile")
+    page = await ada_there.post(f"{base(world)}/pause")
+    assert "Remembering is paused" in await ada_there.get(base(world))
+    assert "Remember again" in page
+    talk = await memory.conversations.open(ada, ConversationCreate(title="A walk"))
+    said = [
+        MessageCreate(content="I have a new kayak.", user_id=world.ada.id),
+        MessageCreate(content="Mine is yellow.", user_id=world.bob.id),
+    ]
+    result = await memory.conversations.append(as_actor(), talk.id, said)
+    assert not result.off_record
+    stored = (await memory.conversations.messages(ada, talk.id)).items
+    assert [message.off_record for message in stored] == [True, False]
+    items = rows(
+        "SELECT count(*) FROM recall_items WHERE source_id = ANY (%s)", [m.id for m in stored]
+    )
+    assert items == [(1,)]
+    with pytest.raises(Conflict, match="paused"):
+        await memory.remember("Ada has a kayak.", user=world.ada)
+    await memory.remember("Bob has a kayak.", user=world.bob)
+    answer = await ada_there.client.post(
+        f"{base(world)}/memories", data={"token": ada_there.token, "content": "A kayak of mine"}
+    )
+    assert answer.status_code == 409
+    assert "A kayak of mine" in answer.text
+    await ada_there.get(f"{base(world)}/profile")
+    await ada_there.post(f"{base(world)}/resume")
+    assert "Remembering is paused" not in await ada_there.get(base(world))
+    await memory.remember("Ada has a kayak.", user=world.ada)
+    # What was said meanwhile stays off the record.
+    stored = (await memory.conversations.messages(bob, talk.id)).items
+    assert [message.off_record for message in stored] == [True, False]
+
+
+async def test_a_program_pauses_remembering(api: Api, ada: User) -> None:
+    """With a field of the user, which says since when."""
+    path = f"/api/users/{ada.id}"
+    paused = await api.client.patch(path, json={"paused": True}, headers=api.service)
+    assert paused.json()["paused_at"]
+    again = await api.client.patch(path, json={"paused": True}, headers=api.service)
+    assert again.json()["paused_at"] == paused.json()["paused_at"]
+    body = {"user_id": str(ada.id), "content": "Ada has a kayak."}
+    refused = await api.client.post("/api/memory/", json=body, headers=api.service)
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (409, "user_id")
+    resumed = await api.client.patch(path, json={"paused": False}, headers=api.service)
+    assert resumed.json()["paused_at"] is None
+    assert (await api.client.post("/api/memory/", json=body, headers=api.service)).is_success
+    wrong = await api.client.patch(path, json={"paused": None}, headers=api.service)
+    assert wrong.status_code == 422

@@ -63,7 +63,7 @@ async def update_user(
     response: Response,
     if_match: IfMatch,
 ) -> User:
-    """Change a user's name or time zone."""
+    """Change a user's name or time zone, or pause remembering of them."""
     user = await app.users.update(actor, user_id, changes, if_version=if_match)
     return tagged(response, user)
 

@@ -78,7 +78,7 @@ class Users(Group[By]):
 
     @operation("PATCH /api/users/{user_id}")
     def update(self, user_id: AnyUser, changes: UserUpdate, **version: Unpack[IfVersion]) -> User:
-        """Change a user's name or time zone."""
+        """Change a user's name or time zone, or pause remembering of them."""
 
     @operation("GET /api/users/{user_id}/links")
     def links(self, user_id: AnyUser) -> Items[PlatformLinkDetail]:

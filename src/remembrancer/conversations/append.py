@@ -337,7 +337,7 @@ def _result(
         conversation_id=append.target.id,
         messages=[answers[draft.key] for draft in drafts],
         message_count=max([count, *(row.position for row in added)]),
-        off_record=(added[0] if added else known[0]).off_record,
+        off_record=all(row.off_record for row in (added or known)),
         guard=list(append.guard),
     )
 

@@ -230,7 +230,8 @@ class AppendResult(BaseModel):
     message_count: int
     off_record: bool = Field(
         False,
-        description="Remembering is paused here: the messages are never recalled or summarised.",
+        description="Remembering is paused, here or for their owners: the messages are never "
+        "recalled or summarised.",
     )
     guard: list[GuardFinding] = Field(
         [], description="Findings of the guard; blocked content is redacted."

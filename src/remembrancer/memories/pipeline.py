@@ -314,6 +314,8 @@ async def _scope(
         await checks.hold_user(connection, actor)
     if actor.agent_id is not None and not ground.facts:
         raise NotFound("no such agent", field="agent_id")
+    if any(row.is_paused for row in ground.held):
+        raise Conflict("remembering is paused for this user; resume it first", field="user_id")
     if ground.paused:
         raise Conflict("remembering is paused in this conversation", field="conversation_id")
     if actor.user_id is None or not ground.facts:

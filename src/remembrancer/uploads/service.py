@@ -78,6 +78,8 @@ class Uploads:
                 raise NotFound("no such upload", field="upload_id")
             if upload.status not in {UploadStatus.READY, UploadStatus.FAILED}:
                 raise Conflict("is imported already, or being read", field="upload_id")
+            if (await users.get(connection, actor.require_user())).paused_at is not None:
+                raise Conflict("remembering is paused; resume it first", field="user_id")
             checked = upload.total > 0
             status = UploadStatus.STORING if checked else UploadStatus.CHECKING
             await repository.change(connection, upload, status=status, stored=0)

@@ -59,6 +59,21 @@ async def refresh(
     return await first_row(connection, UserRow, change)
 
 
+async def set_paused(connection: AsyncConnection, user_id: UUID, *, paused: bool) -> UserRow:
+    """Pause or resume remembering of a user."""
+    change = (
+        update(users)
+        .where(users.c.id == user_id)
+        .values(
+            paused_at=func.now() if paused else None,
+            version=users.c.version + 1,
+            updated_at=func.now(),
+        )
+        .returning(users)
+    )
+    return await one_row(connection, UserRow, change)
+
+
 async def find(connection: AsyncConnection, user_id: UUID, *, lock: bool = False) -> UserRow | None:
     """Follow merges to the survivor."""
     query = select(users).where(users.c.id == user_id, users.c.id != SHARED_OWNER)

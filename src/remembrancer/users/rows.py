@@ -12,6 +12,7 @@ class UserRow:
     time_zone: str
     allow_agent_specific_memory: bool | None
     toggle_migrated_at: datetime | None
+    paused_at: datetime | None
     merged_into: UUID | None
     version: int
     created_at: datetime
@@ -38,3 +39,5 @@ class HeldUser:
     id: UUID
     current_id: UUID
     """The survivor's after a merge."""
+    is_paused: bool
+    """Nothing is remembered of them."""

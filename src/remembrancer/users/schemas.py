@@ -48,6 +48,9 @@ class User(BaseModel):
     version: int
     created_at: datetime
     updated_at: datetime
+    paused_at: datetime | None = Field(
+        None, description="Start of the pause of remembering; null without a pause."
+    )
     platform_links: list[PlatformLink] = []
 
 
@@ -74,6 +77,11 @@ class UserUpdate(Update):
 
     display_name: Label | None = None
     time_zone: TimeZone | None = None
+    paused: bool | None = Field(
+        None,
+        description="Whether remembering is paused: what the user says meanwhile is never recalled "
+        "or summarised, and no memory of them is stored.",
+    )
 
 
 class UserOverview(BaseModel):

@@ -117,9 +117,11 @@ class Users:
     async def update(
         self, actor: Actor, user_id: AnyUser, changes: UserUpdate, *, if_version: int | None = None
     ) -> User:
-        """Change a user's name or time zone.
+        """Change a user's name or time zone, or pause remembering of them.
 
-        Raises ``PreconditionFailed`` if ``if_version`` is not the current version.
+        While it is paused, messages of theirs can be read with their conversation, but are never
+        recalled or summarised, not even later, and storing a memory raises ``Conflict``. Raises
+        ``PreconditionFailed`` if ``if_version`` is not the current version.
         """
         async with self._database.transaction(actor.acting_for(user_id)) as (connection, actor):
             row = await repository.get(connection, actor.require_user(), lock=True)
@@ -128,6 +130,10 @@ class Users:
             changed = await repository.refresh(
                 connection, row.id, changes.display_name, changes.time_zone
             )
+            if changes.paused not in {None, row.paused_at is not None}:
+                changed = await repository.set_paused(
+                    connection, row.id, paused=bool(changes.paused)
+                )
             if changed is not None:
                 await audit.note(connection, actor, "user.update", [str(row.id)], owner_id=row.id)
             return await with_links(connection, changed or row)

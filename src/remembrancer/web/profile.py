@@ -51,6 +51,18 @@ async def update(request: dependencies.UserRequest, form: dependencies.CheckedFo
     return request.to("profile", "The profile is saved.")
 
 
+@router.post("/pause", dependencies=[dependencies.FORM_CHECK])
+async def pause(request: dependencies.UserRequest) -> Response:
+    await request.app.users.update(request.actor, request.user.id, UserUpdate(paused=True))
+    return request.to("profile", "Remembering is paused, with all agents.", "resume")
+
+
+@router.post("/resume", dependencies=[dependencies.FORM_CHECK])
+async def resume(request: dependencies.UserRequest) -> Response:
+    await request.app.users.update(request.actor, request.user.id, UserUpdate(paused=False))
+    return request.to("profile", "Agents remember again.", "pause")
+
+
 @router.post("/links")
 @dependencies.shows_errors(_render)
 async def link(request: dependencies.UserRequest, form: dependencies.CheckedForm) -> Response:

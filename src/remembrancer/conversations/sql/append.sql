@@ -60,7 +60,7 @@ conversation AS (
               message_count - CAST(:count AS int) AS last_position
 ),
 owner AS MATERIALIZED (
-    SELECT o.id, s.shared, CASE WHEN NOT s.shared THEN /*[namespace o.id*/ CAST(NULL AS uuid) /*]*/ END AS agent_id
+    SELECT o.id, u.paused_at IS NOT NULL AS paused, s.shared, CASE WHEN NOT s.shared THEN /*[namespace o.id*/ CAST(NULL AS uuid) /*]*/ END AS agent_id
       FROM (SELECT DISTINCT owner_id AS id FROM new) AS o
       JOIN users AS u ON u.id = o.id
      CROSS JOIN conversation AS c
@@ -83,7 +83,7 @@ INSERT INTO messages (owner_id, agent_id, space_id, visibility, id, conversation
 SELECT new.owner_id, o.agent_id, c.space_id, CASE WHEN o.shared THEN 'shared' ELSE 'private' END,
        new.id, c.id,
        c.last_position + new.ordinality, new.role, new.sender_name, new.content, c.platform,
-       new.platform_message_id, c.paused, new.metadata, new.sent_at
+       new.platform_message_id, c.paused OR o.paused, new.metadata, new.sent_at
   FROM conversation AS c
  CROSS JOIN new
   JOIN owner AS o ON o.id = new.owner_id

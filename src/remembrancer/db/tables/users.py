@@ -12,7 +12,7 @@ users = table(
     required(Text, "time_zone", default="UTC"),
     # The deprecated toggle for all agents; null after its migration to a preference per agent.
     optional(Boolean, "allow_agent_specific_memory"),
-    base.optional_instants("toggle_migrated_at"),
+    base.optional_instants("toggle_migrated_at", "paused_at"),
     optional(Uuid, "merged_into"),
     required(Integer, "version", default="1"),
     base.instants("created_at", "updated_at"),

@@ -13,7 +13,7 @@ SELECT user_id, :display_name, coalesce(:time_zone, 'UTC') FROM link;
 
 -- name: hold
 -- Against merges and erasures, until the transaction ends.
-SELECT id, coalesce(merged_into, id) AS current_id
+SELECT id, coalesce(merged_into, id) AS current_id, paused_at IS NOT NULL AS is_paused
   FROM users
  WHERE id = ANY (CAST(:ids AS uuid[]))
  ORDER BY id

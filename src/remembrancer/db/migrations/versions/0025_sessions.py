@@ -1,4 +1,4 @@
-"""Sessions of browsers and sign-in links, by the hash of their secret; uploads of exports.
+"""Sessions of browsers and sign-in links, uploads of exports, pauses of users.
 
 Revision ID: 0025
 Revises: 0022
@@ -12,6 +12,7 @@ branch_labels = None
 depends_on = None
 
 _TABLES = """
+ALTER TABLE users ADD COLUMN paused_at timestamptz;
 CREATE TABLE sessions (
     hash bytea NOT NULL,
     key_id uuid,
@@ -95,3 +96,4 @@ def downgrade() -> None:
     op.execute("DROP TABLE uploads")
     op.execute("DROP TABLE sign_in_links")
     op.execute("DROP TABLE sessions")
+    op.execute("ALTER TABLE users DROP COLUMN paused_at")
