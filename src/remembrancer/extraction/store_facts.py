@@ -24,6 +24,7 @@ from remembrancer.memories.schemas import MemoryCreate, Outcome, Status
 from remembrancer.memories.versions import as_changes, new_version
 from remembrancer.search.index import SearchIndex
 from remembrancer.spaces import repository as spaces
+from remembrancer.users import repository as users
 
 SOURCE = "extraction"
 """The source of extracted memories."""
@@ -33,7 +34,7 @@ SOURCE = "extraction"
 class ExtractedFactWriter:
     """Stores facts as memories of the people they are about.
 
-    With ``confirm``, or if the fact says so, the memory is pending until its owner confirms it. A
+    Nothing is stored of people who have paused remembering. With ``confirm``, or if the fact says so, the memory is pending until its owner confirms it. A
     fact that its owner has forgotten or rejected is not extracted again from the same messages.
     """
 
@@ -56,6 +57,7 @@ class ExtractedFactWriter:
         owners = sorted({indexed.fact.owner_id for indexed in facts})
         if (space_id := conversation.space_id) is not None:
             owners = sorted(await spaces.members_among(connection, space_id, owners))
+        owners = await users.remembered(connection, owners)
         # All owners before any memory, in the order of every writer.
         for owner_id in owners:
             await memories.lock_owner(connection, owner_id)

@@ -14,7 +14,7 @@ from remembrancer.access import namespace_in_effect, visible
 from remembrancer.db.engine import Trip, together
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows, first_row, one_row
-from remembrancer.db.sql import statement
+from remembrancer.db.sql import among, statement
 from remembrancer.db.tables import agents, platform_links, users
 from remembrancer.errors import NotFound
 from remembrancer.ids import SHARED_OWNER
@@ -72,6 +72,12 @@ async def set_paused(connection: AsyncConnection, user_id: UUID, *, paused: bool
         .returning(users)
     )
     return await one_row(connection, UserRow, change)
+
+
+async def remembered(connection: AsyncConnection, user_ids: Collection[UUID]) -> list[UUID]:
+    """Return those of whom remembering is not paused, in order."""
+    query = select(users.c.id).where(among(users.c.id, user_ids), users.c.paused_at.is_(None))
+    return list((await connection.execute(query.order_by(users.c.id))).scalars())
 
 
 async def find(connection: AsyncConnection, user_id: UUID, *, lock: bool = False) -> UserRow | None:
