@@ -34,8 +34,9 @@ SOURCE = "extraction"
 class ExtractedFactWriter:
     """Stores facts as memories of the people they are about.
 
-    Nothing is stored of people who have paused remembering. With ``confirm``, or if the fact says so, the memory is pending until its owner confirms it. A
-    fact that its owner has forgotten or rejected is not extracted again from the same messages.
+    Nothing is stored of people who have paused remembering. With ``confirm``, or if the fact says
+    so, the memory is pending until its owner confirms it. A fact that its owner has forgotten or
+    rejected is not extracted again from the same messages.
     """
 
     search: SearchIndex
