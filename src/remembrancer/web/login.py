@@ -5,6 +5,7 @@ from starlette.responses import RedirectResponse, Response
 
 from remembrancer.access import Role
 from remembrancer.errors import Forbidden, InvalidInput, Unauthenticated
+from remembrancer.statistics import counts
 from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, PostedForm, SessionRequest
 from remembrancer.web.error_pages import kept_form, own_path, signed_out
 from remembrancer.web.pages import render
@@ -81,6 +82,6 @@ async def set_theme(request: SessionRequest, form: CheckedForm) -> Response:
 @router.get("/")
 async def start_page(request: SessionRequest) -> Response:
     if request.actor.role is Role.ADMIN:
-        everybody = await request.app.users.list(request.actor, limit=1)
-        return RedirectResponse("/admin" if everybody.items else "/start", status_code=303)
+        is_new = (await counts(request.app.database)).users == 0
+        return RedirectResponse("/start" if is_new else "/admin", status_code=303)
     return RedirectResponse(f"/people/{request.actor.require_user()}", status_code=303)
