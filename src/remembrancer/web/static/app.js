@@ -211,6 +211,12 @@ document.addEventListener("htmx:sendError", () => {
   notices.replaceChildren(told);
 });
 
+// Somebody new has the time zone of their browser, until they choose another.
+for (const select of document.querySelectorAll("select[data-zone]")) {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if ([...select.options].some((option) => option.value === zone)) select.value = zone;
+}
+
 // A file that is dropped on its form is chosen.
 for (const type of ["dragover", "dragleave", "drop"]) {
   document.addEventListener(type, (event) => {
