@@ -19,7 +19,6 @@ from remembrancer.cli.http_server import QuietServer, StopSignals
 from remembrancer.cli.output import contents
 from remembrancer.cli.runtime import ADMIN
 from remembrancer.cli.workers import keep_worker, load_and_follow
-from remembrancer.importers.uploads import serve_uploads
 from remembrancer.sanitizer import visible_line
 from remembrancer.settings import Settings
 from remembrancer.statistics import Counts, counts
@@ -69,6 +68,8 @@ async def _serve(
 
     async def complete_start() -> None:
         await server.answers.wait()
+        from remembrancer.importers.uploads import serve_uploads  # noqa: PLC0415 - it answers
+
         serve_uploads(app)
         jobs = app.worker.running() if app.settings.jobs.in_server else nullcontext()
         async with jobs, asyncio.TaskGroup() as others:
