@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 import exports
@@ -18,6 +19,7 @@ from remembrancer.importers.archives import MAX_RATIO
 from remembrancer.importers.bundle import elements
 from remembrancer.importers.formats import slack, whatsapp
 from remembrancer.importers.turns import split
+from remembrancer.importers.uploads import check_alone
 
 PARIS = ZoneInfo("Europe/Paris")
 
@@ -458,3 +460,27 @@ def test_what_is_no_known_export_is_refused(tmp_path: Path) -> None:
     file = zipped(tmp_path / "e.zip", {"a.json": "[]", "b.json": "[]"})
     with pytest.raises(InvalidInput, match="is not a known export"):
         open_export(file)
+
+
+def test_an_upload_is_unpacked_to_a_bound(tmp_path: Path) -> None:
+    """What the pages read may be smaller than what the command line does."""
+    file = zipped(tmp_path / "e.zip", {"conversations.json": list(range(400_000))})
+    with pytest.raises(InvalidInput, match="is over 2 MB"):
+        open_export(file, most=2 << 20)
+    assert open_export(file).format is Format.JSON
+
+
+def test_an_export_of_one_person_is_theirs_whatever_they_are_called(tmp_path: Path) -> None:
+    """No platform id and no conversation of a platform is left in it; others are refused."""
+    user_id = uuid4()
+    files = {"conversations.json": exports.chatgpt(), "user.json": {"id": "user-1", "email": "a@b"}}
+    export = open_export(zipped(tmp_path / "c.zip", files))
+    check_alone(export)
+    export.owner = user_id
+    [transcript] = export.transcripts()
+    assert transcript.conversation.startswith(f"{user_id}:")
+    assert transcript.people == {}
+    assert {turn.platform_user_id for turn in transcript.turns} == {None}
+    assert export.account() is None
+    with pytest.raises(InvalidInput, match="ask an admin"):
+        check_alone(open_export(zipped(tmp_path / "s.zip", exports.slack())))

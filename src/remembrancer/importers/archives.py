@@ -18,8 +18,11 @@ MAX_RATIO = 200
 _SMALL = 1 << 20
 
 
-def open_bundle(path: Path) -> Bundle:
-    """Open the export at ``path``; raise ``InvalidInput`` with the reason if it cannot be read."""
+def open_bundle(path: Path, most: int | None = None) -> Bundle:
+    """Open the export at ``path``; raise ``InvalidInput`` with the reason if it cannot be read.
+
+    ``most`` is the maximum unpacked size of a file in an archive, if it is below the usual one.
+    """
     try:
         mode = path.stat().st_mode
     except OSError as error:
@@ -28,7 +31,7 @@ def open_bundle(path: Path) -> Bundle:
         return Folder(path)
     if not stat.S_ISREG(mode):
         raise invalid(str(path), "is neither a file nor a folder; name an export")
-    return Archive(path) if zipfile.is_zipfile(path) else Single(path)
+    return Archive(path, most) if zipfile.is_zipfile(path) else Single(path)
 
 
 class Single:
@@ -76,8 +79,9 @@ class Folder:
 class Archive:
     """Unpacks files on request, in memory and within limits."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, most: int | None = None) -> None:
         self._path = path
+        self._most = min(most or MAX_BYTES, MAX_BYTES)
         self.name = path.name
         try:
             with zipfile.ZipFile(path) as archive:
@@ -112,9 +116,9 @@ class Archive:
         where, entry = f"{self.name}, {name}", self._entries[name]
         if entry.flag_bits & 1:
             raise invalid(where, "is encrypted; import it unpacked")
-        limit = min(MAX_BYTES, max(_SMALL, entry.compress_size * MAX_RATIO))
+        limit = min(self._most, max(_SMALL, entry.compress_size * MAX_RATIO))
         if entry.file_size > limit:
-            raise _too_large(where)
+            raise _too_large(where, self._most)
         try:
             with zipfile.ZipFile(self._path) as archive, archive.open(entry) as file:
                 # What the archive says of sizes may be invalid, on purpose.
@@ -122,7 +126,7 @@ class Archive:
         except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError):
             raise invalid(where, "cannot be unpacked; download the archive again") from None
         if len(content) > limit:
-            raise _too_large(where)
+            raise _too_large(where, self._most)
         return _decoded(content, where)
 
 
@@ -142,5 +146,5 @@ def _decoded(content: bytes, where: str) -> str:
         raise invalid(where, "is not UTF-8 text; convert it to UTF-8") from None
 
 
-def _too_large(where: str) -> Exception:
-    return invalid(where, f"is over {MAX_BYTES >> 20:,} MB or compressed too much; split it")
+def _too_large(where: str, most: int = MAX_BYTES) -> Exception:
+    return invalid(where, f"is over {most >> 20:,} MB or compressed too much; split it")

@@ -172,13 +172,19 @@ class Export:
 
 
 def open_export(
-    path: Path, format_: Format = Format.AUTO, options: Options | None = None
+    path: Path,
+    format_: Format = Format.AUTO,
+    options: Options | None = None,
+    *,
+    most: int | None = None,
 ) -> Export:
     """Return the export at ``path``. A conversation without a name gets the file's name.
 
+    ``most`` is the maximum unpacked size of a file in an archive, if not the usual one.
+
     Raises ``InvalidInput`` with the file, the position in it if known, and the reason.
     """
-    bundle = open_bundle(path)
+    bundle = open_bundle(path, most)
     options = replace(options or Options(), conversation=path.stem[:255])
     return Export(bundle, detect(bundle) if format_ is Format.AUTO else format_, options)
 

@@ -24,6 +24,8 @@ from remembrancer.uploads.schemas import Upload, UploadCounts, UploadStatus
 
 _EVERY: Final = 1.0
 """Seconds between two notes of progress."""
+_UNPACKED: Final = 4
+"""How many times as large as an upload a file in it may be."""
 _COUNTS: Final = {field.name for field in fields(ImportResult)} & UploadCounts.model_fields.keys()
 
 
@@ -61,7 +63,8 @@ class UploadJob:
     async def _read(self, upload: Upload, path: Path) -> None:
         actor = Actor(Role.SERVICE, user_id=upload.owner_id, entry_point="web")
         options = Options(longest=self._app.settings.limits.message_characters)
-        export = await asyncio.to_thread(open_export, path, options=options)
+        most = self._app.settings.limits.upload_bytes * _UNPACKED
+        export = await asyncio.to_thread(open_export, path, options=options, most=most)
         if upload.is_own:
             check_alone(export)
             export.owner = upload.owner_id
