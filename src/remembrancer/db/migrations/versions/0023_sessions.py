@@ -1,12 +1,12 @@
 """Sessions of browsers and sign-in links, uploads of exports, pauses of users.
 
-Revision ID: 0025
+Revision ID: 0023
 Revises: 0022
 """
 
 from alembic import op
 
-revision = "0025"
+revision = "0023"
 down_revision = "0022"
 branch_labels = None
 depends_on = None
