@@ -2,10 +2,12 @@
 
 import json
 import re
+from datetime import datetime
 from html import unescape
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
+from zoneinfo import ZoneInfo
 
 import exports
 import pytest
@@ -93,11 +95,12 @@ async def test_each_program_gets_a_key_and_what_to_copy(
         key for key in (await world.memory.keys.list(ADMIN)).items if key.name == PROGRAMS[program]
     ]
     assert (key.role, key.user_id) == (Role.USER, world.ada.id)
-    if program in set(ClientName):
+    if program == ClientName.CLAUDE_DESKTOP:
+        assert "remembrancer mcp install --client claude-desktop --write" in lines[0]
+        assert "--url http://localhost --key-file ~/.remembrancer-key" in lines[0]
+    elif program in set(ClientName):
         client = ClientName(program)
-        command = ["remembrancer", "mcp", "--url", "http://localhost", "--key-file",
-                   "~/.remembrancer-key"]  # fmt: skip
-        entry = merge(client, {}, server_entry(client, command, url="http://localhost"))
+        entry = merge(client, {}, server_entry(client, [], url="http://localhost"))
         assert entry in [json.loads(text) for text in lines if text.startswith("{")]
 
 
@@ -233,6 +236,42 @@ async def test_a_person_speaks_for_nobody_else(
     await _worked(world.memory)
     newest, *_ = (await world.memory.uploads.list(as_actor(world.ada))).items
     assert newest.status == "ready", newest.reason
+
+
+async def test_what_a_file_does_not_say_is_asked(
+    world: World, ada_there: Browser, admin_there: Browser, tmp_path: Path
+) -> None:
+    """The order of its dates, who the person is in it; its times are in their zone."""
+    path = f"{base(world)}/start/history"
+    chat = tmp_path / "group.txt"
+    chat.write_text("03/04/2023, 09:15 - Ada B: the kiln is hot\n03/04/2023, 09:16 - Bob: good\n")
+    await _upload(admin_there, world, chat)
+    await _worked(world.memory)
+    page = await admin_there.get(path)
+    assert "Has ambiguous days and months." in page
+    assert "--" not in page[page.index("Has ambiguous") :].partition("</p>")[0]
+    [upload] = (await world.memory.uploads.list(as_actor(world.ada))).items
+    await admin_there.post(f"{path}/{upload.id}/check", date_order="dmy", me="Nobody")
+    await _worked(world.memory)
+    page = await admin_there.get(path)
+    assert "Has no sender with the name you gave." in page
+    assert 'value="Nobody"' in page
+    await admin_there.post(f"{path}/{upload.id}/check", date_order="dmy", me="Ada B")
+    await _worked(world.memory)
+    [upload] = (await world.memory.uploads.list(as_actor(world.ada))).items
+    assert (upload.status, upload.counts.messages_added) == ("ready", 2), upload.reason
+    zone = ZoneInfo((await world.memory.users.get(ADMIN, world.ada.id)).time_zone)
+    assert upload.counts.first == datetime(2023, 4, 3, 9, 15, tzinfo=zone)
+    wrong = await admin_there.client.post(
+        f"{path}/{upload.id}/check", data={"token": admin_there.token, "time_zone": "Mars/Base"}
+    )
+    assert (wrong.status_code, "Mars" in wrong.text) == (422, False)
+    # One's own file has nobody else's words, so that nobody is asked for.
+    await _upload(ada_there, world, chat)
+    await _worked(world.memory)
+    assert f'id="me-{upload.id}"' in await ada_there.get(path)
+    newest, *_ = (await world.memory.uploads.list(as_actor(world.ada))).items
+    assert f'id="me-{newest.id}"' not in ada_there.page
 
 
 @pytest.mark.parametrize(

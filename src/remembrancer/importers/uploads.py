@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from remembrancer.access import Actor, Role
 from remembrancer.app import Remembrancer
@@ -15,7 +16,7 @@ from remembrancer.errors import RemembrancerError, Unavailable
 from remembrancer.importers.counts import ImportResult
 from remembrancer.importers.exports import Export, open_export
 from remembrancer.importers.importer import Importer
-from remembrancer.importers.options import Options
+from remembrancer.importers.options import DateOrder, Options
 from remembrancer.importers.parse import invalid
 from remembrancer.importers.users import PlatformId
 from remembrancer.text import plural
@@ -62,7 +63,14 @@ class UploadJob:
 
     async def _read(self, upload: Upload, path: Path) -> None:
         actor = Actor(Role.SERVICE, user_id=upload.owner_id, entry_point="web")
-        options = Options(longest=self._app.settings.limits.message_characters)
+        user = await self._app.users.get(actor, upload.owner_id)
+        said = upload.options
+        options = Options(
+            me=said.me,
+            date_order=DateOrder(said.date_order) if said.date_order else None,
+            time_zone=ZoneInfo(said.time_zone or user.time_zone),
+            longest=self._app.settings.limits.message_characters,
+        )
         most = self._app.settings.limits.upload_bytes * _UNPACKED
         export = await asyncio.to_thread(open_export, path, options=options, most=most)
         if upload.is_own:

@@ -12,7 +12,7 @@ from remembrancer.db.rows import all_rows, first_row
 from remembrancer.db.sql import statement
 from remembrancer.db.tables import upload_parts
 from remembrancer.jobs.queue import enqueue_sql
-from remembrancer.uploads.schemas import Upload, UploadCounts, UploadStatus
+from remembrancer.uploads.schemas import Upload, UploadCounts, UploadOptions, UploadStatus
 
 IMPORT: Final = "import"
 """The task that reads one upload."""
@@ -68,6 +68,7 @@ async def change(
     total: int | None = None,
     stored: int | None = None,
     counts: UploadCounts | None = None,
+    options: UploadOptions | None = None,
     reason: str | None = None,
 ) -> None:
     """Set what is given, and the reason."""
@@ -77,6 +78,7 @@ async def change(
         "total": total,
         "stored": stored,
         "counts": counts and counts.model_dump_json(),
+        "options": options and options.model_dump_json(),
         "reason": reason,
     }
     await connection.execute(_sql("change"), _key(upload) | values)

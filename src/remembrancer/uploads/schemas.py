@@ -2,9 +2,14 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 from uuid import UUID
 
 from pydantic import BaseModel
+
+from remembrancer.text import Label
+from remembrancer.users.schemas import TimeZone
+from remembrancer.validation import Input
 
 
 class UploadStatus(StrEnum):
@@ -19,6 +24,16 @@ class UploadStatus(StrEnum):
     """It is imported, and the file is deleted."""
     FAILED = "failed"
     """The reason says why. It can be started again."""
+
+
+class UploadOptions(Input):
+    """What a file does not say itself."""
+
+    me: Label | None = None
+    """What its user is called in it: a name, or an id of its platform."""
+    date_order: Literal["dmy", "mdy", "ymd"] | None = None
+    time_zone: TimeZone | None = None
+    """Of times that name none; null for the user's."""
 
 
 class UploadCounts(BaseModel):
@@ -45,6 +60,7 @@ class Upload(BaseModel):
     format: str | None
     is_own: bool
     """It may have nobody's words but its owner's: they have uploaded it themselves."""
+    options: UploadOptions
     status: UploadStatus
     total: int
     """Messages and memories in it."""

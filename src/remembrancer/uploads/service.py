@@ -12,7 +12,7 @@ from remembrancer.errors import Conflict, NotFound
 from remembrancer.ids import new_uuid
 from remembrancer.paging import Items
 from remembrancer.uploads import repository
-from remembrancer.uploads.schemas import Upload, UploadCounts, UploadStatus
+from remembrancer.uploads.schemas import Upload, UploadCounts, UploadOptions, UploadStatus
 from remembrancer.users import repository as users
 
 PART_BYTES: Final = 1 << 20
@@ -45,6 +45,7 @@ class Uploads:
                 name=name,
                 format=None,
                 is_own=actor.role is Role.USER,
+                options=UploadOptions(),
                 status=UploadStatus.CHECKING,
                 total=0,
                 stored=0,
@@ -66,8 +67,12 @@ class Uploads:
         async with self._database.system_for(actor) as (connection, actor):
             return Items(items=await repository.list_of(connection, actor.require_user()))
 
-    async def start(self, actor: Actor, upload_id: UUID) -> Upload:
+    async def start(
+        self, actor: Actor, upload_id: UUID, options: UploadOptions | None = None
+    ) -> Upload:
         """Queue the import of a checked upload, or again what failed.
+
+        With ``options`` it is checked again, to be read in another way.
 
         Raises ``NotFound`` for an unknown upload or somebody else's, and ``Conflict`` for one
         that is imported or being read.
@@ -80,9 +85,9 @@ class Uploads:
                 raise Conflict("is imported already, or being read", field="upload_id")
             if (await users.get(connection, actor.require_user())).paused_at is not None:
                 raise Conflict("remembering is paused; resume it first", field="user_id")
-            checked = upload.total > 0
+            checked = upload.total > 0 and options is None
             status = UploadStatus.STORING if checked else UploadStatus.CHECKING
-            await repository.change(connection, upload, status=status, stored=0)
+            await repository.change(connection, upload, status=status, stored=0, options=options)
             await repository.enqueue(connection, upload)
             await audit.note(connection, actor, "upload.import", [str(upload_id)])
             return upload.model_copy(update={"status": status})

@@ -1,15 +1,15 @@
 """How a program is connected to this server: what to copy, and where it goes. Pure."""
 
 import json
+import shlex
 from dataclasses import dataclass
 from typing import Final
 
-from remembrancer.mcp_clients import KEY_VARIABLE, ClientName, merge, server_entry
+from remembrancer.mcp_clients import KEY_VARIABLE, NAME, ClientName, merge, server_entry
 
 _KEY_FILE: Final = "~/.remembrancer-key"
-_PLACES: Final = {
+_FILES: Final = {
     ClientName.CLAUDE_CODE: ".mcp.json in your project",
-    ClientName.CLAUDE_DESKTOP: "claude_desktop_config.json: Settings, Developer, Edit Config",
     ClientName.CURSOR: "~/.cursor/mcp.json",
     ClientName.VSCODE: ".vscode/mcp.json in your project",
 }
@@ -43,16 +43,35 @@ def snippets(program: str, url: str, secret: str = NO_KEY) -> list[Snippet]:
     if program == "rest":
         return [Snippet("In a terminal", _curl(url, secret))]
     client = ClientName(program)
-    command = ["remembrancer", "mcp", "--url", url, "--key-file", _KEY_FILE]
-    entry = merge(client, {}, server_entry(client, command, url=url))
-    config = Snippet(f"In {_PLACES[client]}", json.dumps(entry, indent=2, ensure_ascii=False))
     if client is ClientName.CLAUDE_DESKTOP:
-        install = "pip install 'remembrancer[mcp]'"
-        write = f"(umask 077; printf %s {secret} > {_KEY_FILE})"
-        return [Snippet("In a terminal", f"{install}\n{write}"), config]
+        return [Snippet("In a terminal", _desktop(url, secret))]
+    entry = merge(client, {}, server_entry(client, (), url=url))
+    file, config = _FILES[client], json.dumps(entry, indent=2, ensure_ascii=False)
     if client is ClientName.VSCODE:
-        return [config, Snippet("When VS Code asks for the key", secret)]
-    return [Snippet("In the file of your shell", f"export {KEY_VARIABLE}={secret}"), config]
+        return [Snippet(f"In {file}", config), Snippet("When VS Code asks for the key", secret)]
+    if client is ClientName.CURSOR:
+        export = f"export {KEY_VARIABLE}={secret}"
+        return [
+            Snippet("In ~/.zshrc or ~/.bashrc, which your shell reads", export),
+            Snippet(f"In {file}", config),
+        ]
+    return [
+        Snippet("In a terminal", _claude_code(url, secret)),
+        Snippet(f"Or in {file}, with the key in {KEY_VARIABLE}", config),
+    ]
+
+
+def _desktop(url: str, secret: str) -> str:
+    """Return the lines that store the key and write the configuration, with whole paths."""
+    return f"""pip install 'remembrancer[mcp]'
+(umask 077; printf %s {secret} > {_KEY_FILE})
+remembrancer mcp install --client {ClientName.CLAUDE_DESKTOP} --write \\
+  --url {shlex.quote(url)} --key-file {_KEY_FILE}"""
+
+
+def _claude_code(url: str, secret: str) -> str:
+    return f"""claude mcp add --transport http --scope user {NAME} {shlex.quote(f"{url}/mcp")} \\
+  --header 'Authorization: Bearer {secret}'"""
 
 
 def _python(url: str, secret: str) -> str:
@@ -66,7 +85,7 @@ with Client({json.dumps(url)}, {json.dumps(secret)}) as client:
 
 def _curl(url: str, secret: str) -> str:
     lines = [
-        f"curl -s {url}/api/memory/recall",
+        f"curl -s {shlex.quote(f'{url}/api/memory/recall')}",
         f"-H 'Authorization: Bearer {secret}'",
         "-H 'Content-Type: application/json'",
         """-d '{"query": "What do I drink?"}'""",

@@ -11,9 +11,13 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from remembrancer.errors import InvalidInput, RemembrancerError
+from remembrancer.uploads.schemas import UploadOptions
 from remembrancer.uploads.service import PART_BYTES
+from remembrancer.users.schemas import zones
+from remembrancer.validation import validate
 from remembrancer.web.dependencies import (
     FORM_CHECK,
+    CheckedForm,
     PageRequest,
     UserRequest,
     check_site,
@@ -39,6 +43,7 @@ async def _render(request: PageRequest, error: RemembrancerError | None = None) 
         error=error,
         uploads=(await request.app.uploads.list(request.user_actor)).items,
         megabytes=request.app.settings.limits.upload_bytes >> 20,
+        zones=zones(),
     )
 
 
@@ -82,6 +87,15 @@ async def _parts(file: UploadFile) -> AsyncIterator[bytes]:
 @router.post("/{upload_id}/import", dependencies=[FORM_CHECK])
 async def start(request: UserRequest, upload_id: UUID) -> Response:
     await request.app.uploads.start(request.user_actor, upload_id)
+    return await _changed(request)
+
+
+@router.post("/{upload_id}/check")
+@shows_errors(lambda request, error, **_: _render(request, error))
+async def check(request: UserRequest, upload_id: UUID, form: CheckedForm) -> Response:
+    """Look into a file again, with what it does not say itself."""
+    options = validate(UploadOptions, **form.values("me", "date_order", "time_zone"))
+    await request.app.uploads.start(request.user_actor, upload_id, options)
     return await _changed(request)
 
 

@@ -15,7 +15,7 @@ from remembrancer.preferences.schemas import AgentMemoryConfig
 from remembrancer.recall.schemas import Hit
 from remembrancer.review.schemas import ReviewOutcome
 from remembrancer.text import plural
-from remembrancer.uploads.schemas import UploadCounts
+from remembrancer.uploads.schemas import Upload, UploadCounts
 from remembrancer.user_names import parse_user
 
 SCOPES: Final = {Scope.AGENT: "Private", Scope.GLOBAL: "Global"}
@@ -48,6 +48,19 @@ FORMATS: Final = {
     "telegram": "Telegram",
     "whatsapp": "WhatsApp",
 }
+DATE_ORDERS: Final = {"dmy": "31/12/2026", "mdy": "12/31/2026", "ymd": "2026/12/31"}
+EXPORTS: Final = {
+    "ChatGPT": "Settings, Data controls, Export data",
+    "Claude": "Settings, Privacy, Export data",
+    "Slack": "Workspace settings, Import/Export data",
+    "Discord": "Settings, Data & Privacy, Request data; or DiscordChatExporter, as JSON",
+    "Telegram": "In Telegram Desktop: Settings, Advanced, Export, as JSON",
+    "WhatsApp": "The menu of a chat, Export chat, without media",
+    "mem0": "What get_all returns, as a JSON file",
+}
+"""Where people get an export, by system."""
+OWN_PLATFORM: Final = "pages"
+"""The platform of people who were added here, on none of their own. It is not shown."""
 READERS: Final = {Scope.GLOBAL: "Every agent", Scope.AGENT: "One agent alone"}
 ROLES: Final = {SpaceRole.OWNER: "Owner", SpaceRole.MEMBER: "Member"}
 RELATIONS: Final = {relation: relation.replace("_", " ") for relation in Relation}
@@ -245,6 +258,14 @@ def by_day(entries: Sequence[Entry], now: datetime, zone: str) -> list[tuple[str
     """Return entries in order, grouped by the day of their time."""
     days = groupby(entries, lambda entry: day(entry.at, now, zone))
     return [(name, list(group)) for name, group in days]
+
+
+def failed(upload: Upload) -> str:
+    """Say why a file cannot be imported, to somebody who reads its name beside it. Pure."""
+    reason = (upload.reason or "it could not be read").removeprefix(upload.name).lstrip(":, ")
+    reason = reason.replace(" that --as gives", " you gave")
+    said, _, advice = reason.partition("; ")
+    return sentence(said if "--" in advice else reason)
 
 
 def found(counts: UploadCounts) -> list[str]:

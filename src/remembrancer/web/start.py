@@ -10,7 +10,7 @@ from remembrancer.errors import InvalidInput, RemembrancerError
 from remembrancer.keys.schemas import KeyCreate, NewKey
 from remembrancer.users.schemas import ResolveUser, UserUpdate, zones
 from remembrancer.validation import validate
-from remembrancer.web import connections
+from remembrancer.web import connections, labels
 from remembrancer.web.dependencies import (
     AdminRequest,
     CheckedForm,
@@ -21,8 +21,6 @@ from remembrancer.web.dependencies import (
 )
 
 router = APIRouter()
-_OWN_PLATFORM = "pages"
-"""The platform of people who were added here, on none of their own."""
 
 
 @router.get("/start")
@@ -46,7 +44,7 @@ async def _render_you(
 async def add(form: CheckedForm, request: AdminRequest) -> Response:
     values = form.values("display_name", "time_zone")
     identity = validate(
-        ResolveUser, platform=_OWN_PLATFORM, platform_user_id=str(uuid4()), **values
+        ResolveUser, platform=labels.OWN_PLATFORM, platform_user_id=str(uuid4()), **values
     )
     user = await request.app.users.resolve(request.actor, identity)
     return request.redirect(f"/people/{user.id}/start/connect")

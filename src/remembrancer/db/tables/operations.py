@@ -59,6 +59,7 @@ uploads = table(
     required(Text, "name"),
     optional(Text, "format"),
     required(Boolean, "is_own"),
+    required(JSONB, "options", default="{}"),
     required(Text, "status", default="checking"),
     required(Integer, "total", "stored", default="0"),
     required(JSONB, "counts", default="{}"),

@@ -16,13 +16,13 @@ SELECT content FROM upload_parts
 SELECT /*[enqueue u.id*/ u.id /*]*/ FROM uploads AS u WHERE u.owner_id = :owner_id AND u.id = :id;
 
 -- name: list
-SELECT owner_id, id, name, format, is_own, status, total, stored, counts, reason, created_at
+SELECT owner_id, id, name, format, is_own, options, status, total, stored, counts, reason, created_at
   FROM uploads
  WHERE owner_id IN (SELECT id FROM users WHERE CAST(:user_id AS uuid) IN (id, merged_into))
  ORDER BY created_at DESC, id;
 
 -- name: lock
-SELECT owner_id, id, name, format, is_own, status, total, stored, counts, reason, created_at
+SELECT owner_id, id, name, format, is_own, options, status, total, stored, counts, reason, created_at
   FROM uploads
  WHERE id = :id
    AND (CAST(:user_id AS uuid) IS NULL
@@ -37,6 +37,7 @@ UPDATE uploads
        total = coalesce(CAST(:total AS int), total),
        stored = coalesce(CAST(:stored AS int), stored),
        counts = coalesce(CAST(:counts AS jsonb), counts),
+       options = coalesce(CAST(:options AS jsonb), options),
        reason = :reason
  WHERE owner_id = :owner_id AND id = :id;
 

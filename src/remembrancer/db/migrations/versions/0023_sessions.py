@@ -46,6 +46,7 @@ CREATE TABLE uploads (
     name text NOT NULL,
     format text,
     is_own boolean NOT NULL,
+    options jsonb DEFAULT '{}' NOT NULL,
     status text DEFAULT 'checking' NOT NULL,
     total integer DEFAULT 0 NOT NULL,
     stored integer DEFAULT 0 NOT NULL,
