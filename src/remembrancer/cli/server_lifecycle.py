@@ -139,7 +139,7 @@ class Welcome:
 
     def _invitation(self) -> str:
         if self.question is None:
-            return "Try it: create a first user."
+            return "Try it: open the sign-in link, or create a first user."
         user, query = self.question
         return f"Try it: ask, for {user.display_name}, “{query}”"
 
