@@ -34,10 +34,11 @@ ranked AS (
             OR strpos(lower(u.display_name), lower(CAST(:text AS text))) > 0
             OR starts_with(CAST(u.id AS text), lower(CAST(:text AS text))))
 )
+-- Who was added in the pages has a link of theirs, which says nothing.
 SELECT r.id, r.display_name,
        ARRAY(SELECT l.platform || ':' || l.platform_user_id
                FROM platform_links AS l
-              WHERE l.user_id = r.id
+              WHERE l.user_id = r.id AND l.platform <> 'pages'
               ORDER BY l.platform, l.platform_user_id) AS links
   FROM ranked AS r
  WHERE r.rank <= :most
