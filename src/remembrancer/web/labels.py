@@ -97,7 +97,11 @@ _BY: Final = {
 }
 
 
-_PLAIN: Final = {"Input should be a valid UUID": "is not an id", "Field required": "is needed"}
+_PLAIN: Final = {
+    "Input should be a valid UUID": "is not an id",
+    "Field required": "is needed",
+    "does not name its exporter": "does not say who exported it",
+}
 """Plain words for the library's messages, by their beginning."""
 _FIELDS: Final = {
     "agent_id": "Agent",
