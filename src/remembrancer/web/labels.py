@@ -264,7 +264,7 @@ def by_day(entries: Sequence[Entry], now: datetime, zone: str) -> list[tuple[str
     return [(name, list(group)) for name, group in days]
 
 
-def failed(upload: Upload) -> str:
+def failure(upload: Upload) -> str:
     """Say why a file cannot be imported, to somebody who reads its name beside it. Pure."""
     reason = (upload.reason or "it could not be read").removeprefix(upload.name).lstrip(":, ")
     reason = reason.replace(" that --as gives", " you gave")
@@ -272,7 +272,7 @@ def failed(upload: Upload) -> str:
     return sentence(said if "--" in advice else reason)
 
 
-def found(counts: UploadCounts) -> list[str]:
+def contents(counts: UploadCounts) -> list[str]:
     """Say what an import stores, or would store, and what it leaves out. Pure."""
     said = [
         (counts.conversations, "conversation", "conversations"),
