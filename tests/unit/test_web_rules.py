@@ -6,6 +6,7 @@ from importlib.metadata import PackageNotFoundError
 from itertools import pairwise
 from uuid import UUID, uuid4
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
