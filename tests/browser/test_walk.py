@@ -184,7 +184,7 @@ async def _agents(walk: Walk, site: Site) -> None:
     badge = card.locator(".card-head .badge")
     await card.get_by_role("switch").click()
     await expect(card).to_contain_text("Not changed yet.")
-    await expect(card.get_by_role("link", name="harbour")).to_be_visible()
+    await expect(card.get_by_role("link", name="in the harbour")).to_be_visible()
     await expect(badge).to_have_text("Private")
     await walk.stop("agents-preview")
     await walk.press("Switch to global", card)
