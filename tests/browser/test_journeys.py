@@ -21,7 +21,7 @@ async def stayed(page: Page) -> bool:
 async def test_a_switch_is_flipped_by_keyboard_and_keeps_the_focus(
     site: Site, world: World
 ) -> None:
-    """Space flips it, the badge and the words follow, the page stays, and so does the focus."""
+    """It asks first, the badge and the words follow, the page stays, and the focus in the card."""
     async with site.visited(world.ada) as page:
         await page.goto(f"/people/{world.ada.id}/agents")
         await stays(page)
@@ -30,8 +30,12 @@ async def test_a_switch_is_flipped_by_keyboard_and_keeps_the_focus(
         await expect(switch).to_have_attribute("aria-checked", "false")
         await switch.focus()
         await page.keyboard.press("Space")
-        await expect(switch).to_have_attribute("aria-checked", "true")
+        await expect(card).to_contain_text("Not changed yet.")
         await expect(switch).to_be_focused()
+        await card.get_by_role("button", name="Switch to private").focus()
+        await page.keyboard.press("Enter")
+        await expect(switch).to_have_attribute("aria-checked", "true")
+        await expect(card.locator(":focus")).to_have_count(1)
         await expect(card.locator(".badge")).to_have_text("Private")
         await expect(page.get_by_role("status").first).to_contain_text("private memories")
         tip = card.get_by_role("button", name="Why")
@@ -164,6 +168,7 @@ async def test_everything_essential_works_without_scripts(site: Site, world: Wor
         switch = page.get_by_role("switch").first
         before = await switch.get_attribute("aria-checked")
         await switch.click()
+        await page.get_by_role("button", name="Switch to").click()
         after = "false" if before == "true" else "true"
         await expect(page.get_by_role("switch").first).to_have_attribute("aria-checked", after)
         for text in ("Rain is due.", "Snow is over."):
