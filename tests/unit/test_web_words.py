@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from remembrancer.web import labels
-from remembrancer.web.marks import marks
+from remembrancer.web.marks import Marker
 from remembrancer.web.pages import _ago
 
 NOW = datetime(2026, 5, 14, 12, 0, tzinfo=UTC)
@@ -60,7 +60,7 @@ def test_names_are_counted_from_the_third_on() -> None:
 )
 def test_the_words_that_match_are_marked(text: str, query: str, marked: list[str]) -> None:
     """In any form, or letter by letter; the parts are the text."""
-    parts = marks(text, query)
+    parts = Marker(query).parts(text)
     assert "".join(part.text for part in parts) == text
     assert [part.text for part in parts if part.matches] == marked
 

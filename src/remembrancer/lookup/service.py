@@ -1,5 +1,6 @@
 """Look up a user's memory: ask it, see what is new in it, search it."""
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
@@ -86,7 +87,10 @@ class Lookup:
     async def ask(self, actor: Actor, question: str) -> Answers:
         """Return what is recalled for a question, with its origin and who may read it."""
         query = RecallQuery(query=question, min_relevance=MIN_RELEVANCE)
-        hits = await self._near(actor, query)
+        hits, configs = await asyncio.gather(
+            self._near(actor, query),
+            self._preferences.scopes(actor, actor.require_user(), limit=LARGEST_PAGE),
+        )
         if not hits:
             return Answers(items=[])
         keys = [(hit.user_id or SHARED_OWNER, hit.id) for hit in hits if hit.type == "memory"]
@@ -100,7 +104,6 @@ class Lookup:
             origins = _origins(rows)
             talks = {row.id: Talk(id=row.id, title=row.title, platform=row.platform)
                      for row in talk_rows}  # fmt: skip
-        configs = await self._preferences.scopes(actor, actor.require_user(), limit=LARGEST_PAGE)
         return Answers(items=[_answer(hit, origins, talks, configs.items) for hit in hits])
 
     async def story(self, actor: Actor, memory: Memory) -> Story:
@@ -218,6 +221,7 @@ class Lookup:
 
         First those that recall finds for the text, then those that have it in them. At most 200.
         """
+        start = _start(cursor)
         ranks: dict[MemoryKey, int] = {}
         if filters.text and filters.statuses == [Status.ACTIVE]:
             query = RecallQuery(
@@ -232,9 +236,9 @@ class Lookup:
             ranks = {(hit.user_id or SHARED_OWNER, hit.id): n for n, hit in enumerate(hits)}
         async with self._database.transaction(actor) as (connection, actor):
             found = await memory_filters.search(connection, actor, filters, ranks, LARGEST_PAGE)
-            found.sort(key=lambda m: ranks.get((m.user_id or SHARED_OWNER, m.id), len(ranks)))
-        start = _start(cursor)
-        page = found[start : start + limit]
+            found.sort(key=lambda row: ranks.get((row.owner_id, row.id), len(ranks)))
+            listed = [views.memory(row) for row in found[start : start + limit]]
+            page = await views.named(connection, actor, listed)
         await self._reads.note(actor, "memory.list", ((m.user_id, m.id) for m in page))
         more = start + limit < len(found)
         return MemoryPage(

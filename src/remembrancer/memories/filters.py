@@ -3,18 +3,19 @@
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, func, or_, select, text, tuple_
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, text, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor, Scope, may_change
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows
+from remembrancer.db.sql import among
 from remembrancer.db.tables import memories
 from remembrancer.ids import SHARED_OWNER, MemoryKey
 from remembrancer.memories import metadata, repository, views
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.rules import subject_key
-from remembrancer.memories.schemas import Memory, MemoryFilter, MemoryPage, SortBy, Status
+from remembrancer.memories.schemas import MemoryFilter, MemoryPage, SortBy, Status
 
 _COLUMN: Final = memories.c
 _ORDERS: Final = {
@@ -46,16 +47,17 @@ async def search(
     query: MemoryFilter,
     found: Collection[MemoryKey],
     most: int,
-) -> list[Memory]:
+) -> list[MemoryRow]:
     """Return the memories that match ``query`` and have its text, or are among ``found``."""
-    ids = tuple_(_COLUMN.owner_id, _COLUMN.id).in_(list(found))
+    # By the id first: of pairs, every row would be compared with every one.
+    pairs = tuple_(_COLUMN.owner_id, _COLUMN.id).in_(list(found))
+    ids = and_(among(_COLUMN.id, [memory_id for _, memory_id in found]), pairs)
     text_in = _COLUMN.content.icontains(query.text or "", autoescape=True)
     statement = matching(actor, query.model_copy(update={"text": None}), select(memories))
     statement = statement.where(or_(text_in, ids)).order_by(
         ids.desc(), _COLUMN.created_at.desc(), _COLUMN.id
     )
-    rows = await all_rows(connection, MemoryRow, statement.limit(most))
-    return await views.named(connection, actor, [views.memory(row) for row in rows])
+    return await all_rows(connection, MemoryRow, statement.limit(most))
 
 
 def matching(actor: Actor, query: MemoryFilter, statement: Select[Any]) -> Select[Any]:

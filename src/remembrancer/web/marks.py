@@ -16,38 +16,45 @@ class Part:
     matches: bool
 
 
-def marks(text: str, query: str) -> list[Part]:
-    """Return the parts of a text in order: those that ``query`` names, in any form, and the rest.
+class Marker:
+    """Marks what a query names in the texts of one page. The query is stemmed once."""
 
-    Together they are the text.
-    """
-    ends: dict[int, int] = {}
-    last = 0
-    for start, stop in sorted([*_same_words(text, query), *_same_letters(text, query)]):
-        # Spans that meet are one.
-        last = start if start > ends.get(last, -1) else last
-        ends[last] = max(stop, ends.get(last, 0))
-    parts: list[Part] = []
-    here = 0
-    for start, stop in ends.items():
-        parts += [Part(text[here:start], matches=False), Part(text[start:stop], matches=True)]
-        here = stop
-    return [part for part in [*parts, Part(text[here:], matches=False)] if part.text]
+    def __init__(self, query: str) -> None:
+        self._terms = query_terms(query).keys()
+        self._starts = {term[:_SAME_START] for term in self._terms}
+        self._words: dict[str, bool] = {}
+        letters = query.strip()
+        self._letters = None
+        if len(letters) >= _SAME_START:
+            self._letters = re.compile(re.escape(letters), re.IGNORECASE)
 
+    def parts(self, text: str) -> list[Part]:
+        """Return the parts of a text in order: those that the query names in any form, and others.
 
-def _same_words(text: str, query: str) -> list[tuple[int, int]]:
-    terms = query_terms(query)
-    starts = {term[:_SAME_START] for term in terms}
-    same = {
-        word
-        for word in set(_WORDS.findall(text))
-        if word.casefold()[:_SAME_START] in starts and terms.keys() & query_terms(word).keys()
-    }
-    return [word.span() for word in _WORDS.finditer(text) if word[0] in same]
+        Together they are the text.
+        """
+        ends: dict[int, int] = {}
+        last = 0
+        for start, stop in sorted([*self._same_words(text), *self._same_letters(text)]):
+            # Spans that meet are one.
+            last = start if start > ends.get(last, -1) else last
+            ends[last] = max(stop, ends.get(last, 0))
+        parts: list[Part] = []
+        here = 0
+        for start, stop in ends.items():
+            parts += [Part(text[here:start], matches=False), Part(text[start:stop], matches=True)]
+            here = stop
+        return [part for part in [*parts, Part(text[here:], matches=False)] if part.text]
 
+    def _same_words(self, text: str) -> list[tuple[int, int]]:
+        return [word.span() for word in _WORDS.finditer(text) if self._names(word[0].casefold())]
 
-def _same_letters(text: str, query: str) -> list[tuple[int, int]]:
-    query = query.strip()
-    if len(query) < _SAME_START:
-        return []
-    return [match.span() for match in re.finditer(re.escape(query), text, re.IGNORECASE)]
+    def _names(self, word: str) -> bool:
+        if word[:_SAME_START] not in self._starts:
+            return False
+        if word not in self._words:
+            self._words[word] = bool(self._terms & query_terms(word).keys())
+        return self._words[word]
+
+    def _same_letters(self, text: str) -> list[tuple[int, int]]:
+        return [match.span() for match in self._letters.finditer(text)] if self._letters else []

@@ -16,6 +16,7 @@ from remembrancer.memories import schemas
 from remembrancer.validation import validate
 from remembrancer.web import dependencies, labels
 from remembrancer.web.chips import Chip, chip
+from remembrancer.web.marks import Marker
 
 router = APIRouter(prefix="/people/{user_id}/memories")
 
@@ -36,11 +37,13 @@ class HasOwner(Protocol):
 
 
 async def agent_and_space_names(request: dependencies.PageRequest) -> dict[str, Any]:
-    agents = (await request.app.agents.list(request.actor, limit=200)).items
-    spaces = (await request.app.spaces.list(request.user_actor, limit=200)).items
+    agents, spaces = await asyncio.gather(
+        request.app.agents.list(request.actor, limit=200),
+        request.app.spaces.list(request.user_actor, limit=200),
+    )
     return {
-        "agents": {agent.id: agent.name for agent in agents},
-        "spaces": {space.id: space.name for space in spaces},
+        "agents": {agent.id: agent.name for agent in agents.items},
+        "spaces": {space.id: space.name for space in spaces.items},
     }
 
 
@@ -73,14 +76,18 @@ def filters_of(request: dependencies.PageRequest) -> schemas.MemoryFilter:
 async def list_memories(request: dependencies.UserRequest, cursor: str | None = None) -> Response:
     filters = filters_of(request)
     load = request.app.lookup.search if filters.text else request.app.memories.list
-    page = await load(request.user_actor, filters, limit=PAGE_SIZE, cursor=cursor)
     part = _PARTS.get(request.partial_target or "")
-    names = await agent_and_space_names(request)
+    page, names, header = await asyncio.gather(
+        load(request.user_actor, filters, limit=PAGE_SIZE, cursor=cursor),
+        agent_and_space_names(request),
+        _header(request, needed=part is None),
+    )
     return request.render(
         part or "memories/list.html",
         headers=request.history("text") if request.partial_target == "results" else None,
         page=page,
         filters=filters,
+        marker=Marker(filters.text) if filters.text else None,
         filtered=filters != schemas.MemoryFilter(sort=filters.sort),
         more=request.next_page(page.next_cursor),
         here=f"{request.http.url.path}?{request.http.url.query}".rstrip("?"),
@@ -90,7 +97,7 @@ async def list_memories(request: dependencies.UserRequest, cursor: str | None = 
         ],
         can_change=can_change(request),
         **names,
-        **({} if part else await _header(request)),
+        **header,
     )
 
 
@@ -112,7 +119,9 @@ def _chips(request: dependencies.PageRequest, names: Mapping[str, Any]) -> list[
     return [chip(url, query, *field) for field in fields if len(field[2]) > 1]
 
 
-async def _header(request: dependencies.PageRequest) -> dict[str, Any]:
+async def _header(request: dependencies.PageRequest, *, needed: bool) -> dict[str, Any]:
+    if not needed:
+        return {}
     pending, budget = await asyncio.gather(
         request.app.review.list(request.user_actor, limit=1),
         request.app.memories.budget(request.user_actor),

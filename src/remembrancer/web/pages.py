@@ -21,7 +21,7 @@ from remembrancer.errors import NotFound
 from remembrancer.sanitizer import visible_text
 from remembrancer.text import plural
 from remembrancer.users.schemas import User
-from remembrancer.web import charts, diff, labels, marks
+from remembrancer.web import charts, diff, labels
 from remembrancer.web.sessions import Notice, Session, is_partial
 
 log = logging.getLogger(__name__)
@@ -114,7 +114,6 @@ def _environment() -> Environment:
     environment.globals |= {
         "asset": lambda name: f"/static/{name}?v={_HASHES[name]}",
         "word_changes": diff.word_changes,
-        "marks": marks.marks,
         "bars": charts.bars,
         "say": labels,
         "version": version.__version__,
