@@ -41,6 +41,7 @@ from remembrancer.jobs.service import Jobs
 from remembrancer.keys.service import Keys
 from remembrancer.keys.sessions import delete_expired
 from remembrancer.keys.sign_ins import SignIns
+from remembrancer.keys.uses import KeyUses
 from remembrancer.llm import create_language_model
 from remembrancer.lookup.agent_memory import AgentMemory
 from remembrancer.lookup.names import Names
@@ -74,6 +75,8 @@ from remembrancer.search.model import claim_store
 from remembrancer.settings import Settings, place
 from remembrancer.tools.memory import memory_tools
 from remembrancer.uploads.service import Uploads
+from remembrancer.usage.counts import UsageCounts
+from remembrancer.usage.service import Usage
 from remembrancer.user_names import AnyUser
 from remembrancer.users.schemas import User
 from remembrancer.validation import validate
@@ -99,12 +102,15 @@ class Remembrancer:
         self.embedder = embedder
         self.reads = Reads(database, whose=settings.audit.reads)
         self.guard = Guard(settings.guard)
-        self.backend = backend = Backend(database, search, self.guard, self.reads, settings.limits)
+        self.usage_counts = UsageCounts(database)
+        self.backend = backend = Backend(
+            database, search, self.guard, self.reads, settings.limits, self.usage_counts
+        )
         self.retention = Retention(database, days=settings.audit.keep_days)
         self.expiry = Expiry(database)
         self.access_counts = AccessCounts(database)
         self.language_model = create_language_model(settings.llm)
-        budget = Budget(settings.budget.tokens)
+        budget = Budget(settings.budget.tokens, self.usage_counts)
         pipeline = WritePipeline(search, budget)
         renderer = Renderer(Templates(settings.context.templates))
         associations = AssociationWriter(settings.recall.near_duplicate)
@@ -146,12 +152,14 @@ class Remembrancer:
         self.tools = memory_tools(
             memories, recall, self.places, self.documents, settings.tools, backend
         )
-        self.keys = Keys(backend)
+        self.key_uses = KeyUses(database)
+        self.keys = Keys(backend, self.key_uses)
         self.sign_ins = SignIns(backend)
         self.uploads = Uploads(backend)
         self.tasks: dict[str, Task] = {SUMMARISE: self.summaries.job}
         self.jobs = Jobs(database)
         self.audit = AuditLog(database)
+        self.usage = Usage(database, self.usage_counts)
 
     @cached_property
     def worker(self) -> "Worker":
@@ -206,6 +214,9 @@ class Remembrancer:
                 memory.reads.writing,
                 memory.retention.daily,
                 memory.expiry.sweeping,
+                memory.key_uses.writing,
+                memory.usage_counts.writing,
+                memory.usage_counts.measuring,
             ):
                 periodic.start()
                 stack.push_async_callback(periodic.close)

@@ -15,6 +15,7 @@ from remembrancer.errors import HiddenMemory, RemembrancerError
 from remembrancer.guard.guard import Guard
 from remembrancer.search.index import SearchIndex
 from remembrancer.settings import LimitSettings
+from remembrancer.usage.counts import UsageCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Backend:
     guard: Guard
     reads: Reads
     limits: LimitSettings
+    usage_counts: UsageCounts
 
     async def refuse(
         self, actor: Actor, action: str, target_ids: Sequence[str], error: RemembrancerError

@@ -195,6 +195,7 @@ OF_NOBODY = {
     "/api/memory/statistics",
     "/api/memory/preferences/export",
     "/api/tools",
+    "/api/usage",
     "/metrics",
 }
 """Ways to read nothing of anybody's, or all of everybody's with one line for the whole."""

@@ -673,6 +673,7 @@ STAFF_ONLY = {
     ("POST", "/api/jobs/{job_id}/retry"): "user service",
     ("POST", "/api/keys"): "user service",
     ("GET", "/api/keys"): "service",
+    ("GET", "/api/usage"): "user service",
     ("DELETE", "/api/keys/{key}"): "service",
     ("POST", "/api/keys/{key}/rotate"): "service",
 }

@@ -1,6 +1,8 @@
-"""The audit log, background jobs and API keys: /api/audit, /api/jobs, /api/keys."""
+"""The audit log, jobs, API keys and usage: /api/audit, /api/jobs, /api/keys, /api/usage."""
 
+from datetime import date
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import Path, Query
 
@@ -11,10 +13,12 @@ from remembrancer.jobs.schemas import JobPage, JobStatus
 from remembrancer.keys.schemas import Key, KeyCreate, KeyHolder, NewKey
 from remembrancer.keys.service import LONGEST_GRACE
 from remembrancer.paging import Items, Page
+from remembrancer.usage.schemas import DailyUsage
 
 audit = Router(prefix="/api/audit", tags=["audit"])
 jobs = Router(prefix="/api/jobs", tags=["jobs"])
 keys = Router(prefix="/api/keys", tags=["keys"])
+usage = Router(prefix="/api/usage", tags=["usage"])
 
 KeyRef = Annotated[str, Path(description="Its id, or the name of a valid key.")]
 
@@ -96,3 +100,18 @@ async def rotate_key(
     Only this response has the new secret. The name of the old key ends in "(old)".
     """
     return await app.keys.rotate(actor, key, grace=grace)
+
+
+@usage.get("")
+async def list_usage(
+    app: App,
+    actor: Caller,
+    since: Annotated[date | None, Query(description="First day, in UTC.")] = None,
+    until: Annotated[date | None, Query(description="Last day, in UTC. By default today.")] = None,
+    agent_id: Annotated[UUID | None, Query(description="Only what this agent did.")] = None,
+) -> Items[DailyUsage]:
+    """List recalls, writes, refusals, evictions, tokens and disk by day and agent.
+
+    By default of the last 30 days; 400 are kept.
+    """
+    return await app.usage.list(actor, since=since, until=until, agent_id=agent_id)

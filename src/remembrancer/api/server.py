@@ -193,6 +193,7 @@ def _rest_api() -> FastAPI:
         chat.router,
         admin.jobs,
         admin.keys,
+        admin.usage,
     ):
         # Not as routers, which FastAPI would search twice for each request.
         app.router.routes.extend(part.routes)

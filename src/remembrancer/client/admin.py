@@ -1,5 +1,6 @@
-"""Keys, jobs and the audit log."""
+"""Keys, jobs, the audit log and usage."""
 
+from datetime import date
 from typing import Unpack
 from uuid import UUID
 
@@ -8,6 +9,7 @@ from remembrancer.client.operations import By, Group, Paging, listing, operation
 from remembrancer.jobs.schemas import JobPage, JobStatus
 from remembrancer.keys.schemas import Key, KeyCreate, KeyHolder, NewKey
 from remembrancer.paging import Items, Page
+from remembrancer.usage.schemas import DailyUsage
 
 
 class Keys(Group[By]):
@@ -58,3 +60,20 @@ class Audit(Group[By]):
         self, filters: "remembrancer.AuditFilter | None" = None, **paging: Unpack[Paging]
     ) -> "Page[remembrancer.AuditLine]":
         """List lines of the log, the latest first: all for admins, for a user their own."""
+
+
+class Usage(Group[By]):
+    """What agents did, by day. For admins."""
+
+    @operation("GET /api/usage")
+    def list(
+        self,
+        *,
+        since: date | None = None,
+        until: date | None = None,
+        agent_id: UUID | None = None,
+    ) -> Items[DailyUsage]:
+        """List usage by day, kind and agent: of the last 30 days unless ``since`` says otherwise.
+
+        Days are in UTC, and both included.
+        """

@@ -35,6 +35,8 @@ from remembrancer.recall.service import Prompt, Recall
 from remembrancer.recall.signals import PER_ARM
 from remembrancer.settings import ContextSettings
 from remembrancer.spaces.rows import SpaceNames
+from remembrancer.usage.counts import counted
+from remembrancer.usage.schemas import UsageKind
 from remembrancer.users import repository as users
 
 FEWEST_TOKENS_A_LINE: Final = 10
@@ -117,6 +119,7 @@ class Contexts:
         self._renderer = renderer
         self._settings = settings
 
+    @counted(UsageKind.RECALL)
     async def context(self, actor: Actor, query: ContextQuery, *, counts: bool = True) -> Context:
         """Return the context of the next answer to the actor's user.
 
@@ -144,6 +147,8 @@ class Contexts:
         dynamic = self._dynamic(sources, stable)
         if counts:
             self._recall.count(dynamic.hits)
+            given = stable.tokens + dynamic.block.tokens
+            self._backend.usage_counts.note(sources.actor, UsageKind.TOKENS, given)
         await self._backend.reads.note(
             sources.actor, ACTION, [*_owners(sources, stable), *dynamic.owners]
         )

@@ -35,6 +35,8 @@ from remembrancer.preferences import repository as preferences
 from remembrancer.preferences.scopes import in_effect
 from remembrancer.search.index import SearchDocument, Source
 from remembrancer.spaces import repository as spaces
+from remembrancer.usage.counts import counted
+from remembrancer.usage.schemas import UsageKind
 from remembrancer.user_names import UserName
 from remembrancer.users import repository as users
 from remembrancer.users.rows import HeldUser
@@ -74,6 +76,7 @@ class Appender:
         self._after_append = after_append
         self._editor = editor
 
+    @counted(UsageKind.WRITE)
     async def append(
         self,
         actor: Actor,

@@ -3,11 +3,26 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, true, update
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    DateTime,
+    Uuid,
+    and_,
+    cast,
+    column,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    true,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.db.rows import all_rows, first_row, one_row
@@ -20,6 +35,7 @@ _VALID: Final = and_(
     or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > func.now()),
 )
 _LONGEST_RETIRED: Final = 190
+_INSTANT: Final = DateTime(timezone=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +85,24 @@ async def revoke(connection: AsyncConnection, key_id: UUID) -> Key:
     return await _change(
         connection, key_id, revoked_at=func.coalesce(api_keys.c.revoked_at, func.now())
     )
+
+
+async def note_uses(connection: AsyncConnection, times: Mapping[UUID, datetime]) -> None:
+    """Note the last use of keys; a key that was revoked before is none."""
+    used = (
+        func.unnest(cast(list(times), ARRAY(Uuid)), cast(list(times.values()), ARRAY(_INSTANT)))
+        .table_valued(column("id", Uuid), column("at", _INSTANT))
+        .render_derived(name="used")
+    )
+    change = (
+        update(api_keys)
+        .where(
+            api_keys.c.id == used.c.id,
+            or_(api_keys.c.revoked_at.is_(None), api_keys.c.revoked_at > used.c.at),
+        )
+        .values(last_used_at=func.greatest(api_keys.c.last_used_at, used.c.at))
+    )
+    await connection.execute(change)
 
 
 async def retire(connection: AsyncConnection, key_id: UUID, grace: int) -> Key:

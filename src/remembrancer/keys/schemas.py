@@ -36,6 +36,7 @@ class Key(BaseModel):
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
+    last_used_at: datetime | None = Field(description="To about ten seconds.")
 
 
 class NewKey(Key):

@@ -17,6 +17,8 @@ from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories import repository
 from remembrancer.memories.decay import decayed_sql
 from remembrancer.memories.schemas import BudgetPreview, EvictionCandidate, Status
+from remembrancer.usage.counts import UsageCounts
+from remembrancer.usage.schemas import UsageKind
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +37,9 @@ class Budget:
     in spaces and shared knowledge do not count.
     """
 
-    def __init__(self, tokens: int) -> None:
+    def __init__(self, tokens: int, counts: UsageCounts) -> None:
         self.tokens = tokens
+        self._counts = counts
 
     async def enforce(
         self, connection: AsyncConnection, actor: Actor, owner_id: UUID, written: Collection[str]
@@ -66,6 +69,7 @@ class Budget:
             await plan_anew(connection)
             await repository.set_status(connection, owner_id, evicted, Status.EVICTED)
             await audit.note(connection, actor, ACTION, evicted, owner_id=owner_id)
+            self._counts.note(actor, UsageKind.EVICTION, len(evicted))
             log.warning(
                 "evicted %d memories of user %s, over %d tokens: %s",
                 len(evicted),

@@ -60,6 +60,8 @@ from remembrancer.memories.source_messages import RemakeChunks
 from remembrancer.memories.versions import new_version
 from remembrancer.paging import LARGEST_PAGE, Items, PageMethod
 from remembrancer.text import check_range
+from remembrancer.usage.counts import counted
+from remembrancer.usage.schemas import UsageKind
 from remembrancer.users import repository as users
 from remembrancer.validation import model_of
 
@@ -116,6 +118,7 @@ class Memories:
         self._associations = associations
         self._remake_chunks = remake_chunks
 
+    @counted(UsageKind.WRITE)
     async def remember(
         self,
         actor: Actor,
@@ -142,6 +145,7 @@ class Memories:
             raise _similar(result.memory, by_id=memory.external_id is not None)
         return result
 
+    @counted(UsageKind.WRITE)
     async def remember_many(
         self,
         actor: Actor,
@@ -296,6 +300,7 @@ class Memories:
             mentions=[Mention.model_validate(mention) for mention in latest],
         )
 
+    @counted(UsageKind.WRITE)
     async def update(
         self,
         actor: Actor,
@@ -341,6 +346,7 @@ class Memories:
                 changed = await self._within_budget(connection, actor, changed)
             return MemoryUpdateResult(**views.fields(changed), guard=screened.findings)
 
+    @counted(UsageKind.WRITE)
     async def forget(
         self, actor: Actor, memory_id: str, *, if_version: int | None = None
     ) -> ForgetResult:

@@ -39,6 +39,8 @@ from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, So
 from remembrancer.recall.signals import PER_ARM, REACH, days_told
 from remembrancer.search.index import content_hash
 from remembrancer.spaces.rows import SpaceNames
+from remembrancer.usage.counts import counted
+from remembrancer.usage.schemas import UsageKind
 
 if TYPE_CHECKING:
     from remembrancer.recall.rerank import Reranker
@@ -144,6 +146,7 @@ class Recall:
         access_counts: AccessCounts,
         reranker: "Reranker | None" = None,
     ) -> None:
+        self._backend = backend
         self._database = backend.database
         self._reads = backend.reads
         self._embedder = embedder
@@ -158,6 +161,7 @@ class Recall:
         """Owners of more items than are compared: a guess that is checked as well."""
         self._items = ItemCache()
 
+    @counted(UsageKind.RECALL)
     async def recall(
         self,
         actor: Actor,

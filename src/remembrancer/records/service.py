@@ -23,6 +23,8 @@ from remembrancer.recall.service import Recall
 from remembrancer.records import repository, rules
 from remembrancer.records.drafts import Draft, imported, prepare
 from remembrancer.records.schemas import Address, Changes, Record
+from remembrancer.usage.counts import counted
+from remembrancer.usage.schemas import UsageKind
 from remembrancer.validation import validate
 
 _SAME = ("content", "metadata", "version", "created_at", "updated_at")
@@ -123,6 +125,7 @@ class Records:
             await checks.check_exist(connection, actor)
             return await repository.sizes(connection, actor, prefix)
 
+    @counted(UsageKind.WRITE)
     @retries_deadlock
     async def write(self, actor: Actor, changes: Changes, *, source: str) -> None:
         """Write and forget records, all or none. The last of two writes to an address counts.

@@ -15,7 +15,7 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.db.engine import Database
-from remembrancer.db.rows import all_rows, one_row
+from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.sql import statement
 from remembrancer.db.tables import embedding_model, reembeddings
 from remembrancer.embeddings import Embedder
@@ -43,6 +43,12 @@ class _ItemText:
     id: int
     speaker: str
     content: str
+
+
+async def running(database: Database) -> Progress | None:
+    """Return the progress of a change of the model that is under way or interrupted."""
+    async with database.system() as connection:
+        return await first_row(connection, Progress, _sql("running"))
 
 
 class Reembedding:

@@ -1,6 +1,8 @@
 """Admin pages: policy, statistics, users, agents, API keys, audit log, jobs."""
 
+import asyncio
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -15,6 +17,7 @@ from remembrancer.errors import InvalidInput, RemembrancerError
 from remembrancer.jobs.schemas import JobStatus
 from remembrancer.keys.schemas import KeyCreate, NewKey
 from remembrancer.preferences.schemas import PolicyUpdate
+from remembrancer.search import reembed
 from remembrancer.statistics import counts
 from remembrancer.users.schemas import ResolveUser
 from remembrancer.validation import validate
@@ -29,11 +32,15 @@ from remembrancer.web.dependencies import (
     non_empty,
     shows_errors,
 )
+from remembrancer.web.usage import charts_of
 
 router = APIRouter(prefix="/admin")
 
 _AUDIT_FIELDS = ("user_id", "actor_user_id", "action", "target_id", "outcome", "entry_point")
 _MAX_KEY_DAYS = 3650
+_FEW = 3
+_OVERVIEW_DAYS = 14
+_OVERVIEW_CHARTS = 4
 _AGENT_FIELDS = (
     "name",
     "description",
@@ -54,21 +61,48 @@ _PAGE_SIZE = 50
 
 @router.get("")
 async def overview(request: AdminRequest) -> Response:
-    app = request.app
+    app, actor = request.app, request.actor
     start = time.perf_counter()
     await app.database.ping()
     milliseconds = round(1000 * (time.perf_counter() - start), 1)
+    policy, statistics, numbers, jobs, failed, usage, work = await asyncio.gather(
+        app.policies.get(actor),
+        app.policies.statistics(actor),
+        counts(app.database),
+        app.jobs.counts(actor),
+        app.jobs.list(actor, status=JobStatus.FAILED, limit=_FEW),
+        charts_of(request, _OVERVIEW_DAYS),
+        _work(request),
+    )
     return request.render(
         "admin/overview.html",
-        policy=await app.policies.get(request.actor),
-        statistics=await app.policies.statistics(request.actor),
-        counts=await counts(app.database),
-        jobs=await app.jobs.counts(request.actor),
+        policy=policy,
+        statistics=statistics,
+        counts=numbers,
+        jobs=jobs,
+        failed=failed.items,
+        charts=usage.charts[:_OVERVIEW_CHARTS],
+        work=work,
         milliseconds=milliseconds,
         embedder=app.embedder,
         address=str(request.http.base_url).rstrip("/"),
         key_file=str(app.settings.data_dir.expanduser() / "admin.key"),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Long work, and how much of it is done."""
+
+    title: str
+    done: int
+    total: int
+
+
+async def _work(request: PageRequest) -> list[Work]:
+    state = await reembed.running(request.app.database)
+    title = "Texts with a vector of the new model"
+    return [Work(title, state.done, state.items)] if state else []
 
 
 @router.post("/policy")
@@ -260,9 +294,15 @@ async def list_jobs(
         page=page,
         named=await request.app.names.of(request.actor, ids),
         numbers=await jobs.counts(request.actor),
+        work=await _work(request),
         selected=selected,
         statuses=list(JobStatus),
     )
+
+
+@router.get("/jobs/work")
+async def show_work(request: AdminRequest) -> Response:
+    return request.render("admin/work.html", work=await _work(request))
 
 
 @router.post("/jobs/{job_id}/retry", dependencies=[FORM_CHECK])

@@ -1,4 +1,4 @@
-"""The geometry of charts: bars, and columns over time. Pure."""
+"""The geometry of charts: bars, columns over time and by day. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +9,8 @@ from remembrancer.lookup.schemas import Span
 
 WIDTH: Final = 800
 HEIGHT: Final = 160
+DAYS_WIDTH: Final = 320
+DAYS_HEIGHT: Final = 72
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,32 @@ class Bar:
 def bars(values: Mapping[str, int]) -> list[Bar]:
     longest = max(values.values(), default=0) or 1
     return [Bar(name, value, round(100 * value / longest, 2)) for name, value in values.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class DayColumn:
+    title: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+def day_columns(rows: Sequence[Sequence[str]], values: Sequence[float]) -> list[DayColumn]:
+    """Return a column for each value, named by the first texts of its row."""
+    highest = max(values, default=0) or 1
+    step = DAYS_WIDTH / max(len(values), 1)
+    heights = [DAYS_HEIGHT * value / highest for value in values]
+    return [
+        DayColumn(
+            ": ".join(row[:2]),
+            x=round(number * step, 2),
+            y=round(DAYS_HEIGHT - (max(height, 2)), 2),
+            width=round(0.8 * step, 2),
+            height=round(max(height, 2), 2) if height else 0,
+        )
+        for number, (row, height) in enumerate(zip(rows, heights, strict=True))
+    ]
 
 
 @dataclass(frozen=True, slots=True)

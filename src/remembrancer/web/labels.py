@@ -228,6 +228,25 @@ def readers(names_of: Sequence[str], *, everyone: bool, most: int = 2) -> str:
     return f"{'Every agent' if everyone else names(names_of, most)} may read it"
 
 
+def milliseconds(value: float | None) -> str:
+    if value is None:
+        return "none"
+    return f"{value:,.0f} ms" if value < 10_000 else "10 s or more"
+
+
+def size(count: float) -> str:
+    """Say a number of bytes."""
+    for unit in ("bytes", "kB", "MB"):
+        if count < 1000:
+            return f"{count:,.0f} {unit}"
+        count /= 1000
+    return f"{count:,.1f} GB"
+
+
+def short_day(value: date) -> str:
+    return f"{value.day} {value:%b}"
+
+
 def day(value: datetime, now: datetime, zone: str) -> str:
     """Name a day: today, yesterday, or a weekday with its date."""
     local = value.astimezone(ZoneInfo(zone)).date()

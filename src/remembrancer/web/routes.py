@@ -26,13 +26,14 @@ from remembrancer.web import (
     spaces,
     start,
     timeline,
+    usage,
 )
 
 router = APIRouter(include_in_schema=False)
 for part in (
     pages, login, start, history, people, home, profile, keys, bulk, memories, memory, review,
     places, document, spaces, preferences, conversations, timeline, graph, playground, shared,
-    admin,
+    usage, admin,
 ):  # fmt: skip
     router.include_router(part.router)
 documentation.install(router)

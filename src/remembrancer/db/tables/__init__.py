@@ -20,6 +20,7 @@ from remembrancer.db.tables.memories import (
 from remembrancer.db.tables.operations import (
     api_keys,
     audit_log,
+    daily_usage,
     idempotency_keys,
     sessions,
     sign_in_links,
@@ -50,6 +51,7 @@ __all__ = [
     "audit_log",
     "chunks",
     "conversations",
+    "daily_usage",
     "embedding_model",
     "frozen_contexts",
     "frozen_lines",

@@ -1,9 +1,11 @@
-"""API keys, sessions, the audit log, undo records, and answers to repeated requests."""
+"""API keys, sessions, the audit log, usage, undo records, and answers to repeated requests."""
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     CheckConstraint,
     Column,
+    Date,
     ForeignKey,
     Integer,
     LargeBinary,
@@ -22,7 +24,7 @@ api_keys = table(
     Column("user_id", Uuid, ForeignKey("users.id", ondelete="CASCADE")),
     Column("hash", LargeBinary, nullable=False, unique=True),
     base.instants("created_at"),
-    base.optional_instants("expires_at", "revoked_at"),
+    base.optional_instants("expires_at", "revoked_at", "last_used_at"),
     base.one_of("role", "admin", "service", "user"),
     CheckConstraint("(role = 'user') = (user_id IS NOT NULL)", name="user"),
 )
@@ -90,6 +92,16 @@ audit_log = table(
     required(Text, "outcome", default="done"),
     base.index("ix_audit_log_at", "owner_id", "at"),
     base.index("ix_audit_log_everybody", "at"),
+)
+
+# Numbers of requests by agent, of nobody in particular.
+daily_usage = table(
+    "daily_usage",
+    base.keys(Date, "day"),
+    base.keys(Uuid, "agent_id"),
+    base.keys(Text, "kind"),
+    required(BigInteger, "amount"),
+    required(ARRAY(BigInteger), "durations"),
 )
 
 # For undoing a merge or a move: ids and settings, never content.

@@ -22,6 +22,12 @@ SELECT i.owner_id, i.id,
 SELECT (SELECT count(*) FROM recall_items) AS items,
        (SELECT count(*) FROM reembeddings) AS done;
 
+-- name: running
+-- No row if nothing is under way.
+SELECT (SELECT count(*) FROM recall_items) AS items,
+       (SELECT count(*) FROM reembeddings) AS done
+ WHERE EXISTS (SELECT FROM reembeddings);
+
 -- name: add
 -- Selected from the items: one that was erased meanwhile gets no vector.
 INSERT INTO reembeddings (owner_id, item_id, model, embedding)

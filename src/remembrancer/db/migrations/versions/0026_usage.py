@@ -1,0 +1,39 @@
+"""Usage by day and agent, and the last use of keys.
+
+Revision ID: 0026
+Revises: 0022
+"""
+
+from alembic import op
+
+revision = "0026"
+down_revision = "0022"
+branch_labels = None
+depends_on = None
+
+_TABLE = """
+CREATE TABLE daily_usage (
+    day date NOT NULL,
+    agent_id uuid NOT NULL,
+    kind text NOT NULL,
+    amount bigint NOT NULL,
+    durations bigint[] NOT NULL,
+    CONSTRAINT pk_daily_usage PRIMARY KEY (day, agent_id, kind)
+);
+CREATE POLICY bookkeeping ON daily_usage USING ((SELECT app_role()) = 'system');
+ALTER TABLE daily_usage ENABLE ROW LEVEL SECURITY;
+ALTER TABLE daily_usage FORCE ROW LEVEL SECURITY;
+GRANT SELECT, INSERT, UPDATE, DELETE ON daily_usage TO remembrancer_app;
+"""
+
+
+def upgrade() -> None:
+    op.execute("SET LOCAL lock_timeout = '4s'")
+    op.execute("ALTER TABLE api_keys ADD COLUMN last_used_at timestamptz")
+    op.execute(_TABLE)
+
+
+def downgrade() -> None:
+    op.execute("SET LOCAL lock_timeout = '4s'")
+    op.execute("DROP TABLE daily_usage")
+    op.execute("ALTER TABLE api_keys DROP COLUMN last_used_at")

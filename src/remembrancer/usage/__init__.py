@@ -1,0 +1,1 @@
+"""Usage: how much each agent does in a day, and the size of the database."""
