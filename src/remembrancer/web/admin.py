@@ -1,4 +1,4 @@
-"""Admin pages: policy, statistics, users, agents, API keys, audit log, jobs."""
+"""Admin pages: policy, statistics, users, agents, API keys, jobs."""
 
 import asyncio
 import time
@@ -12,7 +12,6 @@ from starlette.responses import Response
 
 from remembrancer.access import Role
 from remembrancer.agents.schemas import AgentCreate, AgentUpdate
-from remembrancer.audit.schemas import AuditFilter
 from remembrancer.errors import InvalidInput, RemembrancerError
 from remembrancer.jobs.schemas import JobStatus
 from remembrancer.keys.schemas import KeyCreate, NewKey
@@ -29,14 +28,12 @@ from remembrancer.web.dependencies import (
     Form,
     PageRequest,
     SessionRequest,
-    non_empty,
     shows_errors,
 )
 from remembrancer.web.usage import charts_of
 
 router = APIRouter(prefix="/admin")
 
-_AUDIT_FIELDS = ("user_id", "actor_user_id", "action", "target_id", "outcome", "entry_point")
 _MAX_KEY_DAYS = 3650
 _FEW = 3
 _OVERVIEW_DAYS = 14
@@ -262,21 +259,6 @@ def _in_days(days: str) -> datetime:
 async def revoke_key(request: AdminRequest, key_id: UUID) -> Response:
     key = await request.app.keys.revoke(request.actor, key_id)
     return request.to("keys", f"The key {key.name} is revoked.")
-
-
-@router.get("/audit")
-async def audit_log(request: AdminRequest, cursor: str | None = None) -> Response:
-    error: RemembrancerError | None = None
-    page = None
-    try:
-        filters = validate(AuditFilter, **non_empty(request.query, *_AUDIT_FIELDS))
-        page = await request.app.audit.list(request.actor, filters, limit=50, cursor=cursor)
-    except RemembrancerError as caught:
-        error = caught
-    more = request.next_page(page.next_cursor) if page else None
-    return request.render(
-        "admin/audit.html", error=error, page=page, query=request.query, more=more
-    )
 
 
 @router.get("/jobs")

@@ -96,6 +96,55 @@ _BY: Final = {
     "extraction": "from a conversation",
 }
 
+WAYS: Final = {
+    "rest": "A program",
+    "mcp": "An assistant (MCP)",
+    "python": "Python",
+    "chat": "A chat",
+    "web": "These pages",
+    "cli": "The command line",
+}
+"""Entry points."""
+SUBJECTS: Final = {
+    "recall": "Recalls",
+    "context": "Contexts of prompts",
+    "memory": "Memories",
+    "memory.evict": "Evictions",
+    "message": "Messages",
+    "conversation": "Conversations",
+    "association": "Associations",
+    "space": "Spaces",
+    "preference": "Preferences",
+    "user": "People",
+    "session": "Sign-ins",
+    "key": "Keys",
+    "job": "Jobs",
+    "erase": "Deletions for good",
+    "audit": "This log",
+}
+"""First parts of actions in the audit log."""
+_DONE: Final = {
+    "append": "added",
+    "copy": "copied",
+    "create": "made",
+    "delete": "deleted for good",
+    "edit": "changed",
+    "evict": "evicted",
+    "forget": "forgotten",
+    "link": "linked",
+    "list": "listed",
+    "merge": "merged",
+    "read": "read",
+    "remember": "remembered",
+    "remove": "removed",
+    "restore": "restored",
+    "revoke": "revoked",
+    "set": "set",
+    "share": "shared",
+    "update": "changed",
+}
+_THINGS: Final = {"memory": "memories", "user": "people", "policy": "policies", "audit": "the log"}
+
 
 _PLAIN: Final = {
     "Input should be a valid UUID": "is not an id",
@@ -226,6 +275,18 @@ def readers(names_of: Sequence[str], *, everyone: bool, most: int = 2) -> str:
     if len(names_of) == 1:
         return f"Only {names_of[0]} may read it"
     return f"{'Every agent' if everyone else names(names_of, most)} may read it"
+
+
+def done(action: str, count: int = 0) -> str:
+    """Say an action of the audit log on a number of ids in words; 0 is some number."""
+    thing, _, verb = action.partition(".")
+    if thing == "erase":
+        thing, verb = verb, "delete"
+    if thing == "recall":
+        return f"{count:,} recalled" if count else "recalled"
+    noun = thing if count == 1 else _THINGS.get(thing, f"{thing}s")
+    number = f"{count:,} " if count else ""
+    return f"{number}{noun} {_DONE.get(verb, verb.replace('_', ' '))}".strip()
 
 
 def milliseconds(value: float | None) -> str:

@@ -4,6 +4,7 @@ from fastapi import APIRouter
 
 from remembrancer.web import (
     admin,
+    audit,
     bulk,
     conversations,
     document,
@@ -33,7 +34,7 @@ router = APIRouter(include_in_schema=False)
 for part in (
     pages, login, start, history, people, home, profile, keys, bulk, memories, memory, review,
     places, document, spaces, preferences, conversations, timeline, graph, playground, shared,
-    usage, admin,
+    usage, audit, admin,
 ):  # fmt: skip
     router.include_router(part.router)
 documentation.install(router)

@@ -1,27 +1,91 @@
-"""The admin page about shared knowledge: list, forget, restore."""
+"""The admin pages about shared knowledge: list, search, add, forget for everybody, restore."""
+
+import asyncio
+from typing import Final
 
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from remembrancer.memories.schemas import MemoryFilter, Status
+from remembrancer.errors import RemembrancerError, SimilarMemoryExists
+from remembrancer.memories.schemas import (
+    Category,
+    Kind,
+    MemoryCreate,
+    MemoryFilter,
+    Outcome,
+    Status,
+)
 from remembrancer.validation import validate
-from remembrancer.web import dependencies
+from remembrancer.web import dependencies, labels
+from remembrancer.web.marks import Marker
+from remembrancer.web.memories import PAGE_SIZE, SOURCE
 
 router = APIRouter(prefix="/admin/shared")
+
+_STATUSES: Final = (Status.ACTIVE, Status.FORGOTTEN)
 
 
 @router.get("")
 async def list_shared(
-    request: dependencies.AdminRequest, status: str = Status.ACTIVE, cursor: str | None = None
+    request: dependencies.AdminRequest,
+    status: str = Status.ACTIVE,
+    text: str = "",
+    cursor: str | None = None,
 ) -> Response:
-    filters = validate(MemoryFilter, shared=True, statuses=[status])
-    page = await request.app.memories.list(request.actor, filters, limit=50, cursor=cursor)
-    return request.render(
-        "admin/shared.html",
-        page=page,
-        selected=filters.statuses[0],
-        more=request.next_page(page.next_cursor),
+    text = text.strip()
+    filters = validate(MemoryFilter, shared=True, statuses=[status], text=text or None)
+    load = request.app.lookup.search if text else request.app.memories.list
+    only_results = request.partial_target == "results"
+    page, agents = await asyncio.gather(
+        load(request.actor, filters, limit=PAGE_SIZE, cursor=cursor),
+        request.app.agents.list(request.actor, limit=200),
     )
+    return request.render(
+        "admin/shared_results.html" if only_results else "admin/shared.html",
+        page=page,
+        agents={agent.id: agent.name for agent in agents.items},
+        selected=filters.statuses[0],
+        statuses=_STATUSES,
+        text=text,
+        marker=Marker(text) if text else None,
+        more=request.next_page(page.next_cursor),
+        headers=request.history("text") if only_results else None,
+    )
+
+
+async def _render_form(
+    request: dependencies.PageRequest,
+    form: dependencies.Form | None = None,
+    error: RemembrancerError | None = None,
+) -> Response:
+    return request.render(
+        "admin/shared_form.html",
+        form=form or dependencies.Form(),
+        error=error,
+        is_similar=isinstance(error, SimilarMemoryExists),
+        kinds=[(kind, labels.kind(kind)) for kind in Kind],
+        categories=[(category, category.capitalize()) for category in Category],
+    )
+
+
+@router.get("/new")
+async def new(request: dependencies.AdminRequest) -> Response:
+    return await _render_form(request)
+
+
+@router.post("")
+@dependencies.shows_errors(_render_form)
+async def add(form: dependencies.CheckedForm, request: dependencies.AdminRequest) -> Response:
+    statement = validate(
+        MemoryCreate,
+        **form.values("content", "kind", "category", "subject"),
+        shared=True,
+        allow_similar=form.get("allow_similar") is not None,
+    )
+    result = await request.app.memories.remember(request.actor, statement, source=SOURCE)
+    if result.outcome is not Outcome.CREATED:
+        return request.to("shared", "That was known already.")
+    return request.to("shared", "Added for everybody.", f"shared/{result.memory.id}/forget")
 
 
 @router.post("/{memory_id}/forget", dependencies=[dependencies.FORM_CHECK])
