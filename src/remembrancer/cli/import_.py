@@ -25,6 +25,7 @@ from remembrancer.importers import (
     Options,
     open_export,
 )
+from remembrancer.importers.progress import ImportProgress
 from remembrancer.users.schemas import zones
 
 
@@ -108,15 +109,26 @@ async def _import(
     dry_run: bool,
 ) -> ImportResult:
     task = bar.add_task("Reading", total=None)
-    importer = Importer(app, actor, lambda count: bar.advance(task, count), together=together)
+
+    def advance(count: int) -> None:
+        bar.advance(task, count)
+        stored.advance(count)
+
+    importer = Importer(app, actor, advance, together=together)
     total = 0
     for export in exports:
         content = await importer.check(export)
         total += content.total
         importer.result.add_times((content.first, content.last))
+    stored = ImportProgress(app.database, total)
     bar.reset(task, total=total, description="Storing")
-    for export in exports:
-        await (importer.preview(export) if dry_run else importer.store(export))
+    if dry_run:
+        for export in exports:
+            await importer.preview(export)
+        return importer.result
+    async with stored:
+        for export in exports:
+            await importer.store(export)
     return importer.result
 
 

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from remembrancer.access import Role
 from remembrancer.agents.schemas import AgentCreate, AgentUpdate
 from remembrancer.errors import InvalidInput, RemembrancerError
+from remembrancer.importers import progress
 from remembrancer.jobs.schemas import JobStatus
 from remembrancer.keys.schemas import KeyCreate, NewKey
 from remembrancer.preferences.schemas import PolicyUpdate
@@ -20,7 +21,7 @@ from remembrancer.search import reembed
 from remembrancer.statistics import counts
 from remembrancer.users.schemas import ResolveUser
 from remembrancer.validation import validate
-from remembrancer.web import people
+from remembrancer.web import labels, people
 from remembrancer.web.dependencies import (
     FORM_CHECK,
     AdminRequest,
@@ -89,17 +90,32 @@ async def overview(request: AdminRequest) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Long work, and how much of it is done."""
+    """Long work, how much of it is done, and how it ended."""
 
     title: str
     done: int
     total: int
+    at: datetime | None = None
+    end: str = ""
+    is_running: bool = True
 
 
 async def _work(request: PageRequest) -> list[Work]:
-    state = await reembed.running(request.app.database)
-    title = "Texts with a vector of the new model"
-    return [Work(title, state.done, state.items)] if state else []
+    state, imports = await asyncio.gather(
+        reembed.running(request.app.database), progress.recent(request.app.database)
+    )
+    vectors = [Work("Vectors of the new model", state.done, state.items)] if state else []
+    return vectors + [
+        Work(
+            "Import",
+            one.done,
+            one.total,
+            at=one.started_at,
+            end=labels.import_end(one),
+            is_running=one.is_running,
+        )
+        for one in imports
+    ]
 
 
 @router.post("/policy")

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from remembrancer.access import Scope, ScopeSource, SpaceRole
 from remembrancer.associations.schemas import Neighbourhood, Node
+from remembrancer.importers.progress import ImportRow
 from remembrancer.lookup.schemas import Entry, Graph, GraphNode, Origin, Span
 from remembrancer.memories.schemas import ForgetResult, Kind, Relation, SortBy, Status
 from remembrancer.preferences.schemas import AgentMemoryConfig
@@ -287,6 +288,15 @@ def done(action: str, count: int = 0) -> str:
     noun = thing if count == 1 else _THINGS.get(thing, f"{thing}s")
     number = f"{count:,} " if count else ""
     return f"{number}{noun} {_DONE.get(verb, verb.replace('_', ' '))}".strip()
+
+
+def import_end(row: ImportRow) -> str:
+    """Say how an import ended; empty while it runs."""
+    if row.is_running:
+        return ""
+    if row.ended_at is None:
+        return "interrupted; run it again to go on"
+    return f"failed: {row.reason}" if row.reason else "done"
 
 
 def milliseconds(value: float | None) -> str:

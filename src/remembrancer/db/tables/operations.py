@@ -104,6 +104,17 @@ daily_usage = table(
     required(ARRAY(BigInteger), "durations"),
 )
 
+# How far imports are: numbers of nobody in particular.
+imports = table(
+    "imports",
+    base.keys(Uuid, "id"),
+    base.instants("started_at", "updated_at"),
+    base.optional_instants("ended_at"),
+    required(BigInteger, "total"),
+    required(BigInteger, "done", default="0"),
+    optional(Text, "reason"),
+)
+
 # For undoing a merge or a move: ids and settings, never content.
 undo_records = table(
     "undo_records",
