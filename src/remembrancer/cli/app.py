@@ -57,6 +57,10 @@ _PANELS: Final = {
     ),
     "Operations": (
         _Entry("audit", "Print who read or changed what: ids and outcomes, never content."),
+        _Entry(
+            "usage",
+            "Print recalls, writes, refusals, evictions, tokens and disk by day and agent.",
+        ),
         _Entry("jobs", "List background jobs, such as summaries.", "maintenance"),
         _Entry("worker", "Run background jobs until Ctrl-C.", "maintenance"),
         _Entry("reembed", "Embed all texts again, with another model.", "maintenance"),

@@ -26,7 +26,15 @@ group = typer.Typer()
 
 def _table(keys: Sequence[Key]) -> Rows:
     rows = [
-        [str(k.id), k.name, k.role.value, str(k.user_id or ""), day(k.created_at), _status(k)]
+        [
+            str(k.id),
+            k.name,
+            k.role.value,
+            str(k.user_id or ""),
+            day(k.created_at),
+            day(k.last_used_at),
+            _status(k),
+        ]
         for k in keys
     ]
     return table(
@@ -35,6 +43,7 @@ def _table(keys: Sequence[Key]) -> Rows:
         "Role",
         "User",
         "Created",
+        "Last used",
         "Status",
         rows=rows,
         empty="There are no keys yet. To create one: remembrancer keys create NAME",
