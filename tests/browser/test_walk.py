@@ -13,7 +13,7 @@ from helpers import Store, empty, rows
 from pages import World, peopled
 from playwright.async_api import Locator, Page, expect
 
-from remembrancer import Visibility, as_actor
+from remembrancer import RecallQuery, Visibility, as_actor
 
 WAYS = [("light", 1280), ("dark", 360)]
 
@@ -335,7 +335,7 @@ async def _profile(walk: Walk) -> None:
 
 
 async def test_an_admin_keeps_the_house(site: Site, way: dict[str, Any]) -> None:
-    """Policy, people, agents, keys, audit log and jobs."""
+    """Policy, people, agents, keys, audit log, jobs, usage and shared knowledge."""
     world = await peopled(site.memory)
     async with site.visited(None, **way) as page, site.visited(world.ada, **way) as hers:
         walk = Walk(page, world, "admin", way["color_scheme"])
@@ -343,6 +343,8 @@ async def test_an_admin_keeps_the_house(site: Site, way: dict[str, Any]) -> None
         await _people(walk)
         await _agents_and_keys(walk)
         await _audit_and_jobs(walk)
+        await _usage(walk)
+        await _shared_knowledge(walk)
         await walk.press("Sign out")
         await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
@@ -426,10 +428,20 @@ async def _agents_and_keys(walk: Walk) -> None:
 async def _audit_and_jobs(walk: Walk) -> None:
     page = walk.page
     await walk.go("/admin/audit")
-    await page.get_by_label("Action").fill("session")
+    await page.get_by_label("What").select_option("session")
     await walk.press("Filter")
-    await expect(page.locator("tbody tr").first).to_contain_text("session.start")
+    first = page.locator("details.visit").first
+    await expect(first.locator("summary")).to_contain_text("session started")
+    await first.locator("summary").focus()
+    await page.keyboard.press("Enter")
+    await expect(first.locator("tbody tr").first).to_contain_text("session.start")
     await walk.stop("audit-sessions")
+    await walk.go(f"/people/{walk.world.ada.id}/agents")
+    await walk.go("/admin/audit")
+    await page.get_by_label("Person").fill("Ada")
+    await walk.press("Filter")
+    await expect(first.locator("summary")).to_contain_text("of Ada")
+    await walk.stop("audit-of-ada")
     job = rows("SELECT jobs.enqueue('none', 'none', 'none:1', '{}')")[0][0]
     rows("UPDATE jobs.procrastinate_jobs SET status = 'failed' WHERE id = %s", job)
     await walk.go("/admin/jobs")
@@ -437,3 +449,36 @@ async def _audit_and_jobs(walk: Walk) -> None:
     await walk.stop("jobs-failed")
     await walk.press(f"Retry job {job}")
     await walk.said("The job is queued.")
+
+
+async def _usage(walk: Walk) -> None:
+    page, pantry = walk.page, walk.world.agents["Pantry"]
+    memories = walk.world.memory.memories
+    await memories.recall(as_actor(walk.world.ada, pantry), RecallQuery(query="tea"))
+    await walk.go("/admin/usage")
+    await page.get_by_label("Period").select_option("7")
+    await walk.press("Show")
+    await expect(page.get_by_role("img", name="Recalls, a column a day")).to_be_visible()
+    await page.get_by_text("As a table of Recalls").click()
+    await walk.stop("usage")
+    await page.get_by_role("link", name="Pantry").click()
+    await expect(page.get_by_label("Agent")).to_have_value(str(pantry.id))
+    await walk.stop("usage-of-pantry")
+
+
+async def _shared_knowledge(walk: Walk) -> None:
+    page, words = walk.page, "The kitchen closes at nine."
+    await walk.go("/admin/shared")
+    await page.get_by_role("link", name="Add").first.click()
+    await page.get_by_label("What everybody may know").fill(words)
+    await walk.press("Add for everybody")
+    await walk.said("Added for everybody.")
+    await page.keyboard.press("/")
+    await page.keyboard.type("closing kitchen", delay=60)
+    await expect(page.locator("mark").first).to_have_text("kitchen")
+    await walk.stop("shared-search")
+    await walk.press("Forget for everybody")
+    await walk.said("Forgotten for everybody.")
+    await walk.press("Undo", walk.status)
+    await walk.said("Restored for everybody.")
+    await walk.stop("shared-restored")

@@ -128,6 +128,8 @@ _DONE: Final = {
     "append": "added",
     "copy": "copied",
     "create": "made",
+    "end": "ended",
+    "start": "started",
     "delete": "deleted for good",
     "edit": "changed",
     "evict": "evicted",
