@@ -216,7 +216,6 @@ class Remembrancer:
                 memory.expiry.sweeping,
                 memory.key_uses.writing,
                 memory.usage_counts.writing,
-                memory.usage_counts.measuring,
             ):
                 periodic.start()
                 stack.push_async_callback(periodic.close)

@@ -67,7 +67,7 @@ def test_lines_of_one_moment_are_a_visit_of_each_actor() -> None:
 )
 def test_an_action_is_said_in_words(action: str, count: int, words: str) -> None:
     """Also one that nobody has words for."""
-    assert labels.done(action, count) == words
+    assert labels.action(action, count) == words
 
 
 def test_durations_are_counted_by_bounds() -> None:

@@ -50,7 +50,7 @@ class UsageCounts:
         self._database = database
         self._counts: dict[tuple[date, UUID, UsageKind], _Count] = {}
         self.writing = Periodic(self.flush, every=10.0, what="usage of the last ten seconds")
-        self.measuring = Periodic(self.measure, every=3600.0, what="size of the database")
+        self._measured: date | None = None
 
     def note(
         self, actor: Actor, kind: UsageKind, amount: int = 1, *, seconds: float | None = None
@@ -76,7 +76,7 @@ class UsageCounts:
         self.note(actor, kind, seconds=time.perf_counter() - began)
 
     async def flush(self) -> None:
-        """Add the counts to those of the database."""
+        """Add the counts to those of the database; the first time in a day, note its size too."""
         counts, self._counts = self._counts, {}
         if not counts:
             return
@@ -91,6 +91,9 @@ class UsageCounts:
             for key, count in counts.items():
                 self._counts.setdefault(key, _Count()).add(count)
             raise
+        if self._measured != (today := datetime.now(UTC).date()):
+            self._measured = today
+            await self.measure()
 
     async def measure(self) -> None:
         """Note the size of the database, and delete usage older than ``MOST_DAYS``."""

@@ -21,7 +21,7 @@ class UsageKind(StrEnum):
     TOKENS = "tokens"
     """Tokens of the contexts that prompts were given."""
     DISK = "disk"
-    """Bytes of the database, as last measured that day."""
+    """Bytes of the database, at its first use of the day."""
 
 
 class DailyUsage(BaseModel):

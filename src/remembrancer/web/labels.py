@@ -280,9 +280,9 @@ def readers(names_of: Sequence[str], *, everyone: bool, most: int = 2) -> str:
     return f"{'Every agent' if everyone else names(names_of, most)} may read it"
 
 
-def done(action: str, count: int = 0) -> str:
+def action(name: str, count: int = 0) -> str:
     """Say an action of the audit log on a number of ids in words; 0 is some number."""
-    thing, _, verb = action.partition(".")
+    thing, _, verb = name.partition(".")
     if thing == "erase":
         thing, verb = verb, "delete"
     if thing == "recall":
