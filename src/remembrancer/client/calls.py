@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cache
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote
@@ -55,6 +56,8 @@ def json_of(value: Any) -> Any:
         return value.model_dump(mode="json", exclude_unset=True, by_alias=True)
     if isinstance(value, UUID):
         return str(value)
+    if isinstance(value, date):
+        return value.isoformat()
     if isinstance(value, Mapping):
         return {name: json_of(item) for name, item in value.items() if item is not None}
     if isinstance(value, list | tuple):
