@@ -20,9 +20,11 @@ SELECT n.day, coalesce(a.id, '00000000-0000-0000-0000-000000000000'), n.kind,
        );
 
 -- name: measure
-INSERT INTO daily_usage AS u (day, agent_id, kind, amount, durations)
-VALUES (CURRENT_DATE, '00000000-0000-0000-0000-000000000000', 'disk',
-        pg_database_size(current_database()), '{}')
+-- Nothing where the service may not ask for it.
+INSERT INTO daily_usage (day, agent_id, kind, amount, durations)
+SELECT CURRENT_DATE, CAST('00000000-0000-0000-0000-000000000000' AS uuid), 'disk',
+       pg_database_size(current_database()), CAST('{}' AS bigint[])
+ WHERE has_database_privilege(current_database(), 'CONNECT')
     ON CONFLICT (day, agent_id, kind) DO UPDATE SET amount = excluded.amount;
 
 -- name: list
