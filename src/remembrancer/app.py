@@ -143,7 +143,7 @@ class Remembrancer:
         self.users = UserOperations(backend, Identity(backend), Export(backend), erasure)
         self.agents = AgentOperations(backend, Bulletins(backend, renderer, settings.context))
         self.preferences = Preferences(backend)
-        self.lookup = Lookup(backend, embedder, recall, self.preferences)
+        self.lookup = Lookup(backend, embedder, recall)
         self.policies = Policies(backend)
         self.moves = Moves(backend, budget)
         self.agent_memory = AgentMemory(backend, self.preferences, self.moves)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
+from remembrancer.access import ScopeFacts
 from remembrancer.associations.rows import AssociationRow
 
 
@@ -28,6 +29,14 @@ class TalkRow:
     id: UUID
     title: str
     platform: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRow(ScopeFacts):
+    """An agent, with what decides the scope of the user with it."""
+
+    id: UUID
+    name: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Look up a user's memory: ask it, see what is new in it, search it."""
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from itertools import groupby
@@ -11,7 +11,16 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.access import Actor, Placement, Viewer, can_see, viewer_binds
+from remembrancer import audit
+from remembrancer.access import (
+    Actor,
+    Placement,
+    Scope,
+    Viewer,
+    can_see,
+    scope_facts,
+    viewer_binds,
+)
 from remembrancer.associations.service import association_of
 from remembrancer.backend import Backend
 from remembrancer.db.engine import Trip, together
@@ -23,6 +32,7 @@ from remembrancer.lookup import rules
 from remembrancer.lookup.rows import (
     AccessRow,
     AgentCountRow,
+    AgentRow,
     DayRow,
     DigestRow,
     EdgeRow,
@@ -51,8 +61,7 @@ from remembrancer.memories import repository as memories
 from remembrancer.memories import views
 from remembrancer.memories.schemas import Category, Memory, MemoryFilter, MemoryPage, Status
 from remembrancer.paging import LARGEST_PAGE
-from remembrancer.preferences.schemas import AgentMemoryConfig
-from remembrancer.preferences.service import Preferences
+from remembrancer.preferences.scopes import in_effect
 from remembrancer.recall.schemas import MIN_RELEVANCE, Hit, RecallQuery
 from remembrancer.recall.service import Recall
 from remembrancer.text import check_range
@@ -68,62 +77,67 @@ _EARLIEST: Final = date(1970, 1, 1)
 _PARTS: Final = ("known", "learnt", "changed", "forgotten")
 _MOST_LISTED: Final = 30
 _MOST_RECALLED: Final = 50
-_sql = partial(statement, "remembrancer.lookup", "lookup")
+_sql = partial(
+    statement, "remembrancer.lookup", "lookup", facts=lambda ids: scope_facts(*ids.split())
+)
 
 
 class Lookup:
     """A user's memory, as they look it up. Looking counts as no use of a memory."""
 
-    def __init__(
-        self, backend: Backend, embedder: Embedder, recall: Recall, preferences: Preferences
-    ) -> None:
+    def __init__(self, backend: Backend, embedder: Embedder, recall: Recall) -> None:
         self._embedder = embedder
         self._baseline: Baseline | None = None
         self._database = backend.database
         self._reads = backend.reads
         self._recall = recall
-        self._preferences = preferences
 
     async def ask(self, actor: Actor, question: str) -> Answers:
         """Return what is recalled for a question, with its origin and who may read it."""
         query = RecallQuery(query=question, min_relevance=MIN_RELEVANCE)
-        hits, configs = await asyncio.gather(
-            self._near(actor, query),
-            self._preferences.scopes(actor, actor.require_user(), limit=LARGEST_PAGE),
-        )
+        hits = await self._near(actor, query)
         if not hits:
             return Answers(items=[])
         keys = [(hit.user_id or SHARED_OWNER, hit.id) for hit in hits if hit.type == "memory"]
         talk_ids = [hit.conversation_id for hit in hits if hit.conversation_id is not None]
 
-        def plan(actor: Actor, trip: Trip) -> tuple[Sequence[OriginRow], Sequence[TalkRow]]:
+        def plan(
+            actor: Actor, trip: Trip
+        ) -> tuple[Sequence[OriginRow], Sequence[TalkRow], Sequence[AgentRow]]:
             binds = {"user_id": actor.user_id, "ids": talk_ids}
-            return _read_origins(trip, actor, keys), trip.add(_sql("talks"), binds, TalkRow)
+            talks = trip.add(_sql("talks"), binds, TalkRow)
+            return _read_origins(trip, actor, keys), talks, _read_agents(trip, actor)
 
-        async with self._database.transaction_with(actor, plan) as (_, actor, (rows, talk_rows)):
+        async with self._database.transaction_with(actor, plan) as (connection, actor, planned):
+            rows, talk_rows, agent_rows = planned
+            agents = await _in_scope(connection, actor, agent_rows)
             origins = _origins(rows)
             talks = {row.id: Talk(id=row.id, title=row.title, platform=row.platform)
                      for row in talk_rows}  # fmt: skip
-        return Answers(items=[_answer(hit, origins, talks, configs.items) for hit in hits])
+        return Answers(items=[_answer(hit, origins, talks, agents) for hit in hits])
 
     async def story(self, actor: Actor, memory: Memory) -> Story:
         """Return why a memory is known, which agents may read it, and which did within a week."""
         owner_id = memory.user_id or SHARED_OWNER
         since = datetime.now(UTC) - WEEK
 
-        def plan(actor: Actor, trip: Trip) -> tuple[Sequence[OriginRow], Sequence[AccessRow]]:
+        def plan(
+            actor: Actor, trip: Trip
+        ) -> tuple[Sequence[OriginRow], Sequence[AccessRow], Sequence[AgentRow]]:
             binds = {"owner_id": owner_id, "id": memory.id, "since": since}
             origins = _read_origins(trip, actor, [(owner_id, memory.id)])
-            return origins, trip.add(_sql("readings"), binds, AccessRow)
+            readings = trip.add(_sql("readings"), binds, AccessRow)
+            return origins, readings, _read_agents(trip, actor)
 
-        async with self._database.transaction_with(actor, plan) as (_, actor, (rows, readings)):
+        async with self._database.transaction_with(actor, plan) as (connection, actor, planned):
+            rows, readings, agent_rows = planned
+            agents = await _in_scope(connection, actor, agent_rows)
             origin = _origins(rows).get((owner_id, memory.id))
-        configs = await self._preferences.scopes(actor, actor.require_user(), limit=LARGEST_PAGE)
-        readers = _readers(memory, configs.items)
+        readers = _readers(memory, agents)
         return Story(
             origin=origin,
             readers=readers,
-            all_read=len(readers) == len(configs.items),
+            all_read=len(readers) == len(agents),
             readings=[Access(agent=row.agent, at=row.at) for row in readings],
         )
 
@@ -335,7 +349,30 @@ async def _entries(
     return entries
 
 
-def _readers(item: Hit | Memory, configs: Sequence[AgentMemoryConfig]) -> list[str]:
+def _read_agents(trip: Trip, actor: Actor) -> Sequence[AgentRow]:
+    binds = {"user_id": actor.require_user(), "most": LARGEST_PAGE}
+    return trip.add(_sql("agents"), binds, AgentRow)
+
+
+@dataclass(frozen=True, slots=True)
+class _Agent:
+    name: str
+    id: UUID
+    user_id: UUID
+    scope: Scope
+
+
+async def _in_scope(
+    connection: AsyncConnection, actor: Actor, rows: Sequence[AgentRow]
+) -> list[_Agent]:
+    """Return agents with their scope for the actor's user; a line of the log if an admin reads."""
+    user_id = actor.require_user()
+    ids = [str(row.id) for row in rows]
+    await audit.note_look(connection, actor, "preference.read", {user_id: ids})
+    return [_Agent(row.name, row.id, user_id, in_effect(row, user_id).scope) for row in rows]
+
+
+def _readers(item: Hit | Memory, agents: Sequence[_Agent]) -> list[str]:
     """Return the names of the agents that may read an item, by the access rule."""
     placement = Placement(
         item.user_id or SHARED_OWNER, item.agent_id, item.space_id, item.visibility
@@ -343,9 +380,9 @@ def _readers(item: Hit | Memory, configs: Sequence[AgentMemoryConfig]) -> list[s
     # A space without a name is one that the user has left.
     spaces = frozenset([item.space_id] if item.space_id and item.space_name else [])
     return [
-        c.agent.name
-        for c in configs
-        if can_see(Viewer(c.user_id, c.agent.id, c.effective_scope, spaces), placement)
+        agent.name
+        for agent in agents
+        if can_see(Viewer(agent.user_id, agent.id, agent.scope, spaces), placement)
     ]
 
 
@@ -353,9 +390,9 @@ def _answer(
     hit: Hit,
     origins: Mapping[MemoryKey, Origin],
     talks: Mapping[UUID, Talk],
-    configs: Sequence[AgentMemoryConfig],
+    agents: Sequence[_Agent],
 ) -> Answer:
-    readers = _readers(hit, configs)
+    readers = _readers(hit, agents)
     origin = origins.get((hit.user_id or SHARED_OWNER, hit.id)) if hit.type == "memory" else None
     return Answer(
         hit=hit,
@@ -366,5 +403,5 @@ def _answer(
         if hit.conversation_id
         else None,
         readers=readers,
-        all_read=len(readers) == len(configs),
+        all_read=len(readers) == len(agents),
     )

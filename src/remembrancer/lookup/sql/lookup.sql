@@ -66,6 +66,19 @@ SELECT c.id, c.title, c.platform
   JOIN conversations AS c ON c.id = p.conversation_id
  WHERE p.user_id = :user_id AND p.conversation_id = ANY (CAST(:ids AS uuid[]));
 
+-- name: agents
+-- The current agents, with the facts that decide the scope of a user with each.
+SELECT agent.id, agent.name, facts.*
+  FROM agents AS agent
+ CROSS JOIN LATERAL (
+       /*[facts :user_id agent.id*/
+       SELECT 'agent' AS agent_default, true AS preference, true AS toggle, true AS policy_allows
+       /*]*/
+       ) AS facts
+ WHERE agent.deleted_at IS NULL
+ ORDER BY agent.id
+ LIMIT :most;
+
 -- name: readings
 -- The agents that read a memory since a time, each with the last time. Looking at a page is none.
 SELECT a.name AS agent, max(l.at) AS at
