@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime
 from functools import partial, wraps
-from typing import Concatenate, Final, ParamSpec, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar, cast
 from uuid import UUID
 
 from remembrancer.access import Actor
@@ -18,8 +18,7 @@ from remembrancer.periodic import Periodic
 from remembrancer.usage.durations import BOUNDS, place
 from remembrancer.usage.schemas import UsageKind
 
-P = ParamSpec("P")
-T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Awaitable[object]])
 
 NO_AGENT: Final = SHARED_OWNER
 """The agent's id, in storage, of what no agent did."""
@@ -112,25 +111,15 @@ class _Service(Protocol):
     def _backend(self) -> _HasCounts: ...
 
 
-S = TypeVar("S", bound=_Service)
-
-
-def counted(
-    kind: UsageKind,
-) -> Callable[
-    [Callable[Concatenate[S, Actor, P], Awaitable[T]]],
-    Callable[Concatenate[S, Actor, P], Awaitable[T]],
-]:
+def counted(kind: UsageKind) -> Callable[[F], F]:
     """Count and time the calls of a method of a service."""
 
-    def decorate(
-        method: Callable[Concatenate[S, Actor, P], Awaitable[T]],
-    ) -> Callable[Concatenate[S, Actor, P], Awaitable[T]]:
+    def decorate(method: F) -> F:
         @wraps(method)
-        async def call(service: S, actor: Actor, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        async def call(service: _Service, actor: Actor, *args: object, **kwargs: object) -> object:
             with service._backend.usage_counts.timed(actor, kind):
                 return await method(service, actor, *args, **kwargs)
 
-        return call
+        return cast("F", call)
 
     return decorate

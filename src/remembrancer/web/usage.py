@@ -142,10 +142,10 @@ def _times(title: str, by_day: Mapping[date, Sequence[int]]) -> Chart:
     rows: list[tuple[str, str, str]] = []
     values: list[float] = []
     for day, durations in by_day.items():
-        slow = percentile(durations, 0.95)
-        usual = labels.milliseconds(percentile(durations, 0.5))
-        rows.append((labels.short_day(day), labels.milliseconds(slow), usual))
-        values.append(slow or 0)
+        half, most = percentile(durations, 0.5), percentile(durations, 0.95)
+        texts = labels.milliseconds(most), labels.milliseconds(half)
+        rows.append((labels.short_day(day), *texts))
+        values.append(most or 0)
     everything = total(by_day.values())
     usual, slow = (labels.milliseconds(percentile(everything, share)) for share in (0.5, 0.95))
     summary = f"{usual}, and 95 of 100 within {slow}" if everything else "none"
