@@ -41,6 +41,7 @@ ONLY_IN_THE_LIBRARY = {
     "places.update": "the pages edit a place",
     "documents.add": "importers read other formats",
     "documents.count_new": "importers preview",
+    "documents.page": "tools and pages show a document page by page",
     "facts.share": "review and chat commands copy a memory into a space",
     "facts.memories": "spaces.memories for the client",
     "review.get": "chat commands and pages show the memories they decide on",

@@ -2,7 +2,13 @@
 
 from typing import Final
 
-from remembrancer.document.schemas import DocumentPage, MemoryDocument, PlacePoi, PoiMentions
+from remembrancer.document.schemas import (
+    DocumentPage,
+    MemoryDocument,
+    MemoryFact,
+    PlacePoi,
+    PoiMentions,
+)
 
 PER_PAGE: Final = 100
 """The most facts of a page, and the most places."""
@@ -12,11 +18,17 @@ LATEST: Final = 100
 
 def page_of(document: MemoryDocument, number: int) -> DocumentPage:
     """Return page ``number``, counted from 1. A page after the last is empty."""
+    facts = document.facts[(number - 1) * PER_PAGE : number * PER_PAGE]
+    return with_facts(facts, document, number)
+
+
+def with_facts(facts: list[MemoryFact], document: MemoryDocument, number: int) -> DocumentPage:
+    """Return page ``number`` with its facts, and the places and the metadata of ``document``."""
     start, end = (number - 1) * PER_PAGE, number * PER_PAGE
     places = document.placer_user_datapoints
-    more = max(len(document.facts), len(places)) > end
+    more = max(document.metadata.total_facts, len(places)) > end
     return DocumentPage(
-        facts=document.facts[start:end],
+        facts=facts,
         placer_user_datapoints=[_shortened(place) for place in places[start:end]],
         metadata=document.metadata,
         next_page=number + 1 if more else None,

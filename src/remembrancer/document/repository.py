@@ -4,13 +4,14 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, TextClause, select
+from sqlalchemy import ColumnElement, Select, TextClause, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor
-from remembrancer.db.rows import all_rows
+from remembrancer.db.rows import all_rows, one_row
 from remembrancer.db.sql import statement
 from remembrancer.db.tables import memories, memory_versions
+from remembrancer.document.rows import NumbersRow
 from remembrancer.memories.repository import visible_to
 from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.schemas import Status
@@ -23,12 +24,42 @@ _SHOWN: Final = (Status.ACTIVE.value, Status.INACTIVE.value)
 
 async def rows(connection: AsyncConnection, actor: Actor) -> Sequence[MemoryRow]:
     """Return the memories of the document in the order of their creation."""
+    return await all_rows(connection, MemoryRow, _shown(actor))
+
+
+async def page(
+    connection: AsyncConnection, actor: Actor, *, start: int, limit: int
+) -> Sequence[MemoryRow]:
+    """Return some facts of the document, and all its places."""
+    facts = _shown(actor).where(_COLUMN.place_id.is_(None)).offset(start).limit(limit)
+    places = _shown(actor).where(_COLUMN.place_id.is_not(None))
+    return [
+        *await all_rows(connection, MemoryRow, facts),
+        *await all_rows(connection, MemoryRow, places),
+    ]
+
+
+async def numbers(connection: AsyncConnection, actor: Actor) -> NumbersRow:
+    fact = _COLUMN.place_id.is_(None)
     query = (
+        _shown(actor)
+        .order_by(None)
+        .with_only_columns(
+            func.count().filter(fact).label("facts"),
+            func.count().filter(fact, _COLUMN.status == Status.ACTIVE).label("active_facts"),
+            func.coalesce(func.sum(_COLUMN.tokens), 0).label("tokens"),
+            func.max(_COLUMN.updated_at).label("updated_at"),
+        )
+    )
+    return await one_row(connection, NumbersRow, query)
+
+
+def _shown(actor: Actor) -> Select[Any]:
+    return (
         select(memories)
         .where(*_own(actor), _COLUMN.status.in_(_SHOWN))
         .order_by(_COLUMN.created_at, _COLUMN.id)
     )
-    return await all_rows(connection, MemoryRow, query)
 
 
 async def used_ids(connection: AsyncConnection, owner_id: UUID, ids: Sequence[str]) -> set[str]:

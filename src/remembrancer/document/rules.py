@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
+from remembrancer.document.rows import NumbersRow
 from remembrancer.document.schemas import (
     DocumentImport,
     DocumentMetadata,
@@ -47,6 +48,18 @@ def document(
             token_count=sum(row.tokens for row in rows),
         ),
     )
+
+
+def of_whole(part: MemoryDocument, numbers: NumbersRow) -> MemoryDocument:
+    """Return a document with some of its facts, with the numbers of all."""
+    metadata = part.metadata
+    values = {
+        "last_updated": max(filter(None, (metadata.last_updated, numbers.updated_at))),
+        "total_facts": numbers.facts,
+        "total_active_facts": numbers.active_facts,
+        "token_count": numbers.tokens,
+    }
+    return part.model_copy(update={"metadata": metadata.model_copy(update=values)})
 
 
 def _fact(row: MemoryRow) -> MemoryFact:

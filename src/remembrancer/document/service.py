@@ -14,13 +14,20 @@ from remembrancer.associations.writer import AssociationRequest, AssociationWrit
 from remembrancer.backend import Backend
 from remembrancer.db.engine import together
 from remembrancer.document import repository, rules
+from remembrancer.document.pages import PER_PAGE, with_facts
 from remembrancer.document.rules import ExistingMemories, Item, Plan
-from remembrancer.document.schemas import DocumentImport, DocumentImportResult, MemoryDocument
+from remembrancer.document.schemas import (
+    DocumentImport,
+    DocumentImportResult,
+    DocumentPage,
+    MemoryDocument,
+)
 from remembrancer.errors import Conflict, InvalidInput
 from remembrancer.memories import mentions, screening
 from remembrancer.memories import repository as memories
 from remembrancer.memories.drafts import ImportedMemory, mention_row
 from remembrancer.memories.pipeline import WritePipeline
+from remembrancer.memories.rows import MemoryRow
 from remembrancer.memories.rules import Destination, MentionSource, check_length
 from remembrancer.memories.schemas import Kind
 from remembrancer.places import repository as places
@@ -46,14 +53,25 @@ class Documents:
         async with self._backend.database.transaction(actor) as (connection, actor):
             user = await checks.find_user(connection, actor)
             rows = await repository.rows(connection, actor)
-            keys = [(row.owner_id, row.id) for row in rows if row.place_id is not None]
-            by_memory: dict[str, list[PlaceMentionRow]] = {}
-            for mention in await places.mentions(connection, keys, None):
-                by_memory.setdefault(mention.memory_id, []).append(mention)
-        await self._backend.reads.note(
-            actor, "memory.document", [(row.owner_id, row.id) for row in rows]
-        )
+            by_memory = await _mentions(connection, rows)
+        await self._note_read(actor, rows)
         return rules.document(rows, by_memory, user.created_at)
+
+    async def page(self, actor: Actor, number: int) -> DocumentPage:
+        """Return page ``number`` of the document, counted from 1. No other facts are read."""
+        async with self._backend.database.transaction(actor) as (connection, actor):
+            user = await checks.find_user(connection, actor)
+            numbers = await repository.numbers(connection, actor)
+            start = (number - 1) * PER_PAGE
+            rows = await repository.page(connection, actor, start=start, limit=PER_PAGE)
+            by_memory = await _mentions(connection, rows)
+        await self._note_read(actor, rows)
+        document = rules.document(rows, by_memory, numbers.updated_at or user.created_at)
+        return with_facts(document.facts, rules.of_whole(document, numbers), number)
+
+    async def _note_read(self, actor: Actor, rows: Sequence[MemoryRow]) -> None:
+        ids = [(row.owner_id, row.id) for row in rows]
+        await self._backend.reads.note(actor, "memory.document", ids)
 
     async def import_(
         self, actor: Actor, document: DocumentImport, *, source: str = "import"
@@ -166,6 +184,17 @@ class Documents:
             },
             evicted=evicted,
         )
+
+
+async def _mentions(
+    connection: AsyncConnection, rows: Sequence[MemoryRow]
+) -> dict[str, list[PlaceMentionRow]]:
+    """Return the mentions of the places among memories, by memory id."""
+    keys = [(row.owner_id, row.id) for row in rows if row.place_id is not None]
+    by_memory: dict[str, list[PlaceMentionRow]] = {}
+    for mention in await places.mentions(connection, keys, None):
+        by_memory.setdefault(mention.memory_id, []).append(mention)
+    return by_memory
 
 
 async def _association_requests(

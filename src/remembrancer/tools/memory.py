@@ -9,7 +9,6 @@ from remembrancer.access import Actor, Role, Visibility
 from remembrancer.backend import Backend
 from remembrancer.conversations.access import space_of
 from remembrancer.db.engine import Database
-from remembrancer.document.pages import page_of
 from remembrancer.document.service import Documents
 from remembrancer.errors import InvalidInput, NotFound, SimilarMemoryExists
 from remembrancer.guard.schemas import GuardFinding
@@ -287,7 +286,7 @@ class _UserMemory:
     async def _get_memory(
         self, actor: Actor, arguments: ManageUserMemory, _context: ToolContext
     ) -> Result:
-        page = page_of(await self._documents.get(actor), arguments.page)
+        page = await self._documents.page(actor, arguments.page)
         return page.model_dump(mode="json", exclude=None if page.next_page else {"next_page"})
 
 

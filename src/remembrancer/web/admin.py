@@ -63,10 +63,10 @@ async def overview(request: AdminRequest) -> Response:
     start = time.perf_counter()
     await app.database.ping()
     milliseconds = round(1000 * (time.perf_counter() - start), 1)
-    policy, statistics, numbers, jobs, failed, usage, work = await asyncio.gather(
-        app.policies.get(actor),
-        app.policies.statistics(actor),
-        counts(app.database),
+    policy, statistics, numbers = await asyncio.gather(
+        app.policies.get(actor), app.policies.statistics(actor), counts(app.database)
+    )
+    jobs, failed, usage, work = await asyncio.gather(
         app.jobs.counts(actor),
         app.jobs.list(actor, status=JobStatus.FAILED, limit=_FEW),
         charts_of(request, _OVERVIEW_DAYS),

@@ -1,7 +1,5 @@
 """The page about a user's memory document: overview, download, import."""
 
-from typing import Final
-
 from fastapi import APIRouter
 from starlette.responses import Response
 
@@ -13,17 +11,12 @@ from remembrancer.web.dependencies import CheckedForm, Form, PageRequest, UserRe
 
 router = APIRouter(prefix="/people/{user_id}/document")
 
-MAX_ITEMS: Final = 100
-"""Facts and places on the page; the file has all of them."""
-
 
 async def _render(
     request: PageRequest, form: Form | None = None, error: RemembrancerError | None = None
 ) -> Response:
-    document = await request.app.documents.get(request.user_actor)
-    return request.render(
-        "document.html", error=error, document=document, most=MAX_ITEMS, form=form or Form()
-    )
+    document = await request.app.documents.page(request.user_actor, 1)
+    return request.render("document.html", error=error, document=document, form=form or Form())
 
 
 @router.get("")

@@ -93,9 +93,12 @@ def _ago(value: datetime, now: datetime, zone: str = "UTC") -> str:
 
 
 def _printable(value: Any) -> Any:
-    if not isinstance(value, str) or (shown := visible_text(value)) == value:
+    # Markup is the result of a macro, whose parts have been here. Plain text needs no search: a page
+    # has thousands of texts.
+    is_plain = not isinstance(value, str) or isinstance(value, Markup)
+    if is_plain or (value.isascii() and value.isprintable()):
         return value
-    return Markup(shown) if isinstance(value, Markup) else shown  # noqa: S704 - was Markup before
+    return visible_text(value)
 
 
 def _environment() -> Environment:

@@ -5,7 +5,7 @@
 (SELECT 'new' AS part, m.id, m.created_at AS at
    FROM memories AS m
   WHERE m.owner_id = :user_id AND m.status = 'active' AND m.created_at >= :since
-    AND (m.expires_at > now()) IS NOT FALSE
+    AND (m.expires_at IS NULL OR m.expires_at > now())
   ORDER BY m.created_at DESC, m.id DESC
   LIMIT :count)
  UNION ALL
@@ -31,7 +31,7 @@ SELECT a.name AS agent, count(*) FILTER (WHERE f.created_at >= :today) AS today,
           FROM memories AS m
           LEFT JOIN mentions AS n ON n.owner_id = m.owner_id AND n.memory_id = m.id
          WHERE m.owner_id = :user_id AND m.status = 'active' AND m.created_at >= :since
-           AND (m.expires_at > now()) IS NOT FALSE
+           AND (m.expires_at IS NULL OR m.expires_at > now())
          ORDER BY m.id, n.id) AS f
   LEFT JOIN agents AS a ON a.id = f.agent_id
  GROUP BY a.id, a.name
@@ -68,7 +68,7 @@ SELECT c.id, c.title, c.platform
 
 -- name: agents
 -- The current agents, with the facts that decide the scope of a user with each.
-SELECT agent.id, agent.name, facts.*
+SELECT facts.*, agent.id, agent.name
   FROM agents AS agent
  CROSS JOIN LATERAL (
        /*[facts :user_id agent.id*/
