@@ -50,7 +50,6 @@ ONLY_IN_THE_LIBRARY = {
     "tools.select": "tools are Python functions; the client lists their schemas",
     "keys.adopt": "the command line stores the admin's key",
     "keys.authenticate": "servers check the secret of a request",
-    "audit.names": "the page of the log says names in place of ids",
     "jobs.counts": "jobs.list has the counts for the client",
 }
 ONLY_IN_THE_CLIENT = {

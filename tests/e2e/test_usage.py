@@ -210,9 +210,15 @@ async def test_an_admin_chooses_among_people_of_one_name(
     """Two Adas: the page asks which one; a platform id and an id name one."""
     rows("UPDATE users SET display_name = 'Ada' WHERE id = %s", world.bob.id)
     page = await admin_there.get("/admin/audit?person=Ada", 422)
-    assert f"/admin/audit?user_id={world.ada.id}" in page
-    assert f"/admin/audit?user_id={world.bob.id}" in page
-    await admin_there.get(f"/admin/audit?person={world.bob.id}")
+    assert f'<option value="{world.ada.id}">' in page
+    assert f'<option value="{world.bob.id}">' in page
+    await admin_there.get(f"/people/{world.bob.id}/profile")
+    await admin_there.get(f"/people/{world.ada.id}/profile")
+    chosen = f"person=Ada&person_for=Ada&user_id={world.bob.id}"
+    for query in (chosen, f"person={world.bob.id}", f"user_id={world.bob.id}"):
+        page = await admin_there.get(f"/admin/audit?{query}&action=user.read")
+        assert f"/people/{world.bob.id}/profile" in page
+        assert f"/people/{world.ada.id}/profile" not in page
 
 
 async def test_shared_knowledge_is_a_place_of_its_own(world: World, admin_there: Browser) -> None:

@@ -1,19 +1,15 @@
 """Read the audit log."""
 
-from collections.abc import Iterable
 from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import Select, func, or_, select
 
 from remembrancer.access import Actor, Role
-from remembrancer.audit import note, note_each
-from remembrancer.audit.rows import NameRow
+from remembrancer.audit import note
 from remembrancer.audit.schemas import AuditFilter, AuditLine
 from remembrancer.db.engine import Database
 from remembrancer.db.keyset import Keyset
-from remembrancer.db.rows import all_rows
-from remembrancer.db.sql import statement
 from remembrancer.db.tables import audit_log
 from remembrancer.errors import NotFound
 from remembrancer.ids import SHARED_OWNER
@@ -21,7 +17,6 @@ from remembrancer.paging import Page, PageMethod
 from remembrancer.user_names import UNRESOLVED, AnyUser
 
 # Indexes start with the time, for all lines and for the lines of an owner.
-_NAMES: Final = statement("remembrancer.audit", "audit", "names")
 _ORDER: Final = Keyset("audit", audit_log.c.at, audit_log.c.id, descending=True)
 
 
@@ -62,21 +57,6 @@ class AuditLog:
                 query = _matching(filters, actor.user_id, actor_user_id)
                 page = await _ORDER.page(connection, AuditLine, query, limit, cursor)
         return page
-
-    async def names(self, actor: Actor, lines: Iterable[AuditLine]) -> dict[UUID, str]:
-        """Return the names of the users, agents and keys in lines, by id. For admins."""
-        actor.require(Role.ADMIN)
-        ids = {
-            id_
-            for line in lines
-            for id_ in (line.user_id, line.actor_user_id, line.actor_agent_id, line.actor_key_id)
-            if id_ is not None
-        }
-        async with self._database.system_for(actor) as (connection, actor):
-            rows = await all_rows(connection, NameRow, _NAMES, {"ids": list(ids)})
-            users = {row.id: [str(row.id)] for row in rows if row.kind == "user"}
-            await note_each(connection, actor, "user.read", users)
-        return {row.id: row.name for row in rows}
 
     async def _user_id(self, actor: Actor, user: AnyUser | None, field: str) -> UUID | None:
         if user is None:

@@ -1,12 +1,12 @@
 """Usage by day and agent, the progress of imports, and the last use of keys.
 
-Revision ID: 0026
+Revision ID: 0023
 Revises: 0022
 """
 
 from alembic import op
 
-revision = "0026"
+revision = "0023"
 down_revision = "0022"
 branch_labels = None
 depends_on = None
