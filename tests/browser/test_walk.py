@@ -440,7 +440,7 @@ async def _audit_and_jobs(walk: Walk) -> None:
     await walk.go("/admin/audit")
     await page.get_by_label("Person").fill("Ada")
     await walk.press("Filter")
-    await expect(first.locator("summary")).to_contain_text("of Ada")
+    await expect(first.locator("summary")).to_contain_text("about Ada")
     await walk.stop("audit-of-ada")
     job = rows("SELECT jobs.enqueue('none', 'none', 'none:1', '{}')")[0][0]
     rows("UPDATE jobs.procrastinate_jobs SET status = 'failed' WHERE id = %s", job)

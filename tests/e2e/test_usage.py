@@ -194,7 +194,7 @@ async def test_a_visit_is_one_line_of_the_log(world: World, admin_there: Browser
     page = await admin_there.get("/admin/audit?person=ada&action=preference.read")
     assert page.count('<details class="visit">') == 1
     assert "preferences read" in page
-    assert "of Ada" in page
+    assert "about Ada" in page
     each = await admin_there.get("/admin/audit?person=ada&lines=each")
     assert each.count('<details class="visit">') > 2
     assert "No entries" in await admin_there.get("/admin/audit?until=2020-01-01")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -125,28 +125,61 @@ SUBJECTS: Final = {
 }
 """First parts of actions in the audit log."""
 _DONE: Final = {
+    "activate": "used again",
     "append": "added",
+    "budget": "counted for the budget",
+    "confirm": "confirmed",
     "copy": "copied",
     "create": "made",
-    "end": "ended",
-    "start": "started",
+    "deactivate": "put aside",
+    "decline": "declined",
     "delete": "deleted for good",
+    "document": "read as a document",
     "edit": "changed",
+    "end": "ended",
     "evict": "evicted",
+    "expire": "expired",
+    "export": "exported",
     "forget": "forgotten",
+    "invite": "offered to somebody",
+    "join": "joined",
+    "leave": "left",
     "link": "linked",
     "list": "listed",
+    "mention": "mentioned again",
     "merge": "merged",
+    "migrate": "changed",
+    "move": "moved",
+    "pin": "pinned",
     "read": "read",
+    "reject": "rejected",
     "remember": "remembered",
     "remove": "removed",
+    "reopen": "waiting again",
+    "reset": "taken back",
     "restore": "restored",
+    "retry": "tried again",
     "revoke": "revoked",
+    "role": "given a role",
+    "rotate": "replaced",
     "set": "set",
     "share": "shared",
+    "start": "started",
+    "summarise": "summarised",
+    "toggle": "changed",
+    "unlink": "unlinked",
+    "unmerge": "separated again",
+    "unshare": "made private",
     "update": "changed",
+    "withdraw": "not offered any more",
 }
-_THINGS: Final = {"memory": "memories", "user": "people", "policy": "policies", "audit": "the log"}
+_THINGS: Final = {
+    "memory": "memories",
+    "user": "people",
+    "policy": "policies",
+    "audit": "the log",
+    "statistic": "statistics",
+}
 
 
 _PLAIN: Final = {
@@ -285,6 +318,7 @@ def action(name: str, count: int = 0) -> str:
     thing, _, verb = name.partition(".")
     if thing == "erase":
         thing, verb = verb, "delete"
+    thing = thing.removesuffix("s")
     if thing == "recall":
         return f"{count:,} recalled" if count else "recalled"
     noun = thing if count == 1 else _THINGS.get(thing, f"{thing}s")
@@ -298,7 +332,13 @@ def import_end(row: ImportRow) -> str:
         return ""
     if row.ended_at is None:
         return "interrupted; run it again to go on"
-    return f"failed: {row.reason}" if row.reason else "done"
+    return f"failed: {reason(row.reason)}" if row.reason else "done"
+
+
+def reason(kind: str) -> str:
+    """Say the kind of an error in words: InvalidInput is "Invalid input"."""
+    letters = pairwise(f" {kind}")
+    return "".join(f" {b.lower()}" if a.islower() and b.isupper() else b for a, b in letters)
 
 
 def milliseconds(value: float | None) -> str:

@@ -148,7 +148,7 @@ def _times(title: str, by_day: Mapping[date, Sequence[int]]) -> Chart:
         values.append(most or 0)
     everything = total(by_day.values())
     usual, slow = (labels.milliseconds(percentile(everything, share)) for share in (0.5, 0.95))
-    summary = f"{usual}, and 95 of 100 within {slow}" if everything else "none"
+    summary = f"{usual}, 95 of 100 within {slow}" if everything else "none"
     return Chart(
         title, summary, ("Day", "95 of 100 within", "Half within"), rows, day_columns(rows, values)
     )
