@@ -250,9 +250,9 @@ class Lookup:
             ranks = {(hit.user_id or SHARED_OWNER, hit.id): n for n, hit in enumerate(hits)}
         async with self._database.transaction(actor) as (connection, actor):
             found = await memory_filters.search(connection, actor, filters, ranks, LARGEST_PAGE)
-            found.sort(key=lambda row: ranks.get((row.owner_id, row.id), len(ranks)))
-            listed = [views.memory(row) for row in found[start : start + limit]]
-            page = await views.named(connection, actor, listed)
+            ranked = sorted(found, key=lambda key: ranks.get(key, len(ranks)))
+            rows = await memory_filters.in_order(connection, ranked[start : start + limit])
+            page = await views.named(connection, actor, [views.memory(row) for row in rows])
         await self._reads.note(actor, "memory.list", ((m.user_id, m.id) for m in page))
         more = start + limit < len(found)
         return MemoryPage(

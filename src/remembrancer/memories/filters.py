@@ -47,17 +47,29 @@ async def search(
     query: MemoryFilter,
     found: Collection[MemoryKey],
     most: int,
-) -> list[MemoryRow]:
+) -> Sequence[MemoryKey]:
     """Return the memories that match ``query`` and have its text, or are among ``found``."""
     # By the id first: of pairs, every row would be compared with every one.
-    pairs = tuple_(_COLUMN.owner_id, _COLUMN.id).in_(list(found))
-    ids = and_(among(_COLUMN.id, [memory_id for _, memory_id in found]), pairs)
+    ids = and_(among(_COLUMN.id, [memory_id for _, memory_id in found]), _is_among(found))
     text_in = _COLUMN.content.icontains(query.text or "", autoescape=True)
-    statement = matching(actor, query.model_copy(update={"text": None}), select(memories))
+    statement = matching(
+        actor, query.model_copy(update={"text": None}), select(_COLUMN.owner_id, _COLUMN.id)
+    )
     statement = statement.where(or_(text_in, ids)).order_by(
         ids.desc(), _COLUMN.created_at.desc(), _COLUMN.id
     )
-    return await all_rows(connection, MemoryRow, statement.limit(most))
+    return [(row.owner_id, row.id) for row in await connection.execute(statement.limit(most))]
+
+
+async def in_order(connection: AsyncConnection, keys: Sequence[MemoryKey]) -> list[MemoryRow]:
+    """Return memories in the order of their keys. The caller checks the access rule."""
+    rows = await all_rows(connection, MemoryRow, select(memories).where(_is_among(keys)))
+    by_key = {(row.owner_id, row.id): row for row in rows}
+    return [by_key[key] for key in keys if key in by_key]
+
+
+def _is_among(keys: Collection[MemoryKey]) -> ColumnElement[bool]:
+    return tuple_(_COLUMN.owner_id, _COLUMN.id).in_(list(keys))
 
 
 def matching(actor: Actor, query: MemoryFilter, statement: Select[Any]) -> Select[Any]:
