@@ -119,7 +119,7 @@ FUNCTIONS: Final[dict[str, Callable[[str], object]]] = {
     "import: Slack": lambda text: slack.plain(text, slack.Names({}, {})),
     "import: Discord": lambda text: discord._MENTION.sub("@", text),
     "import: MCP": mcp_memory._words,
-    "pages: marks": lambda text: marks.marks(text, "Ada's tea"),
+    "pages: marks": lambda text: marks.Marker("Ada's tea").parts(text),
     "pages: diff": lambda text: diff.word_changes(f"a {text}", f"b {text} c"),
 }
 """Functions that patterns and parsers of foreign text are behind, by area."""

@@ -93,8 +93,8 @@ def _ago(value: datetime, now: datetime, zone: str = "UTC") -> str:
 
 
 def _printable(value: Any) -> Any:
-    # Markup is the result of a macro, whose parts have been here. Plain text needs no search: a page
-    # has thousands of texts.
+    # Markup is the result of a macro, whose parts have been here. Plain text needs no search, and a
+    # page has thousands of texts.
     is_plain = not isinstance(value, str) or isinstance(value, Markup)
     if is_plain or (value.isascii() and value.isprintable()):
         return value
