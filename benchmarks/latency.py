@@ -36,6 +36,14 @@ MEMORY_SHARE = 0.1
 """Share of memories among a user's items; the rest are messages."""
 
 
+async def settle(memory: Remembrancer) -> None:
+    """Update the planner's statistics, as autovacuum does a minute after a bulk load."""
+    url = memory.database.url.replace("+psycopg", "")
+    with suppress(psycopg.errors.InsufficientPrivilege):
+        async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+            await connection.execute("VACUUM ANALYZE")
+
+
 class SwitchableEmbedder:
     """An embedder of random vectors, or of the inner model while ``real`` is set."""
 
@@ -108,11 +116,7 @@ class BenchmarkStore:
             advance(count)
 
     async def settle(self) -> None:
-        """Update the planner's statistics, as autovacuum does a minute after a bulk load."""
-        url = self.memory.database.url.replace("+psycopg", "")
-        with suppress(psycopg.errors.InsufficientPrivilege):
-            async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
-                await connection.execute("VACUUM ANALYZE")
+        await settle(self.memory)
 
     async def recall_ms(self, user: User) -> list[float]:
         """Return the times of recalls, each with a new question."""

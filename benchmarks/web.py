@@ -13,7 +13,7 @@ import httpx2
 import typer
 
 from benchmarks.common import DatabaseUrl, percentile, show, store, write
-from benchmarks.latency import SwitchableEmbedder
+from benchmarks.latency import SwitchableEmbedder, settle
 from remembrancer import Actor, AgentCreate, MemoryCreate, Remembrancer, ResolveUser, Role, as_actor
 from remembrancer.api import create_app
 from remembrancer.keys.schemas import KeyCreate
@@ -31,9 +31,14 @@ PAGES = {
     "conversations": "/conversations",
     "timeline": "/timeline",
     "timeline, a day": "/timeline?as_of=2026-01-01",
+    "a memory": "/memories/{memory}",
+    "agents compared": "/agents/compare",
     "graph": "/graph",
     "review": "/review",
+    "places": "/places",
+    "spaces": "/spaces",
     "document": "/document",
+    "profile": "/profile",
     "playground": "/playground?query=number+19",
 }
 ADMIN_PAGES = ("", "/usage", "/people", "/agents", "/shared", "/keys", "/audit", "/jobs")
@@ -54,6 +59,7 @@ async def fill(
             for n in range(start, min(start + 500, count))
         ]
         await memory.memories.remember_many(as_actor(user), statements)
+    await settle(memory)
     key = KeyCreate(name="benchmark", role=Role.USER, user_id=user.id)
     return str(user.id), (await memory.keys.create(Actor(Role.ADMIN), key)).secret
 
@@ -70,10 +76,13 @@ async def measure(
         ) as client:
             await client.post("/signin", data={"key": secret})
             pages: dict[str, dict[str, float]] = {}
-            following = ""
+            following = first = ""
             for name, path in PAGES.items():
-                url = following if path is None else f"/people/{user_id}{path}"
+                page = f"/people/{user_id}{path}".replace("{memory}", first)
+                url = following if path is None else page
                 pages[name], text = await _measure_page(client, url, repeat)
+                if not first and (found := re.search(r'/memories/(\w+)" data-stop', text)):
+                    first = found[1]
                 if link := re.search(r'href="([^"]+cursor=[^"]+)" hx-get', text):
                     following = following or link[1]
             key = KeyCreate(name="benchmark of admins", role=Role.ADMIN)

@@ -20,7 +20,7 @@ router = APIRouter(prefix="/admin/audit")
 _FIELDS: Final = ("actor_user_id", "action", "target_id", "outcome", "entry_point")
 _MOST_IDS: Final = 20
 """Ids of a line that the page shows; the log itself has all of them."""
-_AT_ONCE: Final = 200
+_AT_ONCE: Final = 100
 """Lines of a page: as visits they are far fewer."""
 
 
