@@ -53,6 +53,7 @@ def test_names_are_counted_from_the_third_on() -> None:
         ("Ada drinks three espressos.", "spres", ["spres"]),
         ("Straße, STRASSE", "strasse", ["Straße", "STRASSE"]),
         ("The tea of the day", "the tea", ["The tea"]),
+        ("Ada was offered a job", "What does Ada drink?", ["Ada"]),
         ("Nothing here", "x", []),
         ("", "tea", []),
         ("<b>tea</b>", "b", ["b", "b"]),

@@ -22,6 +22,7 @@ class Marker:
     def __init__(self, query: str) -> None:
         self._terms = query_terms(query).keys()
         self._starts = {term[:_SAME_START] for term in self._terms}
+        self._named = set(_WORDS.findall(query.casefold()))
         self._words: dict[str, bool] = {}
         letters = query.strip()
         self._letters = None
@@ -50,7 +51,9 @@ class Marker:
         return [word.span() for word in _WORDS.finditer(text) if self._names(word[0].casefold())]
 
     def _names(self, word: str) -> bool:
-        if word[:_SAME_START] not in self._starts:
+        # A letter may be the stem of a name.
+        is_stem = len(word) == 1 and word not in self._named
+        if is_stem or word[:_SAME_START] not in self._starts:
             return False
         if word not in self._words:
             self._words[word] = bool(self._terms & query_terms(word).keys())
