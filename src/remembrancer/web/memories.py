@@ -54,7 +54,8 @@ async def render_named(request: dependencies.PageRequest, template: str, **value
 
 
 def can_change(request: dependencies.PageRequest) -> Callable[[HasOwner], bool]:
-    return lambda item: may_change(request.user_actor, item.user_id or SHARED_OWNER)
+    actor = request.user_actor
+    return lambda item: may_change(actor, item.user_id or SHARED_OWNER)
 
 
 def list_values(request: dependencies.PageRequest, fields: dict[str, str]) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Request
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from remembrancer import version
@@ -93,10 +92,9 @@ def _ago(value: datetime, now: datetime, zone: str = "UTC") -> str:
 
 
 def _printable(value: Any) -> Any:
-    # Markup is the result of a macro, whose parts have been here. Plain text needs no search, and a
-    # page has thousands of texts.
-    is_plain = not isinstance(value, str) or isinstance(value, Markup)
-    if is_plain or (value.isascii() and value.isprintable()):
+    # Markup, which is no str alone, is the result of a macro: its parts have been here. Plain text
+    # needs no search, and a page has thousands of texts.
+    if type(value) is not str or (value.isascii() and value.isprintable()):
         return value
     return visible_text(value)
 
