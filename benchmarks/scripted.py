@@ -110,7 +110,7 @@ class Scripted:
     def service(self) -> Summaries:
         """Return the service of summaries with this summariser."""
         memory = self.memory
-        search, budget = memory.backend.search, Budget(0, memory.usage_counts)
+        search, budget = memory.backend.search, Budget(0, memory.backend.usage_counts)
         writer = ExtractedFactWriter(search, WritePipeline(search, budget), budget, confirm=False)
         return Summaries(memory.backend, self, memory.settings.summaries, writer)
 

@@ -90,8 +90,8 @@ async def memory(opened: Remembrancer, database_url: str) -> Remembrancer:
     # What the test before has read is not to be written into this one.
     await opened.reads.flush()
     await opened.access_counts.flush()
-    await opened.usage_counts.flush()
-    await opened.key_uses.flush()
+    await opened.backend.usage_counts.flush()
+    await opened.keys.uses.flush()
     # Beside the event loop: what it still has open must be able to end.
     await asyncio.to_thread(empty, database_url)
     return opened

@@ -20,8 +20,6 @@ ONLY_IN_THE_LIBRARY = {
     "retention": "deletes old lines of the audit log",
     "expiry": "lets go of memories that have expired",
     "access_counts": "written in the background",
-    "usage_counts": "written in the background",
-    "key_uses": "written in the background",
     "language_model": "makes summaries",
     "settings": "read once, when the store is opened",
     "summaries": "the worker's side of conversations.summarize",

@@ -41,7 +41,6 @@ from remembrancer.jobs.service import Jobs
 from remembrancer.keys.service import Keys
 from remembrancer.keys.sessions import delete_expired
 from remembrancer.keys.sign_ins import SignIns
-from remembrancer.keys.uses import KeyUses
 from remembrancer.llm import create_language_model
 from remembrancer.lookup.agent_memory import AgentMemory
 from remembrancer.lookup.names import Names
@@ -102,15 +101,14 @@ class Remembrancer:
         self.embedder = embedder
         self.reads = Reads(database, whose=settings.audit.reads)
         self.guard = Guard(settings.guard)
-        self.usage_counts = UsageCounts(database)
         self.backend = backend = Backend(
-            database, search, self.guard, self.reads, settings.limits, self.usage_counts
+            database, search, self.guard, self.reads, settings.limits, UsageCounts(database)
         )
         self.retention = Retention(database, days=settings.audit.keep_days)
         self.expiry = Expiry(database)
         self.access_counts = AccessCounts(database)
         self.language_model = create_language_model(settings.llm)
-        budget = Budget(settings.budget.tokens, self.usage_counts)
+        budget = Budget(settings.budget.tokens, backend.usage_counts)
         pipeline = WritePipeline(search, budget)
         renderer = Renderer(Templates(settings.context.templates))
         associations = AssociationWriter(settings.recall.near_duplicate)
@@ -152,14 +150,13 @@ class Remembrancer:
         self.tools = memory_tools(
             memories, recall, self.places, self.documents, settings.tools, backend
         )
-        self.key_uses = KeyUses(database)
-        self.keys = Keys(backend, self.key_uses)
-        self.sign_ins = SignIns(backend)
+        self.keys = Keys(backend)
+        self.sign_ins = SignIns(backend, self.keys.uses)
         self.uploads = Uploads(backend)
         self.tasks: dict[str, Task] = {SUMMARISE: self.summaries.job}
         self.jobs = Jobs(database)
         self.audit = AuditLog(database)
-        self.usage = Usage(database, self.usage_counts)
+        self.usage = Usage(database, backend.usage_counts)
 
     @cached_property
     def worker(self) -> "Worker":
@@ -214,8 +211,8 @@ class Remembrancer:
                 memory.reads.writing,
                 memory.retention.daily,
                 memory.expiry.sweeping,
-                memory.key_uses.writing,
-                memory.usage_counts.writing,
+                memory.keys.uses.writing,
+                memory.backend.usage_counts.writing,
             ):
                 periodic.start()
                 stack.push_async_callback(periodic.close)

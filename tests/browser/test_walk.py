@@ -55,8 +55,8 @@ async def way(request: pytest.FixtureRequest, site: Site) -> dict[str, Any]:
     """A theme and a width, and a world that nobody has walked through yet."""
     await site.memory.reads.flush()
     await site.memory.access_counts.flush()
-    await site.memory.usage_counts.flush()
-    await site.memory.key_uses.flush()
+    await site.memory.backend.usage_counts.flush()
+    await site.memory.keys.uses.flush()
     await asyncio.to_thread(empty, Store.url)
     SHOTS.mkdir(parents=True, exist_ok=True)
     theme, width = request.param

@@ -234,7 +234,10 @@ async def test_remember_waits_for_the_database_three_times(
     actor = as_actor(ada, agent)
     talk = await memory.conversations.open(actor, ConversationCreate(agent_id=agent.id))
     backend = replace(memory.backend, database=alone)
-    near, budget = memory.settings.recall.near_duplicate, Budget(10_000, memory.usage_counts)
+    near, budget = (
+        memory.settings.recall.near_duplicate,
+        Budget(10_000, memory.backend.usage_counts),
+    )
     pipeline = WritePipeline(backend.search, budget)
     memories = Memories(backend, pipeline, budget, AssociationWriter(near), remake_chunks)
     words = iter(["Lisbon", "Porto", "Faro", "Braga", "Evora"])

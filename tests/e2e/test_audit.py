@@ -324,8 +324,8 @@ async def test_maintenance_without_new_content_changes_nothing(
     async def maintain() -> None:
         await memory.access_counts.flush()
         await memory.reads.flush()
-        await memory.usage_counts.flush()
-        await memory.key_uses.flush()
+        await memory.backend.usage_counts.flush()
+        await memory.keys.uses.flush()
         await memory.retention.forget()
         async with memory.database.system() as connection:
             await delete_old_keys(connection)

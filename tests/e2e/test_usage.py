@@ -48,7 +48,7 @@ async def test_what_an_agent_does_is_counted_and_timed(
     me = as_actor(ada, agent)
     for content in ("Ada likes tea.", "Ada sails."):
         await memory.memories.remember(me, MemoryCreate(content=content))
-        await memory.usage_counts.flush()
+        await memory.backend.usage_counts.flush()
     talk = await memory.conversations.open(me, ConversationCreate(agent_id=agent.id))
     await memory.conversations.append(me, talk.id, [MessageCreate(content="Good morning!")])
     await memory.memories.recall(me, RecallQuery(query="What does Ada drink?"))
@@ -82,10 +82,10 @@ async def test_evictions_and_the_size_of_the_database_are_counted(
     me = as_actor(ada, agent)
     made = await memory.memories.remember(me, MemoryCreate(content="Ada likes tea."))
     async with memory.database.transaction(me) as (connection, actor):
-        gone = await Budget(1, memory.usage_counts).enforce(connection, actor, ada.id, [])
+        gone = await Budget(1, memory.backend.usage_counts).enforce(connection, actor, ada.id, [])
     assert gone == [made.memory.id]
-    await memory.usage_counts.measure()
-    await memory.usage_counts.measure()
+    await memory.backend.usage_counts.measure()
+    await memory.backend.usage_counts.measure()
     usage = await _usage(memory)
     assert usage[agent.name, "eviction"].amount == 1
     assert usage[None, "disk"].amount > 1_000_000
@@ -110,7 +110,7 @@ async def test_usage_has_a_period_and_is_for_admins(
 
     assert await amounts() == [1]
     assert await amounts(today - timedelta(days=60)) == [40, 1]
-    await memory.usage_counts.measure()
+    await memory.backend.usage_counts.measure()
     assert rows("SELECT count(*) FROM daily_usage WHERE kind = 'recall'") == [(2,)]
     for since in (today + timedelta(days=1), today - timedelta(days=400)):
         with pytest.raises(InvalidInput, match="since"):
@@ -129,7 +129,7 @@ async def test_a_key_says_when_it_was_last_used(api: Api, memory: Remembrancer) 
     for key in (used, used, gone):
         headers = {"Authorization": f"Bearer {key.secret}"}
         await api.client.get("/api/agents", headers=headers)
-    await memory.key_uses.flush()
+    await memory.keys.uses.flush()
     keys = {key.name: key.last_used_at for key in (await memory.keys.list(ADMIN)).items}
     assert keys["used"]
     assert datetime.now(UTC) - keys["used"] < timedelta(minutes=1)

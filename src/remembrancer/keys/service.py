@@ -33,9 +33,9 @@ MOST_HOLDERS: Final = 10_000
 class Keys:
     """API keys of this server."""
 
-    def __init__(self, backend: Backend, uses: KeyUses) -> None:
+    def __init__(self, backend: Backend) -> None:
         self._database = backend.database
-        self._uses = uses
+        self.uses = KeyUses(backend.database)
         # By the hash of the secret. Nothing trusts them without a check in the database.
         self._holders: dict[bytes, repository.HolderRow] = {}
 
@@ -125,7 +125,7 @@ class Keys:
         if check_later and (row := self._holders.get(key_hash)) is not None:
             merged_ids = tuple(sorted(row.merged_ids))
             check = KeyCheck(row.id, Role(row.role), row.user_id, merged_ids)
-            self._uses.note(row.id)
+            self.uses.note(row.id)
             return replace(_actor(row, entry_point), key_check=check)
         # Taken out first: it comes back as the latest, if it is valid.
         self._holders.pop(key_hash, None)
@@ -140,7 +140,7 @@ class Keys:
             row = await repository.holder(connection, condition)
         if row is None:
             raise Unauthenticated(REFUSED_KEY)
-        self._uses.note(row.id)
+        self.uses.note(row.id)
         return row
 
 

@@ -13,6 +13,7 @@ from remembrancer.errors import Unauthenticated
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.keys import repository, sessions
 from remembrancer.keys.service import hash_secret
+from remembrancer.keys.uses import KeyUses
 from remembrancer.user_names import AnyUser
 from remembrancer.users import repository as users
 
@@ -40,8 +41,9 @@ class SignIns:
     They end with their key. A line in the audit log has the key's id, never a secret.
     """
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, uses: KeyUses) -> None:
         self._database = backend.database
+        self._uses = uses
 
     async def link(self, actor: Actor, user_id: AnyUser | None = None) -> str:
         """Return the secret of a link that signs a user in, or without one an admin.
@@ -100,6 +102,8 @@ class SignIns:
         if not rows:
             return None
         row: sessions.SessionRow = rows[0]
+        if row.key_id is not None:
+            self._uses.note(row.key_id)
         actor = Actor(
             Role(row.role),
             user_id=row.user_id,
