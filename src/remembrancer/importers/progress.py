@@ -42,10 +42,10 @@ class ImportRow:
 class ImportProgress:
     """Notes how far an import of ``total`` messages and memories is, about once a second."""
 
-    def __init__(self, database: Database, total: int) -> None:
+    def __init__(self, database: Database, total: int = 0) -> None:
         self._database = database
         self._id = new_uuid()
-        self._total = total
+        self.total = total
         self._done = 0
         self._writing = Periodic(self._note, every=1.0, what="progress of an import")
 
@@ -54,7 +54,7 @@ class ImportProgress:
         self._done += count
 
     async def __aenter__(self) -> Self:
-        await self._write("begin", total=self._total)
+        await self._write("begin", total=self.total)
         self._writing.start()
         return self
 

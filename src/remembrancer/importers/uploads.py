@@ -18,6 +18,7 @@ from remembrancer.importers.exports import Export, open_export
 from remembrancer.importers.importer import Importer
 from remembrancer.importers.options import DateOrder, Options
 from remembrancer.importers.parse import invalid
+from remembrancer.importers.progress import ImportProgress
 from remembrancer.importers.users import PlatformId
 from remembrancer.text import plural
 from remembrancer.uploads.repository import IMPORT
@@ -76,7 +77,8 @@ class UploadJob:
         if upload.is_own:
             check_alone(export)
             export.owner = upload.owner_id
-        importer = Importer(self._app, actor, _ignore)
+        stored = ImportProgress(self._app.database)
+        importer = Importer(self._app, actor, stored.advance)
         found = await importer.check(export)
         importer.result.add_times((found.first, found.last))
         if upload.status is UploadStatus.CHECKING:
@@ -84,7 +86,8 @@ class UploadJob:
             counts = _counts(importer.result)
             await self._app.uploads.note_found(upload, export.format, found.total, counts)
             return
-        async with self._noting(upload, importer.result):
+        stored.total = found.total
+        async with stored, self._noting(upload, importer.result):
             await importer.store(export)
         await self._app.uploads.finish(upload, _counts(importer.result))
 
@@ -119,10 +122,6 @@ def check_alone(export: Export) -> None:
     if others > 0:
         whom = plural(others, "other person", "other people")
         raise invalid(export.name, f"has words of {whom}; ask an admin to import it")
-
-
-def _ignore(count: int) -> None:
-    """Take no notice of progress: the counts have it."""
 
 
 def _counts(result: ImportResult) -> UploadCounts:
