@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter
 from starlette.responses import Response
@@ -61,9 +61,9 @@ def _named_ids(lines: Sequence[AuditLine]) -> Iterator[object]:
         yield from line.target_ids[:_MOST_IDS]
 
 
-def _days(request: PageRequest) -> dict[str, Any]:
+def _days(request: PageRequest) -> dict[str, datetime]:
     """Return the times at which the first day begins and the last one ends."""
-    times: dict[str, Any] = {}
+    times: dict[str, datetime] = {}
     for name, after in (("since", 0), ("until", 1)):
         if text := request.query.get(name, "").strip():
             try:
