@@ -17,6 +17,7 @@ from remembrancer.associations.rules import (
     suggestions,
 )
 from remembrancer.memories.schemas import Relation
+from remembrancer.recall.candidates import of_rows
 from remembrancer.recall.graph_arm import WALK, graph_arm
 from remembrancer.recall.ranker import rank
 from remembrancer.recall.rows import GraphPath
@@ -123,7 +124,12 @@ class Item:
     name_distances: None = None
     exact: bool = False
     items: float = 50.0
+    content_hash: bytes = b""
     traits: int = 0
+    content: str = ""
+    version: int = 1
+    revisions: None = None
+    pinned: bool = False
 
 
 def _path(seed: int, strength: float, standing: float = 1.0) -> GraphPath:
@@ -131,14 +137,15 @@ def _path(seed: int, strength: float, standing: float = 1.0) -> GraphPath:
 
 
 def _ranked(items: list[Item], **how: Any) -> list[Any]:
-    arm = graph_arm(items)
-    return rank(items, len(items), arms=[arm] if arm else (), **how)
+    candidates = of_rows(items)  # type: ignore[arg-type]
+    arm = graph_arm(candidates)
+    return rank(candidates, len(items), arms=[arm] if arm else (), **how)
 
 
 def test_without_associations_there_is_no_arm() -> None:
     """And the ranking is what it was."""
     items = [Item(n, n / 20) for n in range(5)]
-    assert graph_arm(items) is None
+    assert graph_arm(of_rows(items)) is None  # type: ignore[arg-type]
 
 
 def test_the_seed_stands_before_what_it_leads_to() -> None:

@@ -5,7 +5,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 import numpy as np
@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from remembrancer.analysis import Question, take_apart
 from remembrancer.recall import people
-from remembrancer.recall.ranker import rank
+from remembrancer.recall.candidates import of_rows
+from remembrancer.recall.ranker import RankedItem
+from remembrancer.recall.ranker import rank as rank_candidates
 from remembrancer.recall.signals import Interpretation
 from remembrancer.search.traits import traits
 
@@ -52,6 +54,17 @@ class Item:
     pinned: bool | None = None
     range_start: int | None = None
     range_end: int | None = None
+    path: None = None
+
+    @property
+    def traits(self) -> int:
+        """What its text shows."""
+        return traits(self.content)
+
+    @property
+    def content_hash(self) -> bytes:
+        """Its text, in place of a hash."""
+        return self.content.encode()
 
     @property
     def content(self) -> str:
@@ -120,6 +133,11 @@ candidates = st.lists(memories | messages, max_size=30).map(_distinct)
 def message(position: int, **fields: object) -> Item:
     given_fields = {"id": 100 + position, "distance": 0.9, "conversation_id": TALK, **fields}
     return Item(source_type="message", position=position, **given_fields)  # type: ignore[arg-type]
+
+
+def rank(items: Sequence[Item], k: int, *question: Any, **options: Any) -> list[RankedItem]:
+    """Rank the candidates of rows."""
+    return rank_candidates(of_rows(items), k, *question, **options)  # type: ignore[arg-type]
 
 
 def ids(*items: Item, k: int = 100, **options: object) -> list[int]:
@@ -393,7 +411,9 @@ def test_a_chunk_takes_no_place_of_a_message_that_it_covers() -> None:
 
 def _meant(name: str, *items: Item) -> set[str]:
     text = f"What does {name} like?"
-    return set(people.interpret(text, take_apart(text), items).senders)  # type: ignore[arg-type]
+    question = take_apart(text)
+    candidates = of_rows(items, question.names)  # type: ignore[arg-type]
+    return set(people.interpret(text, question, candidates).senders)
 
 
 def test_a_name_that_only_the_other_one_uses() -> None:

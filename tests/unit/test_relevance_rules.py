@@ -8,6 +8,7 @@ import pytest
 
 from remembrancer.analysis import Question, is_acknowledgement
 from remembrancer.embeddings.base import Baseline
+from remembrancer.recall.candidates import of_rows
 from remembrancer.recall.ranker import rank
 from remembrancer.recall.rows import CandidateRow
 from remembrancer.recall.signals import Interpretation
@@ -21,6 +22,7 @@ ROW = CandidateRow(
     distance=1.0,
     name_distances=None,
     exact=False,
+    content_hash=b"We sailed to the island.",
     words=None,
     scores=None,
     items=50.0,
@@ -58,7 +60,7 @@ ROW = CandidateRow(
 
 def of(*rows: CandidateRow, question: Interpretation | None = None) -> dict[int, float]:
     """The relevance of each hit, by id, best first."""
-    hits = rank(rows, len(rows), question or Interpretation(), baseline=BASELINE)
+    hits = rank(of_rows(rows), len(rows), question or Interpretation(), baseline=BASELINE)
     return {hit.id: hit.relevance for hit in hits}
 
 
@@ -147,11 +149,11 @@ def test_acknowledgements_and_repeats_come_last() -> None:
     same = [row(id=n, position=10 * n, distance=0.3) for n in (1, 2, 3)]
     noted = row(id=4, position=40, distance=0.2, content="Noted.")
     fact = row(id=5, position=None, source_type="memory", distance=0.5, content="A fact.")
-    assert [hit.id for hit in rank([*same, noted, fact], 5)][:2] == [1, 5]
-    assert len(rank([*same, noted, fact], 5)) == 5
+    assert [hit.id for hit in rank(of_rows([*same, noted, fact]), 5)][:2] == [1, 5]
+    assert len(rank(of_rows([*same, noted, fact]), 5)) == 5
 
 
 def row(**fields: object) -> CandidateRow:
     """A row with other values."""
     text = str(fields.get("content", ROW.content))
-    return ROW._replace(**{"traits": traits(text), **fields})
+    return ROW._replace(**{"traits": traits(text), "content_hash": text.encode(), **fields})

@@ -365,6 +365,14 @@ async def change(
     return await one_row(connection, MemoryRow, query)
 
 
+async def set_pinned(
+    connection: AsyncConnection, owner_id: UUID, memory_id: str, *, pinned: bool
+) -> MemoryRow:
+    """Pin or unpin a memory, and return it."""
+    await search.note(connection, [(owner_id, memory_id)])
+    return await change(connection, owner_id, memory_id, {"pinned": pinned})
+
+
 async def set_status(
     connection: AsyncConnection,
     owner_id: UUID,

@@ -422,8 +422,7 @@ class Memories:
         rules.check_id(memory_id)
         async with self._backend.transaction(actor, "memory.pin") as (connection, actor):
             row = await repository.lock_changeable(connection, actor, memory_id, _CHANGEABLE)
-            values = {"pinned": pinned}
-            changed = await repository.change(connection, row.owner_id, row.id, values)
+            changed = await repository.set_pinned(connection, row.owner_id, row.id, pinned=pinned)
             await _note(connection, actor, "memory.pin", row)
             return views.memory(changed)
 

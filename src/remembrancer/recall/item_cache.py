@@ -1,16 +1,17 @@
 """Items of owners in memory: a recall chooses its candidates here, without a scan in Postgres.
 
-What is here is a guess. The recall's round trip reads what was chosen, under the visibility rule
-and row-level security, and says afterwards what has changed since (``sql/changes.sql``). If
-anything has, its rows are dropped and the recall starts again. So nothing is stale, and nobody sees
-what the rule does not allow (docs/decisions/0046-items-in-memory.md).
+What is here is a guess, and so is a ranking of it. The recall's round trip reads what was chosen,
+or the hits, under the visibility rule and row-level security, and says afterwards what has changed
+since (``sql/changes.sql``). If anything has, its rows are dropped and the recall starts again. So
+nothing is stale, and nobody sees what the rule does not allow
+(docs/decisions/0046-items-in-memory.md, 0053-rank-before-the-trip.md).
 """
 
 import math
 import time
 from array import array
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple, TypeVar
@@ -22,8 +23,20 @@ from numpy.typing import NDArray
 from remembrancer.access import Actor, Placement, Viewer, Visibility, can_see
 from remembrancer.db.arrays import array as sent
 from remembrancer.ids import SHARED_OWNER
-from remembrancer.recall.rows import CandidateRow
-from remembrancer.recall.signals import Ints, Mask
+from remembrancer.memories.decay import HALF_LIFE_DAYS, LONGEST_DAYS
+from remembrancer.memories.schemas import Kind
+from remembrancer.recall.candidates import (
+    MESSAGE,
+    SOURCES,
+    Candidates,
+    Ints,
+    Mask,
+    Speaker,
+    calls,
+    places,
+)
+from remembrancer.recall.rows import CandidateRow, HitRow
+from remembrancer.recall.signals import REACH
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -46,8 +59,9 @@ SUPPORTED: Final = frozenset(
 BM25_K1: Final = 0.9
 BM25_B: Final = 0.4
 _COMPLETE: Final = 2**63 - 1
-_SOURCES: Final = ("memory", "message", "chunk")
-_MESSAGE: Final = _SOURCES.index("message")
+_STEPS: Final = np.arange(-REACH, REACH + 1)
+_SAME_WEIGHT: Final = 1e-3
+"""Difference of a decayed importance that hardly counts: a ten-thousandth of a score."""
 _WORDS: Final = CandidateRow._fields.index("words")
 _COLUMNS: Final = {
     "id": "i8",
@@ -59,6 +73,14 @@ _COLUMNS: Final = {
     "position": "i4",
     "at": "f8",
     "hash": "V16",
+    "traits": "i2",
+    "speaker": "i4",
+    "importance": "f8",
+    "half_life": "f4",
+    "used": "f8",
+    "says_more": "?",
+    "cited_talk": "i4",
+    "cited_position": "i4",
 }
 
 
@@ -89,6 +111,21 @@ class ChangeRow(NamedTuple):
     content_hash: bytes
     embedding: bytes
     terms: str
+    traits: int
+    kind: str | None
+    importance: float | None
+    memory_version: int | None
+    role: str | None
+    sender_name: str | None
+    content: str | None
+    """Of a message."""
+    pinned: bool | None
+    last_accessed_at: datetime | None
+    cited_conversation_id: UUID | None
+    """Of the message that a memory is from, with its place there."""
+    cited_position: int | None
+    range_start: int | None
+    range_end: int | None
 
 
 class OwnerItems:
@@ -112,9 +149,22 @@ class OwnerItems:
         self.memory_ids: list[str] = []
         self.placements: dict[Placement, int] = {}
         self.talks: dict[UUID | None, int] = {None: 0}
-        self.talk_ids: list[UUID | None] = [None]
+        self.speakers: dict[Speaker, int] = {}
+        self.ranges: dict[int, tuple[int, int]] = {}
+        """Positions of the first and last message of a chunk, by row."""
         self.postings: dict[str, array[int]] = {}
         """Row and frequency, by term, one after the other."""
+        self.callers: dict[str, list[int]] = {}
+        """Rows of messages that call somebody, by the name."""
+        self._seats: Seats | None = None
+
+    @property
+    def seats(self) -> "Seats":
+        """Where the messages are."""
+        if self._seats is None:
+            names = ("talk", "position", "current")
+            self._seats = Seats(*(self.columns[name][: self.count] for name in names))
+        return self._seats
 
     def apply(self, owner_id: UUID, rows: Sequence[ChangeRow]) -> bool:
         """Note what changed; return whether that was nothing."""
@@ -149,40 +199,67 @@ class OwnerItems:
         at = np.array([self.rows.setdefault(row.id or 0, len(self.rows)) for row in items])
         self.count = len(self.rows)
         self._grow(len(items[0].embedding) // 2 - 2)
+        for name, column in self._values(owner_id, items).items():
+            self.columns[name][at] = np.array(column, _COLUMNS[name])
+        halves = np.frombuffer(b"".join(row.embedding for row in items), ">f2")
+        self.vectors[at] = _unit(halves.reshape(len(items), -1)[:, 2:].astype(np.float32))
+        self._seats = None
+        self.memory_ids += [""] * (self.count - known)
+        for number, row in zip(at.tolist(), items, strict=True):
+            self.memory_ids[number] = row.memory_id or ""
+            if number >= known:
+                self._add_text(number, row)
+
+    def _add_text(self, number: int, row: ChangeRow) -> None:
+        """Add what never changes: the words of an item, and where a chunk is."""
+        if row.range_start is not None and row.range_end is not None:
+            self.ranges[number] = row.range_start, row.range_end
+        if row.content and row.sender_name:
+            for name in calls(row.content):
+                self.callers.setdefault(name, []).append(number)
+        for term in row.terms.split():
+            posting = self.postings.get(term)
+            if posting is None:
+                self.postings[term] = array("i", (number, 1))
+            elif posting[-2] == number:
+                posting[-1] += 1
+            else:
+                posting.extend((number, 1))
+
+    def _values(self, owner_id: UUID, items: Sequence[ChangeRow]) -> dict[str, Sequence[object]]:
+        """Return the values of items by column."""
         placements = [
             Placement(owner_id, row.agent_id, row.space_id, Visibility(row.visibility))
             for row in items
         ]
-        values: dict[str, Sequence[object]] = {
+        return {
             "id": [row.id for row in items],
             "current": [row.current for row in items],
-            "source": [_SOURCES.index(row.source_type) for row in items],
+            "source": [SOURCES.index(row.source_type) for row in items],
             "length": [row.length for row in items],
             "placement": [self.placements.setdefault(p, len(self.placements)) for p in placements],
             "talk": [self.talks.setdefault(row.conversation_id, len(self.talks)) for row in items],
             "position": [-1 if row.position is None else row.position for row in items],
             "at": [row.at.timestamp() for row in items],
             "hash": [np.void(row.content_hash[:16].ljust(16, b"\0")) for row in items],
+            "traits": [row.traits for row in items],
+            "speaker": [
+                self.speakers.setdefault((row.role, row.sender_name), len(self.speakers))
+                for row in items
+            ],
+            "importance": [row.importance or 0.0 for row in items],
+            "half_life": [
+                (row.kind and HALF_LIFE_DAYS[Kind(row.kind)]) or math.inf for row in items
+            ],
+            "used": [max(row.at, row.last_accessed_at or row.at).timestamp() for row in items],
+            "says_more": [row.memory_version != 1 or bool(row.pinned) for row in items],
+            "cited_talk": [
+                self.talks.setdefault(row.cited_conversation_id, len(self.talks)) for row in items
+            ],
+            "cited_position": [
+                -1 if row.cited_position is None else row.cited_position for row in items
+            ],
         }
-        for name, column in values.items():
-            self.columns[name][at] = np.array(column, _COLUMNS[name])
-        halves = np.frombuffer(b"".join(row.embedding for row in items), ">f2")
-        vectors = halves.reshape(len(items), -1)[:, 2:].astype(np.float32)
-        self.vectors[at] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12)
-        self.talk_ids = list(self.talks)
-        self.memory_ids += [""] * (self.count - known)
-        for number, row in zip(at.tolist(), items, strict=True):
-            self.memory_ids[number] = row.memory_id or ""
-            if number < known:
-                continue  # an item's words never change
-            for term in row.terms.split():
-                posting = self.postings.get(term)
-                if posting is None:
-                    self.postings[term] = array("i", (number, 1))
-                elif posting[-2] == number:
-                    posting[-1] += 1
-                else:
-                    posting.extend((number, 1))
 
     def _grow(self, dimensions: int) -> None:
         have = len(self.vectors)
@@ -197,6 +274,24 @@ class OwnerItems:
         self.vectors = vectors
 
 
+class Seats:
+    """The rows of messages by their places in conversations."""
+
+    def __init__(self, talks: Column, positions: Column, current: Column) -> None:
+        """Take columns of all items."""
+        rows = np.flatnonzero(current & (positions >= 0) & (talks > 0))
+        keys = places(talks[rows].astype(np.int64), positions[rows])
+        order = np.argsort(keys, kind="stable")
+        self._keys, self._rows = keys[order], rows[order]
+
+    def rows(self, keys: Ints) -> Ints:
+        """Return the row at each place, -1 for none."""
+        if not len(self._keys):
+            return np.full(len(keys), -1)
+        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[at] == keys, self._rows[at], -1)
+
+
 @dataclass(frozen=True, slots=True)
 class Wish:
     """What candidates are chosen for."""
@@ -206,6 +301,8 @@ class Wish:
     content_hash: bytes
     per_arm: int
     filters: Filters
+    names: Mapping[str, NDArray[np.float32]]
+    """Vectors of the names in the question."""
 
 
 class Choice:
@@ -213,7 +310,8 @@ class Choice:
 
     def __init__(self, owners: Sequence[tuple[int, OwnerItems, Mask]], wish: Wish) -> None:
         """Choose among the items that are seen; owners come with their place, from 1."""
-        self._places = [place for place, _, _ in owners]
+        self._wish = wish
+        self._places = np.array([place for place, _, _ in owners])
         self._owners = [owner for _, owner, _ in owners]
         # As of now: while the database answers, other recalls note what changes.
         self._rows = [(owner.rows, owner.count) for owner in self._owners]
@@ -223,10 +321,17 @@ class Choice:
         self._ranks: dict[int, int] = {}
         self._score_words(wish.terms)
         self._choose(wish)
+        self._start = np.fromiter(self._ranks, np.int64, len(self._ranks))
+        self._talk_codes, self._talk_ids = _joined([owner.talks for owner in self._owners])
 
-    def _column(self, name: str) -> Column:
+    def _column(self, name: str, codes: Sequence[Ints] = ()) -> Column:
+        """Return a column of all owners; ``codes`` are those of all by those of each owner."""
         columns = [owner.columns[name][: owner.count] for owner in self._owners]
-        return columns[0] if len(columns) == 1 else np.concatenate(columns)
+        if len(columns) == 1:
+            return columns[0]
+        if codes:
+            columns = [code[column] for code, column in zip(codes, columns, strict=True)]
+        return np.concatenate(columns)
 
     def _score_words(self, terms: Mapping[str, int]) -> None:
         """Score each word in each item by BM25, as ``sql/candidates.sql`` does."""
@@ -255,13 +360,17 @@ class Choice:
             best[rows] = np.maximum(best[rows], score)
 
     def _choose(self, wish: Wish) -> None:
-        unit = wish.vector / max(float(np.linalg.norm(wish.vector)), 1e-12)
+        unit = _as_stored(wish.vector)
         # Row by row: a product of matrices gives equal vectors another last digit at another
         # place, and its threads cost more than they save.
         similarity = np.concatenate([np.vecdot(o.vectors[: o.count], unit) for o in self._owners])
+        self._similarity, self._exact = (
+            similarity,
+            self._column("hash") == np.void(wish.content_hash),
+        )
         # An item with the text of the question comes first.
-        similarity[self._column("hash") == np.void(wish.content_hash)] = 2.0
-        is_message = self._column("source") == _MESSAGE
+        similarity = np.where(self._exact, np.float32(2.0), similarity)
+        is_message = self._column("source") == MESSAGE
         pools = [np.flatnonzero(self._seen & kind) for kind in (is_message, ~is_message)]
         self._rank(similarity, pools, wish.per_arm)
         self._rank(self._total, [rows[self._total[rows] > 0] for rows in pools], wish.per_arm)
@@ -287,25 +396,125 @@ class Choice:
     @property
     def binds(self) -> dict[str, object]:
         """Return the values of the part `given` of ``sql/candidates.sql``."""
-        rows = np.fromiter(self._ranks, np.int64, len(self._ranks))
-        places = np.searchsorted(self._starts, rows, side="right") - 1
-        talks, memory_ids = self._column("talk")[rows], []
-        talk_ids: dict[UUID | None, int] = {None: 0}
-        for number, (row, place) in enumerate(zip(rows.tolist(), places.tolist(), strict=True)):
-            owner = self._owners[place]
-            talk_id = owner.talk_ids[talks[number]]
-            talks[number] = talk_ids.setdefault(talk_id, len(talk_ids))
-            memory_ids.append(owner.memory_ids[row - self._starts[place]])
+        rows, owners = self._start, self._owners_of(self._start)
+        used, talks = np.unique(self._column("talk", self._talk_codes)[rows], return_inverse=True)
         return {
             "items": self.items,
-            "ids": sent(self._ids[rows], ">i8"),
+            **self._keys(rows),
             "ranks": sent(np.array(list(self._ranks.values())), ">i4"),
-            "places": sent(np.array(self._places)[places], ">i4"),
-            "talk_ids": list(talk_ids)[1:],
-            "talks": sent(talks, ">i4"),
+            "talk_ids": [self._talk_ids[talk] for talk in used],
+            "talks": sent(talks + 1, ">i4"),
             "positions": sent(self._column("position")[rows], ">i4"),
-            "memory_ids": " ".join(memory_ids),
+            "memory_ids": " ".join(
+                self._owners[owner].memory_ids[row - self._starts[owner]]
+                for row, owner in zip(rows.tolist(), owners.tolist(), strict=True)
+            ),
         }
+
+    def _owners_of(self, rows: Ints) -> Ints:
+        return np.searchsorted(self._starts, rows, side="right") - 1
+
+    def _keys(self, rows: Ints) -> dict[str, object]:
+        owners = self._places[self._owners_of(rows)]
+        return {"places": sent(owners, ">i4"), "ids": sent(self._ids[rows], ">i8")}
+
+    def hits(self, ids: Iterable[int]) -> dict[str, object]:
+        """Return the values of ``sql/fetch.sql`` for some of the candidates."""
+        rows = self._chosen[np.isin(self._ids[self._chosen], list(ids))]
+        self._hits = len(rows)
+        return self._keys(rows)
+
+    def candidates(self, now: datetime) -> Candidates:
+        """Return the candidates: the items to start from, and their neighbours."""
+        talk = self._column("talk", self._talk_codes)
+        position = self._column("position")
+        cited_talk = self._column("cited_talk", self._talk_codes)
+        cited_position = self._column("cited_position")
+        if len(self._owners[0].talks) == len(self._talk_ids):
+            seats = self._owners[0].seats
+        else:
+            seats = Seats(talk, position, self._column("current"))
+
+        def cited(rows: Ints) -> Ints:
+            return places(cited_talk[rows].astype(np.int64), cited_position[rows])
+
+        start = self._start
+        said = np.concatenate([places(talk[start].astype(np.int64), position[start]), cited(start)])
+        around = seats.rows(np.unique(said[said >= 0][:, None] + _STEPS))
+        around = around[around >= 0]
+        rows = np.unique(np.concatenate([start[position[start] < 0], around[self._seen[around]]]))
+        self._chosen = rows
+        cited_rows = seats.rows(cited(rows))
+        cited_at = np.minimum(np.searchsorted(rows, cited_rows), len(rows) - 1)
+        speaker_codes, speakers = _joined([owner.speakers for owner in self._owners])
+        days = (now.timestamp() - self._column("used")[rows]) / 86_400
+        days = days.clip(0, LONGEST_DAYS) / self._column("half_life")[rows]
+        weight = self._column("importance")[rows] * 0.5**days
+        self._weights = dict(zip(self._ids[rows].tolist(), weight.tolist(), strict=True))
+        parts = [self._part(rows, owner) for owner in range(len(self._owners))]
+        return Candidates(
+            items=self.items,
+            ids=self._ids[rows],
+            sources=self._column("source")[rows].astype(np.int64),
+            talks=talk[rows].astype(np.int64),
+            positions=position[rows].astype(np.int64),
+            at=self._column("at")[rows],
+            traits=self._column("traits")[rows].astype(np.int64),
+            distance=1.0 - self._similarity[rows].astype(np.float64),
+            name_distances=np.concatenate([self._name_distances(*part) for part in parts]),
+            exact=self._exact[rows],
+            hashes=self._column("hash")[rows].tolist(),
+            # As the database sends them.
+            words=self._words[:, rows].T.astype(np.float32).astype(np.float64),
+            speakers=self._column("speaker", speaker_codes)[rows].astype(np.int64),
+            speaker_names=speakers,
+            callers={
+                name: np.flatnonzero(np.isin(rows, self._called_by(name)))
+                for name in self._wish.names
+            },
+            weight=weight,
+            says_more=self._column("says_more")[rows],
+            cited=np.where((cited_rows >= 0) & (rows[cited_at] == cited_rows), cited_at, -1),
+            ranges={
+                int(np.searchsorted(rows, row + start)): owner.ranges[row]
+                for (owner, own), start in zip(parts, self._starts.tolist(), strict=True)
+                if owner.ranges
+                for row in own.tolist()
+                if row in owner.ranges
+            },
+            paths={},
+        )
+
+    def _part(self, rows: Ints, number: int) -> tuple[OwnerItems, Ints]:
+        owner, start = self._owners[number], self._starts[number]
+        return owner, rows[(rows >= start) & (rows < start + owner.count)] - start
+
+    def _name_distances(self, owner: OwnerItems, rows: Ints) -> Column:
+        names = self._wish.names.values()
+        columns = [1.0 - np.vecdot(owner.vectors[rows], _as_stored(name)) for name in names]
+        return np.stack(columns, axis=1) if columns else np.zeros((len(rows), 0))
+
+    def _called_by(self, name: str) -> list[int]:
+        owners = zip(self._owners, self._starts.tolist(), strict=True)
+        return [row + start for owner, start in owners for row in owner.callers.get(name, ())]
+
+    def has(self, hits: Sequence[HitRow], now: datetime) -> bool:
+        """Return whether all hits are there, and were last recalled when this process thinks.
+
+        If not, it knows the time from now on. A recall is no change of an item.
+        """
+        stale = [
+            hit for hit in hits if abs((hit.weight or 0) - self._weights[hit.id]) > _SAME_WEIGHT
+        ]
+        for hit in stale:
+            for owner in self._owners:
+                row = owner.rows.get(hit.id)
+                if row is not None and hit.weight:
+                    # The time of the last use that leaves as much.
+                    halves = math.log2(max(owner.columns["importance"][row] / hit.weight, 1.0))
+                    seconds = 86_400 * float(owner.columns["half_life"][row]) * halves
+                    owner.columns["used"][row] = now.timestamp() - seconds
+        return not stale and len(hits) == self._hits
 
     def with_words(self, candidates: Sequence[CandidateRow]) -> list[CandidateRow]:
         """Return candidates with their words of the question."""
@@ -370,7 +579,7 @@ class ItemCache:
         if not visible.all():
             seen &= visible[columns["placement"]]
         if sources := filters.get("source_types"):
-            seen &= np.array([source in sources for source in _SOURCES])[columns["source"]]
+            seen &= np.array([source in sources for source in SOURCES])[columns["source"]]
         if "window" in filters:
             count = self._talks[actor.user_id, filters["told_in"]]
             last = -1 if count is None else count - filters["window"]
@@ -437,6 +646,24 @@ class ItemCache:
                 self._owners.move_to_end(owner_id)
             else:
                 del self._owners[owner_id]
+
+
+def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True).clip(1e-12)
+
+
+def _as_stored(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return a vector of length 1, of numbers as precise as stored ones."""
+    return _unit(vector.astype(np.float16).astype(np.float32))
+
+
+def _joined(values: Sequence[Mapping[K, int]]) -> tuple[list[Ints], list[K]]:
+    """Return the codes for all owners by those of each, and the values; the first keep theirs."""
+    joined = dict(values[0])
+    if len(values) == 1:
+        return [], list(joined)
+    codes = [[joined.setdefault(value, len(joined)) for value in each] for each in values]
+    return [np.array(each, np.int64) for each in codes], list(joined)
 
 
 def _owners_of(actor: Actor) -> tuple[UUID, ...]:

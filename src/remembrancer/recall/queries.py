@@ -108,6 +108,11 @@ def candidates(
     return _candidates(frozenset(filters), associated, dimensions, given)
 
 
+def fetch(filters: Collection[str]) -> NumberedSql:
+    """Return the statement that reads hits which :class:`Choice` ranked."""
+    return _fetch(frozenset(filters))
+
+
 @cache
 def changes() -> NumberedSql:
     return numbered(statement_text(_PACKAGE, "changes", "changes"))
@@ -121,7 +126,7 @@ def memories_in_order(filters: Collection[str] = ()) -> NumberedSql:
 def _candidates(
     filters: frozenset[str], associated: bool, dimensions: int, given: bool
 ) -> NumberedSql:
-    parts: dict[str, Part] = {**_parts(filters), **_RULE_OF_CANDIDATES}
+    parts = _parts_of_candidates(filters)
     large: dict[str, Part] = dict.fromkeys(
         ("sets", "items", "unseen", "counted", "posted", "rarity")
     )
@@ -152,9 +157,19 @@ def _candidates(
 
 
 @cache
+def _fetch(filters: frozenset[str]) -> NumberedSql:
+    return numbered(statement_text(_PACKAGE, "fetch", "fetch", **_parts_of_candidates(filters)))
+
+
+@cache
 def _memories_in_order(filters: frozenset[str]) -> NumberedSql:
     name = "memories_in_order"
     return numbered(statement_text(_PACKAGE, name, name, **_parts(filters)))
+
+
+def _parts_of_candidates(filters: frozenset[str]) -> dict[str, Part]:
+    parts = {**_parts(filters), **_RULE_OF_CANDIDATES}
+    return {**parts, "text": statement_text(_PACKAGE, "candidates", "text", **parts)}
 
 
 def _parts(filters: frozenset[str]) -> dict[str, Part]:

@@ -4,7 +4,6 @@ The coefficients are in ``ranker.toml``; ``benchmarks/ranker.py`` learns them an
 signal on conversations that were left out (``docs/decisions/0032-ranker.md``).
 """
 
-import math
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,17 +14,9 @@ from typing import Final
 import numpy as np
 
 from remembrancer.embeddings.base import Baseline
+from remembrancer.recall.candidates import MEMORY, MESSAGE, Candidates, Floats, Ints, Mask
 from remembrancer.recall.relevance import relevance
-from remembrancer.recall.rows import CandidateRow
-from remembrancer.recall.signals import (
-    SIGNALS,
-    Floats,
-    Interpretation,
-    Ints,
-    Mask,
-    Measures,
-    measure,
-)
+from remembrancer.recall.signals import SIGNALS, Interpretation, Measures, measure
 from remembrancer.search.traits import ACKNOWLEDGES
 
 IMPORTANCE: Final = 0.1
@@ -47,7 +38,6 @@ COEFFICIENTS: Final = tomllib.loads(
 WEIGHTS: Final[Floats] = np.array([COEFFICIENTS[name] for name in SIGNALS])
 NO_QUESTION: Final = Interpretation()
 COSINES: Final = Baseline(0.0, 1.0)
-_SOURCE_TYPES: Final = {"memory": 0, "chunk": 1, "message": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +98,12 @@ class RankedItem:
     """By the names of the arms that rank the item."""
     signals: dict[str, float]
     """What each signal added: its value times its coefficient."""
+    words: list[int]
+    """The question's words in it, by number."""
 
 
 def rank(
-    candidates: Sequence[CandidateRow],
+    candidates: Candidates,
     k: int,
     question: Interpretation = NO_QUESTION,
     *,
@@ -133,7 +125,7 @@ def rank(
     that it covers: it scores less if that message is a hit, or scores nearly as well. A pinned
     memory never does, nor one with later versions or revisions: it says more than its message.
     """
-    if not candidates:
+    if not len(candidates.ids):
         return []
     measures = measure(candidates, question)
     arms = [*_arms(measures), *arms]
@@ -146,28 +138,22 @@ def rank(
         total = _vote(total, arm) if arm.vote else total
         total = arm.attraction.apply(total) if arm.attraction else total
     ranks = [_ranks(arm) for arm in arms]
-    total = _yielding(candidates, total, k, measures.sources)
+    total = _yielding(candidates, total, k)
     order = _order(candidates, total, k)
-    relevances = relevance(
-        measures,
-        question,
-        baseline,
-        order=order,
-        exact=[item.exact for item in candidates],
-        items=candidates[0].items,
-    )
+    relevances = relevance(candidates, measures, question, baseline, order=order)
     return [
         RankedItem(
-            candidates[row].id,
+            int(candidates.ids[row]),
             float(total[row]),
             round(float(relevances[row]), 4),
-            candidates[row].exact,
+            bool(candidates.exact[row]),
             {
                 arm.name: _explain(arm, standing, row)
                 for arm, standing in zip(arms, ranks, strict=True)
                 if arm.present[row]
             },
             _contributions(added[row]),
+            np.flatnonzero(candidates.words[row]).tolist(),
         )
         for row in order
     ]
@@ -204,31 +190,24 @@ def _ranks(arm: Arm) -> Ints:
     return len(ascending) - np.searchsorted(ascending, arm.score, side="right") + 1
 
 
-def _lift(candidates: Sequence[CandidateRow], now: datetime | None) -> Floats:
-    lift = np.ones(len(candidates))
-    for row, item in enumerate(candidates):
-        if item.source_type == "memory":
-            # Never below 1: a memory must not rank below the message it was extracted from.
-            lift[row] += IMPORTANCE * (item.weight or 0.0) + RECENCY * _recency(item.at, now)
-    return lift
+def _lift(candidates: Candidates, now: datetime | None) -> Floats:
+    recency = 0.0 if now is None else _recency(now.timestamp() - candidates.at)
+    # Never below 1: a memory must not rank below the message it was extracted from.
+    lift = 1.0 + IMPORTANCE * candidates.weight + RECENCY * recency
+    return np.where(candidates.sources == MEMORY, lift, 1.0)
 
 
-def _recency(at: datetime, now: datetime | None) -> float:
-    if now is None:
-        return 0.0
-    days = max((now - at).total_seconds(), 0.0) / 86_400
-    return math.exp2(-days / RECENCY_DAYS)
+def _recency(seconds: Floats) -> Floats:
+    recency: Floats = np.exp2(-np.maximum(seconds, 0.0) / (86_400 * RECENCY_DAYS))
+    return recency
 
 
-def _yielding(
-    candidates: Sequence[CandidateRow], total: Floats, k: int, sources: Sequence[tuple[int, int]]
-) -> Floats:
+def _yielding(candidates: Candidates, total: Floats, k: int) -> Floats:
     """Return the scores, lower for memories and chunks whose messages say the same."""
-    tellers = _tellers(candidates, sources)
+    tellers = _tellers(candidates)
     if not tellers:
         return total
-    ids = np.array([item.id for item in candidates])
-    rows: list[int] = np.lexsort((ids, -total)).tolist()
+    rows: list[int] = np.lexsort((candidates.ids, -total)).tolist()
     hits = set([row for row in rows if row not in tellers][:k])
     scores = total.copy()
     for row, messages in tellers.items():
@@ -237,45 +216,37 @@ def _yielding(
     return scores
 
 
-def _tellers(
-    candidates: Sequence[CandidateRow], sources: Sequence[tuple[int, int]]
-) -> dict[int, list[int]]:
+def _tellers(candidates: Candidates) -> dict[int, list[int]]:
     """Return, for memories and chunks, the rows of the messages that say the same."""
-    tellers = {
-        fact: [message]
-        for fact, message in sources
-        if candidates[fact].version == 1
-        and not candidates[fact].revisions
-        and not candidates[fact].pinned
-        and not candidates[message].traits & ACKNOWLEDGES
-    }
-    for row, chunk in enumerate(candidates):
-        if chunk.range_start is not None and chunk.range_end is not None:
-            tellers[row] = [
-                message
-                for message, item in enumerate(candidates)
-                if item.source_type == "message"
-                and item.conversation_id == chunk.conversation_id
-                and chunk.range_start <= (item.position or 0) <= chunk.range_end
-            ]
-    return {row: of for row, of in tellers.items() if of and not candidates[row].exact}
+    cited, plain = candidates.cited, ~candidates.exact
+    agrees = (candidates.traits[cited] & ACKNOWLEDGES) > 0
+    facts = np.flatnonzero((cited >= 0) & plain & ~candidates.says_more & ~agrees)
+    tellers = {fact: [int(cited[fact])] for fact in facts.tolist()}
+    for row, (first, last) in candidates.ranges.items():
+        covered = np.flatnonzero(
+            (candidates.sources == MESSAGE)
+            & (candidates.talks == candidates.talks[row])
+            & (candidates.positions >= first)
+            & (candidates.positions <= last)
+        )
+        if len(covered) and plain[row]:
+            tellers[row] = covered.tolist()
+    return tellers
 
 
-def _order(candidates: Sequence[CandidateRow], total: Floats, k: int) -> list[int]:
-    ids = np.array([c.id for c in candidates])
-    kinds = np.array([_SOURCE_TYPES[c.source_type] for c in candidates])
-    plain = np.array([not c.exact for c in candidates])
-    rows: list[int] = np.lexsort((ids, kinds, -total, plain)).tolist()
-    said: set[tuple[str | None, str]] = set()
+def _order(candidates: Candidates, total: Floats, k: int) -> list[int]:
+    plain, sources = ~candidates.exact, candidates.sources
+    repeats = (sources == MESSAGE) & plain
+    said: set[tuple[str | None, bytes]] = set()
     first: list[int] = []
     last: list[int] = []
-    for row in rows:
+    for row in np.lexsort((candidates.ids, sources, -total, plain)).tolist():
         if len(first) == k:
             break
-        item = candidates[row]
-        if item.source_type == "message" and not item.exact:
-            words = (item.sender_name, item.content)
-            if words in said or item.traits & ACKNOWLEDGES:
+        if repeats[row]:
+            sender = candidates.speaker_names[candidates.speakers[row]][1]
+            words = (sender, candidates.hashes[row])
+            if words in said or candidates.traits[row] & ACKNOWLEDGES:
                 last.append(row)
                 continue
             said.add(words)

@@ -11,9 +11,10 @@ from typing import Final
 
 import numpy as np
 
-from remembrancer.analysis import query_terms
+from remembrancer.analysis import analyse
 from remembrancer.embeddings.base import Baseline
-from remembrancer.recall.signals import SIGNALS, Floats, Interpretation, Measures
+from remembrancer.recall.candidates import Candidates, Floats
+from remembrancer.recall.signals import SIGNALS, Interpretation, Measures
 
 COEFFICIENTS: Final = {
     "nearest": 2.4,
@@ -39,22 +40,20 @@ the words of the question."""
 
 
 def relevance(
+    candidates: Candidates,
     measures: Measures,
     question: Interpretation,
     baseline: Baseline,
     *,
     order: Sequence[int],
-    exact: Sequence[bool],
-    items: float,
 ) -> Floats:
     """Return the relevance of each candidate, 0 to 1: an array of shape (n,).
 
-    ``order`` has the rows of the hits, best first. ``exact`` says which candidates have the text of
-    the question: their relevance is 1, and they say nothing about the others. ``items`` is the
-    number of items that the asker sees.
+    ``order`` has the rows of the hits, best first. Candidates with the text of the question have a
+    relevance of 1, and say nothing about the others.
     """
-    result = np.ones(len(exact))
-    others = ~np.array(exact)
+    others, items = ~candidates.exact, candidates.items
+    result = np.ones(len(others))
     first = next((row for row in order if others[row]), None)
     if first is None:
         return result
@@ -62,8 +61,8 @@ def relevance(
     rarest = math.log(2 * items + 2)
     words = _words(question)
     # A word that no candidate has may have no column.
-    known = [word for word in words if word < measures.own_words.shape[1]]
-    best = measures.own_words[:, known][others].max(axis=0)
+    known = [word for word in words if word < candidates.words.shape[1]]
+    best = candidates.words[:, known][others].max(axis=0)
     rarity = np.where(best > 0, np.minimum(best, rarest), rarest)
     unknown = float(rarity[best == 0].sum()) + rarest * (len(words) - len(known))
     total = float(rarity[best > 0].sum()) + unknown or 1.0
@@ -88,5 +87,5 @@ def _words(question: Interpretation) -> list[int]:
     """Return the numbers of the question's words, without the names of senders."""
     terms, names = question.question.terms, question.question.names
     spelled = [*question.senders, *(names[number] for number in question.names)]
-    of_names = {terms[term] for name in spelled for term in query_terms(name) if term in terms}
+    of_names = {terms[term] for name in spelled for term in analyse(name) if term in terms}
     return sorted(set(terms.values()) - of_names)

@@ -48,6 +48,7 @@ class CandidateRow(NamedTuple):
     """Cosine distance to each name in the question; null without names."""
     exact: bool
     """Whether the text equals the question."""
+    content_hash: bytes
     words: list[int] | None
     """The question's words in the item, numbered from 0; again for each further term of a word."""
     scores: list[float] | None
@@ -89,6 +90,40 @@ class CandidateRow(NamedTuple):
     """Position of the first message of a chunk."""
     range_end: int | None
     """Position of its last message."""
+
+
+class HitRow(NamedTuple):
+    """A hit that was ranked in memory; the columns of :class:`CandidateRow`."""
+
+    id: int
+    owner_id: UUID
+    source_type: Literal["memory", "message", "chunk"]
+    source_id: UUID | None
+    memory_id: str | None
+    conversation_id: UUID | None
+    position: int | None
+    at: datetime
+    importance: float | None
+    traits: int
+    agent_id: UUID | None
+    space_id: UUID | None
+    visibility: str
+    content: str
+    role: str | None
+    sender_name: str | None
+    kind: str | None
+    category: str | None
+    subject: str | None
+    pinned: bool | None
+    version: int | None
+    access_count: int | None
+    external_id: str | None
+    weight: float | None
+    valid_from: datetime | None
+    valid_to: datetime | None
+    message_id: UUID | None
+    range_start: int | None
+    range_end: int | None
 
 
 class OrderedRow(NamedTuple):

@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from itertools import count
 from struct import pack
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
 from uuid import UUID
 
 from remembrancer.access import Actor, EffectiveScope, ScopeFacts, Viewer
@@ -24,6 +23,7 @@ from remembrancer.memories.rules import statement_hash
 from remembrancer.preferences.scopes import in_effect
 from remembrancer.recall import hits, people, queries
 from remembrancer.recall.access_counts import AccessCounts
+from remembrancer.recall.candidates import Candidates, of_rows
 from remembrancer.recall.graph_arm import WALK, graph_arm
 from remembrancer.recall.item_cache import (
     BM25_B,
@@ -33,8 +33,8 @@ from remembrancer.recall.item_cache import (
     ItemCache,
     Wish,
 )
-from remembrancer.recall.ranker import RANK_CONSTANT, rank
-from remembrancer.recall.rows import AskerRow, CandidateRow, OrderedRow
+from remembrancer.recall.ranker import RANK_CONSTANT, Arm, RankedItem, rank
+from remembrancer.recall.rows import AskerRow, CandidateRow, HitRow, OrderedRow
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort, SourceType
 from remembrancer.recall.signals import PER_ARM, REACH, days_told
 from remembrancer.search.index import content_hash
@@ -127,13 +127,38 @@ class RecallResult:
 
 
 @dataclass(frozen=True, slots=True)
-class CandidateSet:
-    """The candidates for a question, and the rows of the other statements of the round trip."""
+class Found:
+    """Rows of candidates, or of the hits if they are ranked, and what came with them."""
 
-    question: Question
-    candidates: Sequence[CandidateRow]
+    rows: Sequence[CandidateRow] | Sequence[HitRow]
+    ranking: Sequence[RankedItem] | None
+    """Null where candidates are yet to be ranked."""
     asker: AskerRow
     answers: Answers
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A question, ready to be searched for."""
+
+    text: str
+    question: Question
+    wish: Wish
+    binds: Mapping[str, object]
+    limit: int
+    min_relevance: float
+    now: datetime
+    baseline: Baseline
+
+    def rank(
+        self, candidates: Candidates, k: int | None = None, arms: Sequence[Arm] = ()
+    ) -> list[RankedItem]:
+        """Return the hits, or the best ``k`` candidates."""
+        asked = people.interpret(self.text, self.question, candidates)
+        ranking = rank(
+            candidates, k or self.limit, asked, now=self.now, arms=arms, baseline=self.baseline
+        )
+        return [item for item in ranking if k or item.relevance >= self.min_relevance]
 
 
 class Recall:
@@ -240,48 +265,40 @@ class Recall:
         prompt: Prompt | None,
         among: Collection[str],
     ) -> tuple[AskerRow, list[Hit], Answers]:
-        gathered = await self.gather(actor, query, statements, prompt, among)
-        question, candidates, asker = gathered.question, gathered.candidates, gathered.asker
-        text = query.query or ""
-        if self._baseline is None:
-            self._baseline = await baseline_of(self._embedder)
-        ranked = partial(
-            rank,
-            candidates,
-            question=people.interpret(text, question, candidates),
-            now=query.as_of or datetime.now(UTC),
-            baseline=self._baseline,
-        )
-        arms = [arm] if (arm := graph_arm(candidates)) else []
-        if self._reranker is not None and candidates:
-            best = ranked(self._reranker.candidates, arms=arms)
-            arms += await self._reranker.arms(text, candidates, best)
-        ranking = ranked(query.limit, arms=arms)
-        row_of = {row.id: row for row in candidates}
-        labels, reader = hits.word_labels(question.terms), hits.Asker(actor.user_id, _names(asker))
-        ranked_hits = [
-            hits.ranked_hit(row_of[item.id], item, labels, reader)
-            for item in ranking
-            if item.relevance >= query.min_relevance
-        ]
-        return asker, _sorted(ranked_hits, query.sort), gathered.answers
+        search = await self.prepare(actor, query, prompt, among)
+        found = await self.candidates(actor, search, statements, ranks=self._reranker is None)
+        ranking = found.ranking
+        if ranking is None:
+            rows = cast("Sequence[CandidateRow]", found.rows)
+            candidates = of_rows(rows, search.question.names)
+            arms = [arm] if (arm := graph_arm(candidates)) else []
+            if self._reranker is not None and rows:
+                best = search.rank(candidates, self._reranker.candidates, arms)
+                arms += await self._reranker.arms(search.text, rows, best)
+            ranking = search.rank(candidates, arms=arms)
+        row_of = {row.id: row for row in found.rows}
+        labels = hits.word_labels(search.question.terms)
+        reader = hits.Asker(actor.user_id, _names(found.asker))
+        ranked_hits = [hits.ranked_hit(row_of[item.id], item, labels, reader) for item in ranking]
+        return found.asker, _sorted(ranked_hits, query.sort), found.answers
 
-    async def gather(
+    async def prepare(
         self,
         actor: Actor,
         query: RecallQuery,
-        statements: StatementsFor = _no_statements,
         prompt: Prompt | None = None,
         among: Collection[str] = (),
-    ) -> CandidateSet:
-        """Return the candidates of hybrid mode, before they are ranked."""
+    ) -> Search:
+        """Take a question apart, and embed it."""
         text = query.query or ""
         if len(text) > self._longest_query:
             raise InvalidInput(
                 f"must have at most {self._longest_query:,} characters", field="query"
             )
+        if self._baseline is None:
+            self._baseline = await baseline_of(self._embedder)
         question = take_apart(text)
-        vector, *names = await asyncio.gather(
+        vector, *vectors = await asyncio.gather(
             self._embedder.embed_query(text), *map(self._embedder.embed_query, question.names)
         )
         filters = _filters(query, prompt)
@@ -289,8 +306,16 @@ class Recall:
             filters["among"] = list(among)
         if told := days_told(question):
             filters |= {"told_from": told[0], "told_before": told[1], "per_days": PER_DAYS}
-        if names:
-            filters["names"] = [str(name.tolist()) for name in names]
+        if vectors:
+            filters["names"] = [str(name.tolist()) for name in vectors]
+        wish = Wish(
+            vector=vector,
+            terms=question.terms,
+            content_hash=content_hash(text),
+            per_arm=max(PER_ARM, query.limit),
+            filters=filters,
+            names=dict(zip(question.names, vectors, strict=True)),
+        )
         binds = {
             "names": [],
             **filters,
@@ -299,9 +324,9 @@ class Recall:
             "vector": Binary(pack(">HH", len(vector), 0) + vector.astype(">f2").tobytes()),
             "terms": list(question.terms),
             "words": list(question.terms.values()),
-            "content_hash": content_hash(text),
+            "content_hash": wish.content_hash,
             "statement_hash": statement_hash(text, None, None),
-            "per_arm": max(PER_ARM, query.limit),
+            "per_arm": wish.per_arm,
             "reach": REACH,
             "k1": BM25_K1,
             "b": BM25_B,
@@ -309,58 +334,82 @@ class Recall:
             **SIZES,
             **WALK,
         }
-        wish = Wish(vector, question.terms, binds["content_hash"], binds["per_arm"], filters)
+        now = query.as_of or datetime.now(UTC)
+        limits = query.limit, query.min_relevance
+        return Search(text, question, wish, binds, *limits, now, self._baseline)
+
+    async def candidates(
+        self,
+        actor: Actor,
+        search: Search,
+        statements: StatementsFor = _no_statements,
+        *,
+        ranks: bool = False,
+    ) -> Found:
+        """Return the candidates; with ``ranks`` the hits instead, where memory can rank them."""
         for tries in count():
-            found = await self._attempt(actor, wish, binds, statements, guesses=tries < TRIES)
+            guesses = tries < TRIES
+            found = await self._attempt(actor, search, statements, guesses=guesses, ranks=ranks)
             if found is not None:
-                return CandidateSet(question, *found)
+                return found
         raise AssertionError("the last attempt guesses nothing")
 
     async def _attempt(
         self,
         actor: Actor,
-        wish: Wish,
-        binds: Mapping[str, object],
+        search: Search,
         statements: StatementsFor,
         *,
         guesses: bool,
-    ) -> tuple[Sequence[CandidateRow], AskerRow, Answers] | None:
-        """Return candidates, asker and the rows of other statements; none if a guess was wrong."""
-        filters, told_in = wish.filters, wish.filters.get("told_in")
+        ranks: bool,
+    ) -> Found | None:
+        """Return what an attempt finds; none if a guess was wrong."""
+        wish, filters = search.wish, search.wish.filters
+        told_in = filters.get("told_in")
         choice = self._items.choose(actor, wish) if guesses else None
         known = self._items.binds(actor, told_in) if filters.keys() <= SUPPORTED else None
         associated = actor.user_id in self._associated
         many_shared = SHARED_OWNER in self._large
         exact = choice is not None or not queries.EXACT_FILTERS.isdisjoint(filters)
         large = not exact and (many_shared or actor.user_id in self._large)
-        sql = queries.candidates(
-            filters,
-            associated=associated,
-            dimensions=len(wish.vector) if large else 0,
-            given=choice is not None,
-        )
-        given = {**binds, "many_shared": many_shared, **(known or {})}
+        given = {**search.binds, "many_shared": many_shared, **(known or {})}
+        is_ranked = choice is not None and ranks and not associated
+        ranking = search.rank(choice.candidates(search.now)) if choice and is_ranked else None
         if choice is not None:
-            given |= choice.binds
-        search = [Statement(sql, given, INDEX_SEARCH if large else PLANNER, CandidateRow)]
-        if known:
-            # Last: what has not changed by then was as it was known.
-            search.append(Statement(queries.changes(), known, PLANNER, ChangeRow))
-        asker, [candidates, *changes], answers = await self._run(actor, search, statements)
+            given |= choice.binds if ranking is None else choice.hits(item.id for item in ranking)
+        first = Statement(
+            queries.candidates(
+                filters,
+                associated=associated,
+                dimensions=len(wish.vector) if large else 0,
+                given=choice is not None,
+            )
+            if ranking is None
+            else queries.fetch(filters),
+            given,
+            INDEX_SEARCH if large else PLANNER,
+            CandidateRow if ranking is None else HitRow,
+        )
+        # Last: what has not changed by then was as it was known.
+        last = [Statement(queries.changes(), known, PLANNER, ChangeRow)] if known else []
+        asker, [rows, *changes], answers = await self._run(actor, [first, *last], statements)
         _remember(self._associated, actor.user_id, asker.associated)
         _remember(self._large, SHARED_OWNER, asker.many_shared)
         if not known:
-            self._items.begin(actor, candidates)
+            self._items.begin(actor, rows)
         viewer = _viewer(asker, actor)
-        holds = all(self._items.note(actor, viewer, rows, told_in) for rows in changes)
+        holds = all(self._items.note(actor, viewer, each, told_in) for each in changes)
         if choice is None:
             holds = exact or asker.many_shared == many_shared
-        if not exact and not large and _many(candidates):
+        elif ranking is not None:
+            holds &= choice.has(rows, search.now)
+        if not exact and not large and _many(rows):
             self._large.add(actor.user_id)
             holds = False
         if not holds or associated < asker.associated:
             return None
-        return choice.with_words(candidates) if choice else candidates, asker, answers
+        rows = choice.with_words(rows) if choice and ranking is None else rows
+        return Found(rows, ranking, asker, answers)
 
     async def _in_order(
         self, actor: Actor, query: RecallQuery, statements: StatementsFor, prompt: Prompt | None

@@ -12,15 +12,10 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from remembrancer.analysis import Question
-from remembrancer.recall.rows import CandidateRow
+from remembrancer.recall.candidates import CHUNK, MESSAGE, PLACES, Candidates, Floats, Ints, Mask
 from remembrancer.search.traits import ASKS, ENDS_ASKING, FIRST_PERSON, TELLS_TIME, WORDS
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 SIGNALS: Final = (
     "meaning",
@@ -104,10 +99,8 @@ class Measures:
     similarity: Floats
     """``cosine``, less that to the names of senders."""
     embedded: Mask
-    own_words: Floats
-    """BM25 of each word of the question, shape (n, words)."""
     near_words: Floats
-    """``own_words`` with the shares of neighbours."""
+    """BM25 of each word of the question with the shares of neighbours, shape (n, words)."""
     bm25: Floats
     words: Floats
     """``bm25`` with the shares of neighbours."""
@@ -115,40 +108,36 @@ class Measures:
     """Offset of the neighbour whose words gave most, 0 for none."""
     twins: Sequence[tuple[int, int]]
     """Rows of memories or chunks, and of messages with the same text."""
-    sources: Sequence[tuple[int, int]]
-    """Rows of memories, and of the messages that they are from."""
 
 
-def measure(candidates: Sequence[CandidateRow], asked: Interpretation) -> Measures:
+def measure(candidates: Candidates, asked: Interpretation) -> Measures:
     """Measure each candidate by each of ``SIGNALS``."""
-    messages = np.array([c.source_type == "message" for c in candidates])
-    places = _places(candidates)
+    messages = candidates.sources == MESSAGE
+    places = candidates.places
     neighbours = _neighbours(places, _OFFSETS)
     alone = np.all(neighbours < 0, axis=1)
-    spoken = np.where(messages, [c.traits for c in candidates], _DENSE)
+    spoken = np.where(messages, candidates.traits, _DENSE)
     first_person, tells_time, asks, ends_asking = (
         (spoken & trait) > 0 for trait in (FIRST_PERSON, TELLS_TIME, ASKS, ENDS_ASKING)
     )
-    sources = _sources(candidates)
-    facts = np.zeros(len(candidates), dtype=bool)
-    facts[[fact for fact, _ in sources]] = True
+    facts = candidates.cited >= 0
 
-    distance = np.array([c.distance for c in candidates], dtype=np.float64)
+    distance = candidates.distance
     embedded = ~np.isnan(distance)
     twins = _twins(distance, messages)
-    own = _word_scores(candidates)
+    own = candidates.words
     bm25 = own.sum(axis=1)
     cosine = similarity = np.where(embedded, 1.0 - distance, 0.0)
     # Facts say what their messages say: they are no further measure.
     best = _best(similarity, embedded & ~facts) | _best(bm25, (bm25 > 0) & ~facts)
     yardstick = embedded & (best | (best[neighbours] & (neighbours >= 0)).any(axis=1))
     if asked.names:
-        similarity = similarity - NAME * _likeness_to_names(candidates, asked.names)
+        to_names = candidates.name_distances[:, list(asked.names)]
+        similarity = similarity - NAME * (1.0 - to_names.mean(axis=1))
     meaning = _standard(similarity, embedded, yardstick)
     least = meaning.min()
-    stretch = least + _level(
-        alone, meaning - least, _best_of_stretch(candidates, places, meaning) - least
-    )
+    best_of_stretch = _best_of_stretch(candidates.at, places, meaning)
+    stretch = least + _level(alone, meaning - least, best_of_stretch - least)
 
     padded = np.concatenate([own, np.zeros_like(own[:1])])
     shares = padded[neighbours.T] * _SHARES
@@ -160,13 +149,7 @@ def measure(candidates: Sequence[CandidateRow], asked: Interpretation) -> Measur
     before = neighbours[:, 0]
     has_before = before >= 0
     words_before = np.where(has_before, _share_of_best(bm25)[before], 0.0)
-    speakers = [(c.role, c.sender_name) for c in candidates]
-    answers = np.array(
-        [
-            row >= 0 and speakers[row] != who
-            for row, who in zip(before.tolist(), speakers, strict=True)
-        ]
-    )
+    answers = has_before & (candidates.speakers[before] != candidates.speakers)
     sender = _senders(candidates, asked.senders)
     named = sender > 0
     own_words = max(asked.question.terms.values(), default=0) + 1
@@ -185,25 +168,22 @@ def measure(candidates: Sequence[CandidateRow], asked: Interpretation) -> Measur
         "time_when_asked": tells_time * asked.question.asks_when,
         "time": tells_time,
         "days": _in_days(candidates, asked.question),
-        "assistant": np.array([c.role == "assistant" for c in candidates]),
+        "assistant": candidates.of_speakers(lambda speaker: speaker[0] == "assistant"),
     }
     matrix = np.stack([columns[name] for name in SIGNALS], axis=1).astype(np.float64)
-    for fact, message in sources:
-        own_signals = matrix[fact, OF_TEXT]
-        matrix[fact] = matrix[message]
-        matrix[fact, OF_TEXT] = own_signals
+    of_message = matrix[candidates.cited[facts]]
+    of_message[:, OF_TEXT] = matrix[facts][:, OF_TEXT]
+    matrix[facts] = of_message
     return Measures(
         matrix=matrix,
         cosine=cosine,
         similarity=similarity,
         embedded=embedded,
-        own_words=own,
         near_words=near,
         bm25=bm25,
         words=words,
         words_from=np.append(0, _OFFSETS)[np.argmax(np.pad(gains, ((1, 0), (0, 0))), axis=0)],
         twins=twins,
-        sources=sources,
     )
 
 
@@ -223,28 +203,10 @@ def _neighbours(keys: Ints, offsets: Ints) -> Ints:
     return np.where(keys[rows] == targets, rows, -1)
 
 
-def _places(candidates: Sequence[CandidateRow]) -> Ints:
-    """Return a number for each message, adjacent for neighbours only; -1 for other items."""
-    codes: dict[int, int] = {}
-    # Numbers hash faster than UUIDs. With 2^40 positions for each conversation, no offset reaches
-    # the next one.
-    return np.array(
-        [
-            (codes.setdefault(item.conversation_id.int, len(codes) + 1) << 40) + item.position
-            if item.source_type == "message"
-            and item.conversation_id is not None
-            and item.position is not None
-            else -1
-            for item in candidates
-        ],
-        dtype=np.int64,
-    )
-
-
-def _best_of_stretch(candidates: Sequence[CandidateRow], keys: Ints, meaning: Floats) -> Floats:
+def _best_of_stretch(at: Floats, keys: Ints, meaning: Floats) -> Floats:
     order = np.argsort(keys, kind="stable")
-    at = np.array([item.at.timestamp() for item in candidates])[order]
-    pause = (np.diff(keys[order] >> 40) != 0) | (np.diff(at) > _PAUSE) | (keys[order][1:] < 0)
+    talks = keys[order] >> PLACES
+    pause = (np.diff(talks) != 0) | (np.diff(at[order]) > _PAUSE) | (talks[1:] < 0)
     starts = np.flatnonzero(np.append(True, pause))
     lengths = np.diff(np.append(starts, len(order)))
     best = np.empty_like(meaning)
@@ -316,54 +278,18 @@ def _twins(distance: Floats, messages: Mask) -> list[tuple[int, int]]:
     return [(item, message) for item in items for message in by_distance[float(distance[item])]]
 
 
-def _sources(candidates: Sequence[CandidateRow]) -> list[tuple[int, int]]:
-    """Pair memories with the messages that they are from."""
-    cited = {c.message_id for c in candidates if c.message_id}
-    if not cited:
-        return []
-    row_of = {c.source_id: row for row, c in enumerate(candidates) if c.source_id in cited}
-    return [
-        (row, row_of[c.message_id])
-        for row, c in enumerate(candidates)
-        if c.message_id is not None and c.message_id in row_of
-    ]
-
-
-def _likeness_to_names(candidates: Sequence[CandidateRow], names: Sequence[int]) -> Floats:
-    none = [1.0] * (max(names) + 1)
-    distances = np.array([c.name_distances or none for c in candidates])
-    likeness: Floats = 1.0 - distances[:, list(names)].mean(axis=1)
-    return likeness
-
-
-def _senders(candidates: Sequence[CandidateRow], named: Collection[str]) -> Floats:
-    if not any(item.sender_name in named for item in candidates):
-        return np.zeros(len(candidates))
-    return np.array(
-        [
-            # Several people speak in a chunk.
-            0.0
-            if item.source_type == "chunk"
-            else 1.0
-            if item.sender_name is None or item.sender_name in named
-            else -1.0
-            for item in candidates
-        ]
+def _senders(candidates: Candidates, named: Collection[str]) -> Floats:
+    if candidates.senders.isdisjoint(named):
+        return np.zeros(len(candidates.ids))
+    of_speaker = candidates.of_speakers(
+        lambda speaker: 1.0 if speaker[1] is None or speaker[1] in named else -1.0
     )
+    # Several people speak in a chunk.
+    return np.where(candidates.sources == CHUNK, 0.0, of_speaker)
 
 
-def _in_days(candidates: Sequence[CandidateRow], question: Question) -> Mask:
+def _in_days(candidates: Candidates, question: Question) -> Mask:
     told = days_told(question)
     if told is None:
-        return np.zeros(len(candidates), dtype=bool)
-    return np.array([told[0] <= item.at < told[1] for item in candidates])
-
-
-def _word_scores(candidates: Sequence[CandidateRow]) -> Floats:
-    """Return each candidate's score for each word of the question, shape (n, words)."""
-    rows = [row for row, item in enumerate(candidates) for _ in item.words or ()]
-    words = [word for item in candidates for word in item.words or ()]
-    scores = [score for item in candidates for score in item.scores or ()]
-    result = np.zeros((len(candidates), max(words, default=-1) + 1))
-    np.maximum.at(result, (rows, words), scores)
-    return result
+        return np.zeros(len(candidates.ids), dtype=bool)
+    return (candidates.at >= told[0].timestamp()) & (candidates.at < told[1].timestamp())

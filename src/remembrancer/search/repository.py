@@ -106,6 +106,11 @@ async def refresh(connection: AsyncConnection, memories: Collection[MemoryKey]) 
         await connection.execute(_sql("refresh_memories"), key_columns(memories))
 
 
+async def note(connection: AsyncConnection, memories: Collection[MemoryKey]) -> None:
+    """Tell those who have items of these memories in memory that they were pinned or unpinned."""
+    await connection.execute(_sql("note_memories"), key_columns(memories))
+
+
 async def refresh_messages(
     connection: AsyncConnection, messages: Collection[tuple[UUID, UUID]]
 ) -> None:

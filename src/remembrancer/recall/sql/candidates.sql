@@ -135,7 +135,7 @@ revisions AS (
 -- tables while they are small.
 SELECT i.id, i.owner_id, i.embedding <=> (SELECT vector FROM question) AS distance,
        /*[name_distances*/ CAST(NULL AS float8[]) /*]*/ AS name_distances,
-       i.content_hash = :content_hash AS exact, w.words, w.scores,
+       i.content_hash = :content_hash AS exact, i.content_hash, w.words, w.scores,
        (SELECT items FROM totals) AS items, i.source_type, i.source_id,
        i.memory_id, i.conversation_id, i.position, i.at, i.importance,
        CASE WHEN r.id IS NOT NULL THEN jsonb_build_object(
@@ -147,6 +147,16 @@ SELECT i.id, i.owner_id, i.embedding <=> (SELECT vector FROM question) AS distan
   LEFT JOIN reached AS r USING (id)
   LEFT JOIN revisions AS e USING (id)
  CROSS JOIN LATERAL (
+       /*[text*/
+       SELECT CAST(NULL AS uuid) AS agent_id
+       /*]*/
+       OFFSET 0
+  ) AS text;
+
+-- The memory, message or chunk of an item `i`.
+--
+-- name: text
+/*[alone*/ SELECT * FROM recall_items AS i CROSS JOIN LATERAL ( /*]*/
        SELECT m.agent_id, m.space_id, m.visibility, m.content, m.role, m.sender_name,
               NULL AS kind, NULL AS category, NULL AS subject, CAST(NULL AS boolean) AS pinned,
               CAST(NULL AS int) AS version, CAST(NULL AS int) AS access_count,
@@ -171,8 +181,7 @@ SELECT i.id, i.owner_id, i.embedding <=> (SELECT vector FROM question) AS distan
               m.range_start, m.range_end
          FROM chunks AS m
         WHERE i.source_type = 'chunk' AND m.owner_id = i.owner_id AND m.id = i.source_id
-       OFFSET 0
-  ) AS text;
+/*[alone*/ ) AS text /*]*/;
 
 -- Parts of it: the items to start from, found by the arms, with the words of all items.
 --

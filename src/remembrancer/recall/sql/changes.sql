@@ -33,7 +33,8 @@ SELECT CAST(k.place AS int) AS place, k.since, k.known_to AS after, k.version, k
        (SELECT message_count FROM conversations WHERE id = :told_in) AS message_count,
        i.paged, i.id, i.active AND i.superseded_at IS NULL AS current, i.source_type, i.length,
        i.agent_id, i.space_id, i.visibility, i.conversation_id, i.position, i.memory_id, i.at,
-       i.content_hash, halfvec_send(i.embedding) AS embedding, i.terms
+       i.content_hash, halfvec_send(i.embedding) AS embedding, i.terms, i.traits, i.kind,
+       i.importance, i.memory_version, said.*, fact.*, chunk.*
   FROM known AS k
   LEFT JOIN LATERAL (
        SELECT i.*, false AS paged
@@ -45,4 +46,28 @@ SELECT CAST(k.place AS int) AS place, k.since, k.known_to AS after, k.version, k
          WHERE i.owner_id = k.owner_id AND i.id > k.after
          ORDER BY i.id
          LIMIT :page)
-  ) AS i ON true;
+  ) AS i ON true
+  LEFT JOIN LATERAL (
+       SELECT role, sender_name, content
+         FROM messages
+        WHERE i.source_type = 'message' AND owner_id = i.owner_id AND id = i.source_id
+       OFFSET 0
+  ) AS said ON true
+  LEFT JOIN LATERAL (
+       SELECT m.pinned, m.last_accessed_at, cited.conversation_id, cited.position
+         FROM memories AS m
+         LEFT JOIN LATERAL (
+              SELECT conversation_id, position
+                FROM messages
+               WHERE owner_id = m.owner_id AND id = m.message_id
+              OFFSET 0
+         ) AS cited ON true
+        WHERE i.source_type = 'memory' AND m.owner_id = i.owner_id AND m.id = i.memory_id
+       OFFSET 0
+  ) AS fact ON true
+  LEFT JOIN LATERAL (
+       SELECT range_start, range_end
+         FROM chunks
+        WHERE i.source_type = 'chunk' AND owner_id = i.owner_id AND id = i.source_id
+       OFFSET 0
+  ) AS chunk ON true;

@@ -57,6 +57,15 @@ SELECT owner_id, CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)
        recent = (c.recent || excluded.recent)[
            greatest(cardinality(c.recent) + cardinality(excluded.recent) - 255, 1) :];
 
+-- Note memories of which something changed that their items have not got: a recall ranks by it.
+-- name: note_memories
+WITH changed AS (
+SELECT i.owner_id, i.id
+  FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[])) AS k (owner_id, id)
+  JOIN recall_items AS i ON i.owner_id = k.owner_id AND i.memory_id = k.id
+)
+/*[noted changed*/ SELECT FROM changed /*]*/;
+
 -- Note that many items of some owners changed, or all of them. Nothing stays of who has none.
 -- name: note_all
 WITH emptied AS (

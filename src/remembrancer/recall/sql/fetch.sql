@@ -1,0 +1,32 @@
+-- Hits that a process ranked among the items that it has in memory (recall/item_cache.py), under the
+-- visibility rule and the filters all the same. `places` are those in `owners`, from 1.
+--
+-- Binds: user_id, agent_id, owners, places, ids, and those of [filters] (queries.py).
+
+-- name: fetch
+WITH viewer AS MATERIALIZED (
+    SELECT /*[namespace*/ CAST(:agent_id AS uuid) /*]*/ AS namespace,
+           /*[spaces*/
+           ARRAY(SELECT space_id FROM space_members WHERE user_id = :user_id)
+           /*]*/ AS spaces
+)
+SELECT i.id, i.owner_id, i.source_type, i.source_id, i.memory_id, i.conversation_id, i.position,
+       i.at, i.importance, i.traits, text.*
+  FROM ROWS FROM (unnest(CAST(:places AS int[])), unnest(CAST(:ids AS bigint[])))
+       AS k (place, id)
+ CROSS JOIN LATERAL (
+       SELECT *
+         FROM recall_items AS i
+        WHERE i.owner_id = (CAST(:owners AS uuid[]))[k.place] AND i.id = k.id
+          AND /*[visible i*/ true /*]*/
+          AND i.active
+          AND i.superseded_at IS NULL
+          /*[filters*/ /*]*/
+       OFFSET 0
+ ) AS i
+ CROSS JOIN LATERAL (
+       /*[text*/
+       SELECT CAST(NULL AS uuid) AS agent_id
+       /*]*/
+       OFFSET 0
+  ) AS text;
