@@ -96,8 +96,11 @@ class Candidates:
     @property
     def senders(self) -> set[str]:
         """The names of those who said something."""
-        said = np.unique(self.speakers).tolist()
-        return {name for number in said if (name := self.speaker_names[number][1])}
+        return {
+            name
+            for number in set(self.speakers.tolist())
+            if (name := self.speaker_names[number][1])
+        }
 
     def of_speakers(self, value: Callable[[Speaker], float]) -> Floats:
         """Return a value for each candidate by its speaker."""

@@ -649,7 +649,8 @@ class ItemCache:
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True).clip(1e-12)
+    lengths = np.sqrt(np.vecdot(vectors, vectors))[..., None]
+    return vectors / np.maximum(lengths, np.float32(1e-12))
 
 
 def _as_stored(vector: NDArray[np.float32]) -> NDArray[np.float32]:

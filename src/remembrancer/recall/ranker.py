@@ -137,25 +137,30 @@ def rank(
     for arm in arms:
         total = _vote(total, arm) if arm.vote else total
         total = arm.attraction.apply(total) if arm.attraction else total
-    ranks = [_ranks(arm) for arm in arms]
     total = _yielding(candidates, total, k)
     order = _order(candidates, total, k)
+    reasons = [_reasons(arm, order) for arm in arms]
     relevances = relevance(candidates, measures, question, baseline, order=order)
     return [
         RankedItem(
-            int(candidates.ids[row]),
-            float(total[row]),
-            round(float(relevances[row]), 4),
-            bool(candidates.exact[row]),
-            {
-                arm.name: _explain(arm, standing, row)
-                for arm, standing in zip(arms, ranks, strict=True)
-                if arm.present[row]
-            },
-            _contributions(added[row]),
-            np.flatnonzero(candidates.words[row]).tolist(),
+            id=item,
+            score=score,
+            relevance=round(sure, 4),
+            exact=exact,
+            arms={arm.name: of[row] for arm, of in zip(arms, reasons, strict=True) if row in of},
+            signals={name: value for name, value in zip(SIGNALS, signals, strict=True) if value},
+            words=[word for word, found in enumerate(words) if found],
         )
-        for row in order
+        for row, item, score, sure, exact, signals, words in zip(
+            order,
+            candidates.ids[order].tolist(),
+            total[order].tolist(),
+            relevances[order].tolist(),
+            candidates.exact[order].tolist(),
+            added[order].tolist(),
+            candidates.words[order].tolist(),
+            strict=True,
+        )
     ]
 
 
@@ -178,10 +183,6 @@ def _arms(measures: Measures) -> list[Arm]:
         Arm("dense", measures.similarity, measures.similarity, measures.embedded, nothing),
         Arm("keyword", measures.bm25, measures.words, measures.words > 0, measures.words_from),
     ]
-
-
-def _contributions(added: Floats) -> dict[str, float]:
-    return {name: value for name, value in zip(SIGNALS, added.tolist(), strict=True) if value}
 
 
 def _ranks(arm: Arm) -> Ints:
@@ -254,10 +255,13 @@ def _order(candidates: Candidates, total: Floats, k: int) -> list[int]:
     return [*first, *last][:k]
 
 
-def _explain(arm: Arm, rank: Ints, row: int) -> ArmRank:
-    return ArmRank(
-        rank=int(rank[row]),
-        raw=float(arm.raw[row]),
-        score=float(arm.score[row]),
-        lifted_by=int(arm.lifted_by[row]),
-    )
+def _reasons(arm: Arm, rows: Sequence[int]) -> dict[int, ArmRank]:
+    """Return what the arm says of rows, by row; nothing of those that it does not rank."""
+    columns = (_ranks(arm), arm.raw, arm.score, arm.lifted_by)
+    values = zip(*(column[rows].tolist() for column in columns), strict=True)
+    present = arm.present[rows].tolist()
+    return {
+        row: ArmRank(*value)
+        for row, value, is_present in zip(rows, values, present, strict=True)
+        if is_present
+    }

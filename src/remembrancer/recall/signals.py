@@ -73,6 +73,7 @@ _OFFSETS: Final = np.array(
     [offset for step in range(1, REACH + 1) for offset in (-step, step)], dtype=np.int64
 )
 _SHARES: Final = (SHARE ** np.abs(_OFFSETS))[:, None, None]
+_ZERO: Final = np.zeros(1)
 _DENSE: Final = _MOST_WORDS + FIRST_PERSON
 """A memory says in a few words what a message says in many."""
 
@@ -170,10 +171,11 @@ def measure(candidates: Candidates, asked: Interpretation) -> Measures:
         "days": _in_days(candidates, asked.question),
         "assistant": candidates.of_speakers(lambda speaker: speaker[0] == "assistant"),
     }
-    matrix = np.stack([columns[name] for name in SIGNALS], axis=1).astype(np.float64)
+    matrix = np.array([columns[name] for name in SIGNALS], np.float64).T
     of_message = matrix[candidates.cited[facts]]
     of_message[:, OF_TEXT] = matrix[facts][:, OF_TEXT]
     matrix[facts] = of_message
+    most = gains.argmax(axis=0)
     return Measures(
         matrix=matrix,
         cosine=cosine,
@@ -182,7 +184,7 @@ def measure(candidates: Candidates, asked: Interpretation) -> Measures:
         near_words=near,
         bm25=bm25,
         words=words,
-        words_from=np.append(0, _OFFSETS)[np.argmax(np.pad(gains, ((1, 0), (0, 0))), axis=0)],
+        words_from=np.where(gains.max(axis=0) > 0, _OFFSETS[most], 0),
         twins=twins,
     )
 
@@ -205,12 +207,12 @@ def _neighbours(keys: Ints, offsets: Ints) -> Ints:
 
 def _best_of_stretch(at: Floats, keys: Ints, meaning: Floats) -> Floats:
     order = np.argsort(keys, kind="stable")
-    talks = keys[order] >> PLACES
-    pause = (np.diff(talks) != 0) | (np.diff(at[order]) > _PAUSE) | (talks[1:] < 0)
-    starts = np.flatnonzero(np.append(True, pause))
-    lengths = np.diff(np.append(starts, len(order)))
+    talks, at = keys[order] >> PLACES, at[order]
+    starts = np.ones(len(order), dtype=bool)
+    starts[1:] = (talks[1:] != talks[:-1]) | (at[1:] - at[:-1] > _PAUSE) | (talks[1:] < 0)
     best = np.empty_like(meaning)
-    best[order] = np.repeat(np.maximum.reduceat(meaning[order], starts), lengths)
+    of_stretch = np.maximum.reduceat(meaning[order], np.flatnonzero(starts))
+    best[order] = of_stretch[np.cumsum(starts) - 1]
     return best
 
 
@@ -258,9 +260,10 @@ def _level(
 
 def _match(values: Floats, raw: Floats, score: Floats) -> Floats:
     """Map values from the distribution ``raw`` to ``score``, both ascending, in their order."""
-    last = np.append(raw[1:] > raw[:-1], True)
-    source, target = raw[last], score[last]
-    inside = np.interp(values, np.append(0.0, source), np.append(0.0, target))
+    last = np.ones(len(raw), dtype=bool)
+    last[:-1] = raw[1:] > raw[:-1]
+    source, target = np.concatenate([_ZERO, raw[last]]), np.concatenate([_ZERO, score[last]])
+    inside = np.interp(values, source, target)
     above = target[-1] + np.maximum(values - source[-1], 0.0)
     return np.where(values > 0, np.where(values > source[-1], above, inside), 0.0)
 
@@ -268,14 +271,17 @@ def _match(values: Floats, raw: Floats, score: Floats) -> Floats:
 def _twins(distance: Floats, messages: Mask) -> list[tuple[int, int]]:
     """Pair memories and chunks with the messages of the same text."""
     # The same text has the same vector, and so the same distance. NaN equals nothing.
-    repeated = np.isin(distance, distance[~messages]) & messages
-    by_distance: dict[float, list[int]] = {}
-    for message in np.flatnonzero(repeated).tolist():
-        by_distance.setdefault(float(distance[message]), []).append(message)
-    if not by_distance:
+    items, said = np.flatnonzero(~messages), np.flatnonzero(messages)
+    if not len(items) or not len(said):
         return []
-    items = np.flatnonzero(~messages & np.isin(distance, list(by_distance))).tolist()
-    return [(item, message) for item in items for message in by_distance[float(distance[item])]]
+    of_items = np.sort(distance[items])
+    at = np.minimum(np.searchsorted(of_items, distance[said]), len(items) - 1)
+    repeated = said[of_items[at] == distance[said]]
+    return [
+        (item, message)
+        for message in repeated.tolist()
+        for item in items[distance[items] == distance[message]].tolist()
+    ]
 
 
 def _senders(candidates: Candidates, named: Collection[str]) -> Floats:
