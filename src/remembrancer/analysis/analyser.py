@@ -76,17 +76,26 @@ def _words(segments: Iterable[Run]) -> list[str]:
 
 def _stems(words: list[str], latin: str) -> list[str]:
     stems = languages.stem(words, latin)
+    for index, stem in _other_scripts(words):
+        stems[index] = stem
+    return stems
+
+
+def _other_scripts(words: list[str]) -> Iterator[tuple[int, str]]:
+    """Yield the number and the stem of each word whose script tells its language."""
     for index, word in enumerate(words):
         if not word.isascii() and (language := languages.of_script(word)):
-            stems[index] = languages.stem([word], language)[0]
-    return stems
+            yield index, languages.stem([word], language)[0]
 
 
 def _forms(words: list[str], language: str) -> list[tuple[str, ...]]:
     """Return each word's stem in every possible language, ``language`` first."""
     others = (other for other in languages.LATIN if other != language)
-    columns = [_stems(words, latin) for latin in (language, *others)]
-    return [tuple(dict.fromkeys(forms)) for forms in zip(*columns, strict=True)]
+    columns = [languages.stem(words, latin) for latin in (language, *others)]
+    forms = [tuple(dict.fromkeys(forms)) for forms in zip(*columns, strict=True)]
+    for index, stem in _other_scripts(words):
+        forms[index] = (stem,)
+    return forms
 
 
 def _pieces(kind: Kind, run: str, *, in_query: bool) -> Iterator[str]:

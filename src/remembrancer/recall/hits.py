@@ -1,7 +1,8 @@
 """Make hits of rows and ranks, with their reasons."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final
 from uuid import UUID
 
@@ -18,6 +19,7 @@ _COLUMNS: Final = (
     "access_count", "external_id",
 )  # fmt: skip
 _MESSAGE_COLUMNS: Final = (*_COLUMNS, "role", "sender_name")
+_VALUES: Final = {names: attrgetter(*names) for names in (_COLUMNS, _MESSAGE_COLUMNS)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def ordered_hit(row: OrderedRow, asker: Asker) -> Hit:
 
 
 def _hit(
-    row: CandidateRow | HitRow | OrderedRow, asker: Asker, columns: Iterable[str], **reasons: Any
+    row: CandidateRow | HitRow | OrderedRow, asker: Asker, columns: tuple[str, ...], **reasons: Any
 ) -> Hit:
     # One call validates the hit and all that is in it; a call for each model takes twice as long.
     return Hit.model_validate(
@@ -86,7 +88,7 @@ def _hit(
                 row.owner_id, shared=row.visibility == "shared", reader=asker.user_id
             ),
             "quoted": row.source_type == "memory" and bool(row.traits & INSTRUCTS),
-            **{name: getattr(row, name) for name in columns},
+            **dict(zip(columns, _VALUES[columns](row), strict=True)),
             **reasons,
         }
     )
