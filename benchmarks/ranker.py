@@ -26,8 +26,8 @@ from benchmarks.common import console, mean, progress, show, store, write
 from benchmarks.vectors import DIRECTORY, StoredVectors
 from remembrancer import Remembrancer, Settings, User, as_actor
 from remembrancer.recall import people
+from remembrancer.recall.candidates import Candidates, of_rows
 from remembrancer.recall.ranker import COEFFICIENTS, rank
-from remembrancer.recall.rows import CandidateRow
 from remembrancer.recall.schemas import RecallQuery
 from remembrancer.recall.service import Recall
 from remembrancer.recall.signals import SIGNALS, Interpretation, measure
@@ -52,7 +52,7 @@ class Case:
     data: str
     group: str
     kind: str
-    candidates: Sequence[CandidateRow]
+    candidates: Candidates
     asked: Interpretation
     place: dict[int, Any]
     """What counts as found by a candidate's id: its turn, or its session."""
@@ -92,11 +92,13 @@ METRICS: Final[Sequence[Metric]] = (
 
 async def gather(
     memory: Remembrancer, user: User, text: str, limit: int
-) -> tuple[Any, Interpretation]:
-    """Return the candidates of a question, and what it asks."""
-    recall = Recall(memory.backend, memory.embedder, memory.access_counts)
-    found = await recall.gather(as_actor(user), RecallQuery(query=text, limit=limit))
-    return found.candidates, people.interpret(text, found.question, found.candidates)
+) -> tuple[Sequence[Any], Candidates, Interpretation]:
+    """Return the candidates of a question, as rows and as arrays, and what it asks."""
+    recall, actor = Recall(memory.backend, memory.embedder, memory.access_counts), as_actor(user)
+    search = await recall.prepare(actor, RecallQuery(query=text, limit=limit))
+    rows: Sequence[Any] = (await recall.candidates(actor, search)).rows
+    candidates = of_rows(rows, search.question.names)
+    return rows, candidates, people.interpret(text, search.question, candidates)
 
 
 async def of_talk(memory: Remembrancer, data: str, sample: dict[str, Any]) -> list[Case]:
@@ -104,19 +106,19 @@ async def of_talk(memory: Remembrancer, data: str, sample: dict[str, Any]) -> li
     talk = await locomo.fill(memory, sample, uuid.uuid4().hex, summaries=False)
     cases = []
     for question, evidence in locomo.answerable(sample, set(talk.turn_at.values())):
-        rows, asked = await gather(memory, talk.asker, question["question"], 10)
+        rows, candidates, asked = await gather(memory, talk.asker, question["question"], 10)
         turns = {row.id: talk.turn_at[row.position or 0] for row in rows}
         cases.append(
             Case(
                 data=data,
                 group=f"{data} {sample['sample_id']}",
                 kind=locomo.CATEGORIES[question["category"]],
-                candidates=rows,
+                candidates=candidates,
                 asked=asked,
                 place=turns,
                 evidence=frozenset(row.id for row in rows if turns[row.id] in evidence),
                 wanted=frozenset(evidence),
-                values=measure(rows, asked).matrix,
+                values=measure(candidates, asked).matrix,
             )
         )
     return cases
@@ -131,7 +133,7 @@ async def of_haystack(
     user, sessions = await longmemeval.fill(
         memory, data, question, uuid.uuid4().hex, summaries=False
     )
-    rows, asked = await gather(memory, user, question["question"], 100)
+    rows, candidates, asked = await gather(memory, user, question["question"], 100)
     place = {row.id: sessions[row.conversation_id] for row in rows if row.conversation_id}
     wanted = frozenset(question["answer_session_ids"])
     answers = {
@@ -145,14 +147,14 @@ async def of_haystack(
             data="longmemeval",
             group=f"longmemeval {number % FOLDS}",
             kind=question["question_type"],
-            candidates=rows,
+            candidates=candidates,
             asked=asked,
             place=place,
             evidence=frozenset(
                 row.id for row in rows if place[row.id] in wanted and row.content in answers
             ),
             wanted=wanted,
-            values=measure(rows, asked).matrix,
+            values=measure(candidates, asked).matrix,
         )
     ]
 

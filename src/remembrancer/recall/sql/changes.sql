@@ -2,6 +2,8 @@
 
 -- For each owner its version, and the items that changed since `versions`. With `reset`, all that
 -- was read is void. An owner that is not read yet as a whole has the next `page` after `afters` too.
+-- An item comes with what a recall ranks by: the sender of a message, and the words, which are
+-- searched for calls of names and not kept; of a memory its last use and the place of its message.
 -- `expired`: whether the asker sees memories that the sweep is yet to forget.
 --
 -- Binds: owners, versions (-1 for none), afters, page, told_in.
