@@ -154,7 +154,7 @@ class OwnerItems:
         """Positions of the first and last message of a chunk, by row."""
         self.postings: dict[str, array[int]] = {}
         """Row and frequency, by term, one after the other."""
-        self.callers: dict[str, list[int]] = {}
+        self.callers: dict[str, array[int]] = {}
         """Rows of messages that call somebody, by the name."""
         self._seats: Seats | None = None
 
@@ -216,7 +216,7 @@ class OwnerItems:
             self.ranges[number] = row.range_start, row.range_end
         if row.content and row.sender_name:
             for name in calls(row.content):
-                self.callers.setdefault(name, []).append(number)
+                self.callers.setdefault(name, array("i")).append(number)
         for term in row.terms.split():
             posting = self.postings.get(term)
             if posting is None:
@@ -282,14 +282,11 @@ class Seats:
         rows = np.flatnonzero(current & (positions >= 0) & (talks > 0))
         keys = places(talks[rows].astype(np.int64), positions[rows])
         order = np.argsort(keys, kind="stable")
-        self._keys, self._rows = keys[order], rows[order]
+        self._keys, self._rows = keys[order], np.append(rows[order], -1)
 
     def rows(self, keys: Ints) -> Ints:
         """Return the row at each place, -1 for none."""
-        if not len(self._keys):
-            return np.full(len(keys), -1)
-        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return np.where(self._keys[at] == keys, self._rows[at], -1)
+        return self._rows[_index(self._keys, keys)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,8 +441,6 @@ class Choice:
         around = around[around >= 0]
         rows = np.unique(np.concatenate([start[position[start] < 0], around[self._seen[around]]]))
         self._chosen = rows
-        cited_rows = seats.rows(cited(rows))
-        cited_at = np.minimum(np.searchsorted(rows, cited_rows), len(rows) - 1)
         speaker_codes, speakers = _joined([owner.speakers for owner in self._owners])
         days = (now.timestamp() - self._column("used")[rows]) / 86_400
         days = days.clip(0, LONGEST_DAYS) / self._column("half_life")[rows]
@@ -469,12 +464,12 @@ class Choice:
             speakers=self._column("speaker", speaker_codes)[rows].astype(np.int64),
             speaker_names=speakers,
             callers={
-                name: np.flatnonzero(np.isin(rows, self._called_by(name)))
+                name: np.flatnonzero(_index(self._callers(name), rows) >= 0)
                 for name in self._wish.names
             },
             weight=weight,
             says_more=self._column("says_more")[rows],
-            cited=np.where((cited_rows >= 0) & (rows[cited_at] == cited_rows), cited_at, -1),
+            cited=_index(rows, seats.rows(cited(rows))),
             ranges={
                 int(np.searchsorted(rows, row + start)): owner.ranges[row]
                 for (owner, own), start in zip(parts, self._starts.tolist(), strict=True)
@@ -494,9 +489,10 @@ class Choice:
         columns = [1.0 - np.vecdot(owner.vectors[rows], _as_stored(name)) for name in names]
         return np.stack(columns, axis=1) if columns else np.zeros((len(rows), 0))
 
-    def _called_by(self, name: str) -> list[int]:
+    def _callers(self, name: str) -> Ints:
         owners = zip(self._owners, self._starts.tolist(), strict=True)
-        return [row + start for owner, start in owners for row in owner.callers.get(name, ())]
+        called = [(owner.callers.get(name, array("i")), start) for owner, start in owners]
+        return np.concatenate([np.frombuffer(rows, np.int32) + start for rows, start in called])
 
     def has(self, hits: Sequence[HitRow], now: datetime) -> bool:
         """Return whether all hits are there, and were last recalled when this process thinks.
@@ -646,6 +642,14 @@ class ItemCache:
                 self._owners.move_to_end(owner_id)
             else:
                 del self._owners[owner_id]
+
+
+def _index(values: Ints, wanted: Ints) -> Ints:
+    """Return where each wanted value is among ascending ones, -1 for none."""
+    if not len(values):
+        return np.full(len(wanted), -1)
+    at = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
+    return np.where(values[at] == wanted, at, -1)
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

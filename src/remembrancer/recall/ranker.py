@@ -205,34 +205,31 @@ def _recency(seconds: Floats) -> Floats:
 
 def _yielding(candidates: Candidates, total: Floats, k: int) -> Floats:
     """Return the scores, lower for memories and chunks whose messages say the same."""
-    tellers = _tellers(candidates)
-    if not tellers:
-        return total
-    rows: list[int] = np.lexsort((candidates.ids, -total)).tolist()
-    hits = set([row for row in rows if row not in tellers][:k])
-    scores = total.copy()
-    for row, messages in tellers.items():
-        if not hits.isdisjoint(messages) or total[row] <= ADDS * total[messages].max():
-            scores[row] /= SAME
-    return scores
-
-
-def _tellers(candidates: Candidates) -> dict[int, list[int]]:
-    """Return, for memories and chunks, the rows of the messages that say the same."""
     cited, plain = candidates.cited, ~candidates.exact
     agrees = (candidates.traits[cited] & ACKNOWLEDGES) > 0
-    facts = np.flatnonzero((cited >= 0) & plain & ~candidates.says_more & ~agrees)
-    tellers = {fact: [int(cited[fact])] for fact in facts.tolist()}
-    for row, (first, last) in candidates.ranges.items():
-        covered = np.flatnonzero(
-            (candidates.sources == MESSAGE)
-            & (candidates.talks == candidates.talks[row])
-            & (candidates.positions >= first)
-            & (candidates.positions <= last)
-        )
-        if len(covered) and plain[row]:
-            tellers[row] = covered.tolist()
-    return tellers
+    tells = (cited >= 0) & plain & ~candidates.says_more & ~agrees
+    covered = {row: said for row in candidates.ranges if len(said := _covered(candidates, row))}
+    tells[list(covered)] = plain[list(covered)]
+    if not tells.any():
+        return total
+    rows = np.lexsort((candidates.ids, -total))
+    hits = np.zeros(len(rows), dtype=bool)
+    hits[rows[~tells[rows]][:k]] = True
+    is_hit, best = hits[cited], total[cited]
+    for row, messages in covered.items():
+        is_hit[row], best[row] = hits[messages].any(), total[messages].max()
+    return np.where(tells & (is_hit | (total <= ADDS * best)), total / SAME, total)
+
+
+def _covered(candidates: Candidates, chunk: int) -> Ints:
+    """Return the rows of the messages that a chunk covers."""
+    first, last = candidates.ranges[chunk]
+    return np.flatnonzero(
+        (candidates.sources == MESSAGE)
+        & (candidates.talks == candidates.talks[chunk])
+        & (candidates.positions >= first)
+        & (candidates.positions <= last)
+    )
 
 
 def _order(candidates: Candidates, total: Floats, k: int) -> list[int]:

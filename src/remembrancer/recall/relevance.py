@@ -77,7 +77,7 @@ def relevance(
         "items": math.log(items),
     }
     logit = INTERCEPT + sum(COEFFICIENTS[name] * value for name, value in signals.items())
-    chance = 1 / (1 + np.exp(-np.clip(logit, -50, 50)))
+    chance = 1 / (1 + np.exp(-np.minimum(np.maximum(logit, -50), 50)))
     most = chance[first]
     result[others] = (SHARE * most + (1 - SHARE) * np.minimum(chance, most))[others]
     return result

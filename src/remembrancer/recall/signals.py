@@ -6,6 +6,7 @@ from a message among the candidates has that message's too. Other memories and c
 neighbours; they get what a message of the same rank gets from them.
 """
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
@@ -229,8 +230,9 @@ def _standard(values: Floats, known: Mask, yardstick: Mask) -> Floats:
         return np.zeros_like(values)
     # Sorted, because a sum of floats depends on their order.
     measured = np.sort(values[yardstick])
-    spread = max(float(measured.std()), _NARROW)
-    standard: Floats = (np.where(known, values, measured[0]) - measured.mean()) / spread
+    mean = measured.sum() / len(measured)
+    spread = max(math.sqrt(np.square(measured - mean).sum() / len(measured)), _NARROW)
+    standard: Floats = (np.where(known, values, measured[0]) - mean) / spread
     return standard
 
 
