@@ -114,7 +114,7 @@ def of_rows(rows: Sequence[CandidateRow], names: Sequence[str] = ()) -> Candidat
     cited = {row.message_id for row in rows if row.message_id}
     row_of = {row.source_id: number for number, row in enumerate(rows) if row.source_id in cited}
     no_names = [1.0] * max((len(row.name_distances or ()) for row in rows), default=0)
-    called = [calls(row.content) if names and row.sender_name else () for row in rows]
+    called = [calls(row.content) if names and row.sender_name else set() for row in rows]
     return Candidates(
         items=rows[0].items if rows else 0.0,
         ids=_ints(row.id for row in rows),

@@ -59,6 +59,8 @@ SUPPORTED: Final = frozenset(
 BM25_K1: Final = 0.9
 BM25_B: Final = 0.4
 _COMPLETE: Final = 2**63 - 1
+_SAID: Final = ("talk", "position")
+_CITED: Final = ("cited_talk", "cited_position")
 _STEPS: Final = np.arange(-REACH, REACH + 1)
 _SAME_WEIGHT: Final = 1e-3
 """Difference of a decayed importance that hardly counts: a ten-thousandth of a score."""
@@ -321,14 +323,32 @@ class Choice:
         self._start = np.fromiter(self._ranks, np.int64, len(self._ranks))
         self._talk_codes, self._talk_ids = _joined([owner.talks for owner in self._owners])
 
-    def _column(self, name: str, codes: Sequence[Ints] = ()) -> Column:
-        """Return a column of all owners; ``codes`` are those of all by those of each owner."""
+    def _column(self, name: str) -> Column:
+        """Return a column of all owners."""
         columns = [owner.columns[name][: owner.count] for owner in self._owners]
-        if len(columns) == 1:
-            return columns[0]
-        if codes:
-            columns = [code[column] for code, column in zip(codes, columns, strict=True)]
-        return np.concatenate(columns)
+        return columns[0] if len(columns) == 1 else np.concatenate(columns)
+
+    def _of(self, name: str, rows: Ints, codes: Sequence[Ints] = ()) -> Column:
+        """Return the values of rows; ``codes`` are those for all owners by those of each."""
+        if len(self._owners) == 1:
+            return self._owners[0].columns[name][rows]
+        values, owners = np.zeros(len(rows), _COLUMNS[name]), self._owners_of(rows)
+        for number, owner in enumerate(self._owners):
+            own = owners == number
+            of_owner = owner.columns[name][rows[own] - self._starts[number]]
+            values[own] = codes[number][of_owner] if codes else of_owner
+        return values
+
+    def _places_of(self, rows: Ints, talk: str, position: str) -> Ints:
+        """Return the places of messages, or of those that memories are from."""
+        talks = self._of(talk, rows, self._talk_codes).astype(np.int64)
+        return places(talks, self._of(position, rows))
+
+    def _seats(self) -> Seats:
+        if len(self._owners[0].talks) == len(self._talk_ids):
+            return self._owners[0].seats
+        talks = self._of("talk", np.arange(len(self._ids)), self._talk_codes)
+        return Seats(talks, self._column("position"), self._column("current"))
 
     def _score_words(self, terms: Mapping[str, int]) -> None:
         """Score each word in each item by BM25, as ``sql/candidates.sql`` does."""
@@ -361,10 +381,8 @@ class Choice:
         # Row by row: a product of matrices gives equal vectors another last digit at another
         # place, and its threads cost more than they save.
         similarity = np.concatenate([np.vecdot(o.vectors[: o.count], unit) for o in self._owners])
-        self._similarity, self._exact = (
-            similarity,
-            self._column("hash") == np.void(wish.content_hash),
-        )
+        self._similarity = similarity
+        self._exact = self._column("hash") == np.void(wish.content_hash)
         # An item with the text of the question comes first.
         similarity = np.where(self._exact, np.float32(2.0), similarity)
         is_message = self._column("source") == MESSAGE
@@ -394,14 +412,14 @@ class Choice:
     def binds(self) -> dict[str, object]:
         """Return the values of the part `given` of ``sql/candidates.sql``."""
         rows, owners = self._start, self._owners_of(self._start)
-        used, talks = np.unique(self._column("talk", self._talk_codes)[rows], return_inverse=True)
+        used, talks = np.unique(self._of("talk", rows, self._talk_codes), return_inverse=True)
         return {
             "items": self.items,
             **self._keys(rows),
             "ranks": sent(np.array(list(self._ranks.values())), ">i4"),
             "talk_ids": [self._talk_ids[talk] for talk in used],
             "talks": sent(talks + 1, ">i4"),
-            "positions": sent(self._column("position")[rows], ">i4"),
+            "positions": sent(self._of("position", rows), ">i4"),
             "memory_ids": " ".join(
                 self._owners[owner].memory_ids[row - self._starts[owner]]
                 for row, owner in zip(rows.tolist(), owners.tolist(), strict=True)
@@ -423,53 +441,43 @@ class Choice:
 
     def candidates(self, now: datetime) -> Candidates:
         """Return the candidates: the items to start from, and their neighbours."""
-        talk = self._column("talk", self._talk_codes)
-        position = self._column("position")
-        cited_talk = self._column("cited_talk", self._talk_codes)
-        cited_position = self._column("cited_position")
-        if len(self._owners[0].talks) == len(self._talk_ids):
-            seats = self._owners[0].seats
-        else:
-            seats = Seats(talk, position, self._column("current"))
-
-        def cited(rows: Ints) -> Ints:
-            return places(cited_talk[rows].astype(np.int64), cited_position[rows])
-
-        start = self._start
-        said = np.concatenate([places(talk[start].astype(np.int64), position[start]), cited(start)])
-        around = seats.rows(np.unique(said[said >= 0][:, None] + _STEPS))
+        seats, start = self._seats(), self._start
+        said = [self._places_of(start, *names) for names in (_SAID, _CITED)]
+        keys = np.concatenate(said)
+        around = seats.rows(np.unique(keys[keys >= 0][:, None] + _STEPS))
         around = around[around >= 0]
-        rows = np.unique(np.concatenate([start[position[start] < 0], around[self._seen[around]]]))
+        # A message is its own neighbour.
+        rows = np.unique(np.concatenate([start[said[0] < 0], around[self._seen[around]]]))
         self._chosen = rows
         speaker_codes, speakers = _joined([owner.speakers for owner in self._owners])
-        days = (now.timestamp() - self._column("used")[rows]) / 86_400
-        days = days.clip(0, LONGEST_DAYS) / self._column("half_life")[rows]
-        weight = self._column("importance")[rows] * 0.5**days
+        days = (now.timestamp() - self._of("used", rows)) / 86_400
+        days = days.clip(0, LONGEST_DAYS) / self._of("half_life", rows)
+        weight = self._of("importance", rows) * 0.5**days
         self._weights = dict(zip(self._ids[rows].tolist(), weight.tolist(), strict=True))
         parts = [self._part(rows, owner) for owner in range(len(self._owners))]
         return Candidates(
             items=self.items,
             ids=self._ids[rows],
-            sources=self._column("source")[rows].astype(np.int64),
-            talks=talk[rows].astype(np.int64),
-            positions=position[rows].astype(np.int64),
-            at=self._column("at")[rows],
-            traits=self._column("traits")[rows].astype(np.int64),
+            sources=self._of("source", rows).astype(np.int64),
+            talks=self._of("talk", rows, self._talk_codes).astype(np.int64),
+            positions=self._of("position", rows).astype(np.int64),
+            at=self._of("at", rows),
+            traits=self._of("traits", rows).astype(np.int64),
             distance=1.0 - self._similarity[rows].astype(np.float64),
             name_distances=np.concatenate([self._name_distances(*part) for part in parts]),
             exact=self._exact[rows],
-            hashes=self._column("hash")[rows].tolist(),
+            hashes=self._of("hash", rows).tolist(),
             # As the database sends them.
             words=self._words[:, rows].T.astype(np.float32).astype(np.float64),
-            speakers=self._column("speaker", speaker_codes)[rows].astype(np.int64),
+            speakers=self._of("speaker", rows, speaker_codes).astype(np.int64),
             speaker_names=speakers,
             callers={
                 name: np.flatnonzero(_index(self._callers(name), rows) >= 0)
                 for name in self._wish.names
             },
             weight=weight,
-            says_more=self._column("says_more")[rows],
-            cited=_index(rows, seats.rows(cited(rows))),
+            says_more=self._of("says_more", rows),
+            cited=_index(rows, seats.rows(self._places_of(rows, *_CITED))),
             ranges={
                 int(np.searchsorted(rows, row + start)): owner.ranges[row]
                 for (owner, own), start in zip(parts, self._starts.tolist(), strict=True)
@@ -508,7 +516,8 @@ class Choice:
                 if row is not None and hit.weight:
                     # The time of the last use that leaves as much.
                     halves = math.log2(max(owner.columns["importance"][row] / hit.weight, 1.0))
-                    seconds = 86_400 * float(owner.columns["half_life"][row]) * halves
+                    half_life = min(float(owner.columns["half_life"][row]), LONGEST_DAYS)
+                    seconds = 86_400 * half_life * halves
                     owner.columns["used"][row] = now.timestamp() - seconds
         return not stale and len(hits) == self._hits
 

@@ -56,7 +56,8 @@ SELECT CAST(k.place AS int) AS place, k.since, k.known_to AS after, k.version, k
        OFFSET 0
   ) AS said ON true
   LEFT JOIN LATERAL (
-       SELECT m.pinned, m.last_accessed_at, cited.conversation_id, cited.position
+       SELECT m.pinned, m.last_accessed_at, cited.conversation_id AS cited_conversation_id,
+              cited.position AS cited_position
          FROM memories AS m
          LEFT JOIN LATERAL (
               SELECT conversation_id, position
