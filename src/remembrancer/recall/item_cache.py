@@ -11,7 +11,7 @@ import math
 import time
 from array import array
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple, TypeVar
@@ -355,26 +355,28 @@ class Choice:
         length = self._column("length")
         self.items = float(np.count_nonzero(self._seen))
         mean = max(float(length[self._seen].sum()) / max(self.items, 1.0), 1.0)
-        norm = BM25_K1 * (1 - BM25_B + BM25_B * length / mean)
         self._total = np.zeros(len(length))
         self._words = np.zeros((max(terms.values(), default=-1) + 1, len(length)))
-        for term, word in terms.items():
-            found = [
-                (np.frombuffer(posting, np.int32).reshape(-1, 2), start)
-                for owner, start in zip(self._owners, self._starts, strict=True)
-                if (posting := owner.postings.get(term))
-            ]
-            if not found:
-                continue
-            rows = np.concatenate([posted[:, 0] + start for posted, start in found])
-            seen = self._seen[rows]
-            rows = rows[seen]
-            counts = np.concatenate([posted[:, 1] for posted, _ in found])[seen]
-            idf = math.log(1 + (self.items - len(rows) + 0.5) / (len(rows) + 0.5))
-            score = idf * counts * (BM25_K1 + 1) / (counts + norm[rows])
-            self._total[rows] += score
-            best = self._words[word]
-            best[rows] = np.maximum(best[rows], score)
+        found = [
+            (number, word, start, np.frombuffer(posting, np.int32))
+            for number, (term, word) in enumerate(terms.items())
+            for owner, start in zip(self._owners, self._starts.tolist(), strict=True)
+            if (posting := owner.postings.get(term))
+        ]
+        if not found:
+            return
+        posted = np.concatenate([each[-1] for each in found]).reshape(-1, 2)
+        keys = np.array([each[:-1] for each in found])
+        keys = np.repeat(keys, [len(each[-1]) // 2 for each in found], axis=0)
+        rows = posted[:, 0] + keys[:, 2]
+        seen = self._seen[rows]
+        rows, counts, numbers, words = rows[seen], posted[seen, 1], keys[seen, 0], keys[seen, 1]
+        frequent = np.bincount(numbers, minlength=len(terms))
+        idf = np.log(1 + (self.items - frequent + 0.5) / (frequent + 0.5))
+        norm = BM25_K1 * (1 - BM25_B + BM25_B * length[rows] / mean)
+        scores = idf[numbers] * counts * (BM25_K1 + 1) / (counts + norm)
+        self._total = np.bincount(rows, scores, minlength=len(length))
+        np.maximum.at(self._words, (words, rows), scores)
 
     def _choose(self, wish: Wish) -> None:
         unit = _as_stored(wish.vector)
@@ -433,10 +435,10 @@ class Choice:
         owners = self._places[self._owners_of(rows)]
         return {"places": sent(owners, ">i4"), "ids": sent(self._ids[rows], ">i8")}
 
-    def hits(self, ids: Iterable[int]) -> dict[str, object]:
-        """Return the values of ``sql/fetch.sql`` for some of the candidates."""
-        rows = self._chosen[np.isin(self._ids[self._chosen], list(ids))]
-        self._hits = len(rows)
+    def hits(self, hits: Sequence[int]) -> dict[str, object]:
+        """Return the values of ``sql/fetch.sql`` for some of the candidates, by their rows."""
+        rows, weights = self._chosen[hits], self._weights[hits]
+        self._hits = dict(zip(self._ids[rows].tolist(), weights.tolist(), strict=True))
         return self._keys(rows)
 
     def candidates(self, now: datetime) -> Candidates:
@@ -452,8 +454,7 @@ class Choice:
         speaker_codes, speakers = _joined([owner.speakers for owner in self._owners])
         days = (now.timestamp() - self._of("used", rows)) / 86_400
         days = days.clip(0, LONGEST_DAYS) / self._of("half_life", rows)
-        weight = self._of("importance", rows) * 0.5**days
-        self._weights = dict(zip(self._ids[rows].tolist(), weight.tolist(), strict=True))
+        self._weights = self._of("importance", rows) * 0.5**days
         parts = [self._part(rows, owner) for owner in range(len(self._owners))]
         return Candidates(
             items=self.items,
@@ -475,7 +476,7 @@ class Choice:
                 name: np.flatnonzero(_index(self._callers(name), rows) >= 0)
                 for name in self._wish.names
             },
-            weight=weight,
+            weight=self._weights,
             says_more=self._of("says_more", rows),
             cited=_index(rows, seats.rows(self._places_of(rows, *_CITED))),
             ranges={
@@ -507,9 +508,7 @@ class Choice:
 
         If not, it knows the time from now on. A recall is no change of an item.
         """
-        stale = [
-            hit for hit in hits if abs((hit.weight or 0) - self._weights[hit.id]) > _SAME_WEIGHT
-        ]
+        stale = [hit for hit in hits if abs((hit.weight or 0) - self._hits[hit.id]) > _SAME_WEIGHT]
         for hit in stale:
             for owner in self._owners:
                 row = owner.rows.get(hit.id)
@@ -519,7 +518,7 @@ class Choice:
                     half_life = min(float(owner.columns["half_life"][row]), LONGEST_DAYS)
                     seconds = 86_400 * half_life * halves
                     owner.columns["used"][row] = now.timestamp() - seconds
-        return not stale and len(hits) == self._hits
+        return not stale and len(hits) == len(self._hits)
 
     def with_words(self, candidates: Sequence[CandidateRow]) -> list[CandidateRow]:
         """Return candidates with their words of the question."""

@@ -6,7 +6,7 @@ signal on conversations that were left out (``docs/decisions/0032-ranker.md``).
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.resources import files
 from typing import Final
@@ -100,6 +100,8 @@ class RankedItem:
     """What each signal added: its value times its coefficient."""
     words: list[int]
     """The question's words in it, by number."""
+    row: int = field(compare=False)
+    """Its row among the candidates."""
 
 
 def rank(
@@ -150,6 +152,7 @@ def rank(
             arms={arm.name: of[row] for arm, of in zip(arms, reasons, strict=True) if row in of},
             signals={name: value for name, value in zip(SIGNALS, signals, strict=True) if value},
             words=[word for word, found in enumerate(words) if found],
+            row=row,
         )
         for row, item, score, sure, exact, signals, words in zip(
             order,

@@ -376,7 +376,9 @@ class Recall:
         is_ranked = choice is not None and ranks and not associated
         ranking = search.rank(choice.candidates(search.now)) if choice and is_ranked else None
         if choice is not None:
-            given |= choice.binds if ranking is None else choice.hits(item.id for item in ranking)
+            given |= (
+                choice.binds if ranking is None else choice.hits([item.row for item in ranking])
+            )
         first = Statement(
             queries.candidates(
                 filters,
