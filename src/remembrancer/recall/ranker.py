@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.resources import files
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -73,8 +73,7 @@ class Arm:
     """Its weight beside the ranking by signals, which has 1, if they are fused by their ranks."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArmRank:
+class ArmRank(NamedTuple):
     """Rank and scores of an item in one arm; see :class:`Arm`."""
 
     rank: int
