@@ -31,7 +31,8 @@ from remembrancer import (
 )
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.recall import item_cache, service
-from remembrancer.recall.item_cache import Choice, ItemCache
+from remembrancer.recall.choice import Choice
+from remembrancer.recall.item_cache import ItemCache
 from remembrancer.recall.service import Recall
 from remembrancer.search.traits import (
     ACKNOWLEDGES,

@@ -24,15 +24,10 @@ from remembrancer.preferences.scopes import in_effect
 from remembrancer.recall import hits, people, queries
 from remembrancer.recall.access_counts import AccessCounts
 from remembrancer.recall.candidates import Candidates, of_rows
+from remembrancer.recall.choice import BM25_B, BM25_K1, Wish
 from remembrancer.recall.graph_arm import WALK, graph_arm
-from remembrancer.recall.item_cache import (
-    BM25_B,
-    BM25_K1,
-    SUPPORTED,
-    ChangeRow,
-    ItemCache,
-    Wish,
-)
+from remembrancer.recall.item_cache import SUPPORTED, ItemCache
+from remembrancer.recall.owner_items import ChangeRow
 from remembrancer.recall.ranker import RANK_CONSTANT, Arm, RankedItem, rank
 from remembrancer.recall.rows import AskerRow, CandidateRow, HitRow, OrderedRow
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort, SourceType
@@ -141,12 +136,10 @@ class Found:
 class Search:
     """A question, ready to be searched for."""
 
-    text: str
+    query: RecallQuery
     question: Question
     wish: Wish
     binds: Mapping[str, object]
-    limit: int
-    min_relevance: float
     now: datetime
     baseline: Baseline
 
@@ -154,11 +147,10 @@ class Search:
         self, candidates: Candidates, k: int | None = None, arms: Sequence[Arm] = ()
     ) -> list[RankedItem]:
         """Return the hits, or the best ``k`` candidates."""
-        asked = people.interpret(self.text, self.question, candidates)
-        ranking = rank(
-            candidates, k or self.limit, asked, now=self.now, arms=arms, baseline=self.baseline
-        )
-        return [item for item in ranking if k or item.relevance >= self.min_relevance]
+        asked = people.interpret(self.query.query or "", self.question, candidates)
+        most = k or self.query.limit
+        ranking = rank(candidates, most, asked, now=self.now, arms=arms, baseline=self.baseline)
+        return [item for item in ranking if k or item.relevance >= self.query.min_relevance]
 
 
 class Recall:
@@ -274,7 +266,7 @@ class Recall:
             arms = [arm] if (arm := graph_arm(candidates)) else []
             if self._reranker is not None and rows:
                 best = search.rank(candidates, self._reranker.candidates, arms)
-                arms += await self._reranker.arms(search.text, rows, best)
+                arms += await self._reranker.arms(query.query or "", rows, best)
             ranking = search.rank(candidates, arms=arms)
         row_of = {row.id: row for row in found.rows}
         labels = hits.word_labels(search.question.terms)
@@ -307,7 +299,7 @@ class Recall:
         if told := days_told(question):
             filters |= {"told_from": told[0], "told_before": told[1], "per_days": PER_DAYS}
         if vectors:
-            filters["names"] = [str(name.tolist()) for name in vectors]
+            filters["names"] = question.names
         wish = Wish(
             vector=vector,
             terms=question.terms,
@@ -317,7 +309,6 @@ class Recall:
             names=dict(zip(question.names, vectors, strict=True)),
         )
         binds = {
-            "names": [],
             **filters,
             "user_id": actor.user_id,
             "agent_id": actor.agent_id,
@@ -335,8 +326,7 @@ class Recall:
             **WALK,
         }
         now = query.as_of or datetime.now(UTC)
-        limits = query.limit, query.min_relevance
-        return Search(text, question, wish, binds, *limits, now, self._baseline)
+        return Search(query, question, wish, binds, now, self._baseline)
 
     async def candidates(
         self,
@@ -375,23 +365,18 @@ class Recall:
         given = {**search.binds, "many_shared": many_shared, **(known or {})}
         is_ranked = choice is not None and ranks and not associated
         ranking = search.rank(choice.candidates(search.now)) if choice and is_ranked else None
-        if choice is not None:
-            given |= (
-                choice.binds if ranking is None else choice.hits([item.row for item in ranking])
-            )
-        first = Statement(
-            queries.candidates(
+        if choice and ranking is not None:
+            given |= choice.hits([hit.row for hit in ranking])
+            first = Statement(queries.fetch(filters), given, PLANNER, HitRow)
+        else:
+            sql = queries.candidates(
                 filters,
                 associated=associated,
                 dimensions=len(wish.vector) if large else 0,
                 given=choice is not None,
             )
-            if ranking is None
-            else queries.fetch(filters),
-            given,
-            INDEX_SEARCH if large else PLANNER,
-            CandidateRow if ranking is None else HitRow,
-        )
+            given |= {"names": wish.name_texts, **(choice.binds if choice else {})}
+            first = Statement(sql, given, INDEX_SEARCH if large else PLANNER, CandidateRow)
         # Last: what has not changed by then was as it was known.
         last = [Statement(queries.changes(), known, PLANNER, ChangeRow)] if known else []
         asker, [rows, *changes], answers = await self._run(actor, [first, *last], statements)

@@ -313,7 +313,7 @@ start AS MATERIALIZED (
 )
 /*[alone*/ SELECT * FROM start /*]*/;
 
--- Or by this process, among the items that it has in memory (recall/item_cache.py). Places and talks
+-- Or by this process, among the items that it has in memory (recall/choice.py). Places and talks
 -- are those in the lists of owners and talk_ids, from 1.
 --
 -- Binds: items, owners, ids, ranks, places, talk_ids, talks, positions, memory_ids.

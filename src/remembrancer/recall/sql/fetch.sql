@@ -1,4 +1,4 @@
--- Hits that a process ranked among the items that it has in memory (recall/item_cache.py), under the
+-- Hits that a process ranked among the items that it has in memory (recall/choice.py), under the
 -- visibility rule and the filters all the same. `places` are those in `owners`, from 1.
 --
 -- Binds: user_id, agent_id, owners, places, ids, and those of [filters] (queries.py).
