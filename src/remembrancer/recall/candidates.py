@@ -37,7 +37,7 @@ _CALLS: Final = tuple(
 
 def calls(text: str) -> set[str]:
     """Return words of a text that call somebody, if they are names: "Hey Kate!", "Yes, Kate."."""
-    return {word for pattern in _CALLS for word in pattern.findall(text)}
+    return {word for pattern in _CALLS for word in pattern.findall(text) if len(word) > 2}
 
 
 def places(talks: Ints, positions: Ints) -> Ints:

@@ -123,10 +123,12 @@ class Choice:
         np.maximum.at(self._words, (words, rows), scores)
 
     def _choose(self, wish: Wish) -> None:
-        unit = _as_stored(wish.vector)
+        question = _as_stored(wish.vector)
         # Row by row: a product of matrices gives equal vectors another last digit at another
         # place, and its threads cost more than they save.
-        similarity = np.concatenate([np.vecdot(o.vectors[: o.count], unit) for o in self._owners])
+        similarity = np.concatenate(
+            [np.vecdot(o.vectors[: o.count], question) for o in self._owners]
+        )
         self._similarity = similarity
         self._exact = self._column("hash") == np.void(wish.content_hash)
         # An item with the text of the question comes first.
