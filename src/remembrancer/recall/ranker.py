@@ -157,7 +157,7 @@ def rank(
             order,
             candidates.ids[order].tolist(),
             total[order].tolist(),
-            relevances[order].tolist(),
+            relevances.tolist(),
             candidates.exact[order].tolist(),
             added[order].tolist(),
             candidates.words[order].tolist(),
@@ -175,7 +175,7 @@ def _vote(total: Floats, arm: Arm) -> Floats:
     """Fuse scores with an arm by rank (reciprocal rank fusion, Cormack, Clarke, Büttcher 2009)."""
     ascending = np.sort(total)
     ranks = len(total) - np.searchsorted(ascending, total, side="right") + 1
-    votes = np.where(arm.present, arm.vote / (RANK_CONSTANT + _ranks(arm)), 0.0)
+    votes = np.where(arm.present, arm.vote / (RANK_CONSTANT + _ranks(arm, arm.score)), 0.0)
     return (RANK_CONSTANT + 1) / (1 + arm.vote) * (1 / (RANK_CONSTANT + ranks) + votes)
 
 
@@ -187,10 +187,10 @@ def _arms(measures: Measures) -> list[Arm]:
     ]
 
 
-def _ranks(arm: Arm) -> Ints:
-    """Return 1 + the number of present candidates with a higher score."""
+def _ranks(arm: Arm, scores: Floats) -> Ints:
+    """Return for each score 1 + the number of present candidates with a higher one."""
     ascending = np.sort(arm.score[arm.present])
-    return len(ascending) - np.searchsorted(ascending, arm.score, side="right") + 1
+    return len(ascending) - np.searchsorted(ascending, scores, side="right") + 1
 
 
 def _lift(candidates: Candidates, now: datetime | None) -> Floats:
@@ -256,8 +256,9 @@ def _order(candidates: Candidates, total: Floats, k: int) -> list[int]:
 
 def _reasons(arm: Arm, rows: Sequence[int]) -> dict[int, ArmRank]:
     """Return what the arm says of rows, by row; nothing of those that it does not rank."""
-    columns = (_ranks(arm), arm.raw, arm.score, arm.lifted_by)
-    values = zip(*(column[rows].tolist() for column in columns), strict=True)
+    scores = arm.score[rows]
+    columns = (_ranks(arm, scores), arm.raw[rows], scores, arm.lifted_by[rows])
+    values = zip(*(column.tolist() for column in columns), strict=True)
     present = arm.present[rows].tolist()
     return {
         row: ArmRank(*value)

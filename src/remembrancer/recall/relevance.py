@@ -47,30 +47,29 @@ def relevance(
     *,
     order: Sequence[int],
 ) -> Floats:
-    """Return the relevance of each candidate, 0 to 1: an array of shape (n,).
+    """Return the relevance of hits, 0 to 1: an array of shape (hits,).
 
-    ``order`` has the rows of the hits, best first. Candidates with the text of the question have a
+    ``order`` has the rows of the hits, best first. Hits with the text of the question have a
     relevance of 1, and say nothing about the others.
     """
-    others, items = ~candidates.exact, candidates.items
-    result = np.ones(len(others))
-    first = next((row for row in order if others[row]), None)
-    if first is None:
-        return result
+    others, items = np.flatnonzero(~candidates.exact), candidates.items
+    is_other = ~candidates.exact[order]
+    if not is_other.any():
+        return np.ones(len(order))
     # The score of an unseen word in an item of average length: its rarity (candidates.sql).
     rarest = math.log(2 * items + 2)
     words = _words(question)
     # A word that no candidate has may have no column.
     known = [word for word in words if word < candidates.words.shape[1]]
-    best = candidates.words[:, known][others].max(axis=0)
+    best = candidates.words[others][:, known].max(axis=0)
     rarity = np.where(best > 0, np.minimum(best, rarest), rarest)
     unknown = float(rarity[best == 0].sum()) + rarest * (len(words) - len(known))
     total = float(rarity[best > 0].sum()) + unknown or 1.0
-    found = np.minimum(measures.near_words[:, known], rarity).sum(axis=1)
+    found = np.minimum(measures.near_words[order][:, known], rarity).sum(axis=1)
     scale = baseline.alike - baseline.unrelated
     signals = {
         "nearest": (measures.cosine[others].max() - baseline.unrelated) / scale,
-        "nearness": (measures.similarity - baseline.unrelated) / scale,
+        "nearness": (measures.similarity[order] - baseline.unrelated) / scale,
         "words": found / total,
         "unknown": unknown / total,
         "days": measures.matrix[others, SIGNALS.index("days")].max(),
@@ -78,9 +77,8 @@ def relevance(
     }
     logit = INTERCEPT + sum(COEFFICIENTS[name] * value for name, value in signals.items())
     chance = 1 / (1 + np.exp(-np.minimum(np.maximum(logit, -50), 50)))
-    most = chance[first]
-    result[others] = (SHARE * most + (1 - SHARE) * np.minimum(chance, most))[others]
-    return result
+    most = chance[is_other.argmax()]
+    return np.where(is_other, SHARE * most + (1 - SHARE) * np.minimum(chance, most), 1.0)
 
 
 def _words(question: Interpretation) -> list[int]:

@@ -117,7 +117,7 @@ def measure(candidates: Candidates, asked: Interpretation) -> Measures:
     messages = candidates.sources == MESSAGE
     places = candidates.places
     neighbours = _neighbours(places, _OFFSETS)
-    alone = np.all(neighbours < 0, axis=1)
+    alone = neighbours.max(axis=1) < 0
     spoken = np.where(messages, candidates.traits, _DENSE)
     first_person, tells_time, asks, ends_asking = (
         (spoken & trait) > 0 for trait in (FIRST_PERSON, TELLS_TIME, ASKS, ENDS_ASKING)
