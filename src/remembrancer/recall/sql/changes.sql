@@ -62,7 +62,9 @@ SELECT CAST(k.place AS int) AS place, k.since, k.known_to AS after, k.version, k
          LEFT JOIN LATERAL (
               SELECT conversation_id, position
                 FROM messages
-               WHERE owner_id = m.owner_id AND id = m.message_id
+               WHERE owner_id = ANY (ARRAY[
+                         m.owner_id, CAST('00000000-0000-0000-0000-000000000000' AS uuid)])
+                 AND id = m.message_id
               OFFSET 0
          ) AS cited ON true
         WHERE i.source_type = 'memory' AND m.owner_id = i.owner_id AND m.id = i.memory_id
