@@ -14,7 +14,7 @@ from remembrancer.db.arrays import array as sent
 from remembrancer.memories.decay import LONGEST_DAYS
 from remembrancer.recall.candidates import MESSAGE, Candidates, Ints, Mask, places
 from remembrancer.recall.owner_items import COLUMNS, Column, OwnerItems, Seats, index, unit
-from remembrancer.recall.rows import CandidateRow, HitRow
+from remembrancer.recall.rows import CandidateRow
 from remembrancer.recall.signals import REACH
 
 K = TypeVar("K")
@@ -249,7 +249,7 @@ class Choice:
         called = [(owner.callers.get(name, array("i")), start) for owner, start in owners]
         return np.concatenate([np.frombuffer(rows, np.int32) + start for rows, start in called])
 
-    def has(self, hits: Sequence[HitRow], now: datetime) -> bool:
+    def has(self, hits: Sequence[CandidateRow], now: datetime) -> bool:
         """Return whether all hits are there, and were last recalled when this process thinks.
 
         If not, it knows the time from now on. A recall is no change of an item.

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from remembrancer.ids import public_owner
 from remembrancer.recall.ranker import RankedItem
-from remembrancer.recall.rows import CandidateRow, HitRow, OrderedRow
+from remembrancer.recall.rows import CandidateRow, OrderedRow
 from remembrancer.recall.schemas import Hit
 from remembrancer.search.traits import INSTRUCTS
 from remembrancer.spaces.rows import SpaceNames
@@ -39,20 +39,18 @@ def word_labels(terms: Mapping[str, int]) -> dict[int, str]:
 
 
 def ranked_hit(
-    row: CandidateRow | HitRow,
+    row: CandidateRow,
     ranked: RankedItem,
     labels: Mapping[int, str],
     asker: Asker,
 ) -> Hit:
-    # The walk over associations finds the others.
-    found = row if isinstance(row, CandidateRow) else None
     return _hit(
         row,
         asker,
         _MESSAGE_COLUMNS if row.source_type == "message" else _COLUMNS,
         score=ranked.score,
         relevance=ranked.relevance,
-        relations=(found and found.revisions) or (),
+        relations=row.revisions or (),
         reasons={
             "exact": ranked.exact,
             "arms": {
@@ -65,7 +63,7 @@ def ranked_hit(
                 for name, arm in ranked.arms.items()
             },
             "words": [labels[word] for word in ranked.words],
-            "path": found.path["path"] if found and found.path else (),
+            "path": row.path["path"] if row.path else (),
         },
     )
 
@@ -75,7 +73,7 @@ def ordered_hit(row: OrderedRow, asker: Asker) -> Hit:
 
 
 def _hit(
-    row: CandidateRow | HitRow | OrderedRow, asker: Asker, columns: tuple[str, ...], **reasons: Any
+    row: CandidateRow | OrderedRow, asker: Asker, columns: tuple[str, ...], **reasons: Any
 ) -> Hit:
     # One call validates the hit and all that is in it; a call for each model takes twice as long.
     return Hit.model_validate(

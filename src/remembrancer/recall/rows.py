@@ -38,7 +38,10 @@ class GraphPath(TypedDict):
 
 
 class CandidateRow(NamedTuple):
-    """A candidate of the hybrid search: a result of an arm, or a neighbour of one."""
+    """A candidate of the hybrid search: a result of an arm, or a neighbour of one.
+
+    A hit that was ranked in memory has no distances, words and numbers of items here.
+    """
 
     id: int
     owner_id: UUID
@@ -90,40 +93,6 @@ class CandidateRow(NamedTuple):
     """Position of the first message of a chunk."""
     range_end: int | None
     """Position of its last message."""
-
-
-class HitRow(NamedTuple):
-    """A hit that was ranked in memory; the columns of :class:`CandidateRow`."""
-
-    id: int
-    owner_id: UUID
-    source_type: Literal["memory", "message", "chunk"]
-    source_id: UUID | None
-    memory_id: str | None
-    conversation_id: UUID | None
-    position: int | None
-    at: datetime
-    importance: float | None
-    traits: int
-    agent_id: UUID | None
-    space_id: UUID | None
-    visibility: str
-    content: str
-    role: str | None
-    sender_name: str | None
-    kind: str | None
-    category: str | None
-    subject: str | None
-    pinned: bool | None
-    version: int | None
-    access_count: int | None
-    external_id: str | None
-    weight: float | None
-    valid_from: datetime | None
-    valid_to: datetime | None
-    message_id: UUID | None
-    range_start: int | None
-    range_end: int | None
 
 
 class OrderedRow(NamedTuple):

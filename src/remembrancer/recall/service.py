@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
 from struct import pack
-from typing import TYPE_CHECKING, Any, Final, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 from uuid import UUID
 
 from remembrancer.access import Actor, EffectiveScope, ScopeFacts, Viewer
@@ -29,7 +29,7 @@ from remembrancer.recall.graph_arm import WALK, graph_arm
 from remembrancer.recall.item_cache import SUPPORTED, ItemCache
 from remembrancer.recall.owner_items import ChangeRow
 from remembrancer.recall.ranker import RANK_CONSTANT, Arm, RankedItem, rank
-from remembrancer.recall.rows import AskerRow, CandidateRow, HitRow, OrderedRow
+from remembrancer.recall.rows import AskerRow, CandidateRow, OrderedRow
 from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, Sort, SourceType
 from remembrancer.recall.signals import PER_ARM, REACH, days_told
 from remembrancer.search.index import content_hash
@@ -125,7 +125,7 @@ class RecallResult:
 class Found:
     """Rows of candidates, or of the hits if they are ranked, and what came with them."""
 
-    rows: Sequence[CandidateRow] | Sequence[HitRow]
+    rows: Sequence[CandidateRow]
     ranking: Sequence[RankedItem] | None
     """Null where candidates are yet to be ranked."""
     asker: AskerRow
@@ -261,12 +261,11 @@ class Recall:
         found = await self.candidates(actor, search, statements, ranks=self._reranker is None)
         ranking = found.ranking
         if ranking is None:
-            rows = cast("Sequence[CandidateRow]", found.rows)
-            candidates = of_rows(rows, search.question.names)
+            candidates = of_rows(found.rows, search.question.names)
             arms = [arm] if (arm := graph_arm(candidates)) else []
-            if self._reranker is not None and rows:
+            if self._reranker is not None and found.rows:
                 best = search.rank(candidates, self._reranker.candidates, arms)
-                arms += await self._reranker.arms(query.query or "", rows, best)
+                arms += await self._reranker.arms(query.query or "", found.rows, best)
             ranking = search.rank(candidates, arms=arms)
         row_of = {row.id: row for row in found.rows}
         labels = hits.word_labels(search.question.terms)
@@ -367,7 +366,7 @@ class Recall:
         ranking = search.rank(choice.candidates(search.now)) if choice and is_ranked else None
         if choice and ranking is not None:
             given |= choice.hits([hit.row for hit in ranking])
-            first = Statement(queries.fetch(filters), given, PLANNER, HitRow)
+            first = Statement(queries.fetch(filters), given, PLANNER, CandidateRow)
         else:
             sql = queries.candidates(
                 filters,
