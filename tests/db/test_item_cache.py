@@ -88,7 +88,8 @@ def numbers_apart(value: Any, numbers: list[float]) -> Any:
     """Take the numbers with a point out of a value, in order."""
     match value:
         case float():
-            return numbers.append(value)
+            numbers.append(value)
+            return None
         case dict():
             return {name: numbers_apart(each, numbers) for name, each in value.items()}
         case list():
@@ -162,7 +163,7 @@ async def test_who_is_called_and_what_facts_are_from(
     )
     for number, fact in ((0, "Ann sailed to Porto."), (3, "Bo repairs old radios.")):
         source = {"conversation_id": talk.id, "message_id": stored.messages[number].id}
-        made = MemoryCreate(content=fact, allow_similar=True, **source)  # type: ignore[arg-type]
+        made = MemoryCreate(content=fact, allow_similar=True, **source)
         result = await memory.memories.remember(actor, made)
     queries = [
         RecallQuery(query=text, limit=limit, sources=sources)

@@ -105,7 +105,7 @@ def _row(row: ChangeRow, choice: Choice, wish: Wish) -> CandidateRow:
             row.importance or 0, Kind(row.kind), max(row.at, row.last_accessed_at or row.at), NOW
         ),
     }  # fmt: skip
-    return CandidateRow(*(known.get(name) for name in CandidateRow._fields))  # type: ignore[arg-type]
+    return CandidateRow._make(known.get(name) for name in CandidateRow._fields)
 
 
 def _rows(items: list[ChangeRow], choice: Choice, wish: Wish) -> list[CandidateRow]:
@@ -131,7 +131,8 @@ def _hits(text: str, question: Question, candidates: Candidates) -> list[RankedI
 def test_memory_and_rows_make_the_same_candidates(count: int, shared: int) -> None:
     """For one owner, and with shared knowledge that has messages too."""
     rng = random.Random(count + shared)
-    cache, items = ItemCache(), []
+    cache = ItemCache()
+    items: list[ChangeRow] = []
     for owner_id, size, first in ((ME, count, 1), (SHARED_OWNER, shared, 100_000)):
         owner, changes = OwnerItems(), _changes(rng, size, first=first)
         if changes:

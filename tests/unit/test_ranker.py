@@ -141,7 +141,7 @@ def rank(items: Sequence[Item], k: int, *question: Any, **options: Any) -> list[
 
 
 def ids(*items: Item, k: int = 100, **options: object) -> list[int]:
-    return [hit.id for hit in rank(items, k, **options)]  # type: ignore[arg-type]
+    return [hit.id for hit in rank(items, k, **options)]
 
 
 @given(candidates, st.randoms(use_true_random=False))
@@ -149,7 +149,7 @@ def test_input_order_does_not_matter(items: list[Item], rng: random.Random) -> N
     """The same candidates give the same hits and explanations in whatever order they come."""
     shuffled = rng.sample(items, len(items))
     options = {"question": ANN, "now": NOW}
-    assert rank(items, 50, **options) == rank(shuffled, 50, **options)  # type: ignore[arg-type]
+    assert rank(items, 50, **options) == rank(shuffled, 50, **options)
 
 
 @given(candidates, st.integers(0, 40))
