@@ -99,7 +99,7 @@ class Choice:
         length = self._column("length")
         self.items = float(np.count_nonzero(self._seen))
         mean = max(float(length[self._seen].sum()) / max(self.items, 1.0), 1.0)
-        self._total = np.zeros(len(length))
+        self._total: Column = np.zeros(len(length))
         self._words = np.zeros((max(terms.values(), default=-1) + 1, len(length)))
         found = [
             (number, word, start, np.frombuffer(posting, np.int32))

@@ -1,6 +1,6 @@
 """Make hits of rows and ranks, with their reasons."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final
@@ -19,7 +19,9 @@ _COLUMNS: Final = (
     "access_count", "external_id",
 )  # fmt: skip
 _MESSAGE_COLUMNS: Final = (*_COLUMNS, "role", "sender_name")
-_VALUES: Final = {names: attrgetter(*names) for names in (_COLUMNS, _MESSAGE_COLUMNS)}
+_VALUES: Final[dict[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]] = {
+    names: attrgetter(*names) for names in (_COLUMNS, _MESSAGE_COLUMNS)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ def ranked_hit(
                 }
                 for name, arm in ranked.arms.items()
             },
+            # Where a default is a dictionary, Pydantic copies it deeply for each hit.
+            "signals": {},
             "words": [labels[word] for word in ranked.words],
             "path": row.path["path"] if row.path else (),
         },

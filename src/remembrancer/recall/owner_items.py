@@ -258,4 +258,5 @@ def index(values: Ints, wanted: Ints) -> Ints:
 def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return vectors of length 1."""
     lengths = np.sqrt(np.vecdot(vectors, vectors))[..., None]
-    return vectors / np.maximum(lengths, np.float32(1e-12))
+    unit_vectors: NDArray[np.float32] = vectors / np.maximum(lengths, np.float32(1e-12))
+    return unit_vectors
