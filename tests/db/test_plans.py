@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import psycopg
@@ -193,7 +194,8 @@ async def recall(store: Explained) -> None:
 
 async def filtered_recall(store: Explained) -> None:
     """Not chosen in memory."""
-    found = await store.memory.recall("Which fact?", user=store.user, kinds=["fact"])
+    since = datetime(2020, 1, 1, tzinfo=UTC)
+    found = await store.memory.recall("Which fact, which word?", user=store.user, since=since)
     assert found.hits
 
 
