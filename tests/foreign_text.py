@@ -30,7 +30,7 @@ from remembrancer.importers.turns import split
 from remembrancer.llm import concessions
 from remembrancer.llm.json_output import json_object
 from remembrancer.memories.sameness import canonical
-from remembrancer.recall import people
+from remembrancer.recall.candidates import calls
 from remembrancer.sanitizer import (
     prompt_line,
     quotation,
@@ -54,11 +54,6 @@ def _transcript(text: str) -> str:
         id=_ID, owner_id=_ID, role="user", sender_name=text, content=text, sent_at=_AT
     )
     return transcript_of(_ID, 1, 1, [message]).text
-
-
-def _called(text: str) -> object:
-    items: Any = [SimpleNamespace(sender_name=name, content=f"{text}Kate") for name in ("A", "B")]
-    return people._called("Kate", items, {"A", "B"})
 
 
 def _whatsapp(text: str) -> list[Any]:
@@ -88,7 +83,7 @@ FUNCTIONS: Final[dict[str, Callable[[str], object]]] = {
     "analysis: question": take_apart,
     "analysis: speech": lambda text: (speech(text), is_acknowledgement(text)),
     "analysis: senders": lambda text: named_senders(text, {"Ada Lovelace", text[:200]}),
-    "recall: names": _called,
+    "recall: names": calls,
     "memories: sameness": canonical,
     "memories: words": telling_words,
     "extraction: dates": lambda text: dates.resolve(text, _AT, "UTC"),
