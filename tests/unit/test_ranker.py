@@ -57,11 +57,6 @@ class Item:
     path: None = None
 
     @property
-    def traits(self) -> int:
-        """What its text shows."""
-        return traits(self.content)
-
-    @property
     def content_hash(self) -> bytes:
         """Its text, in place of a hash."""
         return self.content.encode()
