@@ -223,10 +223,10 @@ async def test_hits_alone_are_read_where_memory_ranks(
     actor, query = as_actor(ada, agent), RecallQuery(query="tea", limit=4)
     for _ in range(2):
         await told.memories.recall(actor, query)
-    found: list[service.Found] = []
+    found: list[service.SearchResult] = []
     candidates = Recall.candidates
 
-    async def noted(*args: Any, **options: Any) -> service.Found:
+    async def noted(*args: Any, **options: Any) -> service.SearchResult:
         found.append(await candidates(*args, **options))
         return found[-1]
 

@@ -122,7 +122,7 @@ class RecallResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """Rows of candidates, or of the hits if they are ranked, and what came with them."""
 
     rows: Sequence[CandidateRow]
@@ -334,7 +334,7 @@ class Recall:
         statements: StatementsFor = _no_statements,
         *,
         ranks: bool = False,
-    ) -> Found:
+    ) -> SearchResult:
         """Return the candidates; with ``ranks`` the hits instead, where memory can rank them."""
         for tries in count():
             guesses = tries < TRIES
@@ -351,7 +351,7 @@ class Recall:
         *,
         guesses: bool,
         ranks: bool,
-    ) -> Found | None:
+    ) -> SearchResult | None:
         """Return what an attempt finds; none if a guess was wrong."""
         wish, filters = search.wish, search.wish.filters
         told_in = filters.get("told_in")
@@ -395,7 +395,7 @@ class Recall:
         if not holds or associated < asker.associated:
             return None
         rows = choice.with_words(rows) if choice and ranking is None else rows
-        return Found(rows, ranking, asker, answers)
+        return SearchResult(rows, ranking, asker, answers)
 
     async def _in_order(
         self, actor: Actor, query: RecallQuery, statements: StatementsFor, prompt: Prompt | None
