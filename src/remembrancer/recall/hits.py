@@ -19,7 +19,7 @@ _COLUMNS: Final = (
     "access_count", "external_id",
 )  # fmt: skip
 _MESSAGE_COLUMNS: Final = (*_COLUMNS, "role", "sender_name")
-_VALUES: Final[dict[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]] = {
+_VALUES: Final[dict[tuple[str, ...], Callable[[object], tuple[object, ...]]]] = {
     names: attrgetter(*names) for names in (_COLUMNS, _MESSAGE_COLUMNS)
 }
 
