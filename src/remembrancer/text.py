@@ -59,9 +59,14 @@ def one_line(value: str) -> str:
     return visible(value).strip()
 
 
+def is_blank(value: str) -> bool:
+    """Return whether text has no visible character."""
+    return not any(c.isprintable() and not c.isspace() for c in value)
+
+
 def not_blank(value: str) -> str:
     """Raise ``ValueError`` for text without a visible character."""
-    if not any(c.isprintable() and not c.isspace() for c in value):
+    if is_blank(value):
         raise ValueError("must not be empty")
     return value
 

@@ -1,5 +1,6 @@
 """Open an export: a file, a folder or a zip archive. Nothing is unpacked to disk."""
 
+import lzma
 import os
 import stat
 import zipfile
@@ -16,6 +17,15 @@ MAX_FILES = 200_000
 MAX_RATIO = 200
 """Maximum ratio of unpacked to packed size, for a file over a megabyte."""
 _SMALL = 1 << 20
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    OSError,
+    EOFError,
+    ValueError,
+    NotImplementedError,
+)
 
 
 def open_bundle(path: Path, most: int | None = None) -> Bundle:
@@ -86,7 +96,7 @@ class Archive:
         try:
             with zipfile.ZipFile(path) as archive:
                 entries = archive.infolist()
-        except (zipfile.BadZipFile, OSError, NotImplementedError, UnicodeDecodeError):
+        except _BROKEN:
             raise invalid(self.name, "is a broken zip archive; download it again") from None
         if len(entries) > MAX_FILES:
             raise invalid(self.name, f"has more than {MAX_FILES:,} files; import it in parts")
@@ -123,7 +133,7 @@ class Archive:
             with zipfile.ZipFile(self._path) as archive, archive.open(entry) as file:
                 # What the archive says of sizes may be invalid, on purpose.
                 content = file.read(limit + 1)
-        except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError):
+        except _BROKEN:
             raise invalid(where, "cannot be unpacked; download the archive again") from None
         if len(content) > limit:
             raise _too_large(where, self._most)

@@ -7,6 +7,7 @@ from remembrancer.conversations.schemas import MessageRole
 from remembrancer.importers.exported_conversations import Transcript, Turn, to_transcript
 from remembrancer.importers.options import Options
 from remembrancer.importers.parse import Notes, in_years
+from remembrancer.text import is_blank
 
 _LONGEST_KEY = 255
 
@@ -34,7 +35,7 @@ def storable(
 def _storable_turns(turns: Iterable[Turn], notes: Notes, longest: int) -> Iterator[Turn]:
     ids: set[str] = set()
     for turn in turns:
-        if not any(c.isprintable() and not c.isspace() for c in turn.content):
+        if is_blank(turn.content):
             notes.skip("message without text")
             continue
         if turn.message_id is not None:
@@ -52,9 +53,9 @@ def _parts(turn: Turn, longest: int) -> Iterator[Turn]:
         return
     for number, part in enumerate(split(turn.content, longest), 1):
         key = turn.message_id
-        yield replace(
-            turn, content=part, message_id=f"{key}-{number}" if key and number > 1 else key
-        )
+        if key and number > 1:
+            key = f"{key[: _LONGEST_KEY - 8]}-{number}"
+        yield replace(turn, content=part, message_id=key)
 
 
 def split(text: str, longest: int) -> Sequence[str]:

@@ -142,7 +142,7 @@ def _latest(mapping: Mapping[str, Any]) -> str | None:
 def _node_time(node: Mapping[str, Any]) -> float:
     message = node.get("message")
     at = message.get("create_time") if isinstance(message, Mapping) else None
-    return float(at) if isinstance(at, int | float) else 0.0
+    return at if isinstance(at, int | float) else 0.0
 
 
 def _content(message: _Message, role: str, position: str, notes: Notes) -> str | None:

@@ -7,9 +7,9 @@ conversations is two people, so ids are like ``conv-26:Caroline``.
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from remembrancer.conversations.schemas import MessageRole
 from remembrancer.importers.bundle import Bundle, main
@@ -34,7 +34,7 @@ class LocomoTurn(BaseModel):
 class LocomoSample(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
-    sample_id: Key
+    sample_id: Annotated[Key, Field(max_length=50)]
     conversation: dict[str, Any]
 
 

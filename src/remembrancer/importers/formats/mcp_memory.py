@@ -16,6 +16,7 @@ from remembrancer.importers.exported_memories import ExportedMemory, key_of
 from remembrancer.importers.options import Options
 from remembrancer.importers.parse import Notes, Record, invalid, record
 from remembrancer.memories.schemas import Category, Kind, Relation
+from remembrancer.text import is_blank
 
 PLATFORM: Final = "mcp-memory"
 _CATEGORIES = {
@@ -83,7 +84,7 @@ def _entity(entity: _Entity) -> Iterator[ExportedMemory]:
     )
     for observation in dict.fromkeys(entity.observations):
         text = clean(observation)
-        if text:
+        if not is_blank(text):
             yield ExportedMemory(
                 key=key_of(PLATFORM, "observation", entity.name, observation),
                 content=text if entity.name in text else _with_subject(name, text),

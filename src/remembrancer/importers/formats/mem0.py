@@ -13,7 +13,7 @@ from remembrancer.importers.exported_memories import ExportedMemory, key_of
 from remembrancer.importers.options import Options
 from remembrancer.importers.parse import Notes, Record, in_years, invalid, record
 from remembrancer.memories.schemas import Category
-from remembrancer.text import Key
+from remembrancer.text import Key, is_blank
 
 PLATFORM: Final = "mem0"
 _ENVELOPE = frozenset({"results", "relations", "count", "next", "previous"})
@@ -69,7 +69,7 @@ def read(bundle: Bundle, _options: Options, notes: Notes) -> Iterator[ExportedMe
         notes.skip("relation of the graph store")
     for number, value in enumerate(memories, 1):
         memory = record(_Memory, value, f"{member.where}, memory {number}", notes)
-        if not clean(memory.memory):
+        if is_blank(clean(memory.memory)):
             notes.skip("memory without text")
         else:
             yield _statement(memory)

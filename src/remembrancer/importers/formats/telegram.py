@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from pydantic import Field
 
 from remembrancer.conversations.schemas import MessageRole
 from remembrancer.importers.bundle import Bundle, main
@@ -32,15 +34,18 @@ _SUPERGROUPS = frozenset(
 )
 
 
+_Id = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+
+
 class _Chat(Record):
     type: str
-    id: int
+    id: _Id
     name: str | None = None
     messages: list[Any]
 
 
 class _Message(Record):
-    id: int
+    id: _Id
     type: str
     date: str | None = None
     date_unixtime: str | int | None = None
@@ -59,7 +64,7 @@ class _Message(Record):
 
 
 class _Person(Record):
-    user_id: int
+    user_id: _Id
     first_name: str | None = None
     last_name: str | None = None
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from remembrancer.conversations.schemas import MessageRole
 from remembrancer.importers.bundle import Bundle, Member, find, only
-from remembrancer.importers.captions import caption, joined, label
+from remembrancer.importers.captions import caption, clean, joined, label
 from remembrancer.importers.exported_conversations import Transcript, Turn
 from remembrancer.importers.options import DateOrder, Options
 from remembrancer.importers.parse import Notes, invalid
@@ -212,7 +212,7 @@ def _turn(
 
 def _content(text: str) -> tuple[str, str | None]:
     """Return the content of a message, or the reason to skip it."""
-    text = _EDITED.sub("", text.strip(" \r\n"))
+    text = _EDITED.sub("", clean(text))
     captioned = _captioned(text)
     if captioned is not None:
         return captioned, None
