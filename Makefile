@@ -24,7 +24,7 @@ test: .venv/dev  ## Run the whole test suite
 	@# Processes that tests start are much slower to start without bytecode.
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 10
 
-soak: .venv/dev  ## Run the long random tests: 2,000 steps each (about ten minutes)
+soak: .venv/dev  ## Run the long random tests: lives, requests, files (about half an hour)
 	$(BIN)/pytest -n 2 -m soak
 
 wheel-check: .venv/dev  ## Install the wheel as a project would, and try it (five minutes)

@@ -1,11 +1,14 @@
 """Everything wrong that a client can send: a 4xx problem that names the field, never a 500."""
 
+import asyncio
 import base64
 import json
-import random
+import sys
+from asyncio.subprocess import PIPE, STDOUT
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -13,6 +16,7 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 from helpers import ADMIN, Api, person, rows
+from serving import served
 
 from remembrancer import (
     Agent,
@@ -732,86 +736,117 @@ async def test_a_browser_session_only_looks(rest: Rest) -> None:
             refused(response, None, 401)
 
 
-# A walk through the OpenAPI document ---------------------------------------------------
+# Requests by the OpenAPI document ------------------------------------------------------
 
-POOL: list[Any] = [
-    None, True, False, 0, 1, -1, 2**31, 2**63, HUGE, 0.5, NAN, float("inf"), -1e308, "", " ", "x",
-    "\x00", "\ud800", "\u202e", "x" * 3000, "null", "0", "true", "2026-01-01T00:00:00Z",
-    "00000000-0000-0000-0000-000000000000", [], [[]], ["x"], [None], {}, {"a": {}}, {"": None},
-    DEEP, "recent", "agent", "user", "memory", "fact", "shared", "active",
-]  # fmt: skip
+FEW = 1
+MANY = pytest.param(50, marks=pytest.mark.soak)
+"""Requests, right and wrong ones, for each operation and after each other one."""
+LEFT_OUT = r"/erase$|^/api/keys/|^/api/memory/policy$"
+"""Paths of what would end the key, or the user, that the requests are sent with."""
+LEADS_TO = {
+    "remember": {"memory_id": "/memory/id"},
+    "open_conversation": {"conversation_id": "/id"},
+    "append_messages": {"message_id": "/messages/0/id", "conversation_id": "/conversation_id"},
+    "create_space": {"space_id": "/id"},
+    "create_agent": {"agent_id": "/id"},
+    "resolve_user": {"user_id": "/id"},
+    "add_fact": {"fact_id": "/id"},
+    "add_place": {"place_id": "/place/place_id"},
+    "forget_memories": {"forget_id": "/undo_id"},
+    "move_memories": {"move_id": "/undo_id"},
+    "merge_users": {"undo_id": "/undo_id", "user_id": "/survivor_id"},
+}
+"""Where an answer has the id that the paths of other operations take."""
 
 
-class Fuzzer:
-    """Random requests by the OpenAPI document, some fields right and some from the pool."""
-
-    def __init__(self, rest: Rest, seed: int) -> None:
-        self._rest = rest
-        self._random = random.Random(seed)
-
-    def value(self, operation: Operation, schema: Json, depth: int = 0) -> Any:
-        schema = operation.resolved(schema)
-        if self._random.random() < 0.15:
-            return self._random.choice(POOL)
-        if "anyOf" in schema:
-            return self.value(operation, self._random.choice(schema["anyOf"]), depth)
-        if schema.get("type") == "array":
-            count = self._random.randint(0, 3)
-            return [self.value(operation, schema["items"], depth + 1) for _ in range(count)]
-        if schema.get("type") == "object" and depth < 4:
-            return self.body(operation, schema, depth + 1)
-        return self._plain(schema)
-
-    def _plain(self, schema: Json) -> Any:
-        chosen = self._random.choice
-        likely = {
-            "uuid": [*self._rest.ids.values(), str(uuid4())],
-            "date-time": [f"{self._random.randint(1, 9999):04}-01-01T00:00:00+14:00"],
-            "integer": [self._random.randint(-5, 300)],
-            "number": [self._random.random() * 3 - 1],
-            "boolean": [True, False],
-            "string": ["tea", "x", "I am Ada.", "discord", "\U0001f3bb"],
+def _linked(document: Json) -> Json:
+    """Return the OpenAPI document with links between operations, which sequences are made of."""
+    linked: Json = json.loads(json.dumps(document))
+    operations = [
+        (path, operation)
+        for path, methods in linked["paths"].items()
+        for operation in methods.values()
+    ]
+    for _, operation in operations:
+        ids = LEADS_TO.get(operation["operationId"], {})
+        links = {
+            other["operationId"]: {
+                "operationId": other["operationId"],
+                "parameters": {name: f"$response.body#{at}" for name, at in ids.items()},
+            }
+            for path, other in operations
+            if ids and all(f"{{{name}}}" in path for name in ids)
         }
-        kind = schema.get("format") or schema.get("type", "")
-        return chosen(schema.get("enum") or likely.get(kind) or [None])
-
-    def body(self, operation: Operation, schema: Json, depth: int = 0) -> Json:
-        required = set(schema.get("required", []))
-        return {
-            name: self.value(operation, inner, depth)
-            for name, inner in schema.get("properties", {}).items()
-            if name in required or self._random.random() < 0.4
-        }
-
-    async def request(self) -> tuple[Operation, httpx2.Response]:
-        operation = self._random.choice(self._rest.operations)
-        query = {
-            name: self._flat(self.value(operation, schema))
-            for name, schema in operation.parameters("query")
-            if self._random.random() < 0.5
-        }
-        request: Json = {"query": query}
-        if operation.body is not None:
-            request["body"] = self.body(operation, operation.body)
-        return operation, await self._rest.send(operation, **request)
-
-    def _flat(self, value: Any) -> str:
-        return str(value).encode("utf-8", "replace").decode()[:5000]
+        for status, answer in operation["responses"].items():
+            if status.startswith("2") and links:
+                answer["links"] = links
+    return linked
 
 
-@pytest.mark.parametrize("seed", range(4))
-async def test_random_requests_by_the_document_never_fail_the_server(rest: Rest, seed: int) -> None:
-    """Whatever is sent: an answer or a problem document, and never a 5xx."""
-    fuzzer = Fuzzer(rest, seed)
-    taken = 0
-    for _ in range(150):
-        operation, response = await fuzzer.request()
-        where = (seed, operation.method, operation.path, response.request.content[:2000])
-        assert response.status_code < 500, where
-        taken += response.is_success
-        if not response.is_success:
-            refused(response, None, *range(400, 500))
-    assert taken > 10
+def _configured(ids: Json, examples: int, folder: Path) -> Path:
+    """Return settings of Schemathesis: most ids of a name that is known are there."""
+    lines = [
+        f"generation.max-examples = {examples}",
+        f"phases.stateful.generation.max-examples = {20 * examples}",  # sequences in all
+        "phases.stateful.inference.algorithms = []",  # the links are in the document
+    ]
+    for name, value in ids.items():
+        known = json.dumps(int(value) if value.isdigit() else value)
+        lines.append(f"dictionaries.{name}.values = [{known}]")
+        for place in ("path", "query", "body"):
+            chosen = f'{{dictionary = "{name}", probability = 0.7}}'
+            lines.append(f'parameters."{place}.{name}" = {chosen}')
+    path = folder / "schemathesis.toml"
+    path.write_text("\n".join(lines), "utf-8")
+    return path
+
+
+async def _schemathesis(document: Json, config: Path, *options: str) -> Json:
+    """Run Schemathesis, and return its report."""
+    report, schema = config.with_name("report.json"), config.with_name("openapi.json")
+    schema.write_text(json.dumps(_linked(document)), "utf-8")
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "schemathesis.cli", f"--config-file={config}"),
+        *("run", str(schema), *options, f"--exclude-path-regex={LEFT_OUT}"),
+        *("--phases=fuzzing,stateful", "--exclude-checks=positive_data_acceptance"),
+        *("--report=json", f"--report-json-path={report}"),
+        stdout=PIPE,
+        stderr=STDOUT,
+    )
+    output, _ = await process.communicate()
+    assert process.returncode == 0, output.decode()
+    found: Json = json.loads(report.read_text("utf-8"))
+    return found
+
+
+def _rows_of(user: User) -> list[Any]:
+    tables = ("memories", "memory_versions", "messages")
+    owned = [f"SELECT * FROM {table} AS t WHERE owner_id = %s ORDER BY t" for table in tables]
+    links = "SELECT * FROM platform_links AS t WHERE user_id = %s ORDER BY t"
+    return [rows(statement, user.id) for statement in (*owned, links)]
+
+
+@pytest.mark.parametrize("examples", [FEW, MANY])
+@pytest.mark.parametrize("role", list(Role))
+async def test_requests_by_the_document_get_the_answers_it_promises(
+    rest: Rest, ada: User, bob: User, role: Role, examples: int, tmp_path: Path
+) -> None:
+    """Alone and one after the other. Bob's key, with ids of Ada's things, changes none of them."""
+    keys = {Role.ADMIN: rest.api.admin, Role.SERVICE: rest.api.service}
+    headers = keys.get(role) or await rest.api.key_of(bob)
+    before = _rows_of(ada)
+    async with served(rest.api.memory) as url:
+        report = await _schemathesis(
+            rest.operations[0].document,
+            _configured(rest.ids, examples, tmp_path),
+            f"--url={url}",
+            *(("--generation-deterministic",) if examples == FEW else ()),
+            *(f"--header={name}:{value}" for name, value in headers.items()),
+        )
+    print(role, report["test_cases"]["generated"])
+    assert report["operations"]["tested"] > 100
+    if role is Role.USER:
+        assert _rows_of(ada) == before
 
 
 async def test_headers_of_every_answer_are_careful(rest: Rest) -> None:
