@@ -812,6 +812,7 @@ async def _schemathesis(document: Json, config: Path, *options: str) -> Json:
         *("--report=json", f"--report-json-path={report}"),
         stdout=PIPE,
         stderr=STDOUT,
+        cwd=config.parent,  # it keeps a cache where it runs
     )
     output, _ = await process.communicate()
     assert process.returncode == 0, output.decode()
