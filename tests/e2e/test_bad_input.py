@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import re
 import sys
 from asyncio.subprocess import PIPE, STDOUT
 from collections.abc import AsyncIterator, Iterator
@@ -741,6 +742,7 @@ async def test_a_browser_session_only_looks(rest: Rest) -> None:
 FEW = 1
 MANY = pytest.param(50, marks=pytest.mark.soak)
 """Requests, right and wrong ones, for each operation and after each other one."""
+FOR_STAFF = "|".join(f"^{re.escape(path)}$" for _, path in STAFF_ONLY)
 LEFT_OUT = r"/erase$|^/api/keys/|^/api/memory/policy$"
 """Paths of what would end the key, or the user, that the requests are sent with."""
 LEADS_TO = {
@@ -832,7 +834,10 @@ def _rows_of(user: User) -> list[Any]:
 async def test_requests_by_the_document_get_the_answers_it_promises(
     rest: Rest, ada: User, bob: User, role: Role, examples: int, tmp_path: Path
 ) -> None:
-    """Alone and one after the other. Bob's key, with ids of Ada's things, changes none of them."""
+    """Alone and one after the other. Bob's key, with ids of Ada's things, changes none of them.
+
+    The short run has what is for staff alone with keys of staff, and the rest with Bob's.
+    """
     keys = {Role.ADMIN: rest.api.admin, Role.SERVICE: rest.api.service}
     headers = keys.get(role) or await rest.api.key_of(bob)
     before = _rows_of(ada)
@@ -842,10 +847,11 @@ async def test_requests_by_the_document_get_the_answers_it_promises(
             _configured(rest.ids, examples, tmp_path),
             f"--url={url}",
             *(("--generation-deterministic",) if examples == FEW else ()),
+            *((f"--include-path-regex={FOR_STAFF}",) if examples == FEW and role in keys else ()),
             *(f"--header={name}:{value}" for name, value in headers.items()),
         )
     print(role, report["test_cases"]["generated"])
-    assert report["operations"]["tested"] > 100
+    assert report["operations"]["tested"] > 0.9 * report["operations"]["selected"] > 10
     if role is Role.USER:
         assert _rows_of(ada) == before
 
