@@ -3,6 +3,8 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import date, timedelta
+from heapq import heappop, heappush
+from itertools import count
 from typing import Final
 
 from remembrancer.ids import MemoryKey
@@ -19,21 +21,27 @@ def closest_edges(rows: Sequence[EdgeRow], most: int) -> list[EdgeRow]:
     These grow from the memory with the greatest sum of weights: the next is always the one with
     the greatest sum to those that are there, or the greatest of the others if all have none.
     """
-    ends = [((row.owner_id, row.memory_id), (row.target_owner_id, row.target_id)) for row in rows]
-    weights: dict[MemoryKey, dict[MemoryKey, float]] = defaultdict(lambda: defaultdict(float))
+    numbers: dict[MemoryKey, int] = defaultdict(count().__next__)
+    ends = [
+        (numbers[row.owner_id, row.memory_id], numbers[row.target_owner_id, row.target_id])
+        for row in rows
+    ]
+    neighbours: dict[int, list[tuple[int, float]]] = defaultdict(list)
     for row, (one, other) in zip(rows, ends, strict=True):
-        weights[one][other] += row.weight
-        weights[other][one] += row.weight
-    waiting = {node: (0.0, sum(near.values())) for node, near in weights.items()}
-    nodes: set[MemoryKey] = set()
+        neighbours[one].append((other, row.weight))
+        neighbours[other].append((one, row.weight))
+    sums = {node: sum(weight for _, weight in near) for node, near in neighbours.items()}
+    pulls = dict.fromkeys(sums, 0.0)
+    waiting = sorted((0.0, -sums[node], node) for node in sums)
+    nodes: set[int] = set()
     while waiting and len(nodes) < most:
-        node = max(waiting, key=waiting.__getitem__)
-        del waiting[node]
+        _, _, node = heappop(waiting)
+        if node in nodes:
+            continue
         nodes.add(node)
-        for other, weight in weights[node].items():
-            if other in waiting:
-                near, total = waiting[other]
-                waiting[other] = near + weight, total
+        for other, weight in neighbours[node]:
+            pulls[other] += weight
+            heappush(waiting, (-pulls[other], -sums[other], other))
     return [row for row, (one, other) in zip(rows, ends, strict=True) if {one, other} <= nodes]
 
 
