@@ -33,8 +33,8 @@ EACH: Final = 100
 MOST_READ: Final = 5 * (EACH + 60)
 """Rows that a request may read of one table: some times what its user has."""
 LARGE: Final = {
-    "memories", "memory_versions", "mentions", "recall_items", "postings", "messages",
-    "conversations", "participants", "audit_log", "procrastinate_jobs",
+    "memories", "memory_versions", "mentions", "associations", "recall_items", "postings",
+    "messages", "conversations", "participants", "audit_log", "procrastinate_jobs",
 }  # fmt: skip
 
 FILL: Final = """
@@ -58,6 +58,10 @@ SELECT id, 'm' || lpad(n::text, 7, '0'), 'fact', 'other', 'Fact ' || n || ' of '
   FROM generate_series(1, 100) AS n, people;
 INSERT INTO memory_versions (owner_id, memory_id, version, content)
 SELECT owner_id, id, 1, content FROM memories;
+INSERT INTO associations (owner_id, memory_id, target_owner_id, target_id, relation, weight)
+SELECT a.owner_id, a.id, b.owner_id, b.id, 'related_to', 0.5
+  FROM memories AS a JOIN memories AS b ON b.owner_id = a.owner_id AND b.id > a.id
+ WHERE abs(hashtext(a.id || b.id)) % 50 = 0;
 INSERT INTO mentions (owner_id, memory_id, id)
 SELECT owner_id, id, CAST(md5(owner_id || id) AS uuid) FROM memories;
 INSERT INTO recall_items (owner_id, length, content_hash, embedding, source_type, memory_id,
@@ -235,13 +239,21 @@ async def open_conversation(store: Explained) -> None:
     await store.memory.conversations.open(as_actor(store.user), ConversationCreate())
 
 
+async def graph(store: Explained) -> None:
+    assert (await store.memory.lookup.graph(as_actor(store.user))).edges
+
+
+async def timeline(store: Explained) -> None:
+    assert (await store.memory.lookup.timeline(as_actor(store.user), "UTC")).known.items
+
+
 async def sweep(store: Explained) -> None:
     await store.memory.summaries.sweep(everything=False)
 
 
 REQUESTS: Final[list[Request]] = [
     recall, filtered_recall, recent, context, memories, history, conversations, append, remember,
-    open_conversation, sweep,
+    open_conversation, graph, timeline, sweep,
 ]  # fmt: skip
 
 
