@@ -10,9 +10,9 @@ import shutil
 import socket
 import tempfile
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
@@ -30,6 +30,7 @@ from remembrancer import (
     RecallQuery,
     Remembrancer,
     ResolveUser,
+    Settings,
     SpaceCreate,
     User,
     as_actor,
@@ -38,6 +39,8 @@ from remembrancer.access import Actor, Role, Visibility
 from remembrancer.api import create_app
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.memories.schemas import AssociationCreate
+from remembrancer.settings import ServerSettings
+from remembrancer.usage.counts import NO_AGENT
 
 PICTURES: Final = Path(__file__).parent / "pictures"
 MOST_BYTES: Final = 120_000
@@ -163,15 +166,14 @@ class Story:
         conversation, message, _ = self._said[talk, line]
         return {"conversation_id": conversation, "message_id": message}
 
-    def date(self) -> None:
+    def set_dates(self, url: str) -> None:
         """Let everything have happened on its day."""
         gone = [
             (self._now - timedelta(days=entry["gone"]), self.ids[key])
             for key, entry in self._sample["memories"].items()
             if "gone" in entry
         ]
-        url = self._memory.database.url.replace("+psycopg", "")
-        with psycopg.connect(url) as connection:
+        with psycopg.connect(url.replace("+psycopg", "")) as connection:
             cursor = connection.cursor()
             cursor.execute("SET row_security = off")
             cursor.executemany(
@@ -192,6 +194,23 @@ class Story:
                 " WHERE s.id = n.message_id"
             )
             cursor.executemany("UPDATE memories SET forgotten_at = %s WHERE id = %s", gone)
+            cursor.execute("DELETE FROM daily_usage")
+            cursor.executemany(
+                "INSERT INTO daily_usage (day, agent_id, kind, amount, durations)"
+                " VALUES (%s, %s, %s, %s, %s)",
+                self._usage(),
+            )
+
+    def _usage(self) -> Iterator[tuple[date, UUID, str, int, list[int]]]:
+        for back in range(14):
+            day = (self._now - timedelta(days=back)).date()
+            for number, agent in enumerate(self._agents.values()):
+                amount = 9 + (11 * back + 7 * number) % 23 - 4 * (day.weekday() > 4)
+                for kind, count in (("recall", amount), ("write", amount // 3)):
+                    slow = count * (1 + 5 * back % 4) // 12
+                    yield day, agent.id, kind, count, [0, count // 3, count // 2, slow] + 8 * [0]
+                yield day, agent.id, "tokens", 640 * amount, []
+            yield day, NO_AGENT, "disk", 31_000_000 - 180_000 * back, []
 
 
 async def take(memory: Remembrancer, paths: Mapping[str, tuple[User | None, str]]) -> None:
@@ -255,9 +274,10 @@ async def main() -> None:
         async with Remembrancer.open(directory) as memory:
             story = Story(memory, sample)
             user = await story.tell()
-            story.date()
         base, past = f"/people/{user.id}", datetime.now(UTC) - timedelta(days=sample["past"])
-        async with Remembrancer.open(directory) as memory:
+        settings = Settings(server=ServerSettings(public_url="https://memory.example.com"))
+        async with Remembrancer.open(directory, settings=settings) as memory:
+            story.set_dates(memory.database.url)
             paths = {
                 "home": (user, f"{base}?q={sample['question']}"),
                 "memories": (user, f"{base}/memories"),
@@ -265,6 +285,7 @@ async def main() -> None:
                 "graph": (user, f"{base}/graph"),
                 "timeline": (user, f"{base}/timeline?as_of={past:%Y-%m-%d}"),
                 "agents": (user, f"{base}/agents"),
+                "start": (user, f"{base}/start/connect"),
                 "overview": (None, "/admin"),
             }
             await take(memory, paths)
