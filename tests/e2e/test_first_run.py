@@ -104,6 +104,23 @@ async def test_each_program_gets_a_key_and_what_to_copy(
         assert entry in [json.loads(text) for text in lines if text.startswith("{")]
 
 
+@pytest.mark.parametrize("program", PROGRAMS)
+async def test_a_program_can_remember_as_an_agent(
+    world: World, ada_there: Browser, program: str
+) -> None:
+    """The lines name the agent; an unknown one gets no key."""
+    path = f"{base(world)}/start/connect?program={program}"
+    assert world.agents["Pantry"].name in await ada_there.get(path)
+    data = {"token": ada_there.token, "program": program, "agent": str(world.agents["Pantry"].id)}
+    made = await ada_there.client.post(path, data=data)
+    assert str(world.agents["Pantry"].id) in "\n".join(_copied(made.text))
+    before = len((await world.memory.keys.list(ADMIN)).items)
+    for unknown, status in ((str(uuid4()), 404), ("cook", 422)):
+        answer = await ada_there.client.post(path, data=data | {"agent": unknown})
+        assert answer.status_code == status
+    assert len((await world.memory.keys.list(ADMIN)).items) == before
+
+
 async def test_an_unknown_program_is_named_as_such(world: World, ada_there: Browser) -> None:
     """And gets no key."""
     path = f"{base(world)}/start/connect"

@@ -4,6 +4,7 @@ import json
 import shlex
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
 from remembrancer.mcp_clients import KEY_VARIABLE, NAME, ClientName, merge, server_entry
 
@@ -33,19 +34,25 @@ class Snippet:
     text: str
 
 
-def snippets(program: str, url: str, secret: str = NO_KEY) -> list[Snippet]:
-    """Return what connects a program to the server at ``url`` with a key, in order."""
+def snippets(
+    program: str, url: str, secret: str = NO_KEY, agent_id: UUID | None = None
+) -> list[Snippet]:
+    """Return what connects a program to the server at ``url`` with a key, in order.
+
+    With an agent it remembers as that one does, else for all of them.
+    """
     if program == "python":
         return [
             Snippet("In a terminal", "pip install remembrancer"),
-            Snippet("In your program", _python(url, secret)),
+            Snippet("In your program", _python(url, secret, agent_id)),
         ]
     if program == "rest":
-        return [Snippet("In a terminal", _curl(url, secret))]
+        return [Snippet("In a terminal", _curl(url, secret, agent_id))]
     client = ClientName(program)
     if client is ClientName.CLAUDE_DESKTOP:
-        return [Snippet("In a terminal", _desktop(url, secret))]
-    entry = merge(client, {}, server_entry(client, (), url=url))
+        return [Snippet("In a terminal", _desktop(url, secret, agent_id))]
+    query = f"?agent_id={agent_id}" if agent_id else ""
+    entry = merge(client, {}, server_entry(client, (), url=url, query=query))
     file, config = _FILES[client], json.dumps(entry, indent=2, ensure_ascii=False)
     if client is ClientName.VSCODE:
         return [Snippet(f"In {file}", config), Snippet("When VS Code asks for the key", secret)]
@@ -56,38 +63,42 @@ def snippets(program: str, url: str, secret: str = NO_KEY) -> list[Snippet]:
             Snippet(f"In {file}", config),
         ]
     return [
-        Snippet("In a terminal", _claude_code(url, secret)),
+        Snippet("In a terminal", _claude_code(f"{url}/mcp{query}", secret)),
         Snippet(f"Or in {file}, with the key in {KEY_VARIABLE}", config),
     ]
 
 
-def _desktop(url: str, secret: str) -> str:
+def _desktop(url: str, secret: str, agent_id: UUID | None) -> str:
     """Return the lines that store the key and write the configuration, with whole paths."""
+    agent = f" --agent {agent_id}" if agent_id else ""
     return f"""pip install 'remembrancer[mcp]'
 (umask 077; printf %s {secret} > {_KEY_FILE})
 remembrancer mcp install --client {ClientName.CLAUDE_DESKTOP} --write \\
-  --url {shlex.quote(url)} --key-file {_KEY_FILE}"""
+  --url {shlex.quote(url)} --key-file {_KEY_FILE}{agent}"""
 
 
 def _claude_code(url: str, secret: str) -> str:
-    return f"""claude mcp add --transport http --scope user {NAME} {shlex.quote(f"{url}/mcp")} \\
+    return f"""claude mcp add --transport http --scope user {NAME} {shlex.quote(url)} \\
   --header 'Authorization: Bearer {secret}'"""
 
 
-def _python(url: str, secret: str) -> str:
-    return f"""from remembrancer.client import Client
+def _python(url: str, secret: str, agent_id: UUID | None) -> str:
+    uuid, agent = ("from uuid import UUID\n\n", ", agent=agent") if agent_id else ("", "")
+    named = f'agent = UUID("{agent_id}")\n' if agent_id else ""
+    return f"""{uuid}from remembrancer.client import Client
 
-with Client({json.dumps(url)}, {json.dumps(secret)}) as client:
-    client.remember("I drink tea, never coffee.")
-    print(client.recall("What do I drink?").hits[0].content)
+{named}with Client({json.dumps(url)}, {json.dumps(secret)}) as client:
+    client.remember("I drink tea, never coffee."{agent})
+    print(client.recall("What do I drink?"{agent}).hits[0].content)
 """
 
 
-def _curl(url: str, secret: str) -> str:
+def _curl(url: str, secret: str, agent_id: UUID | None) -> str:
+    body = {"query": "What do I drink?"} | ({"agent_id": str(agent_id)} if agent_id else {})
     lines = [
         f"curl -s {shlex.quote(f'{url}/api/memory/recall')}",
         f"-H 'Authorization: Bearer {secret}'",
         "-H 'Content-Type: application/json'",
-        """-d '{"query": "What do I drink?"}'""",
+        f"-d '{json.dumps(body)}'",
     ]
     return " \\\n  ".join(lines)

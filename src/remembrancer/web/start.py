@@ -1,6 +1,6 @@
 """The first run: you, connect, bring your history, ask."""
 
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from fastapi import APIRouter
 from starlette.responses import Response
@@ -9,7 +9,7 @@ from remembrancer.access import Role
 from remembrancer.errors import InvalidInput, RemembrancerError
 from remembrancer.keys.schemas import KeyCreate, NewKey
 from remembrancer.users.schemas import ResolveUser, UserUpdate, zones
-from remembrancer.validation import validate
+from remembrancer.validation import as_id, validate
 from remembrancer.web import connections, labels
 from remembrancer.web.dependencies import (
     AdminRequest,
@@ -69,6 +69,7 @@ async def _render_connection(
     *,
     error: RemembrancerError | None = None,
     new_key: NewKey | None = None,
+    agent_id: UUID | None = None,
 ) -> Response:
     if program not in connections.PROGRAMS:
         raise InvalidInput(f"must be one of {', '.join(connections.PROGRAMS)}", field="program")
@@ -79,7 +80,9 @@ async def _render_connection(
         error=error,
         program=program,
         programs=connections.PROGRAMS,
-        snippets=connections.snippets(program, address.rstrip("/"), secret),
+        snippets=connections.snippets(program, address.rstrip("/"), secret, agent_id),
+        agents=(await request.app.agents.list(request.actor, limit=100)).items,
+        agent_id=agent_id,
         new_key=new_key,
     )
 
@@ -90,6 +93,9 @@ async def make_key(request: UserRequest, form: CheckedForm) -> Response:
     name = connections.PROGRAMS.get(program)
     if name is None:
         return await _render_connection(request, program)
+    agent_id = as_id(form.get("agent"), field="agent") if form.get("agent") else None
+    if agent_id is not None:
+        await request.app.agents.get(request.actor, agent_id)
     key = validate(KeyCreate, name=name, role=Role.USER, user_id=request.user.id)
     created = await request.app.keys.create(request.actor, key)
-    return await _render_connection(request, program, new_key=created)
+    return await _render_connection(request, program, new_key=created, agent_id=agent_id)
