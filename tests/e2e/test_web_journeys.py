@@ -208,6 +208,22 @@ async def test_a_conversation_leads_to_its_memories_and_back(
     assert re.search(r'class="message user marked"', page)
 
 
+async def test_times_are_written_as_where_the_reader_lives(
+    world: World, ada_there: Browser, admin_there: Browser
+) -> None:
+    """By the browser's language; where they are nobody's, in the zone that it says."""
+    rows("UPDATE messages SET sent_at = '2026-01-05T12:00:00Z' WHERE owner_id = %s", world.ada.id)
+    where = f"{base(world)}/conversations/{world.talk}"
+    ada_there.client.headers["Accept-Language"] = "en-US,en;q=0.9"
+    assert "Jan 5, 2026, 2:00 PM" in await ada_there.get(where)
+    assert "times in UTC" in await admin_there.get("/admin/keys")
+    admin_there.client.cookies["zone"] = "Asia/Tokyo"
+    assert "times in Asia/Tokyo" in await admin_there.get("/admin/keys")
+    assert "times in Europe/Riga" in await admin_there.get(where)
+    admin_there.client.cookies["zone"] = "../../etc/passwd"
+    assert "times in UTC" in await admin_there.get("/admin/keys")
+
+
 async def test_times_are_those_of_the_person(world: World, ada_there: Browser) -> None:
     """A message of noon UTC was said at two in Riga; another zone is shown at once."""
     rows("UPDATE messages SET sent_at = '2026-01-05T12:00:00Z' WHERE owner_id = %s", world.ada.id)

@@ -7,7 +7,7 @@ import pytest
 
 from remembrancer.web import labels
 from remembrancer.web.marks import Marker
-from remembrancer.web.pages import _ago
+from remembrancer.web.times import Custom, ago, custom_of, name_of_day, when
 
 NOW = datetime(2026, 5, 14, 12, 0, tzinfo=UTC)
 
@@ -29,14 +29,40 @@ NOW = datetime(2026, 5, 14, 12, 0, tzinfo=UTC)
     ],
 )
 def test_a_time_is_told_as_people_tell_it(before: timedelta, words: str) -> None:
-    assert _ago(NOW - before, NOW) == words
+    assert ago(NOW - before, NOW) == words
 
 
 def test_a_day_begins_where_the_person_lives() -> None:
     late = datetime(2026, 5, 13, 22, 30, tzinfo=UTC)
-    assert labels.day(late, NOW, "UTC") == "Yesterday"
-    assert labels.day(late, NOW, "Europe/Riga") == "Today"
-    assert labels.day(NOW - timedelta(days=4), NOW, "UTC") == "Sunday, 10 May"
+    assert name_of_day(late, NOW, "UTC") == "Yesterday"
+    assert name_of_day(late, NOW, "Europe/Riga") == "Today"
+    assert name_of_day(NOW - timedelta(days=4), NOW, "UTC") == "Sunday, 10 May"
+
+
+@pytest.mark.parametrize(
+    ("languages", "told"),
+    [
+        ("", "14 May 2026, 15:05"),
+        ("de-AT,de;q=0.9,en;q=0.5", "14 May 2026, 15:05"),
+        ("en-GB", "14 May 2026, 15:05"),
+        ("en-US,en;q=0.9", "May 14, 2026, 3:05 PM"),
+        ("zh-Hans-SG", "14 May 2026, 3:05 PM"),
+        ("en-AU,en-US;q=0.8", "14 May 2026, 3:05 PM"),
+        ("*", "14 May 2026, 15:05"),
+        ("x" * 5000 + "-US", "14 May 2026, 15:05"),
+    ],
+)
+def test_a_time_is_written_as_where_the_reader_lives(languages: str, told: str) -> None:
+    custom = custom_of(languages)
+    assert when(NOW + timedelta(hours=3, minutes=5), custom=custom) == told
+
+
+def test_midnight_and_noon_are_twelve() -> None:
+    american = Custom(month_first=True, twelve_hours=True)
+    assert when(NOW, custom=american) == "May 14, 2026, 12:00 PM"
+    assert when(NOW - timedelta(hours=12), custom=american) == "May 14, 2026, 12:00 AM"
+    assert ago(NOW - timedelta(days=400), NOW, custom=american) == "Apr 9, 2025"
+    assert name_of_day(NOW - timedelta(days=4), NOW, custom=american) == "Sunday, May 10"
 
 
 def test_names_are_counted_from_the_third_on() -> None:

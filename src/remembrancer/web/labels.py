@@ -5,7 +5,6 @@ from datetime import date, datetime
 from itertools import groupby, pairwise
 from typing import Final
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from remembrancer.access import Scope, ScopeSource, SpaceRole
 from remembrancer.associations.schemas import Neighbourhood, Node
@@ -18,6 +17,7 @@ from remembrancer.review.schemas import ReviewOutcome
 from remembrancer.text import plural
 from remembrancer.uploads.schemas import Upload, UploadCounts
 from remembrancer.user_names import parse_user
+from remembrancer.web.times import EVERYWHERE, Custom, name_of_day
 
 SCOPES: Final = {Scope.AGENT: "Private", Scope.GLOBAL: "Global"}
 SCOPE_MEANINGS: Final = {
@@ -360,13 +360,6 @@ def short_day(value: date) -> str:
     return f"{value.day} {value:%b}"
 
 
-def day(value: datetime, now: datetime, zone: str) -> str:
-    """Name a day: today, yesterday, or a weekday with its date."""
-    local = value.astimezone(ZoneInfo(zone)).date()
-    days = (now.astimezone(ZoneInfo(zone)).date() - local).days
-    return {0: "Today", 1: "Yesterday"}.get(days) or f"{local:%A}, {local.day} {local:%B}"
-
-
 def date_of(value: date) -> str:
     return f"{value.day} {value:%b %Y}"
 
@@ -390,9 +383,11 @@ def nodes(graph: Graph | Neighbourhood) -> dict[tuple[UUID | None, str], GraphNo
     return {(node.user_id, node.id): node for node in graph.nodes}
 
 
-def by_day(entries: Sequence[Entry], now: datetime, zone: str) -> list[tuple[str, list[Entry]]]:
+def by_day(
+    entries: Sequence[Entry], now: datetime, zone: str, custom: Custom = EVERYWHERE
+) -> list[tuple[str, list[Entry]]]:
     """Return entries in order, grouped by the day of their time."""
-    days = groupby(entries, lambda entry: day(entry.at, now, zone))
+    days = groupby(entries, lambda entry: name_of_day(entry.at, now, zone, custom))
     return [(name, list(group)) for name, group in days]
 
 

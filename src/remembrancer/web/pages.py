@@ -8,19 +8,18 @@ from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
-from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Request
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from starlette.responses import HTMLResponse, Response
 
 from remembrancer import version
 from remembrancer.access import Actor, Role
 from remembrancer.errors import NotFound
 from remembrancer.sanitizer import visible_text
-from remembrancer.text import plural
-from remembrancer.users.schemas import User
-from remembrancer.web import charts, diff, labels
+from remembrancer.users.schemas import User, zones
+from remembrancer.web import charts, diff, labels, times
 from remembrancer.web.sessions import Notice, Session, is_partial
 
 log = logging.getLogger(__name__)
@@ -70,25 +69,20 @@ _HASHES: Final = {
 }
 
 
-def _when(value: datetime, zone: str = "UTC") -> str:
-    local = value.astimezone(ZoneInfo(zone))
-    return f"{local.day} {local:%b %Y, %H:%M}"
+@pass_context
+def _when(context: Context, value: datetime, zone: str = "UTC") -> str:
+    return times.when(value, zone, context["custom"])
 
 
-def _ago(value: datetime, now: datetime, zone: str = "UTC") -> str:
-    """Say how long ago a time is, or how soon: to the minute on a day, to the day in a week."""
-    local, today = value.astimezone(ZoneInfo(zone)), now.astimezone(ZoneInfo(zone)).date()
-    seconds, days = (now - value).total_seconds(), (today - local.date()).days
-    if abs(seconds) < 45:
-        return "just now" if seconds >= 0 else "any moment"
-    if abs(seconds) < 12 * 3600:
-        minutes = max(round(abs(seconds) / 60), 1)
-        size = f"{minutes} min" if minutes < 60 else plural(round(minutes / 60), "hour")
-        return f"{size} ago" if seconds > 0 else f"in {size}"
-    if abs(days) < 7:
-        named = {0: "today", 1: "yesterday", -1: "tomorrow"}.get(days)
-        return named or (f"{days} days ago" if days > 0 else f"in {-days} days")
-    return f"{local.day} {local:%b}" + (f" {local.year}" if local.year != today.year else "")
+@pass_context
+def _ago(context: Context, value: datetime, now: datetime, zone: str = "UTC") -> str:
+    return times.ago(value, now, zone, context["custom"])
+
+
+def _zone(request: Request) -> str:
+    """Return the time zone of the browser, which a script writes into a cookie."""
+    zone = request.cookies.get("zone", "")
+    return zone if zone in zones() else "UTC"
 
 
 def _printable(value: Any) -> Any:
@@ -150,7 +144,8 @@ def render(
             "is_own": is_own,
             "whom": "you" if is_own else person.display_name if person is not None else "",
             "base": f"/people/{person.id}" if person is not None else "",
-            "zone": person.time_zone if person is not None else "UTC",
+            "zone": person.time_zone if person is not None else _zone(request),
+            "custom": times.custom_of(request.headers.get("accept-language", "")),
             "tabs": _TABS if person is not None else (),
             "notices": notices,
             "partial": is_partial(request),

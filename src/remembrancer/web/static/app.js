@@ -211,9 +211,12 @@ document.addEventListener("htmx:sendError", () => {
   notices.replaceChildren(told);
 });
 
+// Pages of nobody in particular tell times in the time zone of the browser, from the second page on.
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+document.cookie = `zone=${zone}; path=/; max-age=31536000; samesite=strict`;
+
 // Somebody new has the time zone of their browser, until they choose another.
 for (const select of document.querySelectorAll("select[data-zone]")) {
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if ([...select.options].some((option) => option.value === zone)) select.value = zone;
 }
 
