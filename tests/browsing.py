@@ -47,7 +47,8 @@ class Watch:
 
     def _console(self, message: ConsoleMessage) -> None:
         # An answer of 4xx is written there, too; whether it was wanted is for the test to say.
-        if message.type in {"error", "warning"} and "Failed to load resource" not in message.text:
+        is_answer = message.text.startswith(("Failed to load resource", "Response Status Error"))
+        if message.type in {"error", "warning"} and not is_answer:
             self.wrong.append(f"console: {message.text}")
 
     async def _dialog(self, dialog: Any) -> None:
@@ -80,7 +81,7 @@ class Site:
         """A page of nobody in particular; what it must never do fails the test."""
         self.watch.wrong.clear()
         made = await self.browser.new_context(
-            base_url=self.address, reduced_motion="reduce", **context
+            base_url=self.address, reduced_motion="reduce", **{"locale": "en-GB", **context}
         )
         made.set_default_timeout(15_000)
         page = await made.new_page()

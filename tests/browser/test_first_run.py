@@ -56,7 +56,7 @@ async def test_somebody_new_walks_the_four_steps(
         # One click selects all of a text, with scripts or without.
         await line.click()
         assert await page.evaluate("() => String(getSelection())") == await line.inner_text()
-        copy = page.get_by_role("button", name="Copy").first
+        copy = page.locator("[data-copy=copy-1]")
         await copy.click()
         await expect(copy).to_contain_text(re.compile("Copied|Selected"))
         await _looked_at(page, f"first-run-key-{theme}")

@@ -17,7 +17,7 @@ from remembrancer.review.schemas import ReviewOutcome
 from remembrancer.text import plural
 from remembrancer.uploads.schemas import Upload, UploadCounts
 from remembrancer.user_names import parse_user
-from remembrancer.web.times import EVERYWHERE, Custom, name_of_day
+from remembrancer.web.times import EVERYWHERE, Custom, date_of, name_of_day
 
 SCOPES: Final = {Scope.AGENT: "Private", Scope.GLOBAL: "Global"}
 SCOPE_MEANINGS: Final = {
@@ -360,13 +360,9 @@ def short_day(value: date) -> str:
     return f"{value.day} {value:%b}"
 
 
-def date_of(value: date) -> str:
-    return f"{value.day} {value:%b %Y}"
-
-
-def span(value: Span, unit: str) -> str:
+def span(value: Span, unit: str, custom: Custom = EVERYWHERE) -> str:
     """Name a day, month or year."""
-    return {"day": date_of(value.start), "month": f"{value.start:%b %Y}"}.get(
+    return {"day": date_of(value.start, custom), "month": f"{value.start:%b %Y}"}.get(
         unit, str(value.start.year)
     )
 

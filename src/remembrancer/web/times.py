@@ -37,16 +37,16 @@ def day(value: date, custom: Custom = EVERYWHERE, month: str = "%b") -> str:
     return f"{name} {value.day}" if custom.month_first else f"{value.day} {name}"
 
 
+def date_of(value: date, custom: Custom = EVERYWHERE) -> str:
+    """Return a day with its year."""
+    return f"{day(value, custom)}{',' if custom.month_first else ''} {value.year}"
+
+
 def when(value: datetime, zone: str = "UTC", custom: Custom = EVERYWHERE) -> str:
     """Return a time to the minute."""
     local = value.astimezone(ZoneInfo(zone))
-    year = f", {local.year}" if custom.month_first else f" {local.year}"
-    time = (
-        f"{local.hour % 12 or 12}:{local:%M} {local:%p}"
-        if custom.twelve_hours
-        else f"{local:%H:%M}"
-    )
-    return f"{day(local, custom)}{year}, {time}"
+    time = f"{local:%I:%M %p}".lstrip("0") if custom.twelve_hours else f"{local:%H:%M}"
+    return f"{date_of(local, custom)}, {time}"
 
 
 def ago(value: datetime, now: datetime, zone: str = "UTC", custom: Custom = EVERYWHERE) -> str:
@@ -62,8 +62,7 @@ def ago(value: datetime, now: datetime, zone: str = "UTC", custom: Custom = EVER
     if abs(days) < 7:
         named = {0: "today", 1: "yesterday", -1: "tomorrow"}.get(days)
         return named or (f"{days} days ago" if days > 0 else f"in {-days} days")
-    year = (", " if custom.month_first else " ") + str(local.year)
-    return day(local, custom) + (year if local.year != today.year else "")
+    return (day if local.year == today.year else date_of)(local, custom)
 
 
 def name_of_day(
