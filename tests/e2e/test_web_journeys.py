@@ -241,7 +241,9 @@ async def test_everything_is_erased_only_where_the_words_are_typed(
 ) -> None:
     """The page counts what would go; without the words nothing goes; with them all of it."""
     page = await ada_there.get(f"{base(world)}/erase")
-    assert "rows would be deleted" in page
+    assert "What would be deleted" in page
+    assert "Versions of memories" in page
+    assert "postings" not in page
     await ada_there.post(f"{base(world)}/erase", 422, what="memories", confirmation="yes")
     await ada_there.post(
         f"{base(world)}/erase", 422, what="memories", confirmation="erase everything"

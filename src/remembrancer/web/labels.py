@@ -62,6 +62,27 @@ EXPORTS: Final = {
 """Where people get an export, by system."""
 OWN_PLATFORM: Final = "pages"
 """The platform of people who were added here, on none of their own. It is not shown."""
+PARTS: Final = {
+    "memories": "Memories",
+    "memory_versions": "Versions of memories",
+    "mentions": "Mentions",
+    "associations": "Associations",
+    "messages": "Messages",
+    "chunks": "Summaries",
+    "conversations": "Conversations",
+    "participants": "Conversations taken part in",
+    "uploads": "Files to import",
+    "users": "People",
+    "platform_links": "Platform links",
+    "memory_preferences": "Preferences",
+    "spaces": "Spaces",
+    "space_members": "Memberships",
+    "space_invitations": "Invitations",
+    "space_refusals": "Refusals",
+    "api_keys": "Keys",
+    "sessions": "Sessions",
+}
+"""Names of what an erasure deletes, by its table. The rest is counted together."""
 READERS: Final = {Scope.GLOBAL: "Every agent", Scope.AGENT: "One agent alone"}
 ROLES: Final = {SpaceRole.OWNER: "Owner", SpaceRole.MEMBER: "Member"}
 RELATIONS: Final = {relation: relation.replace("_", " ") for relation in Relation}
@@ -385,6 +406,13 @@ def by_day(
     """Return entries in order, grouped by the day of their time."""
     days = groupby(entries, lambda entry: name_of_day(entry.at, now, zone, custom))
     return [(name, list(group)) for name, group in days]
+
+
+def parts(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return the numbers of a receipt under names that people know. Pure."""
+    named = {name: counts[table] for table, name in PARTS.items() if counts.get(table)}
+    rest = sum(count for table, count in counts.items() if table not in PARTS)
+    return named | ({"Entries of the search and the like": rest} if rest else {})
 
 
 def failure(upload: Upload) -> str:
