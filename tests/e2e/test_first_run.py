@@ -269,7 +269,7 @@ async def test_what_a_file_does_not_say_is_asked(
     assert "--as" not in page
     [upload] = (await world.memory.uploads.list(as_actor(world.ada))).items
     for me, said in [
-        ("Nobody", "Has no sender with the name you gave."),
+        ("Nobody", "Has no sender with the name you gave;"),
         ("Ada B", "Has ambiguous days and months."),
     ]:
         await admin_there.post(f"{path}/{upload.id}/check", me=me)
