@@ -1,8 +1,9 @@
 """The admin page about the audit log: by person and day, each visit in one line."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter
 from starlette.responses import Response
@@ -12,6 +13,7 @@ from remembrancer.errors import InvalidInput, RemembrancerError
 from remembrancer.paging import Page
 from remembrancer.validation import validate
 from remembrancer.web.dependencies import AdminRequest, PageRequest, non_empty
+from remembrancer.web.pages import zone_of
 from remembrancer.web.people import person_in
 from remembrancer.web.visits import Visit, visits
 
@@ -64,11 +66,12 @@ def _named_ids(lines: Sequence[AuditLine]) -> Iterator[object]:
 def _days(request: PageRequest) -> dict[str, datetime]:
     """Return the times at which the first day begins and the last one ends."""
     times: dict[str, datetime] = {}
+    zone = ZoneInfo(zone_of(request.http))
     for name, after in (("since", 0), ("until", 1)):
         if text := request.query.get(name, "").strip():
             try:
                 day = date.fromisoformat(text) + timedelta(days=after)
             except (ValueError, OverflowError):
                 raise InvalidInput("must be a day, such as 2026-11-29", field=name) from None
-            times[name] = datetime(day.year, day.month, day.day, tzinfo=UTC)
+            times[name] = datetime(day.year, day.month, day.day, tzinfo=zone)
     return times

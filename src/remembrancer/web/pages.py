@@ -79,7 +79,7 @@ def _ago(context: Context, value: datetime, now: datetime, zone: str = "UTC") ->
     return times.ago(value, now, zone, context["custom"])
 
 
-def _zone(request: Request) -> str:
+def zone_of(request: Request) -> str:
     """Return the time zone of the browser, which a script writes into a cookie."""
     zone = request.cookies.get("zone", "")
     return zone if zone in zones() else "UTC"
@@ -144,7 +144,7 @@ def render(
             "is_own": is_own,
             "whom": "you" if is_own else person.display_name if person is not None else "",
             "base": f"/people/{person.id}" if person is not None else "",
-            "zone": person.time_zone if person is not None else _zone(request),
+            "zone": person.time_zone if person is not None else zone_of(request),
             "custom": times.custom_of(request.headers.get("accept-language", "")),
             "tabs": _TABS if person is not None else (),
             "notices": notices,
