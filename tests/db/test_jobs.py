@@ -69,7 +69,7 @@ async def listed(memory: Remembrancer) -> Sequence[Job]:
     return (await memory.jobs.list(ADMIN)).items
 
 
-async def until(condition: Any, seconds: float = 20) -> None:
+async def until(condition: Any, seconds: float = 60) -> None:
     """Wait until something is true; fail if it does not become so."""
     deadline = time.monotonic() + seconds
     while not await asyncio.to_thread(condition):
