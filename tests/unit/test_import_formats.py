@@ -18,6 +18,7 @@ from remembrancer.importers import DateOrder, Export, Format, Options, Transcrip
 from remembrancer.importers.archives import MAX_RATIO
 from remembrancer.importers.bundle import elements
 from remembrancer.importers.formats import slack, whatsapp
+from remembrancer.importers.memory_import import _statement
 from remembrancer.importers.turns import split
 from remembrancer.importers.uploads import check_alone
 
@@ -387,6 +388,44 @@ def test_text_that_cannot_be_stored_is_mended(tmp_path: Path) -> None:
     ids = [message.platform_message_id for message in transcript.messages()]
     assert ids == [first["uuid"], f"{first['uuid']}-2", f"{first['uuid']}-3"]
     assert export.notes.skipped["message without text"] == 1
+
+
+def _with(content: Any, value: Any, *path: Any) -> Any:
+    at = content
+    for step in path[:-1]:
+        at = at[step]
+    at[path[-1]] = value
+    return content
+
+
+_HIDDEN_NOTE = json.dumps(
+    {"type": "entity", "name": "A", "entityType": "x", "observations": ["\u200b"]}
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "format_", "items"),
+    [
+        (exports.ANDROID.replace("The goose", "\x00The goose"), "whatsapp", 4),
+        (_with(exports.mem0(), "\u200b", "results", 0, "memory"), "mem0", 1),
+        (_HIDDEN_NOTE, "mcp-memory", 1),
+        (_with(exports.claude(), "x" * 255, 0, "chat_messages", 0, "uuid"), "claude", 5),
+        (_with(exports.telegram(), 10**300, "messages", 1, "id"), "telegram", "message 2, id"),
+    ],
+)
+def test_what_a_store_would_refuse_is_mended_or_refused_before(
+    tmp_path: Path, content: Any, format_: str, items: int | str
+) -> None:
+    """NUL goes, hidden text is none, ids have their length, parts of a message included."""
+    options = Options(time_zone=UTC, me="ada", longest=20 if format_ == "claude" else 32_000)
+    export = open_export(saved(tmp_path / "f.json", content), Format(format_), options)
+    if isinstance(items, str):
+        with pytest.raises(InvalidInput, match=items):
+            transcripts(export)
+    else:
+        messages = [message for one in export.transcripts() for message in one.messages()]
+        statements = [_statement(memory) for memory in export.memories()]
+        assert len(messages) + len(statements) == items
 
 
 def test_splitting_loses_no_word() -> None:
