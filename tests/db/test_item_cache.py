@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest.mock import patch
@@ -34,6 +35,7 @@ from remembrancer.recall import item_cache, service
 from remembrancer.recall.choice import Choice
 from remembrancer.recall.item_cache import ItemCache
 from remembrancer.recall.service import Recall
+from remembrancer.search.index import SearchIndex
 from remembrancer.search.traits import (
     ACKNOWLEDGES,
     ASKS,
@@ -243,7 +245,8 @@ async def test_what_changes_is_noticed_by_every_process(
     told: Remembrancer, ada: User, agent: Agent
 ) -> None:
     """What was just written is found, what was just forgotten is not: also from elsewhere."""
-    other = Recall(told.backend, told.embedder, told.access_counts)
+    elsewhere = replace(told.backend, search=SearchIndex(told.embedder))
+    other = Recall(elsewhere, told.embedder, told.access_counts)
     actor = as_actor(ada, agent)
 
     async def contents(text: str) -> set[str]:
@@ -267,6 +270,24 @@ async def test_what_changes_is_noticed_by_every_process(
         assert not any("kettl" in owner.postings for owner in other._items._owners.values())
         await contents("kettle")
     assert chosen[-1] is not None
+
+
+async def test_what_this_process_writes_makes_no_guess_wrong(
+    told: Remembrancer, ada: User, agent: Agent
+) -> None:
+    """It is read before candidates are chosen: memories, and messages of everybody who spoke."""
+    actor, query = as_actor(ada, agent), RecallQuery(query="kettle", limit=50)
+    [talk] = (await told.conversations.list(actor)).items
+    for _ in range(2):
+        await told.memories.recall(actor, query)
+    for number in range(3):
+        await told.remember(f"Ada bought kettle {number}.", user=ada, agent=agent)
+        said = MessageCreate(content=f"Kettle {number} is mine.")
+        await told.conversations.append(actor, talk.id, [said])
+        with counting() as chosen:
+            found = (await told.memories.recall(actor, query)).hits
+        assert [bool(choice) for choice in chosen] == [True]
+        assert {f"Ada bought kettle {number}.", said.content} <= {hit.content for hit in found}
 
 
 async def test_a_changed_scope_or_space_is_noticed(memory: Remembrancer, ada: User) -> None:

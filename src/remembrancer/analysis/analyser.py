@@ -8,6 +8,7 @@ omits function words, which finds two to three more answers in a hundred on LoCo
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice, pairwise
 
@@ -90,12 +91,16 @@ def _other_scripts(words: list[str]) -> Iterator[tuple[int, str]]:
 
 def _forms(words: list[str], language: str) -> list[tuple[str, ...]]:
     """Return each word's stem in every possible language, ``language`` first."""
-    others = (other for other in languages.LATIN if other != language)
-    columns = [languages.stem(words, latin) for latin in (language, *others)]
-    forms = [tuple(dict.fromkeys(forms)) for forms in zip(*columns, strict=True)]
+    forms = [_forms_of(word, language) for word in words]
     for index, stem in _other_scripts(words):
         forms[index] = (stem,)
     return forms
+
+
+@lru_cache(maxsize=4096)
+def _forms_of(word: str, language: str) -> tuple[str, ...]:
+    others = (other for other in languages.LATIN if other != language)
+    return tuple(dict.fromkeys(languages.stem([word], latin)[0] for latin in (language, *others)))
 
 
 def _pieces(kind: Kind, run: str, *, in_query: bool) -> Iterator[str]:

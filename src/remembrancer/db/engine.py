@@ -61,7 +61,6 @@ _ACT_BY_KEY = (
 _REFUSED_KEY = "RK401"
 PLANNED_ONCE: Final = {"plan_cache_mode": "force_generic_plan"}
 """Settings of statements that find few rows by key: planning would be most of their time."""
-_PLANNING_ONCE = " FROM set_config('plan_cache_mode', 'force_generic_plan', true)"
 _BY_NAME = text(
     "SELECT platform, platform_user_id, user_id FROM platform_links"
     " JOIN unnest(CAST(:platforms AS text[]), CAST(:platform_user_ids AS text[]))"
@@ -243,8 +242,8 @@ class Database:
                         trip = Trip(end)
                         planned = plan(user_id, trip)
                         # A merged user is followed to the survivor.
-                        act_as = _act_as(user_id, role, check, planned_once=bool(trip))
-                        *_, [(survivor,)] = await trip.send(connection, *begin, act_as)
+                        act_as = _act_as(user_id, role, check, PLANNED_ONCE if trip else {})
+                        *_, [(survivor, *_)] = await trip.send(connection, *begin, act_as)
                         if survivor == user_id or not trip:
                             break
                         begin = [Statement(_ROLLBACK, {}), Statement(_BEGIN, {})]
@@ -267,10 +266,13 @@ class Database:
         try:
             async with self._pool.lend() as lent:
                 role = "system" if system else actor.role
-                act_as = _act_as(actor.user_id, role, actor.key_check)
+                settings = statements[0].settings
+                act_as = _act_as(actor.user_id, role, actor.key_check, settings)
                 # A pipeline is one transaction, so the settings end with it, without BEGIN or
                 # COMMIT.
-                [[(user_id,)], *answers] = await pipelined(lent.driver, [act_as, *statements])
+                [[(user_id, *_)], *answers] = await pipelined(
+                    lent.driver, [act_as, *statements], settings
+                )
         except (psycopg.Error, DBAPIError) as error:
             raise _translate(error) from error
         _note(actor.key_check)
@@ -329,8 +331,9 @@ def _driver_of(connection: AsyncConnection) -> Driver:
 
 
 def _act_as(
-    user_id: UUID | None, role: str, check: KeyCheck | None, *, planned_once: bool = False
+    user_id: UUID | None, role: str, check: KeyCheck | None, settings: Mapping[str, str]
 ) -> Statement:
+    """Return the statement that says who acts; it also makes settings for those that follow."""
     binds: dict[str, object] = {"user_id": user_id, "role": str(role)}
     sql = _ACT_AS
     if check is not None and check.is_due:
@@ -341,7 +344,8 @@ def _act_as(
             "key_user_id": check.user_id,
             "merged_ids": list(check.merged_ids),
         }
-    return Statement(numbered(sql + _PLANNING_ONCE) if planned_once else numbered(sql), binds)
+    made = (f", set_config('{name}', '{value}', true)" for name, value in settings.items())
+    return Statement(numbered(sql + "".join(made)), binds)
 
 
 def _note(check: KeyCheck | None) -> None:

@@ -4,9 +4,10 @@ psycopg's pipeline sends each statement by itself and looks for answers in betwe
 of the time of a short round trip.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import count
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
@@ -54,12 +55,14 @@ class Session:
         # By text and types of the values.
         self._names: dict[tuple[str, tuple[int, ...]], bytes] = {}
 
-    def travel(self, statements: Sequence["Statement"]) -> PQGen[list[Sequence[Any]]]:
+    def travel(
+        self, statements: Sequence["Statement"], in_effect: Mapping[str, str]
+    ) -> PQGen[list[Sequence[Any]]]:
         """Send the statements and read their rows."""
         connection = self._connection
         connection.enter_pipeline_mode()
-        in_effect: dict[str, str] = {}
-        skipped = [self._put_all(statement, in_effect) - 1 for statement in statements]
+        settings = dict(in_effect)
+        skipped = [self._put_all(statement, settings) - 1 for statement in statements]
         connection.pipeline_sync()
         yield from send(connection)
         answers: list[Sequence[Any]] = []
@@ -127,14 +130,19 @@ _numbers: Final = count()
 
 
 async def pipelined(
-    driver: "psycopg.AsyncConnection[Any]", statements: Sequence["Statement"]
+    driver: "psycopg.AsyncConnection[Any]",
+    statements: Sequence["Statement"],
+    in_effect: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Sequence[Any]]:
-    """Return the rows of each statement. Raises the error of the first that fails."""
+    """Return the rows of each statement. Raises the error of the first that fails.
+
+    ``in_effect`` are settings that the first statement makes.
+    """
     if (session := _sessions.get(driver)) is None:
         session = _sessions[driver] = Session(driver)
     try:
-        return await driver.wait(session.travel(statements))
+        return await driver.wait(session.travel(statements, in_effect))
     except psycopg.errors.InvalidSqlStatementName:
         # After a rollback psycopg drops all that is prepared. No statement of this trip has run:
         # the first one was missing too.
-        return await driver.wait(session.travel(statements))
+        return await driver.wait(session.travel(statements, in_effect))

@@ -5,6 +5,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -13,7 +14,15 @@ from numpy.typing import NDArray
 from remembrancer.db.arrays import array as sent
 from remembrancer.memories.decay import LONGEST_DAYS
 from remembrancer.recall.candidates import MESSAGE, Candidates, Ints, Mask, places
-from remembrancer.recall.owner_items import COLUMNS, Column, OwnerItems, Seats, index, unit
+from remembrancer.recall.owner_items import (
+    COLUMNS,
+    Column,
+    OwnerItems,
+    Seats,
+    distinct,
+    index,
+    unit,
+)
 from remembrancer.recall.rows import CandidateRow
 from remembrancer.recall.signals import REACH
 
@@ -59,7 +68,8 @@ class Choice:
         # As of now: while the database answers, other recalls note what changes.
         self._rows = [(owner.rows, owner.count) for owner in self._owners]
         self._seen = np.concatenate([seen for _, _, seen in owners])
-        self._starts = np.cumsum([0, *(owner.count for owner in self._owners[:-1])])
+        counts = accumulate((owner.count for owner in self._owners[:-1]), initial=0)
+        self._starts = np.fromiter(counts, np.int64, len(self._owners))
         self._ids = self._column("id")
         self._ranks: dict[int, int] = {}
         self._score_words(wish.terms)
@@ -192,10 +202,10 @@ class Choice:
         seats, start = self._seats(), self._start
         said = [self._places_of(start, *names) for names in (_SAID, _CITED)]
         keys = np.concatenate(said)
-        around = seats.rows(np.unique(keys[keys >= 0][:, None] + _STEPS))
+        around = seats.rows(distinct((keys[keys >= 0][:, None] + _STEPS).ravel()))
         around = around[around >= 0]
         # A message is its own neighbour.
-        rows = np.unique(np.concatenate([start[said[0] < 0], around[self._seen[around]]]))
+        rows = distinct(np.concatenate([start[said[0] < 0], around[self._seen[around]]]))
         self._chosen = rows
         speaker_codes, speakers = _joined([owner.speakers for owner in self._owners])
         days = (now.timestamp() - self._of("used", rows)) / 86_400

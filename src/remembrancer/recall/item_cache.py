@@ -27,7 +27,7 @@ V = TypeVar("V")
 
 MOST_ITEMS: Final = 60_000
 """Items in memory, of all owners; with the bundled model, some 2 kB each."""
-FEW = 300
+FEW = 30
 """Items up to which the database's search costs no more than this one."""
 PAGE: Final = 2_000
 """Items that a recall reads for the next ones."""
@@ -50,19 +50,23 @@ class ItemCache:
         """The number of messages of a conversation; null for one that the asker does not see."""
         self._expired = False
 
+    def viewer(self, actor: Actor) -> Viewer | None:
+        """Return the viewer that an asker was; none for one whose items are not all here."""
+        viewer = self._viewers.get((actor.user_id, actor.agent_id))
+        owners = (self._owners.get(owner) for owner in owners_of(actor))
+        is_here = all(owner is not None and owner.is_complete for owner in owners)
+        return viewer if is_here and viewer and not viewer.spaces else None
+
     def choose(self, actor: Actor, wish: Wish) -> Choice | None:
         """Return the items to start from; none where memory does not have what it takes."""
-        viewer = self._viewers.get((actor.user_id, actor.agent_id))
-        owners = [self._owners.get(owner) for owner in _owners_of(actor)]
-        filters = wish.filters
-        if viewer is None or viewer.spaces or self._expired or not filters.keys() <= SUPPORTED:
+        viewer, filters = self.viewer(actor), wish.filters
+        if viewer is None or self._expired or not filters.keys() <= SUPPORTED:
             return None
         if "window" in filters and (actor.user_id, filters["told_in"]) not in self._talks:
             return None
         seen = []
-        for place, owner in enumerate(owners, 1):
-            if owner is None or not owner.is_complete:
-                return None
+        for place, owner_id in enumerate(owners_of(actor), 1):
+            owner = self._owners[owner_id]
             mask = self._seen(actor, owner, viewer, filters)
             if mask is None:
                 return None
@@ -94,18 +98,18 @@ class ItemCache:
     def begin(self, actor: Actor, candidates: Sequence[CandidateRow]) -> None:
         """Have the next recalls read the items that an asker sees, if they are more than few."""
         if candidates and FEW < candidates[0].items <= MOST_ITEMS:
-            for owner_id in _owners_of(actor):
+            for owner_id in owners_of(actor):
                 self._owners.setdefault(owner_id, OwnerItems()).used = time.monotonic()
 
     def binds(self, actor: Actor, told_in: UUID | None) -> dict[str, object] | None:
         """Return the values of ``sql/changes.sql``; none for an asker without items here."""
-        owners = [self._owners[owner] for owner in _owners_of(actor) if owner in self._owners]
-        if len(owners) < len(_owners_of(actor)):
+        owners = [self._owners[owner] for owner in owners_of(actor) if owner in self._owners]
+        if len(owners) < len(owners_of(actor)):
             return None
         return {
             "owners": [
                 None if items.is_too_large else owner_id
-                for owner_id, items in zip(_owners_of(actor), owners, strict=True)
+                for owner_id, items in zip(owners_of(actor), owners, strict=True)
             ],
             "versions": [owner.version for owner in owners],
             "afters": [owner.after for owner in owners],
@@ -126,7 +130,7 @@ class ItemCache:
             holds &= talk in self._talks and self._talks[talk] == count
             _remember(self._talks, talk, count)
         now = time.monotonic()
-        for place, owner_id in enumerate(_owners_of(actor), 1):
+        for place, owner_id in enumerate(owners_of(actor), 1):
             owner = self._owners.setdefault(owner_id, OwnerItems())
             owner.used = now
             self._owners.move_to_end(owner_id)
@@ -153,7 +157,8 @@ class ItemCache:
                 del self._owners[owner_id]
 
 
-def _owners_of(actor: Actor) -> tuple[UUID, ...]:
+def owners_of(actor: Actor) -> tuple[UUID, ...]:
+    """Return the owners whose items an asker without spaces may see."""
     return (SHARED_OWNER,) if actor.user_id is None else (actor.user_id, SHARED_OWNER)
 
 

@@ -95,12 +95,17 @@ class RankedItem:
     exact: bool
     arms: dict[str, ArmRank]
     """By the names of the arms that rank the item."""
-    signals: dict[str, float]
+    added: Sequence[float]
     """What each signal added: its value times its coefficient."""
     words: list[int]
     """The question's words in it, by number."""
     row: int = field(compare=False)
     """Its row among the candidates."""
+
+    @property
+    def signals(self) -> dict[str, float]:
+        """The signals that added something, by name."""
+        return {name: value for name, value in zip(SIGNALS, self.added, strict=True) if value}
 
 
 def rank(
@@ -149,7 +154,7 @@ def rank(
             relevance=round(sure, 4),
             exact=exact,
             arms={arm.name: of[row] for arm, of in zip(arms, reasons, strict=True) if row in of},
-            signals={name: value for name, value in zip(SIGNALS, signals, strict=True) if value},
+            added=signals,
             words=[word for word, found in enumerate(words) if found],
             row=row,
         )

@@ -26,7 +26,7 @@ from remembrancer.recall.access_counts import AccessCounts
 from remembrancer.recall.candidates import Candidates, of_rows
 from remembrancer.recall.choice import BM25_B, BM25_K1, Wish
 from remembrancer.recall.graph_arm import WALK, graph_arm
-from remembrancer.recall.item_cache import SUPPORTED, ItemCache
+from remembrancer.recall.item_cache import SUPPORTED, ItemCache, owners_of
 from remembrancer.recall.owner_items import ChangeRow
 from remembrancer.recall.ranker import RANK_CONSTANT, Arm, RankedItem, rank
 from remembrancer.recall.rows import AskerRow, CandidateRow, OrderedRow
@@ -177,6 +177,7 @@ class Recall:
         self._large: set[UUID | None] = set()
         """Owners of more items than are compared: a guess that is checked as well."""
         self._items = ItemCache()
+        self._written = backend.search.written
 
     @counted(UsageKind.RECALL)
     async def recall(
@@ -289,9 +290,11 @@ class Recall:
         if self._baseline is None:
             self._baseline = await baseline_of(self._embedder)
         question = take_apart(text)
-        vector, *vectors = await asyncio.gather(
-            self._embedder.embed_query(text), *map(self._embedder.embed_query, question.names)
-        )
+        embed = self._embedder.embed_query
+        if question.names:
+            vector, *vectors = await asyncio.gather(embed(text), *map(embed, question.names))
+        else:
+            vector, vectors = await embed(text), []  # a gather costs two tasks
         filters = _filters(query, prompt)
         if among:
             filters["among"] = list(among)
@@ -336,12 +339,25 @@ class Recall:
         ranks: bool = False,
     ) -> SearchResult:
         """Return the candidates; with ``ranks`` the hits instead, where memory can rank them."""
+        await self._catch_up(actor, search.wish)
         for tries in count():
             guesses = tries < TRIES
             found = await self._attempt(actor, search, statements, guesses=guesses, ranks=ranks)
             if found is not None:
                 return found
         raise AssertionError("the last attempt guesses nothing")
+
+    async def _catch_up(self, actor: Actor, wish: Wish) -> None:
+        """Read what this process has written for the asker: a guess without it would be wrong."""
+        viewer, owners = self._items.viewer(actor), owners_of(actor)
+        if viewer is None or self._written.isdisjoint(owners):
+            return
+        self._written.difference_update(owners)
+        told_in = wish.filters.get("told_in")
+        if known := self._items.binds(actor, told_in):
+            changes = Statement(queries.changes(), known, PLANNER, ChangeRow)
+            [rows] = await self._database.one_round_trip(actor, changes)
+            self._items.note(actor, viewer, rows, told_in)
 
     async def _attempt(
         self,

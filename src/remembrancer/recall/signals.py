@@ -116,7 +116,8 @@ def measure(candidates: Candidates, asked: Interpretation) -> Measures:
     """Measure each candidate by each of ``SIGNALS``."""
     messages = candidates.sources == MESSAGE
     places = candidates.places
-    neighbours = _neighbours(places, _OFFSETS)
+    order = np.argsort(places, kind="stable")
+    neighbours = _neighbours(places, order, _OFFSETS)
     alone = neighbours.max(axis=1) < 0
     spoken = np.where(messages, candidates.traits, _DENSE)
     first_person, tells_time, asks, ends_asking = (
@@ -138,7 +139,7 @@ def measure(candidates: Candidates, asked: Interpretation) -> Measures:
         similarity = similarity - NAME * (1.0 - to_names.mean(axis=1))
     meaning = _standard(similarity, embedded, yardstick)
     least = meaning.min()
-    best_of_stretch = _best_of_stretch(candidates.at, places, meaning)
+    best_of_stretch = _best_of_stretch(candidates.at, places, order, meaning)
     stretch = least + _level(alone, meaning - least, best_of_stretch - least)
 
     padded = np.concatenate([own, np.zeros_like(own[:1])])
@@ -198,16 +199,14 @@ def days_told(question: Question) -> tuple[datetime, datetime] | None:
     return first, last + LATER
 
 
-def _neighbours(keys: Ints, offsets: Ints) -> Ints:
+def _neighbours(keys: Ints, order: Ints, offsets: Ints) -> Ints:
     """Return the rows of each candidate's neighbours, shape (n, offsets), -1 for none."""
-    order = np.argsort(keys, kind="stable")
     targets = np.where(keys[:, None] < 0, -2, keys[:, None] + offsets)
     rows = order[np.minimum(np.searchsorted(keys[order], targets), len(keys) - 1)]
     return np.where(keys[rows] == targets, rows, -1)
 
 
-def _best_of_stretch(at: Floats, keys: Ints, meaning: Floats) -> Floats:
-    order = np.argsort(keys, kind="stable")
+def _best_of_stretch(at: Floats, keys: Ints, order: Ints, meaning: Floats) -> Floats:
     talks, at = keys[order] >> PLACES, at[order]
     starts = np.ones(len(order), dtype=bool)
     starts[1:] = (talks[1:] != talks[:-1]) | (at[1:] - at[:-1] > _PAUSE) | (talks[1:] < 0)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import Literal
+from typing import Final, Literal
 from uuid import UUID
 
 import numpy as np
@@ -23,6 +23,8 @@ from remembrancer.errors import EmbeddingUnavailable
 from remembrancer.search import repository
 from remembrancer.search.traits import traits
 from remembrancer.text import normalised
+
+MOST_WRITTEN: Final = 10_000
 
 
 def content_hash(content: str) -> bytes:
@@ -69,6 +71,8 @@ class SearchIndex:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
+        self.written: set[UUID] = set()
+        """Owners for whom this process has stored items that no recall here has read yet."""
 
     async def prepare(
         self, contents: Sequence[str], speakers: Sequence[str] | None = None
@@ -108,6 +112,9 @@ class SearchIndex:
         name = self._embedder.name
         models: Sequence[TextRow] = [TextRow(name)]
         if entries:
+            if len(self.written) > MOST_WRITTEN:
+                self.written.clear()
+            self.written.update(placement.owner_id for placement, _, _ in entries)
             models = repository.add(
                 trip,
                 name,
