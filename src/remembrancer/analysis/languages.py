@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import islice
+from typing import Final
 
 import Stemmer
 
@@ -22,6 +23,7 @@ _SAMPLE = 400
 _WORDS = tomllib.loads((files(__package__) / "function_words.toml").read_text("utf-8"))
 LATIN = tuple(_WORDS["latin"])
 """Languages that a text in Latin letters may have."""
+_DEFAULT: Final = LATIN.index(DEFAULT)
 
 _BY_SCRIPT = (
     (0x0370, 0x0400, "greek"),
@@ -52,15 +54,15 @@ def detect(words: Iterable[str]) -> str:
     A function word of several languages gives each of them a part of a vote. One such word alone
     decides nothing: "care" is Romanian too.
     """
-    votes = dict.fromkeys(LATIN, 0)
-    seen = votes.copy()
+    votes, seen = [0] * len(LATIN), [0] * len(LATIN)
     shares = _shares()
     for word in shares.keys() & islice(words, _SAMPLE):
         for language, share in shares[word]:
             votes[language] += share
             seen[language] += 1
-    best = max(LATIN, key=votes.__getitem__)
-    return best if seen[best] > 1 and votes[best] > votes[DEFAULT] else DEFAULT
+    most = max(votes)
+    best = votes.index(most)
+    return LATIN[best] if seen[best] > 1 and most > votes[_DEFAULT] else DEFAULT
 
 
 @cache
@@ -70,14 +72,16 @@ def _stop_words() -> dict[str, frozenset[str]]:
 
 
 @cache
-def _shares() -> dict[str, list[tuple[str, int]]]:
-    owners: dict[str, list[str]] = {}
-    for language, words in _WORDS["latin"].items():
+def _shares() -> dict[str, list[tuple[int, int]]]:
+    """Return the languages of each function word, by number, with their parts of its vote."""
+    owners: dict[str, list[int]] = {}
+    for language, words in enumerate(_WORDS["latin"].values()):
         for word in dict.fromkeys(words.split()):
             owners.setdefault(word, []).append(language)
     # Integers, so that the sum does not depend on the order of the words.
     return {
-        word: [(name, 720_720 // len(names)) for name in names] for word, names in owners.items()
+        word: [(number, 720_720 // len(numbers)) for number in numbers]
+        for word, numbers in owners.items()
     }
 
 
