@@ -49,6 +49,6 @@ def is_instruction(text: str) -> bool:
     """Return whether ``text`` reads like an order to an agent or like a part of a prompt."""
     plain, _ = revealed(text)
     lower = plain.lower()
-    if not any(hint in lower for hint in _HINTS):
+    if not any(map(lower.__contains__, _HINTS)):  # half the time of a generator
         return False
     return any(sign.search(plain) for sign in _signs())
