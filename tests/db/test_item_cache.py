@@ -399,7 +399,7 @@ async def test_a_user_reads_changes_of_their_own_items_alone(
     """Row-level security holds for what is read into memory."""
     bobs = Actor(Role.USER, user_id=bob.id)
     recall = Recall(told.backend, told.embedder, told.access_counts)
-    with patch.object(item_cache, "_owners_of", lambda _: (ada.id, SHARED_OWNER)):
+    with patch.object(item_cache, "owners_of", lambda _: (ada.id, SHARED_OWNER)):
         for _ in range(3):
             assert (await recall.recall(bobs, RecallQuery(query="tea"))).hits == []
     assert all(owner.count == 0 for owner in recall._items._owners.values())
