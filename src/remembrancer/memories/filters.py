@@ -33,10 +33,13 @@ async def page(
 ) -> MemoryPage:
     statement = matching(actor, query, select(memories))
     page = await _ORDERS[query.sort].page(connection, MemoryRow, statement, limit, cursor)
-    total = matching(actor, query, select(func.count()).select_from(memories))
+    total = len(page.items)
+    if cursor is not None or page.next_cursor is not None:
+        counted = matching(actor, query, select(func.count()).select_from(memories))
+        total = (await connection.execute(counted)).scalar_one()
     return MemoryPage(
         items=await views.named(connection, actor, [views.memory(row) for row in page.items]),
-        total=(await connection.execute(total)).scalar_one(),
+        total=total,
         next_cursor=page.next_cursor,
     )
 
