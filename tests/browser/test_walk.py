@@ -462,7 +462,8 @@ async def _usage(walk: Walk) -> None:
     await page.get_by_text("As a table of Recalls").click()
     await walk.stop("usage")
     await page.get_by_role("link", name="Pantry").click()
-    await expect(page.get_by_label("Agent")).to_have_value(str(pantry.id))
+    chosen = page.get_by_role("combobox", name="Agent")
+    await expect(chosen).to_have_value(str(pantry.id))
     await walk.stop("usage-of-pantry")
 
 
