@@ -81,7 +81,7 @@ DERIVED: Final = {
     "sessions": "of browsers that are signed in; they end by themselves",
     "uploads": "files that they gave themselves, until they are imported",
     "upload_parts": "files that they gave themselves, until they are imported",
-    "sign_in_links": "they work once, within 15 minutes",
+    "sign_in_links": "they work once, within a day",
     "frozen_contexts": "made from memories, which the export has",
     "frozen_lines": "made from memories, which the export has",
     "audit_log": "read it with the audit log's own filters",

@@ -18,7 +18,9 @@ from remembrancer.user_names import AnyUser
 from remembrancer.users import repository as users
 
 LINK_SECONDS: Final = 15 * 60
-"""Seconds in which a sign-in link works, once."""
+"""Seconds in which the sign-in link of an admin works, once."""
+USER_LINK_SECONDS: Final = 86_400
+"""The same for the link of a user, whom it has to reach first."""
 SESSION_SECONDS: Final = 30 * 86_400
 """Seconds until a session of a key or of a user's link ends by itself."""
 ADMIN_SECONDS: Final = 12 * 3600
@@ -48,7 +50,8 @@ class SignIns:
     async def link(self, actor: Actor, user_id: AnyUser | None = None) -> str:
         """Return the secret of a link that signs a user in, or without one an admin.
 
-        It works once, within 15 minutes. Raises ``NotFound`` for an unknown user. For admins.
+        It works once, that of a user within a day, that of an admin within 15 minutes. Raises
+        ``NotFound`` for an unknown user. For admins.
         """
         actor.require(Role.ADMIN)
         owner_id = None if user_id is None else await self._database.user_id(user_id)
@@ -56,7 +59,8 @@ class SignIns:
         async with self._database.system() as connection:
             if owner_id is not None:
                 owner_id = await users.hold_current(connection, owner_id)
-            await sessions.add_link(connection, hash_secret(secret), owner_id, LINK_SECONDS)
+            seconds = LINK_SECONDS if owner_id is None else USER_LINK_SECONDS
+            await sessions.add_link(connection, hash_secret(secret), owner_id, seconds)
             targets = [] if owner_id is None else [str(owner_id)]
             await audit.note(
                 connection, actor, "link.create", targets, owner_id=owner_id or SHARED_OWNER

@@ -28,13 +28,14 @@ from remembrancer.web import (
     start,
     timeline,
     usage,
+    welcome,
 )
 
 router = APIRouter(include_in_schema=False)
 for part in (
-    pages, login, start, history, people, home, profile, keys, bulk, memories, memory, review,
-    places, document, spaces, preferences, conversations, timeline, graph, playground, shared,
-    usage, audit, admin,
+    pages, login, welcome, start, history, people, home, profile, keys, bulk, memories, memory,
+    review, places, document, spaces, preferences, conversations, timeline, graph, playground,
+    shared, usage, audit, admin,
 ):  # fmt: skip
     router.include_router(part.router)
 documentation.install(router)
