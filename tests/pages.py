@@ -27,7 +27,7 @@ from remembrancer import (
 )
 from remembrancer.access import Scope, Visibility
 from remembrancer.keys.schemas import KeyCreate
-from remembrancer.memories.schemas import AssociationCreate, Relation
+from remembrancer.memories.schemas import AssociationCreate, MemoryFilter, Relation
 from remembrancer.web.connections import PROGRAMS
 
 
@@ -110,6 +110,7 @@ class World:
             f"{base}/memories?status=forgotten",
             f"{base}/memories?text=nothing-like-it",
             f"{base}/memories/forget?kind=fact",
+            f"{base}/filters",
             f"{base}/memories/new",
             f"{base}/memories/{self.tea}",
             f"{base}/memories/{self.tea}/edit",
@@ -224,6 +225,7 @@ async def vandalised(memory: Remembrancer) -> World:
         await memory.memories.remember_many(
             ada, [one.model_copy(update={"allow_similar": True}) for one in statements]
         )
+        await memory.saved_filters.save(ada, text[:60], MemoryFilter(text=text[:200]))
         talk = await memory.conversations.open(ada, ConversationCreate(title=text))
         await memory.conversations.append(
             ada, talk.id, [MessageCreate(content=text, role="user", sender_name=text[:80])]
@@ -317,6 +319,9 @@ async def peopled(memory: Remembrancer, words: str = "") -> World:
             ]
         )
     ]
+    if words:
+        found = MemoryFilter(text=words[:200])
+        await memory.saved_filters.save(as_actor(ada), words[:60], found)
     return World(
         memory, ada, bob, agents, tea, fact.memory.id, space.id, talk, bobs.memory.id, bobs_talk,
         place.place.memory_id, [one.memory.id for one in waiting],

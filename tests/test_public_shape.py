@@ -26,6 +26,7 @@ ONLY_IN_THE_LIBRARY = {
     "lookup": "what the pages show; programs recall and list",
     "agent_memory": "what the pages show of each agent; programs list with an agent",
     "names": "the pages name people and choose them; programs have ids",
+    "saved_filters": "the list of memories in the pages has them; programs pass filters",
     "sign_ins": "sessions of the pages",
     "tasks": "what the worker of this process can run",
     "uploads": "files given to the pages; programs import with the command line",

@@ -44,6 +44,7 @@ from remembrancer.keys.sign_ins import SignIns
 from remembrancer.llm import create_language_model
 from remembrancer.lookup.agent_memory import AgentMemory
 from remembrancer.lookup.names import Names
+from remembrancer.lookup.saved_filters import SavedFilters
 from remembrancer.lookup.service import Lookup
 from remembrancer.memories.batch import Batches
 from remembrancer.memories.budget import Budget
@@ -130,8 +131,9 @@ class Remembrancer:
         contexts = Contexts(backend, recall, renderer, settings.context)
 
         self.facts = Facts(backend, memories)
-        batches = Batches(backend, budget, remake_chunks)
-        self.memories = MemoryOperations(memories, batches, recall, self.facts, erasure)
+        self.memories = MemoryOperations(
+            memories, Batches(backend, budget, remake_chunks), recall, self.facts, erasure
+        )
         self.review = Reviews(backend, budget, memories)
         self.associations = Associations(backend, associations)
         self.places = Places(backend, memories)
@@ -146,6 +148,7 @@ class Remembrancer:
         self.moves = Moves(backend, budget)
         self.agent_memory = AgentMemory(backend, self.preferences, self.moves)
         self.names = Names(backend)
+        self.saved_filters = SavedFilters(backend)
         self.spaces = SpaceOperations(backend, self.facts)
         self.tools = memory_tools(
             memories, recall, self.places, self.documents, settings.tools, backend

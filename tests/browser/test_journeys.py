@@ -198,3 +198,21 @@ async def test_an_error_of_a_part_is_said_on_the_page(site: Site, world: World) 
         await expect(page.locator(".notice.bad")).to_contain_text("No such memory")
         assert await stayed(page)
         site.watch.wrong.clear()  # htmx writes the refused request to the console
+
+
+async def test_a_bar_that_is_cut_has_a_menu_of_all_pages(site: Site, world: World) -> None:
+    """On a phone its button is in view, with scripts or without; where all fits there is none."""
+    for scripted in (True, False):
+        size = {"width": 360, "height": 800}
+        async with site.visited(world.ada, viewport=size, java_script_enabled=scripted) as page:
+            await page.goto(f"/people/{world.ada.id}/memories")
+            more = page.get_by_role("button", name="More", exact=True)
+            await expect(more).to_be_in_viewport(ratio=1)
+            await more.click()
+            for link in await page.locator("#pages-about a").all():
+                await expect(link).to_be_in_viewport(ratio=1)
+            await page.locator("#pages-about").get_by_role("link", name="Profile").click()
+            await expect(page).to_have_url(re.compile("/profile$"))
+    async with site.visited(None, viewport={"width": 1280, "height": 800}) as page:
+        await page.goto("/admin")
+        await expect(page.get_by_role("button", name="More", exact=True)).to_be_hidden()

@@ -1,8 +1,11 @@
 """The list of memories: dense, calm, and without losing one's place."""
 
 import re
+from typing import Any
 
-from browsing import Site
+import pytest
+from axe import wrong_with
+from browsing import SHOTS, Site
 from pages import World
 from playwright.async_api import Page, expect
 
@@ -158,3 +161,47 @@ async def test_ticked_memories_are_forgotten_and_come_back_together(
         await expect(page.get_by_role("status").first).to_contain_text("1 memory is forgotten.")
         await page.get_by_role("button", name="Undo").click()
         await expect(page.get_by_text("60 memories match")).to_be_visible()
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 360)])
+async def test_filters_are_saved_opened_renamed_and_deleted(
+    site: Site, world: World, theme: Any, width: int
+) -> None:
+    """From the list, by mouse and keyboard; the menu names what is open; an undo brings it back."""
+    size = {"width": width, "height": 800}
+    async with site.visited(world.ada, color_scheme=theme, viewport=size) as page:
+
+        async def looked_at(name: str) -> None:
+            SHOTS.mkdir(parents=True, exist_ok=True)
+            await page.screenshot(path=SHOTS / f"filters-{name}-{theme}.png")
+            assert await wrong_with(page) == []
+
+        await page.goto(f"/people/{world.ada.id}/memories")
+        await page.get_by_role("button", name="Kind").click()
+        await page.get_by_role("link", name="Goal", exact=True).click()
+        await page.get_by_role("button", name="Save", exact=True).click()
+        await expect(page.get_by_label("Save these filters as")).to_be_focused()
+        await page.keyboard.type("My plans")
+        await looked_at("save")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("button", name="Saved: My plans")).to_be_visible()
+        await expect(page.get_by_role("button", name="Save", exact=True)).to_have_count(0)
+        await page.goto(f"/people/{world.ada.id}/memories")
+        await page.get_by_role("button", name="Saved").click()
+        await looked_at("menu")
+        await page.get_by_role("link", name="My plans").click()
+        await expect(page).to_have_url(re.compile("kind=goal"))
+        await expect(page.get_by_role("button", name="Saved: My plans")).to_be_focused()
+        await expect(page.locator("li.memory")).to_have_count(1)
+        await looked_at("open")
+        await page.get_by_role("button", name="Saved: My plans").click()
+        await page.get_by_role("link", name="Rename or delete").click()
+        await page.get_by_label("New name of My plans").fill("Goals")
+        await page.get_by_role("button", name="Rename My plans").click()
+        await looked_at("renamed")
+        await page.get_by_role("button", name="Delete Goals").click()
+        await expect(page.get_by_text("No saved filters yet")).to_be_visible()
+        await page.get_by_role("button", name="Undo").click()
+        await expect(page.get_by_role("button", name="Saved: Goals")).to_be_visible()
+        await page.goto(f"/people/{world.ada.id}/filters")
+        await page.get_by_role("button", name="Delete Goals").click()

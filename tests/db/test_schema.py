@@ -149,6 +149,7 @@ OWNER = {
     "space_refusals": "user_id",
     "participants": "user_id",
     "memory_preferences": "user_id",
+    "saved_filters": "user_id",
     **dict.fromkeys(
         (
             "memories",

@@ -25,6 +25,7 @@ from remembrancer import (
 from remembrancer.db.tables import metadata
 from remembrancer.erasure.export import DERIVED, SECTIONS
 from remembrancer.keys.schemas import KeyCreate
+from remembrancer.memories.schemas import MemoryFilter
 
 OWNER_COLUMNS = ("owner_id", "user_id")
 KEPT = {"audit_log"}
@@ -69,6 +70,7 @@ async def _lived_in(memory: Remembrancer, user: User, agent: Agent, word: str) -
     rows(
         "INSERT INTO memory_preferences (user_id, agent_id, id, allow_agent_specific_memory) "
         "VALUES (%s, %s, %s, true)", user.id, agent.id, uuid4())  # fmt: skip
+    await memory.saved_filters.save(me, f"The {word}", MemoryFilter(text=word))
     key = KeyCreate(name="own", role=Role.USER, user_id=user.id)
     await memory.keys.create(ADMIN, key)
     await memory.sign_ins.link(ADMIN, user.id)

@@ -224,7 +224,7 @@ async def test_no_form_changes_anything_without_its_token(
         "user_id": world.ada.id, "memory_id": world.tea, "agent_id": world.agents["Pantry"].id,
         "undo_id": uuid4(), "job_id": 1, "space_id": world.space,
         "member_id": world.bob.id, "conversation_id": world.talk, "message_id": uuid4(),
-        "number": 1, "key_id": uuid4(), "upload_id": uuid4(),
+        "number": 1, "key_id": uuid4(), "upload_id": uuid4(), "filter_id": uuid4(),
     }  # fmt: skip
     before = rows("SELECT count(*), max(updated_at) FROM memories")
     paths = [path for path in changes() if path not in {"/signin", "/welcome"}]
@@ -260,7 +260,7 @@ async def test_no_form_reaches_another_persons_data(
     ids = {
         "agent_id": world.agents["Pantry"].id, "undo_id": uuid4(), "space_id": boat.id,
         "member_id": world.bob.id, "conversation_id": world.bobs_talk, "message_id": uuid4(),
-        "number": 1, "key_id": uuid4(), "upload_id": uuid4(),
+        "number": 1, "key_id": uuid4(), "upload_id": uuid4(), "filter_id": uuid4(),
     }  # fmt: skip
     filled = {
         "content": "Mine", "scope": "agent", "to": "global", "what": "everything",

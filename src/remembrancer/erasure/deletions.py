@@ -17,6 +17,7 @@ from remembrancer.extraction.remake import remake_chunks
 from remembrancer.ids import MemoryKey
 from remembrancer.jobs import queue
 from remembrancer.keys import repository as keys
+from remembrancer.lookup import saved_filters
 from remembrancer.memories import citations, source_messages
 from remembrancer.memories import transfers as memories
 from remembrancer.preferences import repository as preferences
@@ -51,6 +52,7 @@ async def erase_user(
     counts += await contexts.erase_owner(connection, user_id)
     counts += await undo.erase(connection, user_id)
     counts += await uploads.erase(connection, user_id)
+    counts += await saved_filters.erase(connection, user_id)
     participation, conversation_ids = await conversations.leave_all(connection, user_id)
     counts += participation
     counts += await contexts.erase_conversations(connection, conversation_ids)

@@ -56,6 +56,7 @@ SECTIONS: Final = (
     Section("user", tables.users, "id"),
     Section("platform_link", tables.platform_links, "user_id"),
     Section("preference", tables.memory_preferences, "user_id"),
+    Section("saved_filter", tables.saved_filters, "user_id"),
     Section("space", tables.spaces, "", through=tables.space_members),
     Section("membership", tables.space_members, "user_id"),
     Section("space_refusal", tables.space_refusals, "user_id"),

@@ -18,6 +18,7 @@ from remembrancer.errors import Conflict
 from remembrancer.extraction import transfers as summaries
 from remembrancer.identity.rules import ComparedRow, duplicates
 from remembrancer.identity.schemas import MergeCounts
+from remembrancer.lookup import saved_filters
 from remembrancer.memories import mentions, source_messages, transfers
 from remembrancer.memories import repository as memories
 from remembrancer.memories.schemas import Status
@@ -27,7 +28,7 @@ from remembrancer.spaces import repository as spaces
 from remembrancer.users import repository as users
 
 ACTION: Final = "user.merge"
-_OWNERS: Final = (preferences, spaces, users, undo)
+_OWNERS: Final = (preferences, saved_filters, spaces, users, undo)
 """Owners of what moves last, each with ``transfer`` and ``transfer_back``."""
 
 

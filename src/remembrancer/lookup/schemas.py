@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 from datetime import date, datetime
+from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel, StringConstraints
 
 from remembrancer.access import Scope
 from remembrancer.associations.schemas import Association
-from remembrancer.memories.schemas import Category, Memory
+from remembrancer.memories.schemas import Category, Memory, MemoryFilter
 from remembrancer.moves.schemas import MoveResult
 from remembrancer.preferences.schemas import AgentMemoryConfig
 from remembrancer.recall.schemas import Hit
+from remembrancer.text import not_blank, one_line
+from remembrancer.validation import Input
 
 
 class Talk(BaseModel):
@@ -225,3 +228,19 @@ class Digest(BaseModel):
     new: Sequence[Entry]
     expiring: Sequence[Entry]
     forgotten: Sequence[Entry]
+
+
+class FilterName(Input):
+    """The name of a saved filter, 1 to 60 characters."""
+
+    name: Annotated[
+        str, StringConstraints(max_length=60), AfterValidator(one_line), AfterValidator(not_blank)
+    ]
+
+
+class SavedFilter(BaseModel):
+    """Filters of a user's memories under a name."""
+
+    id: UUID
+    name: str
+    filters: MemoryFilter

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
+from urllib.parse import urlencode
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -73,14 +74,24 @@ def filters_of(request: dependencies.PageRequest) -> schemas.MemoryFilter:
     return validate(schemas.MemoryFilter, **values)
 
 
+def address_of(request: dependencies.PageRequest, filters: schemas.MemoryFilter) -> str:
+    """Return the address of the list with filters: what :func:`filters_of` reads."""
+    fields = filters.model_dump(mode="json", exclude_defaults=True)
+    if filters.pinned is not None:
+        fields["pinned"] = "true" if filters.pinned else "false"
+    named = {_LIST_FILTERS.get(field, field): value for field, value in fields.items()}
+    return f"{request.base}/memories?{urlencode(named, doseq=True)}".rstrip("?")
+
+
 @router.get("")
 async def list_memories(request: dependencies.UserRequest, cursor: str | None = None) -> Response:
     filters = filters_of(request)
     load = request.app.lookup.search if filters.text else request.app.memories.list
     part = _PARTS.get(request.partial_target or "")
-    page, names, header = await asyncio.gather(
+    page, names, saved, header = await asyncio.gather(
         load(request.user_actor, filters, limit=PAGE_SIZE, cursor=cursor),
         agent_and_space_names(request),
+        request.app.saved_filters.list(request.user_actor),
         _header(request, needed=part is None),
     )
     return request.render(
@@ -92,7 +103,9 @@ async def list_memories(request: dependencies.UserRequest, cursor: str | None = 
         filtered=filters != schemas.MemoryFilter(sort=filters.sort),
         more=request.next_page(page.next_cursor),
         here=f"{request.http.url.path}?{request.http.url.query}".rstrip("?"),
-        chips=_chips(request, names),
+        chips=chips_of(request, names),
+        saved=[(one.name, address_of(request, one.filters)) for one in saved.items],
+        current=address_of(request, filters),
         hidden=[
             (k, v) for k, v in request.query.multi_items() if k not in {"text", "cursor"} and v
         ],
@@ -102,7 +115,7 @@ async def list_memories(request: dependencies.UserRequest, cursor: str | None = 
     )
 
 
-def _chips(request: dependencies.PageRequest, names: Mapping[str, Any]) -> list[Chip]:
+def chips_of(request: dependencies.PageRequest, names: Mapping[str, Any]) -> list[Chip]:
     anything = ("", "Any")
     fields: list[tuple[str, str, list[tuple[str, str]]]] = [
         ("kind", "Kind", [anything, *((k, labels.kind(k)) for k in schemas.Kind)]),

@@ -9,6 +9,7 @@ from remembrancer.web import (
     conversations,
     document,
     documentation,
+    filters,
     graph,
     history,
     home,
@@ -33,9 +34,9 @@ from remembrancer.web import (
 
 router = APIRouter(include_in_schema=False)
 for part in (
-    pages, login, welcome, start, history, people, home, profile, keys, bulk, memories, memory,
-    review, places, document, spaces, preferences, conversations, timeline, graph, playground,
-    shared, usage, audit, admin,
+    pages, login, welcome, start, history, people, home, profile, keys, bulk, memories, filters,
+    memory, review, places, document, spaces, preferences, conversations, timeline, graph,
+    playground, shared, usage, audit, admin,
 ):  # fmt: skip
     router.include_router(part.router)
 documentation.install(router)

@@ -38,6 +38,7 @@ from remembrancer.db.tables.recall import (
 )
 from remembrancer.db.tables.users import (
     platform_links,
+    saved_filters,
     space_invitations,
     space_members,
     space_refusals,
@@ -71,6 +72,7 @@ __all__ = [
     "postings",
     "recall_items",
     "reembeddings",
+    "saved_filters",
     "sessions",
     "sign_in_links",
     "space_invitations",

@@ -1,6 +1,7 @@
 """Users, their platform links, and the spaces they share."""
 
 from sqlalchemy import Boolean, Column, ForeignKey, Integer, Text, Uuid
+from sqlalchemy.dialects.postgresql import JSONB
 
 from remembrancer.db.tables import base
 from remembrancer.db.tables.base import optional, required, table
@@ -26,6 +27,16 @@ platform_links = table(
     Column("user_id", Uuid, ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
     base.instants("created_at"),
     base.index(None, "user_id"),
+)
+
+# Filters of the memories list.
+saved_filters = table(
+    "saved_filters",
+    base.owner("user_id"),
+    base.keys(Uuid, "id"),
+    required(Text, "name"),
+    required(JSONB, "filters"),
+    base.instants("created_at"),
 )
 
 spaces = table(

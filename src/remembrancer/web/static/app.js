@@ -29,6 +29,11 @@ for (const place of document.querySelectorAll("nav [aria-current]")) {
   const bar = place.parentElement;
   bar.scrollLeft = place.offsetLeft - (bar.clientWidth - place.offsetWidth) / 2;
 }
+// A bar with all of its links in view needs no menu of them.
+const sizes = new ResizeObserver((entries) => {
+  for (const { target } of entries) target.classList.toggle("cut", target.scrollWidth > target.clientWidth);
+});
+for (const bar of document.querySelectorAll("nav:has(.all)")) sizes.observe(bar);
 
 // A notice goes when it is closed; Escape closes the toasts.
 document.addEventListener("click", (event) => {
