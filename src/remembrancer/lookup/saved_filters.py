@@ -60,10 +60,8 @@ class SavedFilters:
             if same is None and len(saved) >= MOST_SAVED:
                 reason = f"is one more than the {MOST_SAVED} that may be saved; delete another"
                 raise InvalidInput(reason, field="name")
-            if same is None:
-                change = insert(saved_filters).values(user_id=user_id, id=new_uuid(), **values)
-            else:
-                change = _update(user_id, same).values(**values)
+            new = insert(saved_filters).values(user_id=user_id, id=new_uuid(), **values)
+            change = new if same is None else _update(user_id, same).values(**values)
             [stored] = await all_rows(connection, SavedFilter, change.returning(*_SHOWN))
             await _note(connection, actor, "filter.save", stored.id)
         return stored
