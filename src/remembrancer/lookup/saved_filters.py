@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from sqlalchemy import Update, delete, func, insert, select, update
@@ -124,7 +124,7 @@ async def _note(connection: AsyncConnection, actor: Actor, action: str, filter_i
     await audit.note(connection, actor, action, [str(filter_id)])
 
 
-async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> dict[str, Any]:
+async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> dict[str, list[str]]:
     """Move all filters; two may have one name then."""
     ids = select(_COLUMN.id).where(_COLUMN.user_id == giver)
     moved = [str(filter_id) for filter_id in (await connection.execute(ids)).scalars()]
@@ -133,7 +133,7 @@ async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> dic
 
 
 async def transfer_back(
-    connection: AsyncConnection, giver: UUID, taker: UUID, record: Mapping[str, Any]
+    connection: AsyncConnection, giver: UUID, taker: UUID, record: Mapping[str, list[str]]
 ) -> None:
     """Move back what :func:`transfer` moved and is there still."""
     # Merges of earlier versions moved none.

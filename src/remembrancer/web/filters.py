@@ -1,6 +1,5 @@
 """Pages about filters of the memories list that a person saved under a name."""
 
-from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -22,7 +21,10 @@ router = APIRouter(prefix="/people/{user_id}/filters")
 
 
 async def _render(
-    request: PageRequest, form: Form | None = None, error: RemembrancerError | None = None, **_: Any
+    request: PageRequest,
+    form: Form | None = None,
+    error: RemembrancerError | None = None,
+    **_: object,
 ) -> Response:
     names = await agent_and_space_names(request)
 
