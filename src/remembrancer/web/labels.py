@@ -75,6 +75,7 @@ PARTS: Final = {
     "users": "People",
     "platform_links": "Platform links",
     "memory_preferences": "Preferences",
+    "saved_filters": "Saved filters",
     "spaces": "Spaces",
     "space_members": "Memberships",
     "space_invitations": "Invitations",
