@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count, groupby
@@ -301,9 +301,11 @@ def _counting(database: Database) -> Iterator[Counted]:
     def executed(*_: Any) -> None:
         note(1)
 
-    async def pipelined(driver: Any, statements: Sequence[Statement]) -> list[Sequence[Any]]:
+    async def pipelined(
+        driver: Any, statements: Sequence[Statement], *settings: Mapping[str, str]
+    ) -> list[Sequence[Any]]:
         note(len(statements))
-        return await send(driver, statements)
+        return await send(driver, statements, *settings)
 
     engine = database._engine.sync_engine
     event.listen(engine, "before_cursor_execute", executed)
