@@ -51,6 +51,13 @@ typescript: .venv/app  ## Make TypeScript types of the API, and check an example
 screenshots: .venv/dev  ## Take the pictures of the pages in docs/pictures anew (needs Chromium)
 	$(BIN)/python docs/screenshots.py
 
+messages: .venv/dev  ## Bring the texts of the pages into the files of each language
+	$(BIN)/pybabel --quiet extract --mapping pyproject.toml --keyword lazy --keyword counted:1,2 --keyword marked:1,2 \
+		--sort-output --no-location --omit-header --output-file .messages.pot .
+	@for file in src/remembrancer/web/locale/*.po; do $(BIN)/pybabel --quiet update --input-file .messages.pot \
+		--output-file $$file --locale $$(basename $$file .po) --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date; done
+	@rm .messages.pot
+
 lock:  ## Write requirements/*.txt anew from pyproject.toml (needs uv)
 	$(LOCK) --extra all --group build pyproject.toml -o requirements/app.txt
 	$(LOCK) --extra all --group dev pyproject.toml -o requirements/dev.txt

@@ -239,6 +239,8 @@ class ServerSettings(BaseModel):
     """Public address of the server behind a proxy."""
     workers: int = Field(1, ge=1, le=64)
     """Processes that answer, each on a core of its own."""
+    languages: Path | None = None
+    """Directory with more languages for the pages: a file for each, such as ``fr.po``."""
 
 
 class Settings(BaseSettings):

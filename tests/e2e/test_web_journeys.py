@@ -215,7 +215,7 @@ async def test_times_are_written_as_where_the_reader_lives(
     rows("UPDATE messages SET sent_at = '2026-01-05T12:00:00Z' WHERE owner_id = %s", world.ada.id)
     where = f"{base(world)}/conversations/{world.talk}"
     ada_there.client.headers["Accept-Language"] = "en-US,en;q=0.9"
-    assert "Jan 5, 2026, 2:00 PM" in await ada_there.get(where)
+    assert "Jan 5, 2026, 2:00\u202fPM" in await ada_there.get(where)
     assert "times in UTC" in await admin_there.get("/admin/keys")
     admin_there.client.cookies["zone"] = "Asia/Tokyo"
     assert "times in Asia/Tokyo" in await admin_there.get("/admin/keys")
@@ -288,7 +288,7 @@ async def test_an_admin_links_merges_and_takes_it_back(world: World, admin_there
     assert "is removed" in page
     page = await admin_there.post(f"{base(world)}/links", platform="telegram", platform_user_id="7")
     assert "Merge Bob into Ada" in page
-    assert '<th scope="row">memories</th><td class="number">1</td>' in page
+    assert '<th scope="row">Memories</th><td class="number">1</td>' in page
     mine = "SELECT count(*) FROM memories WHERE owner_id = %s"
     assert rows(mine, world.bob.id) == [(1,)]
     page = await admin_there.post(f"{base(world)}/merge", other=str(world.bob.id))

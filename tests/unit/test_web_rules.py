@@ -167,5 +167,3 @@ def test_words_for_errors_are_sentences() -> None:
     assert labels.sentence("Try again.") == "Try again."
     assert labels.sentence("") == ""
     assert labels.shortened("a\n b  c", 4) == "a b…"
-    assert labels.plural(1, "memory", "memories") == "1 memory"
-    assert labels.plural(1200, "job") == "1,200 jobs"

@@ -150,6 +150,10 @@ def create_app(memory: Remembrancer, shared: Path | None = None) -> FastAPI:
     app.state.rate_limit = RateLimit(limits.requests_per_minute, shared)
     problems.install(app)
     app.router.routes.append(Route("/mcp", McpEndpoint(memory), include_in_schema=False))
+    if memory.settings.server.languages:
+        from remembrancer.web import languages  # noqa: PLC0415 - a mistake is told at the start
+
+        languages.offer(memory.settings.server.languages)
     app.router.routes.append(Pages())
     app.add_middleware(BodyLimit, limit=limits.body_bytes, uploads=limits.upload_bytes)
     app.add_middleware(SecurityHeaders)

@@ -31,6 +31,7 @@ from remembrancer.web.dependencies import (
     SessionRequest,
     shows_errors,
 )
+from remembrancer.web.languages import gettext
 from remembrancer.web.usage import charts_of
 
 router = APIRouter(prefix="/admin")
@@ -97,6 +98,7 @@ class Work:
     total: int
     at: datetime | None = None
     end: str = ""
+    how: str = ""
     is_running: bool = True
 
 
@@ -104,14 +106,15 @@ async def _work(request: PageRequest) -> list[Work]:
     state, imports = await asyncio.gather(
         reembed.running(request.app.database), progress.recent(request.app.database)
     )
-    vectors = [Work("Vectors of the new model", state.done, state.items)] if state else []
+    vectors = [Work(gettext("Vectors of the new model"), state.done, state.items)] if state else []
     return vectors + [
         Work(
-            "Import",
+            gettext("Import"),
             one.done,
             one.total,
             at=one.started_at,
             end=labels.import_end(one),
+            how=labels.import_state(one),
             is_running=one.is_running,
         )
         for one in imports
@@ -127,9 +130,9 @@ async def set_policy(request: SessionRequest, form: CheckedForm) -> Response:
     await request.app.policies.set(request.actor, policy)
     return request.to(
         "",
-        "Agent-specific memory is allowed again. Preferences apply as before."
+        gettext("Agent-specific memory is allowed again. Preferences apply as before.")
         if allow
-        else "Agent-specific memory is off: every agent is global for everybody.",
+        else gettext("Agent-specific memory is off: every agent is global for everybody."),
     )
 
 
@@ -197,7 +200,7 @@ async def create_agent(form: CheckedForm, request: AdminRequest) -> Response:
     agent = await request.app.agents.create(
         request.actor, validate(AgentCreate, **form.values(*_AGENT_FIELDS))
     )
-    return request.to("agents", f"{agent.name} is created.")
+    return request.to("agents", gettext("%(name)s is created.", name=agent.name))
 
 
 @router.get("/agents/{agent_id}")
@@ -212,7 +215,7 @@ async def update_agent(form: CheckedForm, request: AdminRequest, agent_id: UUID)
     changes = validate(AgentUpdate, **_EMPTY_AGENT | form.values(*_AGENT_FIELDS))
     version = _version(form, agent.version)
     await request.app.agents.update(request.actor, agent_id, changes, if_version=version)
-    return request.to("agents", f"{changes.name} is saved.")
+    return request.to("agents", gettext("%(name)s is saved.", name=changes.name))
 
 
 def _version(form: Form, default: int) -> int:
@@ -224,7 +227,9 @@ def _version(form: Form, default: int) -> int:
 async def retire_agent(request: AdminRequest, agent_id: UUID) -> Response:
     agent = await request.app.agents.get(request.actor, agent_id)
     await request.app.agents.delete(request.actor, agent_id)
-    return request.to("agents", f"{agent.name} is retired. Users keep its memories.")
+    return request.to(
+        "agents", gettext("%(name)s is retired. Users keep its memories.", name=agent.name)
+    )
 
 
 @router.get("/keys")
@@ -274,7 +279,7 @@ def _in_days(days: str) -> datetime:
 @router.post("/keys/{key_id}/revoke", dependencies=[FORM_CHECK])
 async def revoke_key(request: AdminRequest, key_id: UUID) -> Response:
     key = await request.app.keys.revoke(request.actor, key_id)
-    return request.to("keys", f"The key {key.name} is revoked.")
+    return request.to("keys", gettext("The key %(name)s is revoked.", name=key.name))
 
 
 @router.get("/jobs")
@@ -306,4 +311,4 @@ async def show_work(request: AdminRequest) -> Response:
 @router.post("/jobs/{job_id}/retry", dependencies=[FORM_CHECK])
 async def retry_job(request: SessionRequest, job_id: int) -> Response:
     await request.app.jobs.retry(request.actor, job_id)
-    return request.to("jobs", "The job is queued.")
+    return request.to("jobs", gettext("The job is queued."))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from typing import Final
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter
@@ -13,6 +14,7 @@ from remembrancer.errors import InvalidInput, RemembrancerError
 from remembrancer.paging import Page
 from remembrancer.validation import validate
 from remembrancer.web.dependencies import AdminRequest, PageRequest, non_empty
+from remembrancer.web.languages import gettext
 from remembrancer.web.pages import zone_of
 from remembrancer.web.people import person_in
 from remembrancer.web.visits import Visit, visits
@@ -42,6 +44,10 @@ async def audit_log(request: AdminRequest, cursor: str | None = None) -> Respons
     lines = page.items if page else []
     by_line = request.query.get("lines") == "each"
     named = await request.app.names.of(request.actor, [person, *_named_ids(lines)])
+
+    def owner_names(ids: Sequence[UUID]) -> list[str]:
+        return [named[str(id_)].name if str(id_) in named else gettext("a person") for id_ in ids]
+
     typed = request.query.get("person", "").strip()
     return request.render(
         "admin/audit.html",
@@ -53,6 +59,7 @@ async def audit_log(request: AdminRequest, cursor: str | None = None) -> Respons
         by_line=by_line,
         query=request.query,
         most=_MOST_IDS,
+        owner_names=owner_names,
         more=request.next_page(page.next_cursor) if page else None,
     )
 

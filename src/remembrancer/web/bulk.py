@@ -6,8 +6,8 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from remembrancer.errors import NotFound
-from remembrancer.text import plural
 from remembrancer.web.dependencies import CheckedForm, Form, PageRequest, UserRequest
+from remembrancer.web.languages import counted
 from remembrancer.web.memories import filters_of, list_memories
 from remembrancer.web.sessions import is_partial
 
@@ -34,10 +34,15 @@ async def forget(request: UserRequest, form: CheckedForm) -> Response:
         result = await memories.forget_many(actor, form.all("memory_id"))
     if result.not_found and not result.memories:
         raise NotFound("no such memory", field="memory_id")
-    text = f"{plural(result.memories, 'memory is', 'memories are')} forgotten."
+    text = counted(
+        "%(count)s memory is forgotten.", "%(count)s memories are forgotten.", result.memories
+    )
     if result.messages:
-        said = plural(result.messages, "message", "messages")
-        text += f" {said} that say it left recall and prompts too."
+        text += " " + counted(
+            "%(count)s message that says it left recall and prompts too.",
+            "%(count)s messages that say it left recall and prompts too.",
+            result.messages,
+        )
     undo = f"memories/forgets/{result.undo_id}/undo" if result.undo_id else None
     request.notify(text, undo, fields=request.way_back(form))
     return await _list(request, form)
@@ -46,9 +51,13 @@ async def forget(request: UserRequest, form: CheckedForm) -> Response:
 @router.post("/forgets/{undo_id}/undo")
 async def undo(request: UserRequest, undo_id: UUID, form: CheckedForm) -> Response:
     result = await request.app.memories.undo_forget(request.user_actor, undo_id)
-    text = f"{plural(result.returned, 'memory is', 'memories are')} back."
+    text = counted("%(count)s memory is back.", "%(count)s memories are back.", result.returned)
     if result.stayed:
-        text += f" {plural(result.stayed, 'memory', 'memories')} changed since and stayed."
+        text += " " + counted(
+            "%(count)s memory changed since and stayed.",
+            "%(count)s memories changed since and stayed.",
+            result.stayed,
+        )
     request.notify(text)
     return await _list(request, form)
 

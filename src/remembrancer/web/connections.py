@@ -7,12 +7,13 @@ from typing import Final
 from uuid import UUID
 
 from remembrancer.mcp_clients import KEY_VARIABLE, NAME, ClientName, merge, server_entry
+from remembrancer.web.languages import gettext, lazy
 
 _KEY_FILE: Final = "~/.remembrancer-key"
 _FILES: Final = {
-    ClientName.CLAUDE_CODE: ".mcp.json in your project",
+    ClientName.CLAUDE_CODE: lazy(".mcp.json in your project"),
     ClientName.CURSOR: "~/.cursor/mcp.json",
-    ClientName.VSCODE: ".vscode/mcp.json in your project",
+    ClientName.VSCODE: lazy(".vscode/mcp.json in your project"),
 }
 PROGRAMS: Final = {
     ClientName.CLAUDE_CODE: "Claude Code",
@@ -43,28 +44,36 @@ def snippets(
     """
     if program == "python":
         return [
-            Snippet("In a terminal", "pip install remembrancer"),
-            Snippet("In your program", _python(url, secret, agent_id)),
+            Snippet(gettext("In a terminal"), "pip install remembrancer"),
+            Snippet(gettext("In your program"), _python(url, secret, agent_id)),
         ]
     if program == "rest":
-        return [Snippet("In a terminal", _curl(url, secret, agent_id))]
+        return [Snippet(gettext("In a terminal"), _curl(url, secret, agent_id))]
     client = ClientName(program)
     if client is ClientName.CLAUDE_DESKTOP:
-        return [Snippet("In a terminal", _desktop(url, secret, agent_id))]
+        return [Snippet(gettext("In a terminal"), _desktop(url, secret, agent_id))]
     query = f"?agent_id={agent_id}" if agent_id else ""
     entry = merge(client, {}, server_entry(client, (), url=url, query=query))
     file, config = _FILES[client], json.dumps(entry, indent=2, ensure_ascii=False)
     if client is ClientName.VSCODE:
-        return [Snippet(f"In {file}", config), Snippet("When VS Code asks for the key", secret)]
+        return [
+            Snippet(gettext("In %(file)s", file=file), config),
+            Snippet(gettext("When VS Code asks for the key"), secret),
+        ]
     if client is ClientName.CURSOR:
         export = f"export {KEY_VARIABLE}={secret}"
         return [
-            Snippet("In ~/.zshrc or ~/.bashrc, which your shell reads", export),
-            Snippet(f"In {file}", config),
+            Snippet(gettext("In ~/.zshrc or ~/.bashrc, which your shell reads"), export),
+            Snippet(gettext("In %(file)s", file=file), config),
         ]
     return [
-        Snippet("In a terminal", _claude_code(f"{url}/mcp{query}", secret)),
-        Snippet(f"Or in {file}, with the key in {KEY_VARIABLE}", config),
+        Snippet(gettext("In a terminal"), _claude_code(f"{url}/mcp{query}", secret)),
+        Snippet(
+            gettext(
+                "Or in %(file)s, with the key in %(variable)s", file=file, variable=KEY_VARIABLE
+            ),
+            config,
+        ),
     ]
 
 

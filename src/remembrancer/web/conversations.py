@@ -22,6 +22,7 @@ from remembrancer.web.dependencies import (
     UserRequest,
     shows_errors,
 )
+from remembrancer.web.languages import gettext
 from remembrancer.web.memories import render_named
 
 router = APIRouter(prefix="/people/{user_id}/conversations")
@@ -101,7 +102,7 @@ def _by_message(memories: Sequence[SourcedMemory]) -> dict[UUID, list[Memory]]:
 @router.post("/{conversation_id}/pause", dependencies=[FORM_CHECK])
 async def pause(request: UserRequest, conversation_id: UUID) -> Response:
     await request.app.conversations.pause(request.user_actor, conversation_id)
-    text = "Remembering is paused here. What is said meanwhile is never recalled."
+    text = gettext("Remembering is paused here. What is said meanwhile is never recalled.")
     path = f"conversations/{conversation_id}"
     return request.to(path, text, f"{path}/resume")
 
@@ -110,7 +111,7 @@ async def pause(request: UserRequest, conversation_id: UUID) -> Response:
 async def resume(request: UserRequest, conversation_id: UUID) -> Response:
     await request.app.conversations.resume(request.user_actor, conversation_id)
     path = f"conversations/{conversation_id}"
-    return request.to(path, "What is said here is remembered again.", f"{path}/pause")
+    return request.to(path, gettext("What is said here is remembered again."), f"{path}/pause")
 
 
 @router.get("/{conversation_id}/delete")
@@ -134,7 +135,7 @@ async def delete(request: UserRequest, conversation_id: UUID, form: CheckedForm)
         error = InvalidInput("type the word delete", field="confirmation")
         return await _render_deletion(request, conversation_id, error)
     await request.app.conversations.delete(request.user_actor, conversation_id)
-    return request.to("conversations", "The conversation is deleted.")
+    return request.to("conversations", gettext("The conversation is deleted."))
 
 
 @router.get("/{conversation_id}/messages/{message_id}")
@@ -172,10 +173,10 @@ async def edit_message(
     edit = request.app.conversations.edit_message
     await edit(request.user_actor, conversation_id, message_id, form.get("content") or "")
     path = f"conversations/{conversation_id}?message={message_id}#message-{message_id}"
-    return request.to(path, "The message is edited.")
+    return request.to(path, gettext("The message is edited."))
 
 
 @router.post("/{conversation_id}/messages/{message_id}/delete", dependencies=[FORM_CHECK])
 async def delete_message(request: UserRequest, conversation_id: UUID, message_id: UUID) -> Response:
     await request.app.conversations.delete_message(request.user_actor, conversation_id, message_id)
-    return request.to(f"conversations/{conversation_id}", "The message is deleted.")
+    return request.to(f"conversations/{conversation_id}", gettext("The message is deleted."))

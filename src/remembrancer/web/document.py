@@ -5,9 +5,9 @@ from starlette.responses import Response
 
 from remembrancer.document.schemas import DocumentImport
 from remembrancer.errors import InvalidInput, RemembrancerError
-from remembrancer.text import plural
 from remembrancer.validation import validate_json
 from remembrancer.web.dependencies import CheckedForm, Form, PageRequest, UserRequest, shows_errors
+from remembrancer.web.languages import counted, gettext, number
 
 router = APIRouter(prefix="/people/{user_id}/document")
 
@@ -28,12 +28,15 @@ async def show(request: UserRequest) -> Response:
 @shows_errors(_render)
 async def import_(request: UserRequest, form: CheckedForm) -> Response:
     result = await request.app.documents.import_(request.user_actor, _parse(form), source="web")
-    facts = plural(result.facts_added, "memory", "memories")
-    text = f"{facts} and {plural(result.pois_added, 'place')} added."
+    facts = counted("%(count)s memory", "%(count)s memories", result.facts_added)
+    places = counted("%(count)s place", "%(count)s places", result.pois_added)
+    text = gettext("%(facts)s and %(places)s added.", facts=facts, places=places)
     if existing := result.facts_known + result.pois_known:
-        text += f" {existing:,} known already."
+        text += " " + gettext("%(count)s known already.", count=number(existing))
     if result.evicted:
-        text += f" {len(result.evicted):,} evicted, over the budget."
+        text += " " + gettext(
+            "%(count)s evicted, over the budget.", count=number(len(result.evicted))
+        )
     return request.to("document", text)
 
 

@@ -18,7 +18,7 @@ from remembrancer.web.sessions import NOT_SIGNED_IN, STALE_FORM, Notice, is_loca
 _LONGEST: Final = 300_000
 """Maximum characters of a form that is kept for after the sign-in."""
 _FORM: Final = "application/x-www-form-urlencoded"
-_NOT_KEPT: Final = ("/signin", "/signout", "/theme", "/welcome")
+_NOT_KEPT: Final = ("/signin", "/signout", "/theme", "/language", "/welcome")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from remembrancer.web.dependencies import (
     UserRequest,
     shows_errors,
 )
+from remembrancer.web.languages import gettext
 from remembrancer.web.memories import address_of, agent_and_space_names, chips_of, filters_of
 
 router = APIRouter(prefix="/people/{user_id}/filters")
@@ -32,7 +33,7 @@ async def _render(
         asked = request.at(address_of(request, filters))
         searched = [f"“{filters.text}”"] if filters.text else []
         chosen = [f"{c.label}: {c.value}" for c in chips_of(asked, names) if c.value]
-        return ", ".join([*searched, *chosen]) or "All memories"
+        return ", ".join([*searched, *chosen]) or gettext("All memories")
 
     saved = (await request.app.saved_filters.list(request.user_actor)).items
     return request.render(
@@ -55,7 +56,7 @@ async def save(request: UserRequest, form: CheckedForm) -> Response:
     asked = request.at(f"{request.base}/memories?{form.get('query') or ''}")
     name, filters = form.get("name") or "", filters_of(asked)
     saved = await request.app.saved_filters.save(request.user_actor, name, filters)
-    request.notify(f"Saved as {saved.name}.")
+    request.notify(gettext("Saved as %(name)s.", name=saved.name))
     return request.redirect(address_of(request, saved.filters))
 
 
@@ -64,11 +65,17 @@ async def save(request: UserRequest, form: CheckedForm) -> Response:
 async def rename(request: UserRequest, filter_id: UUID, form: CheckedForm) -> Response:
     name = form.get("name") or ""
     renamed = await request.app.saved_filters.rename(request.user_actor, filter_id, name)
-    return request.to("filters", f"Renamed to {renamed.name}.")
+    return request.to("filters", gettext("Renamed to %(name)s.", name=renamed.name))
 
 
 @router.post("/{filter_id}/delete", dependencies=[FORM_CHECK])
 async def delete(request: UserRequest, filter_id: UUID) -> Response:
     gone = await request.app.saved_filters.delete(request.user_actor, filter_id)
     query = address_of(request, gone.filters).partition("?")[2]
-    return request.to("filters", f"{gone.name} is deleted.", "filters", name=gone.name, query=query)
+    return request.to(
+        "filters",
+        gettext("%(name)s is deleted.", name=gone.name),
+        "filters",
+        name=gone.name,
+        query=query,
+    )

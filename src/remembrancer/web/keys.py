@@ -8,7 +8,6 @@ from starlette.responses import Response
 from remembrancer.access import Role
 from remembrancer.errors import RemembrancerError
 from remembrancer.keys.schemas import KeyCreate, NewKey
-from remembrancer.text import plural
 from remembrancer.validation import validate
 from remembrancer.web.dependencies import (
     FORM_CHECK,
@@ -18,6 +17,7 @@ from remembrancer.web.dependencies import (
     UserRequest,
     shows_errors,
 )
+from remembrancer.web.languages import counted, gettext
 
 router = APIRouter(prefix="/people/{user_id}/keys")
 
@@ -50,11 +50,16 @@ async def create(request: UserRequest, form: CheckedForm) -> Response:
 @router.post("/{key_id}/revoke", dependencies=[FORM_CHECK])
 async def revoke(request: UserRequest, key_id: UUID) -> Response:
     key = await request.app.keys.revoke(request.user_actor, key_id)
-    return request.to("keys", f"The key {key.name} is revoked. What used it is signed out.")
+    return request.to(
+        "keys",
+        gettext("The key %(name)s is revoked. What used it is signed out.", name=key.name),
+    )
 
 
 @router.post("/sign-out", dependencies=[FORM_CHECK])
 async def sign_out(request: UserRequest) -> Response:
     """End all sessions of the person; their own request is answered by the sign-in page."""
     ended = await request.app.sign_ins.end_all(request.user_actor)
-    return request.to("keys", f"{plural(ended, 'session')} ended.")
+    return request.to(
+        "keys", counted("%(count)s session ended.", "%(count)s sessions ended.", ended)
+    )

@@ -1,49 +1,59 @@
 """Labels and sentences on pages, by value."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from itertools import groupby, pairwise
 from typing import Final
 from uuid import UUID
 
-from remembrancer.access import Scope, ScopeSource, SpaceRole
+from remembrancer.access import Role, Scope, ScopeSource, SpaceRole
 from remembrancer.associations.schemas import Neighbourhood, Node
 from remembrancer.importers.progress import ImportRow
+from remembrancer.jobs.schemas import JobStatus
 from remembrancer.lookup.schemas import Entry, Graph, GraphNode, Origin, Span
-from remembrancer.memories.schemas import ForgetResult, Kind, Relation, SortBy, Status
+from remembrancer.memories.schemas import Category, ForgetResult, Kind, Relation, SortBy, Status
 from remembrancer.preferences.schemas import AgentMemoryConfig
-from remembrancer.recall.schemas import Hit
+from remembrancer.recall.schemas import Hit, Mode
 from remembrancer.review.schemas import ReviewOutcome
-from remembrancer.text import plural
 from remembrancer.uploads.schemas import Upload, UploadCounts
 from remembrancer.user_names import parse_user
-from remembrancer.web.times import EVERYWHERE, Custom, date_of, name_of_day
+from remembrancer.web.languages import (
+    counted,
+    date_of,
+    gettext,
+    lazy,
+    marked,
+    month,
+    name_of_day,
+    ngettext,
+    number,
+)
 
-SCOPES: Final = {Scope.AGENT: "Private", Scope.GLOBAL: "Global"}
+SCOPES: Final = {Scope.AGENT: lazy("Private"), Scope.GLOBAL: lazy("Global")}
 SCOPE_MEANINGS: Final = {
-    Scope.AGENT: "This agent keeps its own memories of you; no other agent reads them.",
-    Scope.GLOBAL: "This agent shares memories of you with all your other global agents.",
+    Scope.AGENT: lazy("This agent keeps its own memories of you; no other agent reads them."),
+    Scope.GLOBAL: lazy("This agent shares memories of you with all your other global agents."),
 }
 STATUSES: Final = {
-    Status.ACTIVE: "Active",
-    Status.INACTIVE: "Inactive",
-    Status.EVICTED: "Evicted",
-    Status.PENDING: "Pending",
-    Status.FORGOTTEN: "Forgotten",
+    Status.ACTIVE: lazy("Active"),
+    Status.INACTIVE: lazy("Inactive"),
+    Status.EVICTED: lazy("Evicted"),
+    Status.PENDING: lazy("Pending"),
+    Status.FORGOTTEN: lazy("Forgotten"),
 }
 SORTS: Final = {
-    SortBy.RECENT: "Newest first",
-    SortBy.IMPORTANCE: "Most important first",
-    SortBy.MOST_ACCESSED: "Most recalled first",
+    SortBy.RECENT: lazy("Newest first"),
+    SortBy.IMPORTANCE: lazy("Most important first"),
+    SortBy.MOST_ACCESSED: lazy("Most recalled first"),
 }
 FORMATS: Final = {
     "chatgpt": "ChatGPT",
     "claude": "Claude",
     "discord": "Discord",
-    "json": "Conversations as JSON",
-    "jsonl": "Messages as JSON lines",
+    "json": lazy("Conversations as JSON"),
+    "jsonl": lazy("Messages as JSON lines"),
     "locomo": "LoCoMo",
-    "mcp-memory": "The memory server of MCP",
+    "mcp-memory": lazy("The memory server of MCP"),
     "mem0": "mem0",
     "slack": "Slack",
     "telegram": "Telegram",
@@ -51,238 +61,363 @@ FORMATS: Final = {
 }
 DATE_ORDERS: Final = {"dmy": "31/12/2026", "mdy": "12/31/2026", "ymd": "2026/12/31"}
 EXPORTS: Final = {
-    "ChatGPT": "Settings, Data controls, Export data",
-    "Claude": "Settings, Privacy, Export data",
-    "Slack": "Workspace settings, Import/Export data",
-    "Discord": "Settings, Data & Privacy, Request data; or DiscordChatExporter, as JSON",
-    "Telegram": "In Telegram Desktop: Settings, Advanced, Export, as JSON",
-    "WhatsApp": "The menu of a chat, Export chat, without media",
-    "mem0": "What get_all returns, as a JSON file",
+    "ChatGPT": lazy("Settings, Data controls, Export data"),
+    "Claude": lazy("Settings, Privacy, Export data"),
+    "Slack": lazy("Workspace settings, Import/Export data"),
+    "Discord": lazy("Settings, Data & Privacy, Request data; or DiscordChatExporter, as JSON"),
+    "Telegram": lazy("In Telegram Desktop: Settings, Advanced, Export, as JSON"),
+    "WhatsApp": lazy("The menu of a chat, Export chat, without media"),
+    "mem0": lazy("What get_all returns, as a JSON file"),
 }
 """Where people get an export, by system."""
 OWN_PLATFORM: Final = "pages"
 """The platform of people who were added here, on none of their own. It is not shown."""
 PARTS: Final = {
-    "memories": "Memories",
-    "memory_versions": "Versions of memories",
-    "mentions": "Mentions",
-    "associations": "Associations",
-    "messages": "Messages",
-    "chunks": "Summaries",
-    "conversations": "Conversations",
-    "participants": "Conversations taken part in",
-    "uploads": "Files to import",
-    "users": "People",
-    "platform_links": "Platform links",
-    "memory_preferences": "Preferences",
-    "saved_filters": "Saved filters",
-    "spaces": "Spaces",
-    "space_members": "Memberships",
-    "space_invitations": "Invitations",
-    "space_refusals": "Refusals",
-    "api_keys": "Keys",
-    "sessions": "Sessions",
+    "memories": lazy("Memories"),
+    "memory_versions": lazy("Versions of memories"),
+    "mentions": lazy("Mentions"),
+    "associations": lazy("Associations"),
+    "messages": lazy("Messages"),
+    "chunks": lazy("Summaries"),
+    "conversations": lazy("Conversations"),
+    "participants": lazy("Conversations taken part in"),
+    "uploads": lazy("Files to import"),
+    "users": lazy("People"),
+    "platform_links": lazy("Platform links"),
+    "memory_preferences": lazy("Preferences"),
+    "saved_filters": lazy("Saved filters"),
+    "spaces": lazy("Spaces"),
+    "space_members": lazy("Memberships"),
+    "space_invitations": lazy("Invitations"),
+    "space_refusals": lazy("Refusals"),
+    "api_keys": lazy("Keys"),
+    "sessions": lazy("Sessions"),
 }
 """Names of what an erasure deletes, by its table. The rest is counted together."""
-READERS: Final = {Scope.GLOBAL: "Every agent", Scope.AGENT: "One agent alone"}
-ROLES: Final = {SpaceRole.OWNER: "Owner", SpaceRole.MEMBER: "Member"}
-RELATIONS: Final = {relation: relation.replace("_", " ") for relation in Relation}
+MERGED: Final = {
+    "memories": lazy("Memories"),
+    "duplicates": lazy("Memories known to both"),
+    "messages": lazy("Messages"),
+    "conversations": lazy("Conversations"),
+    "chunks": lazy("Summaries"),
+    "preferences": lazy("Preferences"),
+    "preferences_dropped": lazy("Preferences dropped"),
+    "spaces": lazy("Spaces"),
+    "platform_links": lazy("Platform links"),
+}
+"""What a merge of two people moves, by the name of its number."""
+READERS: Final = {Scope.GLOBAL: lazy("Every agent"), Scope.AGENT: lazy("One agent alone")}
+ROLES: Final = {SpaceRole.OWNER: lazy("Owner"), SpaceRole.MEMBER: lazy("Member")}
+RELATIONS: Final = {
+    Relation.RELATED_TO: lazy("related to"),
+    Relation.UPDATES: lazy("updates"),
+    Relation.CONTRADICTS: lazy("contradicts"),
+    Relation.CAUSED_BY: lazy("caused by"),
+    Relation.RESULT_OF: lazy("result of"),
+    Relation.PART_OF: lazy("part of"),
+}
+KINDS: Final = {
+    Kind.IDENTITY: lazy("Identity"),
+    Kind.FACT: lazy("Fact"),
+    Kind.PREFERENCE: lazy("Preference"),
+    Kind.DECISION: lazy("Decision"),
+    Kind.GOAL: lazy("Goal"),
+    Kind.TODO: lazy("To-do"),
+    Kind.EVENT: lazy("Event"),
+    Kind.OBSERVATION: lazy("Observation"),
+    Kind.PLACE: lazy("Place"),
+}
+CATEGORIES: Final = {
+    Category.PERSON: lazy("Person"),
+    Category.PREFERENCE: lazy("Preference"),
+    Category.CONTEXT: lazy("Context"),
+    Category.PROJECT: lazy("Project"),
+    Category.PERSONALITY: lazy("Personality"),
+    Category.HOBBY: lazy("Hobby"),
+    Category.RELATIONSHIP: lazy("Relationship"),
+    Category.MILESTONE: lazy("Milestone"),
+    Category.OCCUPATION: lazy("Occupation"),
+    Category.HABIT: lazy("Habit"),
+    Category.OTHER: lazy("Other"),
+}
 STANDS: Final = {
-    Relation.RELATED_TO: "is related to",
-    Relation.UPDATES: "updates",
-    Relation.CONTRADICTS: "contradicts",
-    Relation.CAUSED_BY: "is caused by",
-    Relation.RESULT_OF: "is a result of",
-    Relation.PART_OF: "is part of",
+    Relation.RELATED_TO: lazy("is related to"),
+    Relation.UPDATES: lazy("updates"),
+    Relation.CONTRADICTS: lazy("contradicts"),
+    Relation.CAUSED_BY: lazy("is caused by"),
+    Relation.RESULT_OF: lazy("is a result of"),
+    Relation.PART_OF: lazy("is part of"),
 }
 """What a memory does with another."""
 STANDS_TO: Final = {
-    Relation.RELATED_TO: "Related to it",
-    Relation.UPDATES: "Updated by",
-    Relation.CONTRADICTS: "Contradicted by",
-    Relation.CAUSED_BY: "It causes",
-    Relation.RESULT_OF: "It results in",
-    Relation.PART_OF: "It contains",
+    Relation.RELATED_TO: lazy("Related to it"),
+    Relation.UPDATES: lazy("Updated by"),
+    Relation.CONTRADICTS: lazy("Contradicted by"),
+    Relation.CAUSED_BY: lazy("It causes"),
+    Relation.RESULT_OF: lazy("It results in"),
+    Relation.PART_OF: lazy("It contains"),
 }
 """What another memory does with this one, before that one."""
 SOURCES: Final = {
-    ScopeSource.ADMIN_OVERRIDE: "Admin policy",
-    ScopeSource.USER_PREFERENCE: "Preference",
-    ScopeSource.USER_TOGGLE: "Earlier setting",
-    ScopeSource.AGENT_DEFAULT: "Agent default",
+    ScopeSource.ADMIN_OVERRIDE: lazy("Admin policy"),
+    ScopeSource.USER_PREFERENCE: lazy("Preference"),
+    ScopeSource.USER_TOGGLE: lazy("Earlier setting"),
+    ScopeSource.AGENT_DEFAULT: lazy("Agent default"),
+}
+MESSAGE_ROLES: Final = {
+    "user": lazy("User"),
+    "assistant": lazy("Assistant"),
+    "system": lazy("System"),
+    "tool": lazy("Tool"),
+}
+ARMS: Final = {
+    "dense": lazy("meaning"),
+    "keyword": lazy("words"),
+    "bm25": lazy("words"),
+    "graph": lazy("associations"),
+}
+MODES: Final = {
+    Mode.HYBRID: lazy("Best matches"),
+    Mode.RECENT: lazy("Newest"),
+    Mode.IMPORTANT: lazy("Most important"),
+    Mode.TYPED: lazy("Of a kind"),
+}
+UNITS: Final = {"day": lazy("Day"), "month": lazy("Month"), "year": lazy("Year")}
+TIMELINES: Final = {
+    "day": lazy("What came, changed and went, by day"),
+    "month": lazy("What came, changed and went, by month"),
+    "year": lazy("What came, changed and went, by year"),
+}
+HAPPENED: Final = {
+    "learnt": lazy("Learnt"),
+    "changed": lazy("Changed"),
+    "forgotten": lazy("Forgotten"),
+}
+ACTORS: Final = {
+    "admin": lazy("Admin"),
+    "user": lazy("A person"),
+    "service": lazy("A program"),
+    "system": lazy("The server"),
+}
+KEY_ROLES: Final = {
+    Role.ADMIN: lazy("admin"),
+    Role.SERVICE: lazy("service"),
+    Role.USER: lazy("user"),
+}
+JOB_STATUSES: Final = {
+    JobStatus.QUEUED: lazy("Queued"),
+    JobStatus.RUNNING: lazy("Running"),
+    JobStatus.SUCCEEDED: lazy("Succeeded"),
+    JobStatus.FAILED: lazy("Failed"),
+    JobStatus.CANCELLED: lazy("Cancelled"),
+}
+NO_JOBS: Final = {
+    JobStatus.QUEUED: lazy("No queued job"),
+    JobStatus.RUNNING: lazy("No running job"),
+    JobStatus.SUCCEEDED: lazy("No succeeded job"),
+    JobStatus.FAILED: lazy("No failed job"),
+    JobStatus.CANCELLED: lazy("No cancelled job"),
+}
+TASKS: Final = {
+    "summarise": lazy("Summary of a conversation"),
+    "extract": lazy("Facts from a conversation"),
+    "import": lazy("Import of a file"),
+}
+ARGUMENTS: Final = {
+    "conversation_id": lazy("conversation"),
+    "upload_id": lazy("file"),
+    "user_id": lazy("person"),
 }
 _BY: Final = {
-    "manual": "by hand",
-    "web": "on these pages",
-    "api": "by a program",
-    "review": "in a review",
-    "extraction": "from a conversation",
+    "manual": lazy("by hand"),
+    "web": lazy("on these pages"),
+    "api": lazy("by a program"),
+    "review": lazy("in a review"),
+    "extraction": lazy("from a conversation"),
 }
 
 WAYS: Final = {
-    "rest": "A program",
-    "mcp": "An assistant (MCP)",
-    "python": "Python",
-    "chat": "A chat",
-    "web": "These pages",
-    "cli": "The command line",
+    "rest": lazy("A program"),
+    "mcp": lazy("An assistant (MCP)"),
+    "python": lazy("Python"),
+    "chat": lazy("A chat"),
+    "web": lazy("These pages"),
+    "cli": lazy("The command line"),
 }
 """Entry points."""
 SUBJECTS: Final = {
-    "recall": "Recalls",
-    "context": "Contexts of prompts",
-    "memory": "Memories",
-    "memory.evict": "Evictions",
-    "message": "Messages",
-    "conversation": "Conversations",
-    "association": "Associations",
-    "space": "Spaces",
-    "preference": "Preferences",
-    "user": "People",
-    "session": "Sign-ins",
-    "key": "Keys",
-    "job": "Jobs",
-    "erase": "Deletions for good",
-    "audit": "This log",
+    "recall": lazy("Recalls"),
+    "context": lazy("Contexts of prompts"),
+    "memory": lazy("Memories"),
+    "memory.evict": lazy("Evictions"),
+    "message": lazy("Messages"),
+    "conversation": lazy("Conversations"),
+    "association": lazy("Associations"),
+    "space": lazy("Spaces"),
+    "preference": lazy("Preferences"),
+    "user": lazy("People"),
+    "session": lazy("Sign-ins"),
+    "key": lazy("Keys"),
+    "job": lazy("Jobs"),
+    "erase": lazy("Deletions for good"),
+    "audit": lazy("This log"),
 }
 """First parts of actions in the audit log."""
 _DONE: Final = {
-    "activate": "used again",
-    "append": "added",
-    "budget": "counted for the budget",
-    "confirm": "confirmed",
-    "copy": "copied",
-    "create": "made",
-    "deactivate": "put aside",
-    "decline": "declined",
-    "delete": "deleted for good",
-    "document": "read as a document",
-    "edit": "changed",
-    "end": "ended",
-    "evict": "evicted",
-    "expire": "expired",
-    "export": "exported",
-    "forget": "forgotten",
-    "invite": "offered to somebody",
-    "join": "joined",
-    "leave": "left",
-    "link": "linked",
-    "list": "listed",
-    "mention": "mentioned again",
-    "merge": "merged",
-    "migrate": "changed",
-    "move": "moved",
-    "pin": "pinned",
-    "read": "read",
-    "reject": "rejected",
-    "remember": "remembered",
-    "remove": "removed",
-    "reopen": "waiting again",
-    "reset": "taken back",
-    "restore": "restored",
-    "retry": "tried again",
-    "revoke": "revoked",
-    "role": "given a role",
-    "rotate": "replaced",
-    "set": "set",
-    "share": "shared",
-    "start": "started",
-    "summarise": "summarised",
-    "toggle": "changed",
-    "unlink": "unlinked",
-    "unmerge": "separated again",
-    "unshare": "made private",
-    "update": "changed",
-    "withdraw": "not offered any more",
+    "activate": lazy("used again"),
+    "append": lazy("added"),
+    "budget": lazy("counted for the budget"),
+    "confirm": lazy("confirmed"),
+    "copy": lazy("copied"),
+    "create": lazy("made"),
+    "deactivate": lazy("put aside"),
+    "decline": lazy("declined"),
+    "delete": lazy("deleted for good"),
+    "document": lazy("read as a document"),
+    "edit": lazy("changed"),
+    "end": lazy("ended"),
+    "evict": lazy("evicted"),
+    "expire": lazy("expired"),
+    "export": lazy("exported"),
+    "forget": lazy("forgotten"),
+    "invite": lazy("offered to somebody"),
+    "join": lazy("joined"),
+    "leave": lazy("left"),
+    "link": lazy("linked"),
+    "list": lazy("listed"),
+    "mention": lazy("mentioned again"),
+    "merge": lazy("merged"),
+    "migrate": lazy("changed"),
+    "move": lazy("moved"),
+    "pin": lazy("pinned"),
+    "read": lazy("read"),
+    "reject": lazy("rejected"),
+    "remember": lazy("remembered"),
+    "remove": lazy("removed"),
+    "reopen": lazy("waiting again"),
+    "reset": lazy("taken back"),
+    "restore": lazy("restored"),
+    "retry": lazy("tried again"),
+    "revoke": lazy("revoked"),
+    "role": lazy("given a role"),
+    "rotate": lazy("replaced"),
+    "set": lazy("set"),
+    "share": lazy("shared"),
+    "start": lazy("started"),
+    "summarise": lazy("summarised"),
+    "toggle": lazy("changed"),
+    "unlink": lazy("unlinked"),
+    "unmerge": lazy("separated again"),
+    "unshare": lazy("made private"),
+    "update": lazy("changed"),
+    "withdraw": lazy("not offered any more"),
 }
 _THINGS: Final = {
-    "memory": "memories",
-    "user": "people",
-    "policy": "policies",
-    "audit": "the log",
-    "statistic": "statistics",
+    "agent": marked("%(count)s agent", "%(count)s agents"),
+    "association": marked("%(count)s association", "%(count)s associations"),
+    "audit": marked("the log", "the log"),
+    "context": marked("%(count)s context", "%(count)s contexts"),
+    "conversation": marked("%(count)s conversation", "%(count)s conversations"),
+    "job": marked("%(count)s job", "%(count)s jobs"),
+    "key": marked("%(count)s key", "%(count)s keys"),
+    "link": marked("%(count)s link", "%(count)s links"),
+    "memory": marked("%(count)s memory", "%(count)s memories"),
+    "message": marked("%(count)s message", "%(count)s messages"),
+    "place": marked("%(count)s place", "%(count)s places"),
+    "policy": marked("%(count)s policy", "%(count)s policies"),
+    "preference": marked("%(count)s preference", "%(count)s preferences"),
+    "session": marked("%(count)s session", "%(count)s sessions"),
+    "space": marked("%(count)s space", "%(count)s spaces"),
+    "statistic": marked("statistics", "statistics"),
+    "upload": marked("%(count)s file", "%(count)s files"),
+    "user": marked("%(count)s person", "%(count)s people"),
 }
 
 
 _PLAIN: Final = {
-    "Input should be a valid UUID": "is not an id",
-    "Field required": "is needed",
-    "does not name its exporter": "does not say who exported it",
+    "Input should be a valid UUID": lazy("is not an id"),
+    "Field required": lazy("is needed"),
+    "hybrid mode needs a query": lazy("is needed"),
+    "does not name its exporter": lazy("does not say who exported it"),
 }
 """Plain words for the library's messages, by their beginning."""
 _FIELDS: Final = {
-    "agent_id": "Agent",
-    "content": "What to remember",
-    "display_name": "Name",
-    "place_id": "Id",
-    "place_name": "Name",
-    "platform_user_id": "Id there",
-    "person": "Person",
-    "query": "Question",
-    "space_id": "Space",
-    "subject": "About",
-    "user_id": "Person",
+    "agent_id": lazy("Agent"),
+    "content": lazy("What to remember"),
+    "display_name": lazy("Name"),
+    "place_id": lazy("Id"),
+    "place_name": lazy("Name"),
+    "platform_user_id": lazy("Id there"),
+    "person": lazy("Person"),
+    "query": lazy("Question"),
+    "space_id": lazy("Space"),
+    "subject": lazy("About"),
+    "user_id": lazy("Person"),
 }
 
 
 def by(source: str) -> str:
-    return _BY.get(source, f"by {source}")
+    return str(_BY.get(source)) if source in _BY else gettext("by %(source)s", source=source)
 
 
 def source(config: AgentMemoryConfig) -> str:
     return {
-        ScopeSource.ADMIN_OVERRIDE: "Admin has disabled agent-specific memory globally",
-        ScopeSource.USER_PREFERENCE: "You customized memory scope for this agent",
-        ScopeSource.USER_TOGGLE: "Your earlier setting for all agents makes this agent global",
-        ScopeSource.AGENT_DEFAULT: f"Using agent default: {config.agent.memory_scope}",
+        ScopeSource.ADMIN_OVERRIDE: gettext("Admin has disabled agent-specific memory globally"),
+        ScopeSource.USER_PREFERENCE: gettext("You customized memory scope for this agent"),
+        ScopeSource.USER_TOGGLE: gettext(
+            "Your earlier setting for all agents makes this agent global"
+        ),
+        ScopeSource.AGENT_DEFAULT: gettext(
+            "Using agent default: %(scope)s", scope=config.agent.memory_scope
+        ),
     }[config.source]
 
 
 def scope_change(vanish: int, appear: int) -> str:
     """Say how many memories another scope takes from an agent and gives to it."""
     words = [
-        f"{vanish:,} {'vanishes' if vanish == 1 else 'vanish'}" if vanish else "",
-        f"{appear:,} {'appears' if appear == 1 else 'appear'}" if appear else "",
+        counted("%(count)s vanishes", "%(count)s vanish", vanish) if vanish else "",
+        counted("%(count)s appears", "%(count)s appear", appear) if appear else "",
     ]
-    return " and ".join(filter(None, words)) or "nothing vanishes or appears"
+    return listed(list(filter(None, words))) or gettext("nothing vanishes or appears")
 
 
 def invitee_name(invitee: str, people: Mapping[UUID, str]) -> str:
     """Name who is invited, as far as the one who looks may know it."""
     named = parse_user(invitee)
-    return people.get(named, "Somebody by id") if isinstance(named, UUID) else named
+    return people.get(named, gettext("Somebody by id")) if isinstance(named, UUID) else named
 
 
 def review_counts(counts: Mapping[ReviewOutcome, int]) -> str:
     words = {
-        ReviewOutcome.CONFIRMED: "confirmed",
-        ReviewOutcome.SHARED: "confirmed and shared",
-        ReviewOutcome.UPDATED: "confirmed as a new version of another memory",
-        ReviewOutcome.MENTIONED: "known already; its mentions went up by one",
-        ReviewOutcome.REJECTED: "rejected",
-        ReviewOutcome.REOPENED: "pending again",
-        ReviewOutcome.REFUSED: "not changed",
-        ReviewOutcome.NOT_FOUND: "no longer there",
+        ReviewOutcome.CONFIRMED: gettext("confirmed"),
+        ReviewOutcome.SHARED: gettext("confirmed and shared"),
+        ReviewOutcome.UPDATED: gettext("confirmed as a new version of another memory"),
+        ReviewOutcome.MENTIONED: gettext("known already; its mentions went up by one"),
+        ReviewOutcome.REJECTED: gettext("rejected"),
+        ReviewOutcome.REOPENED: gettext("pending again"),
+        ReviewOutcome.REFUSED: gettext("not changed"),
+        ReviewOutcome.NOT_FOUND: gettext("no longer there"),
     }
-    parts = [f"{counts[outcome]:,} {text}" for outcome, text in words.items() if outcome in counts]
+    parts = [f"{number(counts[key])} {text}" for key, text in words.items() if key in counts]
     return f"{', '.join(parts)}."
 
 
 def kind(value: Kind) -> str:
-    return "To-do" if value is Kind.TODO else value.capitalize()
+    return str(KINDS[value])
 
 
 def sentence(text: str, capital: bool = True) -> str:
     """Return an error's reason as a sentence."""
     text = text.strip()
     for technical, plain in _PLAIN.items():
-        text = plain if text.startswith(technical) else text
+        text = str(plain) if text.startswith(technical) else text
     first = text[:1].upper() if capital else text[:1]
     return f"{first}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}" if text else ""
 
 
 def field(name: str) -> str:
-    return _FIELDS.get(name) or name.replace("_", " ").capitalize()
+    return str(_FIELDS[name]) if name in _FIELDS else name.replace("_", " ").capitalize()
 
 
 def shortened(text: str, length: int = 80) -> str:
@@ -294,45 +429,65 @@ def forgotten(result: ForgetResult) -> str:
     """Say which messages went with a memory, and which may say it still."""
     words = ""
     if result.messages:
-        words += f" {plural(result.messages, 'message')} that said it left recall too."
+        words += " " + counted(
+            "%(count)s message that said it left recall too.",
+            "%(count)s messages that said it left recall too.",
+            result.messages,
+        )
     if result.similar_messages:
-        words += f" {plural(result.similar_messages, 'message')} may still say it."
+        words += " " + counted(
+            "%(count)s message may still say it.",
+            "%(count)s messages may still say it.",
+            result.similar_messages,
+        )
     return words
 
 
 def names(values: Sequence[str], most: int = 2) -> str:
     """Return names as a list of words; beyond ``most`` the number of the others."""
     rest = len(values) - most
-    if rest > 0:
-        return f"{', '.join(values[:most])} and {rest:,} more"
-    return " and ".join([", ".join(values[:-1]), values[-1]]) if len(values) > 1 else values[0]
+    if rest <= 0:
+        return listed(values)
+    count = {"names": ", ".join(values[:most]), "count": number(rest)}
+    return gettext("%(names)s and %(count)s more") % count
+
+
+def listed(values: Sequence[str]) -> str:
+    """Return words as a list, with "and" before the last."""
+    if len(values) < 2:
+        return "".join(values)
+    return gettext("%(first)s and %(last)s", first=", ".join(values[:-1]), last=values[-1])
 
 
 def who(hit: Hit, origin: Origin | None, user_id: UUID, is_own: bool) -> str:
     """Say who said what a hit says, and to whom."""
     if hit.type != "memory":
         agent = hit.role == "assistant"
-        own = is_own and hit.user_id == user_id and not agent
-        return "You" if own else hit.sender_name or ("An agent" if agent else "Somebody")
+        if is_own and hit.user_id == user_id and not agent:
+            return gettext("You")
+        return hit.sender_name or (gettext("An agent") if agent else gettext("Somebody"))
     return origin_line(origin, hit.author, is_own)
 
 
 def origin_line(origin: Origin | None, author: str | None, is_own: bool) -> str:
     """Say where a memory comes from."""
     if origin is None or author:
-        return f"{author or 'Somebody'} said so"
+        return gettext("%(name)s said so", name=author or gettext("Somebody"))
     if origin.agent is None:
-        return "Added " + by(origin.source)
-    return f"You told {origin.agent}" if is_own else f"Told to {origin.agent}"
+        return gettext("Added %(way)s", way=by(origin.source))
+    told = gettext("You told %(agent)s") if is_own else gettext("Told to %(agent)s")
+    return told % {"agent": origin.agent}
 
 
 def readers(names_of: Sequence[str], *, everyone: bool, most: int = 2) -> str:
     """Say which agents may read a memory."""
     if not names_of:
-        return "No agent may read it"
+        return gettext("No agent may read it")
     if len(names_of) == 1:
-        return f"Only {names_of[0]} may read it"
-    return f"{'Every agent' if everyone else names(names_of, most)} may read it"
+        return gettext("Only %(agent)s may read it", agent=names_of[0])
+    if everyone:
+        return gettext("Every agent may read it")
+    return gettext("%(agents)s may read it", agents=names(names_of, most))
 
 
 def action(name: str, count: int = 0) -> str:
@@ -342,10 +497,10 @@ def action(name: str, count: int = 0) -> str:
         thing, verb = verb, "delete"
     thing = thing.removesuffix("s")
     if thing == "recall":
-        return f"{count:,} recalled" if count else "recalled"
-    noun = thing if count == 1 else _THINGS.get(thing, f"{thing}s")
-    number = f"{count:,} " if count else ""
-    return f"{number}{noun} {_DONE.get(verb, verb.replace('_', ' '))}".strip()
+        return gettext("%(count)s recalled", count=number(count)) if count else gettext("recalled")
+    forms = _THINGS.get(thing) or (f"%(count)s {thing}", f"%(count)s {thing}s")
+    noun = counted(*forms, count) if count else ngettext(*forms, 2) % {"count": ""}
+    return f"{noun} {_DONE.get(verb, verb.replace('_', ' '))}".strip()
 
 
 def import_end(row: ImportRow) -> str:
@@ -353,8 +508,17 @@ def import_end(row: ImportRow) -> str:
     if row.is_running:
         return ""
     if row.ended_at is None:
-        return "interrupted; run it again to go on"
-    return f"failed: {reason(row.reason)}" if row.reason else "done"
+        return gettext("interrupted; run it again to go on")
+    if row.reason:
+        return gettext("failed: %(reason)s", reason=reason(row.reason))
+    return gettext("done")
+
+
+def import_state(row: ImportRow) -> str:
+    """Return how the end of an import looks: good, bad, or waiting for somebody."""
+    if row.ended_at is None:
+        return "wait"
+    return "bad" if row.reason else "good"
 
 
 def reason(kind: str) -> str:
@@ -365,35 +529,36 @@ def reason(kind: str) -> str:
 
 def milliseconds(value: float | None) -> str:
     if value is None:
-        return "none"
-    return f"{value:,.0f} ms" if value < 10_000 else "10 s or more"
+        return gettext("none")
+    if value < 10_000:
+        return gettext("%(count)s ms", count=number(round(value)))
+    return gettext("10 s or more")
 
 
 def size(count: float) -> str:
     """Say a number of bytes."""
-    for unit in ("bytes", "kB", "MB"):
+    for unit in (gettext("bytes"), "kB", "MB"):
         if count < 1000:
-            return f"{count:,.0f} {unit}"
+            return f"{number(round(count))} {unit}"
         count /= 1000
-    return f"{count:,.1f} GB"
+    return f"{number(round(count, 1))} GB"
 
 
-def short_day(value: date) -> str:
-    return f"{value.day} {value:%b}"
-
-
-def span(value: Span, unit: str, custom: Custom = EVERYWHERE) -> str:
+def span(value: Span, unit: str) -> str:
     """Name a day, month or year."""
-    return {"day": date_of(value.start, custom), "month": f"{value.start:%b %Y}"}.get(
-        unit, str(value.start.year)
-    )
+    if unit == "day":
+        return date_of(value.start)
+    return month(value.start) if unit == "month" else str(value.start.year)
 
 
 def span_counts(value: Span) -> str:
     """Say what happened in a span, in a few words."""
-    counts = {"learnt": value.learnt, "changed": value.changed, "forgotten": value.forgotten}
-    words = [f"{count:,} {name}" for name, count in counts.items() if count]
-    return ", ".join(words) or "nothing"
+    words = [
+        gettext("%(count)s learnt", count=number(value.learnt)) if value.learnt else "",
+        gettext("%(count)s changed", count=number(value.changed)) if value.changed else "",
+        gettext("%(count)s forgotten", count=number(value.forgotten)) if value.forgotten else "",
+    ]
+    return ", ".join(filter(None, words)) or gettext("nothing")
 
 
 def nodes(graph: Graph | Neighbourhood) -> dict[tuple[UUID | None, str], GraphNode | Node]:
@@ -401,24 +566,24 @@ def nodes(graph: Graph | Neighbourhood) -> dict[tuple[UUID | None, str], GraphNo
     return {(node.user_id, node.id): node for node in graph.nodes}
 
 
-def by_day(
-    entries: Sequence[Entry], now: datetime, zone: str, custom: Custom = EVERYWHERE
-) -> list[tuple[str, list[Entry]]]:
+def by_day(entries: Sequence[Entry], now: datetime, zone: str) -> list[tuple[str, list[Entry]]]:
     """Return entries in order, grouped by the day of their time."""
-    days = groupby(entries, lambda entry: name_of_day(entry.at, now, zone, custom))
+    days = groupby(entries, lambda entry: name_of_day(entry.at, now, zone))
     return [(name, list(group)) for name, group in days]
 
 
 def parts(counts: Mapping[str, int]) -> dict[str, int]:
     """Return the numbers of a receipt under names that people know. Pure."""
-    named = {name: counts[table] for table, name in PARTS.items() if counts.get(table)}
+    named = {str(name): counts[table] for table, name in PARTS.items() if counts.get(table)}
     rest = sum(count for table, count in counts.items() if table not in PARTS)
-    return named | ({"Entries of the search and the like": rest} if rest else {})
+    return named | ({gettext("Entries of the search and the like"): rest} if rest else {})
 
 
 def failure(upload: Upload) -> str:
     """Say why a file cannot be imported, to somebody who reads its name beside it. Pure."""
-    reason = (upload.reason or "it could not be read").removeprefix(upload.name).lstrip(":, ")
+    reason = (
+        (upload.reason or gettext("it could not be read")).removeprefix(upload.name).lstrip(":, ")
+    )
     reason = reason.replace(" that --as gives", " you gave")
     said, _, advice = reason.partition("; ")
     return sentence(said if "--" in advice else reason)
@@ -427,13 +592,22 @@ def failure(upload: Upload) -> str:
 def contents(counts: UploadCounts) -> list[str]:
     """Say what an import stores, or would store, and what it leaves out. Pure."""
     said = [
-        (counts.conversations, "conversation", "conversations"),
-        (counts.messages_added, "new message", "new messages"),
-        (counts.messages_edited, "edited message", "edited messages"),
-        (counts.messages_skipped, "message known already", "messages known already"),
-        (counts.memories_added, "new memory", "new memories"),
-        (counts.memories_skipped, "memory known already", "memories known already"),
-        (counts.memories_evicted, "memory over the budget", "memories over the budget"),
-        (counts.memories_refused, "memory refused", "memories refused"),
+        (counts.conversations, marked("%(count)s conversation", "%(count)s conversations")),
+        (counts.messages_added, marked("%(count)s new message", "%(count)s new messages")),
+        (counts.messages_edited, marked("%(count)s edited message", "%(count)s edited messages")),
+        (
+            counts.messages_skipped,
+            marked("%(count)s message known already", "%(count)s messages known already"),
+        ),
+        (counts.memories_added, marked("%(count)s new memory", "%(count)s new memories")),
+        (
+            counts.memories_skipped,
+            marked("%(count)s memory known already", "%(count)s memories known already"),
+        ),
+        (
+            counts.memories_evicted,
+            marked("%(count)s memory over the budget", "%(count)s memories over the budget"),
+        ),
+        (counts.memories_refused, marked("%(count)s memory refused", "%(count)s memories refused")),
     ]
-    return [plural(count, one, many) for count, one, many in said if count]
+    return [counted(*forms, count) for count, forms in said if count]

@@ -6,14 +6,16 @@ from starlette.responses import RedirectResponse, Response
 from remembrancer.access import Role
 from remembrancer.errors import Forbidden, InvalidInput, Unauthenticated
 from remembrancer.statistics import counts
+from remembrancer.web import languages
 from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, PostedForm, SessionRequest
 from remembrancer.web.error_pages import kept_form, own_path, signed_out
 from remembrancer.web.pages import render
-from remembrancer.web.sessions import COOKIE, ENTRY_POINT, opened, set_cookie
+from remembrancer.web.sessions import COOKIE, ENTRY_POINT, find, is_local, opened, set_cookie
 
 router = APIRouter()
 
 _THEMES = {"auto", "light", "dark"}
+_YEAR = 365 * 86_400
 
 
 @router.get("/login")
@@ -77,6 +79,22 @@ async def set_theme(request: SessionRequest, form: CheckedForm) -> Response:
         raise InvalidInput("must be auto, light or dark", field="theme")
     request.session.theme = theme
     return RedirectResponse(own_path(form.get("back")), status_code=303)
+
+
+@router.post("/language")
+async def set_language(request: Request, form: PostedForm) -> Response:
+    """Remember the language in the browser: it is asked for before a sign-in too."""
+    if (session := await find(request)) is not None:
+        session.check(form.get("token") or "")
+    code = form.get("language") or languages.SOURCE
+    if code not in dict(languages.names()):
+        raise InvalidInput("must be one of the languages of these pages", field="language")
+    response = RedirectResponse(own_path(form.get("back")), status_code=303)
+    response.set_cookie(
+        languages.COOKIE, code, max_age=_YEAR, httponly=True, samesite="lax",
+        secure=not is_local(request),
+    )  # fmt: skip
+    return response
 
 
 @router.get("/")

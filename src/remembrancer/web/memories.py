@@ -17,6 +17,7 @@ from remembrancer.memories import schemas
 from remembrancer.validation import validate
 from remembrancer.web import dependencies, labels
 from remembrancer.web.chips import Chip, chip
+from remembrancer.web.languages import gettext
 from remembrancer.web.marks import Marker
 
 router = APIRouter(prefix="/people/{user_id}/memories")
@@ -116,19 +117,23 @@ async def list_memories(request: dependencies.UserRequest, cursor: str | None = 
 
 
 def chips_of(request: dependencies.PageRequest, names: Mapping[str, Any]) -> list[Chip]:
-    anything = ("", "Any")
+    anything = ("", gettext("Any"))
     fields: list[tuple[str, str, list[tuple[str, str]]]] = [
-        ("kind", "Kind", [anything, *((k, labels.kind(k)) for k in schemas.Kind)]),
-        ("category", "Category", [anything, *((c, c.capitalize()) for c in schemas.Category)]),
-        ("scope", "Readers", [anything, *labels.READERS.items()]),
-        ("kept_for", "Private to", [anything, *names["agents"].items()]),
-        ("space_id", "Space", [anything, *names["spaces"].items()]),
-        ("pinned", "Pinned", [anything, ("true", "Yes"), ("false", "No")]),
-        ("status", "Status", list(labels.STATUSES.items())),
-        ("sort", "Order", list(labels.SORTS.items())),
+        ("kind", gettext("Kind"), [anything, *((k, labels.kind(k)) for k in schemas.Kind)]),
+        ("category", gettext("Category"), [anything, *labels.CATEGORIES.items()]),
+        ("scope", gettext("Readers"), [anything, *labels.READERS.items()]),
+        ("kept_for", gettext("Private to"), [anything, *names["agents"].items()]),
+        ("space_id", gettext("Space"), [anything, *names["spaces"].items()]),
+        (
+            "pinned",
+            gettext("Pinned"),
+            [anything, ("true", gettext("Yes")), ("false", gettext("No"))],
+        ),
+        ("status", gettext("Status"), list(labels.STATUSES.items())),
+        ("sort", gettext("Order"), list(labels.SORTS.items())),
     ]
     if subject := request.query.get("subject"):
-        fields.append(("subject", "About", [anything, (subject, subject)]))
+        fields.append(("subject", gettext("About"), [anything, (subject, subject)]))
     url, query = request.http.url, request.query
     return [chip(url, query, *field) for field in fields if len(field[2]) > 1]
 
@@ -194,9 +199,13 @@ async def remember(request: dependencies.UserRequest, form: dependencies.Checked
     )
     actor = request.actor.acting_for(request.user.id, agent_id)
     result = await request.app.memories.remember(actor, statement, source=SOURCE)
-    text = "Remembered." if result.outcome is schemas.Outcome.CREATED else "That was known already."
+    text = (
+        gettext("Remembered.")
+        if result.outcome is schemas.Outcome.CREATED
+        else gettext("That was known already.")
+    )
     if result.scope_changed:
-        text += " Every agent can use it, because this agent's scope is global."
+        text += " " + gettext("Every agent can use it, because this agent's scope is global.")
     if result.guard:
         text += " Sensitive content was removed."
     return request.to(f"memories/{result.memory.id}", text)
@@ -224,7 +233,8 @@ async def update(
         update = validate(schemas.MemoryUpdate, **changes, **form.values("expected_version"))
         await request.app.memories.update(request.user_actor, memory_id, update, source=SOURCE)
     return request.to(
-        f"memories/{memory_id}", "Saved as a new version." if changes else "Nothing changed."
+        f"memories/{memory_id}",
+        gettext("Saved as a new version.") if changes else gettext("Nothing changed."),
     )
 
 

@@ -21,6 +21,7 @@ from remembrancer.web.dependencies import (
     PageRequest,
     UserRequest,
 )
+from remembrancer.web.languages import gettext, lazy
 from remembrancer.web.memories import SOURCE, agent_and_space_names, can_change, render_named
 
 router = APIRouter(prefix="/people/{user_id}/memories/{memory_id}")
@@ -64,17 +65,17 @@ async def bring_back(request: UserRequest, memory_id: str, number: int) -> Respo
         expected_version=memory.version,
     )
     await request.app.memories.update(request.user_actor, memory_id, changes, source=SOURCE)
-    text = f"Version {number} is back."
+    text = gettext("Version %(number)s is back.", number=number)
     return request.to(
         f"memories/{memory_id}", text, f"memories/{memory_id}/versions/{memory.version}"
     )
 
 
 _ACTIONS: Final = {
-    "forget": ("forget", "Forgotten.", "restore"),
-    "restore": ("restore", "Restored.", None),
-    "aside": ("deactivate", "Deactivated: it is not recalled.", "use"),
-    "use": ("activate", "Activated.", None),
+    "forget": ("forget", lazy("Forgotten."), "restore"),
+    "restore": ("restore", lazy("Restored."), None),
+    "aside": ("deactivate", lazy("Deactivated: it is not recalled."), "use"),
+    "use": ("activate", lazy("Activated."), None),
 }
 """By path: the method, the notice, and the path of the action that undoes it."""
 
@@ -87,7 +88,9 @@ def _handler(path: str) -> Handler:
         memory = await act_on(request.user_actor, memory_id)
         note = labels.forgotten(memory) if isinstance(memory, ForgetResult) else ""
         request.notify(
-            notice + note, undo and f"memories/{memory_id}/{undo}", fields=request.way_back(form)
+            f"{notice}{note}",
+            undo and f"memories/{memory_id}/{undo}",
+            fields=request.way_back(form),
         )
         return await _changed(request, memory, form, "memories" if path == "forget" else None)
 
@@ -103,7 +106,9 @@ async def pin(request: UserRequest, memory_id: str, form: CheckedForm) -> Respon
     pinned = form.get("pinned") != "false"
     memories = request.app.memories
     memory = await (memories.pin if pinned else memories.unpin)(request.user_actor, memory_id)
-    request.notify("Pinned: the budget never evicts it." if pinned else "Unpinned.")
+    request.notify(
+        gettext("Pinned: the budget never evicts it.") if pinned else gettext("Unpinned.")
+    )
     return await _changed(request, memory, form)
 
 
@@ -114,7 +119,9 @@ async def share(request: UserRequest, memory_id: str, form: CheckedForm) -> Resp
     is_private = form.get("visibility") == Visibility.PRIVATE
     visibility = Visibility.PRIVATE if is_private else Visibility.SHARED
     memory = await request.app.facts.set_visibility(request.user_actor, memory_id, visibility)
-    request.notify("Private to you again." if is_private else "Shared with the members.")
+    request.notify(
+        gettext("Private to you again.") if is_private else gettext("Shared with the members.")
+    )
     in_space = form.get("back") == "space" and memory.space_id is not None
     path = f"spaces/{memory.space_id}" if in_space else None
     return await _changed(request, memory, form, path)
@@ -124,10 +131,10 @@ async def _copy_to_space(request: PageRequest, memory_id: str, form: Form) -> Re
     space_id = validate(SpaceId, **form.values("space_id")).space_id
     result = await request.app.facts.share(request.user_actor, memory_id, space_id, source=SOURCE)
     undo = None
-    text = "The space has this memory already."
+    text = gettext("The space has this memory already.")
     if result.outcome is Outcome.CREATED:
         undo = f"memories/{result.memory.id}/forget"
-        text = "Copied to the space. Its members can see the copy."
+        text = gettext("Copied to the space. Its members can see the copy.")
     return request.to(f"memories/{memory_id}", text, undo)
 
 
@@ -162,4 +169,4 @@ async def erase(request: UserRequest, memory_id: str, form: CheckedForm) -> Resp
         error = InvalidInput("type the id of the memory", field="confirmation")
         return await _render_erasure(request, memory_id, error)
     await request.app.memories.erase(request.user_actor, memory_id, dry_run=False)
-    return request.to("memories", "Erased permanently.")
+    return request.to("memories", gettext("Erased permanently."))

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fastapi import APIRouter, Request
-from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
-from jinja2.runtime import Context
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
 from remembrancer import version
@@ -19,7 +18,8 @@ from remembrancer.access import Actor, Role
 from remembrancer.errors import NotFound
 from remembrancer.sanitizer import visible_text
 from remembrancer.users.schemas import User, zones
-from remembrancer.web import charts, diff, labels, times
+from remembrancer.web import charts, diff, labels, languages
+from remembrancer.web.languages import lazy
 from remembrancer.web.sessions import Notice, Session, is_partial
 
 log = logging.getLogger(__name__)
@@ -29,11 +29,19 @@ POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-_TABS: Final = (
-    *("Memories", "Review", "Places", "Spaces", "Agents"),
-    *("Conversations", "Timeline", "Graph", "Playground", "Profile"),
-)
-"""Tabs of the pages about a user; the path is the name in lower case. Each page has one here."""
+_TABS: Final = {
+    "memories": lazy("Memories"),
+    "review": lazy("Review"),
+    "places": lazy("Places"),
+    "spaces": lazy("Spaces"),
+    "agents": lazy("Agents"),
+    "conversations": lazy("Conversations"),
+    "timeline": lazy("Timeline"),
+    "graph": lazy("Graph"),
+    "playground": lazy("Playground"),
+    "profile": lazy("Profile"),
+}
+"""Tabs of the pages about a user, by their path. Each page has one here."""
 
 
 def _d3() -> bytes:
@@ -69,16 +77,6 @@ _HASHES: Final = {
 }
 
 
-@pass_context
-def _when(context: Context, value: datetime, zone: str = "UTC") -> str:
-    return times.when(value, zone, context["custom"])
-
-
-@pass_context
-def _ago(context: Context, value: datetime, now: datetime, zone: str = "UTC") -> str:
-    return times.ago(value, now, zone, context["custom"])
-
-
 def zone_of(request: Request) -> str:
     """Return the time zone of the browser, which a script writes into a cookie."""
     zone = request.cookies.get("zone", "")
@@ -102,16 +100,23 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         finalize=_printable,
         auto_reload=False,
+        extensions=["jinja2.ext.i18n"],
     )
-    environment.filters["when"] = _when
-    environment.filters["ago"] = _ago
-    environment.filters["number"] = "{:,}".format
+    environment.policies["ext.i18n.trimmed"] = True
+    environment.install_gettext_callables(  # type: ignore[attr-defined]  # of the extension
+        languages.gettext, languages.ngettext, newstyle=True, pgettext=languages.pgettext
+    )
+    environment.filters["when"] = languages.when
+    environment.filters["ago"] = languages.ago
+    environment.filters["number"] = languages.number
     environment.globals |= {
         "asset": lambda name: f"/static/{name}?v={_HASHES[name]}",
         "word_changes": diff.word_changes,
         "bars": charts.bars,
         "say": labels,
         "version": version.__version__,
+        "languages": languages.names,
+        "counted": languages.counted,
     }
     return environment
 
@@ -133,6 +138,7 @@ def render(
 ) -> HTMLResponse:
     if notices is None:
         notices = session.take_notices() if session is not None else []
+    language = languages.use(request)
     is_own = person is not None and actor is not None and actor.role is Role.USER
     text = _templates.get_template(template).render(
         {
@@ -142,11 +148,15 @@ def render(
             "session": session,
             "person": person,
             "is_own": is_own,
-            "whom": "you" if is_own else person.display_name if person is not None else "",
+            "whom": languages.gettext("you")
+            if is_own
+            else person.display_name
+            if person is not None
+            else "",
             "base": f"/people/{person.id}" if person is not None else "",
             "zone": person.time_zone if person is not None else zone_of(request),
-            "custom": times.custom_of(request.headers.get("accept-language", "")),
-            "tabs": _TABS if person is not None else (),
+            "language": language,
+            "tabs": _TABS if person is not None else {},
             "notices": notices,
             "partial": is_partial(request),
             "target": request.headers.get("hx-target") if is_partial(request) else None,
@@ -157,7 +167,11 @@ def render(
     return HTMLResponse(
         text,
         status,
-        headers={"Content-Security-Policy": POLICY, "Vary": "HX-Request", **(headers or {})},
+        headers={
+            "Content-Security-Policy": POLICY,
+            "Vary": "HX-Request, Accept-Language, Cookie",
+            **(headers or {}),
+        },
     )
 
 

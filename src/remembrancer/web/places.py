@@ -8,6 +8,7 @@ from remembrancer.memories.schemas import Memory, Outcome
 from remembrancer.places.schemas import PlaceCreate, PlaceUpdate
 from remembrancer.validation import validate
 from remembrancer.web import dependencies, labels
+from remembrancer.web.languages import gettext
 from remembrancer.web.memories import SOURCE, agent_in, render_named
 
 router = APIRouter(prefix="/people/{user_id}/places")
@@ -42,8 +43,12 @@ async def add(request: dependencies.UserRequest, form: dependencies.CheckedForm)
     actor = request.actor.acting_for(request.user.id, agent_in(form))
     result = await request.app.places.add(actor, validate(PlaceCreate, **values), source=SOURCE)
     is_new = result.outcome is Outcome.CREATED
-    change = "is remembered." if is_new else "was known already; its notes did not change."
-    return request.to("places", f"{result.place.place_name} {change}")
+    text = (
+        gettext("%(place)s is remembered.")
+        if is_new
+        else gettext("%(place)s was known already; its notes did not change.")
+    )
+    return request.to("places", text % {"place": result.place.place_name})
 
 
 async def _place(request: dependencies.PageRequest, memory_id: str) -> Memory:
@@ -61,20 +66,25 @@ async def update(
     place = await _place(request, memory_id)
     changes = validate(PlaceUpdate, **form.values("place_name", "notes", "expected_version"))
     if (changes.place_name, changes.notes) == (place.subject, place.notes):
-        return request.to("places", "Nothing changed.")
+        return request.to("places", gettext("Nothing changed."))
     await request.app.places.update(request.user_actor, memory_id, changes, source=SOURCE)
-    return request.to("places", f"{changes.place_name} is saved as a new version.")
+    return request.to(
+        "places", gettext("%(place)s is saved as a new version.", place=changes.place_name)
+    )
 
 
 @router.post("/{memory_id}/forget", dependencies=[dependencies.FORM_CHECK])
 async def forget(request: dependencies.UserRequest, memory_id: str) -> Response:
     place = await _place(request, memory_id)
     result = await request.app.memories.forget(request.user_actor, memory_id)
-    notice = f"{place.subject} is forgotten.{labels.forgotten(result)}"
+    notice = gettext("%(place)s is forgotten.", place=place.subject) + labels.forgotten(result)
     return request.to("places", notice, f"places/{memory_id}/restore")
 
 
 @router.post("/{memory_id}/restore", dependencies=[dependencies.FORM_CHECK])
 async def restore(request: dependencies.UserRequest, memory_id: str) -> Response:
     place = await request.app.memories.restore(request.user_actor, memory_id)
-    return request.to("places", f"{place.subject or 'The place'} is restored.")
+    return request.to(
+        "places",
+        gettext("%(place)s is restored.", place=place.subject or gettext("The place")),
+    )

@@ -15,10 +15,10 @@ from remembrancer.memories.schemas import MemoryFilter
 from remembrancer.moves.schemas import MoveRequest
 from remembrancer.paging import LARGEST_PAGE
 from remembrancer.preferences.schemas import PreferencesUpdate
-from remembrancer.text import plural
 from remembrancer.validation import as_id, validate
 from remembrancer.web import labels
 from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, Form, PageRequest, UserRequest
+from remembrancer.web.languages import counted, gettext, number
 from remembrancer.web.sessions import is_partial
 
 router = APIRouter(prefix="/people/{user_id}")
@@ -71,13 +71,25 @@ async def set_all(request: UserRequest, form: CheckedForm) -> Response:
     preferences, actor, user_id = request.app.preferences, request.actor, request.user.id
     if form.get("scope") == "reset":
         count = await preferences.reset_all(actor, user_id)
-        text = f"{plural(count, 'preference')} reset to the agents' defaults."
+        text = counted(
+            "%(count)s preference reset to the agents' defaults.",
+            "%(count)s preferences reset to the agents' defaults.",
+            count,
+        )
         return request.to("agents", text)
     scope = _scope(form)
     update = PreferencesUpdate(allow_agent_specific_memory=scope is Scope.AGENT, all=True)
     result = await preferences.set_many(actor, user_id, update)
     count = result.created + result.changed
-    text = f"{plural(count, 'preference')} set to {labels.SCOPES[scope].lower()}."
+    text = (
+        counted(
+            "%(count)s preference set to private.", "%(count)s preferences set to private.", count
+        )
+        if scope is Scope.AGENT
+        else counted(
+            "%(count)s preference set to global.", "%(count)s preferences set to global.", count
+        )
+    )
     return request.to("agents", text)
 
 
@@ -101,7 +113,13 @@ async def preview_scope(request: UserRequest, agent_id: UUID, to: str = "") -> R
     if not is_partial(request.http):
         return request.render("preferences/scope.html", change=change)
     words = labels.scope_change(change.vanish.count, change.appear.count)
-    request.notify(f"Not changed yet. For {change.config.agent.name}, {words}.")
+    request.notify(
+        gettext(
+            "Not changed yet. For %(agent)s, %(change)s.",
+            agent=change.config.agent.name,
+            change=words,
+        )
+    )
     return await _card(request, agent_id, change=change)
 
 
@@ -112,18 +130,22 @@ async def set_preference(request: UserRequest, agent_id: UUID, form: CheckedForm
         request.user_actor, agent_id, scope, copy=form.get("copy") == "1"
     )
     earlier, copied = result.earlier, result.copied
-    kind = "private" if scope is Scope.AGENT else "global"
+    used = (
+        gettext("%(agent)s will now use private memories.")
+        if scope is Scope.AGENT
+        else gettext("%(agent)s will now use global memories.")
+    )
     fields: list[tuple[str, str]] = []
     if (before := earlier.user_preference) is not None:
         fields.append(("scope", "agent" if before.allow_agent_specific_memory else "global"))
     request.notify(
-        f"{earlier.agent.name} will now use {kind} memories.",
+        used % {"agent": earlier.agent.name},
         f"agents/{agent_id}/{'scope' if fields else 'reset'}",
         fields=fields,
     )
     if copied is not None and copied.undo_id is not None:
         request.notify(
-            f"{plural(copied.moved, 'memory', 'memories')} copied.",
+            counted("%(count)s memory copied.", "%(count)s memories copied.", copied.moved),
             f"moves/{copied.undo_id}/undo",
         )
     return await _card(request, agent_id)
@@ -133,7 +155,7 @@ async def set_preference(request: UserRequest, agent_id: UUID, form: CheckedForm
 async def reset(request: UserRequest, agent_id: UUID) -> Response:
     await request.app.preferences.reset(request.actor, request.user.id, agent_id)
     agent = await request.app.agents.get(request.actor, agent_id)
-    request.notify(f"{agent.name} is back at its default.")
+    request.notify(gettext("%(agent)s is back at its default.", agent=agent.name))
     return await _card(request, agent_id)
 
 
@@ -172,9 +194,13 @@ async def move(request: UserRequest, agent_id: UUID, form: CheckedForm) -> Respo
     is_copy = form.get("how") == "copy"
     plan = validate(MoveRequest, to=_scope(form, "to"), copy=is_copy, dry_run=False)
     result = await request.app.moves.move(request.actor, request.user.id, agent_id, plan)
-    text = f"{plural(result.moved, 'memory', 'memories')} {'copied' if is_copy else 'moved'}"
+    text = (
+        counted("%(count)s memory copied", "%(count)s memories copied", result.moved)
+        if is_copy
+        else counted("%(count)s memory moved", "%(count)s memories moved", result.moved)
+    )
     if result.merged:
-        text += f", {result.merged:,} known there already"
+        text += ", " + gettext("%(count)s known there already", count=number(result.merged))
     undo = f"moves/{result.undo_id}/undo" if result.undo_id else None
     return request.to(f"agents#agent-{agent_id}", f"{text}.", undo)
 
@@ -182,6 +208,11 @@ async def move(request: UserRequest, agent_id: UUID, form: CheckedForm) -> Respo
 @router.post("/moves/{undo_id}/undo", dependencies=[FORM_CHECK])
 async def undo_move(request: UserRequest, undo_id: UUID) -> Response:
     result = await request.app.moves.undo(request.actor, request.user.id, undo_id)
-    text = f"Undone: {plural(result.returned, 'memory', 'memories')}"
-    stayed = f"; {result.stayed:,} stay because they changed since" if result.stayed else ""
-    return request.to("agents", f"{text}{stayed}.")
+    text = counted("Undone: %(count)s memory", "Undone: %(count)s memories", result.returned)
+    if result.stayed:
+        text += "; " + counted(
+            "%(count)s stays because it changed since",
+            "%(count)s stay because they changed since",
+            result.stayed,
+        )
+    return request.to("agents", f"{text}.")

@@ -9,10 +9,10 @@ from starlette.responses import Response
 from remembrancer.access import Role
 from remembrancer.errors import InvalidInput, NotFound, RemembrancerError
 from remembrancer.identity.schemas import MergeRequest
-from remembrancer.text import plural
 from remembrancer.users.schemas import PlatformLink, UserUpdate, zones
 from remembrancer.validation import validate
 from remembrancer.web import dependencies
+from remembrancer.web.languages import counted, gettext
 from remembrancer.web.people import person_in
 
 router = APIRouter(prefix="/people/{user_id}")
@@ -48,19 +48,19 @@ async def _render(
 async def update(request: dependencies.UserRequest, form: dependencies.CheckedForm) -> Response:
     changes = validate(UserUpdate, **form.values("display_name", "time_zone"))
     await request.app.users.update(request.actor, request.user.id, changes)
-    return request.to("profile", "The profile is saved.")
+    return request.to("profile", gettext("The profile is saved."))
 
 
 @router.post("/pause", dependencies=[dependencies.FORM_CHECK])
 async def pause(request: dependencies.UserRequest) -> Response:
     await request.app.users.update(request.actor, request.user.id, UserUpdate(paused=True))
-    return request.to("profile", "Remembering is paused, with all agents.", "resume")
+    return request.to("profile", gettext("Remembering is paused, with all agents."), "resume")
 
 
 @router.post("/resume", dependencies=[dependencies.FORM_CHECK])
 async def resume(request: dependencies.UserRequest) -> Response:
     await request.app.users.update(request.actor, request.user.id, UserUpdate(paused=False))
-    return request.to("profile", "Agents remember again.", "pause")
+    return request.to("profile", gettext("Agents remember again."), "pause")
 
 
 @router.post("/links")
@@ -71,7 +71,7 @@ async def link(request: dependencies.UserRequest, form: dependencies.CheckedForm
     if owner_id not in {None, request.user.id}:
         return request.to(f"merge?other={owner_id}")
     await request.app.users.link(request.actor, request.user.id, link)
-    return request.to("profile", f"Linked on {link.platform}.")
+    return request.to("profile", gettext("Linked on %(platform)s.", platform=link.platform))
 
 
 async def _owner_id(request: dependencies.PageRequest, link: PlatformLink) -> UUID | None:
@@ -86,7 +86,9 @@ async def _owner_id(request: dependencies.PageRequest, link: PlatformLink) -> UU
 async def unlink(request: dependencies.UserRequest, form: dependencies.CheckedForm) -> Response:
     link = validate(PlatformLink, **form.values("platform", "platform_user_id"))
     await request.app.users.unlink(request.actor, request.user.id, link)
-    text = f"The link on {link.platform} is removed. All memories stay here."
+    text = gettext(
+        "The link on %(platform)s is removed. All memories stay here.", platform=link.platform
+    )
     return request.to("profile", text)
 
 
@@ -106,8 +108,11 @@ async def preview_merge(request: dependencies.UserRequest) -> Response:
 async def merge(request: dependencies.UserRequest, form: dependencies.CheckedForm) -> Response:
     other_id = validate(MergeRequest, user_id=form.get("other")).user_id
     result = await request.app.users.merge(request.actor, request.user.id, other_id)
-    memories = plural(result.counts.memories, "memory", "memories")
-    text = f"The two are one person now; {memories} moved."
+    text = counted(
+        "The two are one person now; %(count)s memory moved.",
+        "The two are one person now; %(count)s memories moved.",
+        result.counts.memories,
+    )
     return request.to("profile", text, f"merges/{result.undo_id}/undo")
 
 
@@ -116,7 +121,9 @@ async def undo_merge(request: dependencies.UserRequest, undo_id: UUID) -> Respon
     merge = await request.app.users.undo_merge(request.actor, request.user.id, undo_id)
     people = await request.app.names.people(request.actor, [merge.merged_id])
     name = people.get(merge.merged_id, str(merge.merged_id))
-    return request.to("profile", f"They are two people again. The other one: {name}")
+    return request.to(
+        "profile", gettext("They are two people again. The other one: %(name)s", name=name)
+    )
 
 
 @router.get("/erase")

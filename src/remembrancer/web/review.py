@@ -14,6 +14,7 @@ from remembrancer.review.schemas import Decision, ReviewDecision, ReviewOutcome,
 from remembrancer.validation import validate
 from remembrancer.web import labels
 from remembrancer.web.dependencies import CheckedForm, Form, PageRequest, UserRequest
+from remembrancer.web.languages import gettext
 from remembrancer.web.memories import render_named
 from remembrancer.web.sessions import is_partial
 
@@ -85,7 +86,7 @@ def _notify(request: PageRequest, results: Sequence[ReviewResult]) -> None:
     counts = labels.review_counts({outcome: len(group) for outcome, group in groups.items()})
     reasons = {result.reason for result in groups.get(ReviewOutcome.REFUSED, []) if result.reason}
     if any(result.guard for result in results):
-        reasons.add("sensitive content was removed")
+        reasons.add(gettext("sensitive content was removed"))
     rejected = [result.memory_id for result in groups.get(ReviewOutcome.REJECTED, [])]
     request.notify(
         " ".join([counts, *map(labels.sentence, sorted(reasons))]),

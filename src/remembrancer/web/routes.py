@@ -1,6 +1,6 @@
 """The router of all pages."""
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 
 from remembrancer.web import (
     admin,
@@ -14,6 +14,7 @@ from remembrancer.web import (
     history,
     home,
     keys,
+    languages,
     login,
     memories,
     memory,
@@ -32,7 +33,7 @@ from remembrancer.web import (
     welcome,
 )
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, dependencies=[Depends(languages.use)])
 for part in (
     pages, login, welcome, start, history, people, home, profile, keys, bulk, memories, filters,
     memory, review, places, document, spaces, preferences, conversations, timeline, graph,

@@ -29,7 +29,7 @@ _MAX_NOTICES: Final = 5
 @dataclass(frozen=True, slots=True)
 class Undo:
     action: str
-    label: str = "Undo"
+    label: str = ""
     fields: tuple[tuple[str, str], ...] = ()
 
 

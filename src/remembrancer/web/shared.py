@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from remembrancer.errors import RemembrancerError, SimilarMemoryExists
 from remembrancer.memories.schemas import (
-    Category,
     Kind,
     MemoryCreate,
     MemoryFilter,
@@ -17,6 +16,7 @@ from remembrancer.memories.schemas import (
 )
 from remembrancer.validation import validate
 from remembrancer.web import dependencies, labels
+from remembrancer.web.languages import gettext
 from remembrancer.web.marks import Marker
 from remembrancer.web.memories import PAGE_SIZE, SOURCE
 
@@ -64,7 +64,7 @@ async def _render_form(
         error=error,
         is_similar=isinstance(error, SimilarMemoryExists),
         kinds=[(kind, labels.kind(kind)) for kind in Kind],
-        categories=[(category, category.capitalize()) for category in Category],
+        categories=list(labels.CATEGORIES.items()),
     )
 
 
@@ -84,17 +84,19 @@ async def add(form: dependencies.CheckedForm, request: dependencies.AdminRequest
     )
     result = await request.app.memories.remember(request.actor, statement, source=SOURCE)
     if result.outcome is not Outcome.CREATED:
-        return request.to("shared", "That was known already.")
-    return request.to("shared", "Added for everybody.", f"shared/{result.memory.id}/forget")
+        return request.to("shared", gettext("That was known already."))
+    return request.to(
+        "shared", gettext("Added for everybody."), f"shared/{result.memory.id}/forget"
+    )
 
 
 @router.post("/{memory_id}/forget", dependencies=[dependencies.FORM_CHECK])
 async def forget(request: dependencies.AdminRequest, memory_id: str) -> Response:
     await request.app.memories.forget(request.actor, memory_id)
-    return request.to("shared", "Forgotten for everybody.", f"shared/{memory_id}/restore")
+    return request.to("shared", gettext("Forgotten for everybody."), f"shared/{memory_id}/restore")
 
 
 @router.post("/{memory_id}/restore", dependencies=[dependencies.FORM_CHECK])
 async def restore(request: dependencies.AdminRequest, memory_id: str) -> Response:
     await request.app.memories.restore(request.actor, memory_id)
-    return request.to("shared", "Restored for everybody.")
+    return request.to("shared", gettext("Restored for everybody."))

@@ -19,6 +19,7 @@ from remembrancer.web.dependencies import (
     UserRequest,
     shows_errors,
 )
+from remembrancer.web.languages import gettext, lazy
 from remembrancer.web.memories import render_named
 from remembrancer.web.people import person_in
 
@@ -26,8 +27,8 @@ router = APIRouter(prefix="/people/{user_id}/spaces")
 
 MAX_FACTS: Final = 30
 """Memories on the page of a space."""
-_INVITED: Final = "The invitation is sent. Whoever has this id is a member once they accept."
-_LEFT: Final = "You left the space. Your memories in it are still yours."
+_INVITED: Final = lazy("The invitation is sent. Whoever has this id is a member once they accept.")
+_LEFT: Final = lazy("You left the space. Your memories in it are still yours.")
 
 
 async def _render_list(
@@ -58,7 +59,9 @@ async def create(request: UserRequest, form: CheckedForm) -> Response:
     space = await request.app.spaces.create(
         request.user_actor, validate(SpaceCreate, **form.values("name", "description"))
     )
-    text = f"{space.name} is created. Invite others to share memories with them."
+    text = gettext(
+        "%(name)s is created. Invite others to share memories with them.", name=space.name
+    )
     return request.to(f"spaces/{space.id}", text)
 
 
@@ -138,8 +141,8 @@ async def leave(request: UserRequest, space_id: UUID) -> Response:
     space = await request.app.spaces.get(request.user_actor, space_id)
     await request.app.spaces.leave(request.user_actor, space_id)
     if space.member_count > 1:
-        return request.to("spaces", _LEFT)
-    text = f"{space.name} is deleted: it has no members left."
+        return request.to("spaces", str(_LEFT))
+    text = gettext("%(name)s is deleted: it has no members left.", name=space.name)
     return request.to("spaces", text, f"spaces/{space_id}/restore")
 
 
@@ -149,8 +152,8 @@ async def add_member(request: UserRequest, space_id: UUID, form: CheckedForm) ->
     added_id = await person_in(request, form)
     addition = validate(MemberAdd, user_id=added_id, **form.values("role"))
     added = await request.app.spaces.add_member(request.user_actor, space_id, addition)
-    text = f"{added.display_name} is a member now and sees what is shared."
-    return request.to(f"spaces/{space_id}", _INVITED if added.invited else text)
+    text = gettext("%(name)s is a member now and sees what is shared.", name=added.display_name)
+    return request.to(f"spaces/{space_id}", str(_INVITED) if added.invited else text)
 
 
 @router.post("/{space_id}/invitations")
@@ -159,26 +162,28 @@ async def invite(request: UserRequest, space_id: UUID, form: CheckedForm) -> Res
     invited_id = await person_in(request, form)
     addition = validate(MemberAdd, user_id=invited_id, **form.values("role"))
     await request.app.spaces.invite(request.user_actor, space_id, addition)
-    return request.to(f"spaces/{space_id}", _INVITED)
+    return request.to(f"spaces/{space_id}", str(_INVITED))
 
 
 @router.post("/{space_id}/invitations/withdraw")
 async def withdraw(request: UserRequest, space_id: UUID, form: CheckedForm) -> Response:
     invitee = form.get("invitee") or ""
     await request.app.spaces.withdraw(request.user_actor, space_id, invitee)
-    return request.to(f"spaces/{space_id}", "The invitation is withdrawn.")
+    return request.to(f"spaces/{space_id}", gettext("The invitation is withdrawn."))
 
 
 @router.post("/{space_id}/accept", dependencies=[FORM_CHECK])
 async def accept(request: UserRequest, space_id: UUID) -> Response:
     space = await request.app.spaces.accept(request.user_actor, space_id)
-    return request.to(f"spaces/{space_id}", f"You are a member of {space.name} now.")
+    return request.to(
+        f"spaces/{space_id}", gettext("You are a member of %(name)s now.", name=space.name)
+    )
 
 
 @router.post("/{space_id}/decline", dependencies=[FORM_CHECK])
 async def decline(request: UserRequest, space_id: UUID) -> Response:
     await request.app.spaces.decline(request.user_actor, space_id)
-    return request.to("spaces", "The invitation is declined. Nobody is told.")
+    return request.to("spaces", gettext("The invitation is declined. Nobody is told."))
 
 
 @router.post("/{space_id}/members/{member_id}")
@@ -191,8 +196,12 @@ async def update_member(
     member = await request.app.spaces.update_member(
         request.user_actor, space_id, member_id, validate(MemberUpdate, **values)
     )
-    role = "an owner" if may_manage(member.role) else "a member"
-    return request.to(f"spaces/{space_id}", f"{member.display_name} is {role} now.")
+    text = (
+        gettext("%(name)s is an owner now.")
+        if may_manage(member.role)
+        else gettext("%(name)s is a member now.")
+    )
+    return request.to(f"spaces/{space_id}", text % {"name": member.display_name})
 
 
 @router.post("/{space_id}/members/{member_id}/remove")
@@ -203,7 +212,7 @@ async def remove_member(
     await request.app.spaces.remove_member(request.user_actor, space_id, member_id)
     return request.to(
         f"spaces/{space_id}",
-        "The member is removed and no longer sees the space.",
+        gettext("The member is removed and no longer sees the space."),
         f"spaces/{space_id}/members",
         user_id=str(member_id),
         role=form.get("role") or SpaceRole.MEMBER,

@@ -17,21 +17,27 @@ from remembrancer.usage.schemas import DailyUsage, UsageKind
 from remembrancer.web import labels
 from remembrancer.web.charts import DayColumn, day_columns
 from remembrancer.web.dependencies import AdminRequest, PageRequest
+from remembrancer.web.languages import gettext, lazy, number, short_day
 from remembrancer.web.memories import as_agent_id
 
 router = APIRouter(prefix="/admin/usage")
 
-PERIODS: Final = {"7": "7 days", "30": "30 days", "90": "90 days", "365": "A year"}
+PERIODS: Final = {
+    "7": lazy("7 days"),
+    "30": lazy("30 days"),
+    "90": lazy("90 days"),
+    "365": lazy("A year"),
+}
 _TIMED: Final = {
-    UsageKind.RECALL: ("Recalls", "Time of a recall"),
-    UsageKind.WRITE: ("Writes", "Time of a write"),
+    UsageKind.RECALL: (lazy("Recalls"), lazy("Time of a recall")),
+    UsageKind.WRITE: (lazy("Writes"), lazy("Time of a write")),
 }
 _COUNTED: Final = {
-    UsageKind.REFUSAL: "Refused",
-    UsageKind.EVICTION: "Evicted memories",
-    UsageKind.TOKENS: "Tokens given to prompts",
+    UsageKind.REFUSAL: lazy("Refused"),
+    UsageKind.EVICTION: lazy("Evicted memories"),
+    UsageKind.TOKENS: lazy("Tokens given to prompts"),
 }
-_DISK: Final = "Size of the database"
+_DISK: Final = lazy("Size of the database")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +128,7 @@ def by_agent(usage: Sequence[DailyUsage]) -> list[AgentUsage]:
     for line in usage:
         if line.kind is UsageKind.DISK:
             continue
-        name = line.agent or "Without an agent"
+        name = line.agent or gettext("Without an agent")
         agent = agents.setdefault(line.agent_id, AgentUsage(line.agent_id, name))
         agent.amounts[line.kind] += line.amount
         if line.kind is UsageKind.RECALL:
@@ -132,10 +138,14 @@ def by_agent(usage: Sequence[DailyUsage]) -> list[AgentUsage]:
 
 def _counts(title: str, by_day: Mapping[date, int], period: Sequence[date]) -> Chart:
     values = [by_day.get(day, 0) for day in period]
-    rows = [
-        (labels.short_day(day), f"{value:,}") for day, value in zip(period, values, strict=True)
-    ]
-    return Chart(title, f"{sum(values):,}", ("Day", "Number"), rows, day_columns(rows, values))
+    rows = [(short_day(day), number(value)) for day, value in zip(period, values, strict=True)]
+    return Chart(
+        title,
+        number(sum(values)),
+        (gettext("Day"), gettext("Number")),
+        rows,
+        day_columns(rows, values),
+    )
 
 
 def _times(title: str, by_day: Mapping[date, Sequence[int]]) -> Chart:
@@ -144,18 +154,32 @@ def _times(title: str, by_day: Mapping[date, Sequence[int]]) -> Chart:
     for day, durations in by_day.items():
         half, most = percentile(durations, 0.5), percentile(durations, 0.95)
         texts = labels.milliseconds(most), labels.milliseconds(half)
-        rows.append((labels.short_day(day), *texts))
+        rows.append((short_day(day), *texts))
         values.append(most or 0)
     everything = total(by_day.values())
     usual, slow = (labels.milliseconds(percentile(everything, share)) for share in (0.5, 0.95))
-    summary = f"{usual}, 95 of 100 within {slow}" if everything else "none"
+    summary = (
+        gettext("%(usual)s, 95 of 100 within %(slow)s", usual=usual, slow=slow)
+        if everything
+        else gettext("none")
+    )
     return Chart(
-        title, summary, ("Day", "95 of 100 within", "Half within"), rows, day_columns(rows, values)
+        title,
+        summary,
+        (gettext("Day"), gettext("95 of 100 within"), gettext("Half within")),
+        rows,
+        day_columns(rows, values),
     )
 
 
 def _sizes(title: str, by_day: Mapping[date, int], period: Sequence[date]) -> Chart:
     known = [day for day in period if day in by_day]
-    rows = [(labels.short_day(day), labels.size(by_day[day])) for day in known]
+    rows = [(short_day(day), labels.size(by_day[day])) for day in known]
     bars = day_columns(rows, [by_day[day] for day in known])
-    return Chart(title, rows[-1][1] if rows else "unknown", ("Day", "Size"), rows, bars)
+    return Chart(
+        title,
+        rows[-1][1] if rows else gettext("unknown"),
+        (gettext("Day"), gettext("Size")),
+        rows,
+        bars,
+    )
