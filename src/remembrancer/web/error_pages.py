@@ -3,7 +3,7 @@
 import json
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from fastapi import HTTPException, Request
 from pydantic import TypeAdapter, ValidationError
@@ -96,7 +96,7 @@ async def error_page(request: Request, status: int, title: str, detail: str) -> 
             status=status,
             headers={"HX-Retarget": "#notices", "HX-Reswap": "innerHTML"},
         )
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "status": status,
         "title": title.capitalize(),
         "detail": labels.sentence(detail),

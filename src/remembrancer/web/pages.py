@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter, Request
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -83,7 +83,7 @@ def zone_of(request: Request) -> str:
     return zone if zone in zones() else "UTC"
 
 
-def _printable(value: Any) -> Any:
+def _printable(value: object) -> object:
     # Markup, which is no str alone, is the result of a macro: its parts have been here. Plain text
     # needs no search, and a page has thousands of texts.
     if type(value) is not str or (value.isascii() and value.isprintable()):
@@ -127,7 +127,7 @@ _templates = _environment()
 def render(
     request: Request,
     template: str,
-    values: Mapping[str, Any],
+    values: Mapping[str, object],
     *,
     actor: Actor | None = None,
     session: Session | None = None,
