@@ -52,7 +52,7 @@ screenshots: .venv/dev  ## Take the pictures of the pages in docs/pictures anew 
 	$(BIN)/python docs/screenshots.py
 
 messages: .venv/dev  ## Bring the texts of the pages into the files of each language
-	$(BIN)/pybabel --quiet extract --mapping pyproject.toml --keyword lazy --keyword counted:1,2 --keyword marked:1,2 \
+	$(BIN)/pybabel --quiet extract --mapping pyproject.toml --keyword lazy --keyword say --keyword counted:1,2 --keyword marked:1,2 \
 		--sort-output --no-location --omit-header --output-file .messages.pot .
 	@for file in src/remembrancer/web/locale/*.po; do $(BIN)/pybabel --quiet update --input-file .messages.pot \
 		--output-file $$file --locale $$(basename $$file .po) --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date; done

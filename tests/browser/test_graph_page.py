@@ -142,7 +142,7 @@ async def test_words_mark_their_memories_and_enter_looks_in_all(site: Site, worl
         await _drawn(page)
         await page.keyboard.press("/")
         await page.keyboard.type("teapot")
-        await expect(page.locator("[data-count]")).to_contain_text("1 memory in the picture")
+        await expect(page.locator("[data-count]")).to_contain_text("1 found in the picture")
         await expect(page.locator(".graph .dot.match")).to_have_count(1)
         await expect(page.locator(".graph .dot.dim")).to_have_count(4)
         await page.keyboard.press("Enter")

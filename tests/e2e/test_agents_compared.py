@@ -158,7 +158,7 @@ async def test_the_page_lists_both_agents_side_by_side(world: World, ada_there: 
     await written(world)
     pantry, quiet = world.agents["Pantry"].id, world.agents["Quiet Hour"].id
     where = f"{base(world)}/agents/compare"
-    assert "What they know of you" in await ada_there.get(where)
+    assert "What they know about you" in await ada_there.get(where)
     page = await ada_there.get(f"{where}?left={quiet}&right={pantry}")
     assert page.index("Ada sleeps badly") < page.index("Ada likes figs") < page.index("pear")
     html_pages.check(ada_there.page)

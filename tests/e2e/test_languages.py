@@ -8,11 +8,11 @@ import html_pages
 import pytest
 from helpers import rows
 from pages import Browser, World, base
-from texts import extracted, translated, write_greek
+from texts import ROOT, extracted, translated, write_greek
 
 from remembrancer.errors import ConfigurationError
 from remembrancer.users.schemas import zones
-from remembrancer.web import languages
+from remembrancer.web import labels, languages
 
 CODE = {"script", "style", "code", "kbd", "pre", "textarea"}
 SHOWN = ("aria-label", "title", "placeholder", "alt")
@@ -90,6 +90,13 @@ def test_every_text_is_in_german() -> None:
             assert all(strings), message.id
             assert not message.fuzzy, message.id
             assert not list(message.check(german)), message.id
+
+
+def test_the_page_gives_scripts_their_texts() -> None:
+    """Each text that a script says is one of those, and no other."""
+    scripts = (ROOT / "src/remembrancer/web/static").glob("*.js")
+    said = {text for file in scripts for text in re.findall(r'say\("([^"]+)"', file.read_text())}
+    assert said == set(labels.SCRIPT_TEXTS)
 
 
 async def test_a_browser_gets_the_language_that_it_asks_for(

@@ -179,7 +179,7 @@ async def test_the_pages_show_usage_work_and_failed_jobs(
     )
     async with ImportProgress(world.memory.database, 10):
         page = await admin_there.get("/admin")
-        assert "Summarise: Unavailable" in page
+        assert "Summary of a conversation: Unavailable" in page
         assert f"/admin/jobs/{job}/retry" in page
         assert "0 of 10" in page
         assert 'hx-get="/admin/jobs/work"' in page

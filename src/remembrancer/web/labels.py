@@ -220,7 +220,6 @@ NO_JOBS: Final = {
 }
 TASKS: Final = {
     "summarise": lazy("Summary of a conversation"),
-    "extract": lazy("Facts from a conversation"),
     "import": lazy("Import of a file"),
 }
 ARGUMENTS: Final = {
@@ -228,6 +227,19 @@ ARGUMENTS: Final = {
     "upload_id": lazy("file"),
     "user_id": lazy("person"),
 }
+SCRIPT_TEXTS: Final = (
+    "%(count)s added.",
+    "%(count)s found in the picture. Enter looks in all.",
+    "All its neighbours are in the picture.",
+    "Copied",
+    "It %(relation)s",
+    "Looking…",
+    "Selected: press Ctrl+C",
+    "The picture is full.",
+    "The server does not answer. Nothing was changed; try again.",
+    "The server does not answer. Try again.",
+)
+"""Texts of the scripts, which the page gives them in its language."""
 _BY: Final = {
     "manual": lazy("by hand"),
     "web": lazy("on these pages"),
@@ -354,6 +366,10 @@ _FIELDS: Final = {
     "subject": lazy("About"),
     "user_id": lazy("Person"),
 }
+
+
+def script_texts() -> dict[str, str]:
+    return {text: gettext(text) for text in SCRIPT_TEXTS}
 
 
 def by(source: str) -> str:

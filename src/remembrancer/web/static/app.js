@@ -1,6 +1,10 @@
 // What a page cannot do by itself. Everything essential works without it.
 "use strict";
 
+// The texts below in the language of the page, which has those that differ.
+const texts = JSON.parse(document.documentElement.dataset.texts || "{}");
+const say = (text, values = {}) => (texts[text] || text).replace(/%\((\w+)\)s/g, (_, name) => values[name]);
+
 // Forms without a button for what a choice does: with a script, choosing is enough.
 document.addEventListener("change", (event) => {
   const form = event.target.closest("form[data-submit-on-change]");
@@ -16,10 +20,10 @@ document.addEventListener("click", async (event) => {
   const before = said.textContent;
   try {
     await navigator.clipboard.writeText(source.textContent);
-    said.textContent = "Copied";
+    said.textContent = say("Copied");
   } catch {
     getSelection().selectAllChildren(source);
-    said.textContent = "Selected: press Ctrl+C";
+    said.textContent = say("Selected: press Ctrl+C");
   }
   setTimeout(() => { said.textContent = before; }, 2000);
 });
@@ -212,7 +216,7 @@ document.addEventListener("htmx:sendError", () => {
   if (!notices) return;
   const told = document.createElement("p");
   told.className = "notice bad";
-  told.textContent = "The server does not answer. Nothing was changed; try again.";
+  told.textContent = say("The server does not answer. Nothing was changed; try again.");
   notices.replaceChildren(told);
 });
 

@@ -237,7 +237,7 @@
       part("said").textContent = "";
       part("near").replaceChildren(...one.edges.map((edge) => {
         const item = document.createElement("li"), name = document.createElement("span"), button = document.createElement("button");
-        name.textContent = edge.source === one ? `It ${edge.name}` : edge.to;
+        name.textContent = edge.source === one ? say("It %(relation)s", { relation: edge.name }) : edge.to;
         name.className = "by";
         button.type = "button";
         button.className = "quiet";
@@ -263,7 +263,7 @@
 
     async function add() {
       const one = chosen, said = part("said");
-      said.textContent = "Looking…";
+      said.textContent = say("Looking…");
       try {
         const answer = await fetch(`${one.href}?depth=1`, { headers: { Accept: "text/html" } });
         if (!answer.ok) throw new Error(answer.status);
@@ -276,9 +276,9 @@
         render();
         choose(one);
         const more = nodes.size - before;
-        said.textContent = nodes.size >= most ? "The picture is full." : more ? `${more} added.` : "All its neighbours are in the picture.";
+        said.textContent = nodes.size >= most ? say("The picture is full.") : more ? say("%(count)s added.", { count: more }) : say("All its neighbours are in the picture.");
       } catch {
-        said.textContent = "The server does not answer. Try again.";
+        said.textContent = say("The server does not answer. Try again.");
       }
     }
 
@@ -329,7 +329,7 @@
     find?.addEventListener("input", () => {
       words = find.value.trim().toLocaleLowerCase();
       const found = [...nodes.values()].filter(matches).length;
-      if (words) count.textContent = `${found === 1 ? "1 memory" : `${found} memories`} in the picture. Enter looks in all.`;
+      if (words) count.textContent = say("%(count)s found in the picture. Enter looks in all.", { count: found });
       else count.replaceChildren(...[...counted].map((one) => one.cloneNode(true)));
       place();
     });
