@@ -59,7 +59,7 @@ def test_lines_of_one_moment_are_a_visit_of_each_actor() -> None:
         ("memory.list", 3, "3 memories listed"),
         ("memory.list", 1, "1 memory listed"),
         ("recall", 2, "2 recalled"),
-        ("erase.user", 1, "1 user deleted for good"),
+        ("erase.user", 1, "1 person deleted for good"),
         ("user.read", 2, "2 people read"),
         ("policy.set", 0, "policies set"),
         ("something.new_here", 1, "1 something new here"),
