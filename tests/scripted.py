@@ -1,7 +1,6 @@
 """A language model that says what a test wants it to: OpenAI's API on loopback, by a script."""
 
 import json
-import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -66,6 +65,8 @@ class Scripted:
         self.said: Sequence[Reply] | Script = []
         self.reached = threading.Event()
         """Set with the first request."""
+        self.hanging = threading.Event()
+        """Set when a stream has come to its middle and hangs."""
         self.left_alone = threading.Event()
         """Set when the reader of a stream that hangs has gone."""
         self._stopped = threading.Event()
@@ -82,10 +83,10 @@ class Scripted:
                 if reply.delay and endpoint._stopped.wait(reply.delay):
                     return
                 if body.get("stream") and reply.status == 200 and reply.raw is None:
-                    _stream(self, reply, body)
                     if reply.hangs:
-                        _wait_for_end(self.connection)
-                        endpoint.left_alone.set()
+                        endpoint._hang(self, reply, body)
+                    else:
+                        _stream(self, reply, body)
                     return
                 sent = reply.raw if reply.raw is not None else _completion(reply, body)
                 try:
@@ -124,6 +125,15 @@ class Scripted:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+    def _hang(self, handler: BaseHTTPRequestHandler, reply: Reply, body: Json) -> None:
+        """Stream the first half, and wait until its reader is gone, who may go in the middle."""
+        with suppress(ConnectionError):
+            _stream(handler, reply, body)
+            self.hanging.set()
+            handler.connection.settimeout(30)
+            handler.connection.recv(1)
+        self.left_alone.set()
 
     def _next(self, body: Json) -> Reply:
         if callable(self.said):
@@ -168,13 +178,6 @@ def _stream(handler: BaseHTTPRequestHandler, reply: Reply, body: Json) -> None:
         handler.wfile.write(b"%x\r\n%b\r\n" % (len(event), event))
     if not handler.close_connection:
         handler.wfile.write(b"0\r\n\r\n")
-
-
-def _wait_for_end(connection: socket.socket) -> None:
-    """Return once the other side has closed the connection."""
-    connection.settimeout(30)
-    with suppress(ConnectionError):
-        connection.recv(1)
 
 
 def _calls(reply: Reply) -> list[Json]:

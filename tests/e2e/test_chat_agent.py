@@ -340,7 +340,8 @@ async def test_an_answer_that_is_cancelled_stops_and_the_chat_goes_on(
     model.said = [Reply("Once upon a time there was a long story.", hangs=True), Reply("Fine.")]
     chat = await open_chat()
     answer = asyncio.create_task(chat.say("Tell me a story"))
-    while not chat.writes:
+    assert await asyncio.to_thread(model.hanging.wait, 30)
+    while "Once upon" not in "".join(text for text, _ in chat.writes):
         await asyncio.wait([answer], timeout=0.01)
     answer.cancel()
     with pytest.raises(asyncio.CancelledError):
