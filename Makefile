@@ -7,7 +7,7 @@ SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header
 
-.PHONY: help serve demo test soak wheel-check check format site typescript screenshots lock clean
+.PHONY: help serve demo test soak wheel-check check format site typescript screenshots messages lock clean
 
 help:  ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16

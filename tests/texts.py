@@ -14,7 +14,7 @@ from babel.messages.pofile import read_po, write_po
 ROOT = Path(__file__).parents[1]
 LOCALE = ROOT / "src/remembrancer/web/locale"
 KEYWORDS: Any = {
-    "gettext": None, "_": None, "ngettext": (1, 2), "pgettext": ((1, "c"), 2), "lazy": None,
+    "gettext": None, "_": None, "ngettext": (1, 2), "lazy": None,
     "counted": (1, 2), "marked": (1, 2), "say": None,
 }  # fmt: skip
 _GREEK = str.maketrans("abcdefghijklmnopqrstuvwxyz", "αβψδεφγηιξκλμνοπχρστυωςθζϑ")

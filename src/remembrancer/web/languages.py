@@ -109,11 +109,6 @@ def use(request: Request) -> Language:
     return language
 
 
-def resume(language: Language) -> None:
-    """Take a language that was in use before."""
-    _current.set(language)
-
-
 @cache
 def _default() -> Language:
     return _of(SOURCE)
@@ -166,11 +161,6 @@ def gettext(text: str, **values: object) -> str:
 def ngettext(one: str, many: str, count: int) -> str:
     """Return the form of a text that goes with a count, in the language of the page."""
     return current().texts.ngettext(one, many, count)
-
-
-def pgettext(context: str, text: str) -> str:
-    """Return a text that means different things in different places (``context``)."""
-    return current().texts.pgettext(context, text)
 
 
 def lazy(text: str) -> str:

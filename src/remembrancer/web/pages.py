@@ -104,7 +104,7 @@ def _environment() -> Environment:
     )
     environment.policies["ext.i18n.trimmed"] = True
     environment.install_gettext_callables(  # type: ignore[attr-defined]  # of the extension
-        languages.gettext, languages.ngettext, newstyle=True, pgettext=languages.pgettext
+        languages.gettext, languages.ngettext, newstyle=True
     )
     environment.filters["when"] = languages.when
     environment.filters["ago"] = languages.ago
