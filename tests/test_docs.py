@@ -268,7 +268,7 @@ async def test_python_examples_run(
     helper = await memory.agents.create(as_actor(), AgentCreate(name="Kitchen helper"))
     names: dict[str, Any] = {"memory": memory, "ada": ada, "helper": helper}
     # So that `as_actor` and its like need not be imported again in every piece.
-    exec("from remembrancer import *", names)
+    exec("from remembrancer import *", names)  # noqa: S102 - an example of ours
     for number, code in enumerate(fences(page, "python"), 1):
         where = f"{name(page)}, example {number}"
         if is_program(code):
@@ -291,13 +291,13 @@ async def run_program(code: str, where: str) -> None:
     begun, ending = code.rstrip().rsplit("\n", 1)
     assert ending == "asyncio.run(main())", where
     names: dict[str, Any] = {"__name__": "example"}
-    exec(compile(begun, where, "exec"), names)
+    exec(compile(begun, where, "exec"), names)  # noqa: S102 - an example of ours
     await names["main"]()
 
 
 async def run_piece(code: str, names: dict[str, Any], where: str) -> None:
     """Run a piece of code that awaits, keeping its names for the next."""
     compiled = compile(code, where, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    result = eval(compiled, names)
+    result = eval(compiled, names)  # noqa: S307 - an example of ours
     if inspect.iscoroutine(result):
         await result

@@ -329,7 +329,7 @@ def scope_facts(user_id: str = ":user_id", agent_id: str = ":agent_id") -> str:
       LEFT JOIN users AS u ON u.id = {user_id}
       LEFT JOIN memory_preferences AS p ON p.user_id = {user_id} AND p.agent_id = a.id
      WHERE a.id = {agent_id} AND a.deleted_at IS NULL
-"""
+"""  # noqa: S608 - of expressions of ours
 
 
 def namespace_in_effect(user_id: str = ":user_id") -> str:
@@ -343,7 +343,7 @@ def namespace_in_effect(user_id: str = ":user_id") -> str:
                WHEN s.agent_default = 'agent' THEN CAST(:agent_id AS uuid)
            END
       FROM ({scope_facts(user_id)}) AS s
-)"""
+)"""  # noqa: S608 - of expressions of ours
 
 
 NAMESPACE: Final = namespace_in_effect()

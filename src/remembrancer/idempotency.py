@@ -31,9 +31,9 @@ _CLAIM: Final = text(f"""
     INSERT INTO idempotency_keys (owner_id, action, key, fingerprint)
     VALUES ({_OWNER}, :action, :key, :fingerprint)
     ON CONFLICT DO NOTHING
-""")
-_FIND: Final = text(f"SELECT fingerprint, answer FROM idempotency_keys WHERE {_IS}")
-_ANSWER: Final = text(f"UPDATE idempotency_keys SET answer = CAST(:answer AS jsonb) WHERE {_IS}")
+""")  # noqa: S608 - of constants
+_FIND: Final = text(f"SELECT fingerprint, answer FROM idempotency_keys WHERE {_IS}")  # noqa: S608 - of constants
+_ANSWER: Final = text(f"UPDATE idempotency_keys SET answer = CAST(:answer AS jsonb) WHERE {_IS}")  # noqa: S608 - of constants
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ from remembrancer.search.index import voiced
 from remembrancer.settings import EmbeddingSettings
 from remembrancer.testing import FakePlatform
 
-SECRET = "My cat is called Miso"
+SECRET = "My cat is called Miso"  # noqa: S105 - no password
 PAIRS = Path(__file__).parents[1] / "data" / "forgetting.jsonl"
 
 

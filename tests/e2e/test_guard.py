@@ -211,7 +211,7 @@ async def test_what_is_wrong_with_a_request_is_said_without_quoting_it(
     api: Api, ada: User, log: pytest.LogCaptureFixture
 ) -> None:
     """A body that does not even fit its schema is not echoed, and not logged."""
-    secret = "zyzzyva77plugh"
+    secret = "zyzzyva77plugh"  # noqa: S105 - no password
     bodies: list[Any] = [
         {"content": f"password: {secret}", "kind": secret, "user_id": str(ada.id)},
         {"content": {"password": secret}, "user_id": str(ada.id)},

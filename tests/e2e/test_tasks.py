@@ -53,7 +53,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 def run(script: str, directory: Path, **more: str) -> str:
     """What a shell prints; it must end well."""
     done = subprocess.run(
-        ["bash", "-c", PRELUDE + script],
+        ["bash", "-c", PRELUDE + script],  # noqa: S607 - the bash of the path
         cwd=directory,
         env=environment(directory, **more),
         capture_output=True,
@@ -242,7 +242,7 @@ def test_a_server_for_a_team(tmp_path: Path) -> None:
                 with psycopg.connect(there, autocommit=True) as connection:
                     for statement in filter(str.strip, part.split(";")):
                         connection.execute(statement)
-            own = url.set(username="remembrancer", password="secret", database=name)
+            own = url.set(username="remembrancer", password="secret", database=name)  # noqa: S106 - of a test database
             addresses.append(own.render_as_string(hide_password=False))
         shown = run(
             'source "$SCRIPT"',

@@ -694,7 +694,7 @@ async def test_case_25_what_a_tool_stored_is_there_at_once(door: Door, ada: User
 
 async def test_case_26_a_secret_is_refused_with_the_reason(door: Door, ada: User) -> None:
     """By every tool that stores; what is redacted only, the model is told."""
-    secret = "Ada's wifi password is zyzzyva77plugh"
+    secret = "Ada's wifi password is zyzzyva77plugh"  # noqa: S105 - no password
     for name, given in (
         ("add_to_memory", {"content": secret, "category": "other"}),
         ("memory_save", {"content": secret}),

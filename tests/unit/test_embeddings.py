@@ -20,7 +20,7 @@ from remembrancer.embeddings.openai import LONGEST_PAUSE, MAX_BYTES, OpenAIEmbed
 from remembrancer.errors import ConfigurationError, EmbeddingUnavailable
 from remembrancer.settings import EmbeddingSettings
 
-SECRET = "my diary entry"
+SECRET = "my diary entry"  # noqa: S105 - no password
 
 # --- the models in wheels ---
 

@@ -33,7 +33,7 @@ def test_arguments_come_before_the_environment_and_that_before_the_file(
     server = settings.server
     assert (settings.log_level, server.host, server.port, server.workers) == (
         "error",
-        "0.0.0.0",
+        "0.0.0.0",  # noqa: S104 - nothing is bound
         2,
         3,
     )

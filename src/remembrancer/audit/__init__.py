@@ -19,7 +19,7 @@ _COLUMNS: Final = (
     " target_ids, outcome"
 )
 _ADD: Final = text(
-    f"INSERT INTO audit_log ({_COLUMNS}, at) SELECT {_COLUMNS}, coalesce(at, now())"
+    f"INSERT INTO audit_log ({_COLUMNS}, at) SELECT {_COLUMNS}, coalesce(at, now())"  # noqa: S608 - of constants
     " FROM jsonb_populate_recordset(CAST(NULL AS audit_log), CAST(:lines AS jsonb))"
 )
 

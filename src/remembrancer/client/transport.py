@@ -41,7 +41,7 @@ class Retries:
         """
         if attempt >= self.most:
             return None
-        backed_off = self.first_wait * 2**attempt * random.uniform(0.5, 1.0)  # noqa: S311
+        backed_off = self.first_wait * 2**attempt * random.uniform(0.5, 1.0)  # noqa: S311 - not a secret
         if isinstance(answer, httpx2.HTTPError):
             return backed_off if call.repeatable else None
         if answer.status_code not in {429, 503}:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 class SensitiveKind(StrEnum):
     """A kind of sensitive text."""
 
-    SECRET = "secret"  # noqa: S105
+    SECRET = "secret"  # noqa: S105 - the name of a kind
     """A password, an API key, a token, a private key."""
     CARD = "card"
     """The number of a payment card."""

@@ -72,7 +72,7 @@ def running_sql(task: str, id_column: str) -> str:
 def failed_sql(task: str, name: str) -> str:
     """Return a query of the ids that failed jobs of ``task`` were for, as ``id``."""
     return (
-        f"SELECT DISTINCT CAST(failed.args ->> '{name}' AS uuid) AS id "
+        f"SELECT DISTINCT CAST(failed.args ->> '{name}' AS uuid) AS id "  # noqa: S608 - callers pass constants
         "FROM jobs.procrastinate_jobs AS failed "
         f"WHERE failed.status = 'failed' AND failed.task_name = '{task}'"
     )

@@ -28,7 +28,7 @@ _FILTERS: Final = {
     "told_in": told_in("i", "(SELECT space_id FROM app_conversation(:told_in))"),
     # By the access rule, so that Postgres reads the memories of the asker's owners alone.
     **{
-        name: "(i.owner_id, i.memory_id) IN (SELECT m.owner_id, m.id FROM memories AS m "
+        name: "(i.owner_id, i.memory_id) IN (SELECT m.owner_id, m.id FROM memories AS m "  # noqa: S608 - of constants
         f"WHERE {visible('m')} AND m.metadata <> '{{}}' AND {condition})"
         for name, condition in MATCHES.items()
     },
@@ -137,7 +137,7 @@ def _candidates(
         }
         large["sets"] = f"{large['sets']},"
         large["counted"] = "WHERE owner_id NOT IN (SELECT owner_id FROM sets WHERE items > 0)"
-        large["unseen"] = lambda column: f"+ (SELECT coalesce(sum({column}), 0) FROM sets)"
+        large["unseen"] = lambda column: f"+ (SELECT coalesce(sum({column}), 0) FROM sets)"  # noqa: S608 - of constants
     arms = "given" if given else "arms"
     parts["arms"] = statement_text(_PACKAGE, "candidates", arms, **parts, **large) + ","
     parts["words"] = _NO_WORDS if given else None

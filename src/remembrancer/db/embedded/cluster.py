@@ -103,7 +103,7 @@ def clear_leftover(cluster: Path, binaries: Path, deadline: float) -> None:
         return
     if sys.platform == "win32":
         pg_ctl = binaries / "bin" / "pg_ctl.exe"
-        subprocess.run([pg_ctl, "stop", "-m", "fast", "-D", cluster], check=False)  # noqa: S603
+        subprocess.run([pg_ctl, "stop", "-m", "fast", "-D", cluster], check=False)  # noqa: S603 - a fixed command
     elif _runs_on(leftover.pid, cluster):
         _wait_for_end(leftover, cluster, deadline)
     elif _alive(leftover.pid):
@@ -148,5 +148,5 @@ def _runs_on(pid: int, cluster: Path) -> bool:
         except OSError:
             return False
     command = ["/bin/ps", "-o", "comm=", "-p", str(pid)]
-    process = subprocess.run(command, capture_output=True, check=False, text=True)  # noqa: S603
+    process = subprocess.run(command, capture_output=True, check=False, text=True)  # noqa: S603 - a fixed command
     return Path(process.stdout.strip()).name == "postgres"

@@ -111,7 +111,7 @@ class ServerProcess:
         assert self._popen
         if sys.platform == "win32":
             pg_ctl = Path(self._command[0]).with_name("pg_ctl.exe")
-            subprocess.run([pg_ctl, "kill", mode, str(self.pid)], check=False)  # noqa: S603
+            subprocess.run([pg_ctl, "kill", mode, str(self.pid)], check=False)  # noqa: S603 - a fixed command
         else:
             self._popen.send_signal(signal.SIGINT if mode == "INT" else signal.SIGQUIT)
 

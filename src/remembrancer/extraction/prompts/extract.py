@@ -112,7 +112,7 @@ def _prompts() -> "Environment":
     return Environment(
         loader=PackageLoader("remembrancer.extraction", "prompts"),
         # Prompts are plain text; ``visible_line`` keeps each message on its line.
-        autoescape=False,  # noqa: S701
+        autoescape=False,  # noqa: S701 - a prompt is no HTML
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
