@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
-import uvicorn
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from remembrancer import Remembrancer
 from remembrancer.api import create_app
+from remembrancer.cli.http_server import QuietServer
 
 
 @asynccontextmanager
@@ -20,8 +20,7 @@ async def served(memory: Remembrancer) -> AsyncIterator[str]:
     """The address of a server of ``memory``."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(create_app(memory), log_config=None, access_log=False)
-    server = uvicorn.Server(config)
+    server = QuietServer(create_app(memory))
     running = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"

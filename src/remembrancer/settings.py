@@ -57,12 +57,22 @@ class LimitSettings(BaseModel):
     """Maximum characters of a message."""
     batch: int = Field(1000, ge=1, le=10_000)
     """Maximum memories or messages in one request."""
-    body_bytes: int = Field(16 * 1024 * 1024, ge=1024)
+    body_bytes: int = Field(1024 * 1024, ge=1024)
     """Maximum bytes of an HTTP request body."""
     upload_bytes: int = Field(64 * 1024 * 1024, ge=1024, le=512 * 1024 * 1024)
     """Maximum bytes of a file that the pages import."""
+    batch_bytes: int = Field(16 * 1024 * 1024, ge=1024)
+    """Maximum bytes of a body with many memories, messages or preferences."""
+    body_seconds: float = Field(20.0, gt=0, le=3600)
+    """Seconds for a body to arrive, and one more for each ``body_rate`` bytes of it."""
+    body_rate: int = Field(10_000, ge=1)
+    """Minimum bytes per second of a body, after ``body_seconds``."""
     requests_per_minute: int = Field(0, ge=0)
     """Requests per key and minute; 0 means no limit."""
+    sign_ins_per_minute: int = Field(20, ge=0)
+    """Sign-ins in the pages per address and minute, and failed ones per user; 0 means no limit."""
+    requests_at_once: int = Field(500, ge=1)
+    """Requests that each process works on; it answers further ones with 503."""
 
 
 class BudgetSettings(BaseModel):

@@ -1,7 +1,7 @@
 """Base models of input, and errors with the field and the reason, never the value."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Final, Self, TypeVar
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -10,6 +10,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from remembrancer.errors import InvalidInput
 
 Model = TypeVar("Model", bound=BaseModel)
+MOST_IN_BATCH: Final = 10_000
+"""Maximum items of a list in a request, whatever ``limits.batch`` is."""
+MOST_CHOICES: Final = 100
+"""Maximum values of one filter."""
 
 
 class Input(BaseModel):

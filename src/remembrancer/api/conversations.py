@@ -4,6 +4,7 @@ from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import Query, Response
+from pydantic import Field
 
 from remembrancer.access import Actor
 from remembrancer.api.dependencies import (
@@ -12,7 +13,7 @@ from remembrancer.api.dependencies import (
     Paging,
     RequestActor,
 )
-from remembrancer.api.endpoints import Router, checks_key
+from remembrancer.api.endpoints import Router, checks_key, takes_batch
 from remembrancer.conversations.rules import WINDOW
 from remembrancer.conversations.schemas import (
     AppendResult,
@@ -27,7 +28,7 @@ from remembrancer.conversations.schemas import (
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.errors import InvalidInput
 from remembrancer.paging import Items, Page
-from remembrancer.validation import Input
+from remembrancer.validation import MOST_IN_BATCH, Input
 
 router = Router(prefix="/api/conversations", tags=["conversations"])
 
@@ -39,7 +40,7 @@ DryRun = Annotated[bool, Query(description="Only count.")]
 class AppendRequest(Input):
     """Messages to append, in order."""
 
-    messages: list[MessageCreate]
+    messages: list[MessageCreate] = Field(max_length=MOST_IN_BATCH)
 
 
 @router.post("", status_code=201)
@@ -95,6 +96,7 @@ async def resume_conversation(app: App, actor: RequestActor, conversation_id: UU
 
 @router.post("/{conversation_id}/messages", status_code=201)
 @checks_key
+@takes_batch
 async def append_messages(
     app: App,
     actor: RequestActor,

@@ -5,21 +5,19 @@ from typing import Annotated, Any, Final, Protocol, TypedDict, TypeVar
 from uuid import UUID
 
 from fastapi import Depends, Header, Query, Request, Response
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi.security import HTTPAuthorizationCredentials
 from pydantic import BaseModel
 
 from remembrancer.access import Actor, Role, as_user
-from remembrancer.api.endpoints import EndpointRequest, body_ids
+from remembrancer.api.endpoints import EndpointRequest, bearer, body_ids
 from remembrancer.app import Remembrancer
-from remembrancer.errors import InvalidInput, Unauthenticated
+from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import Outcome, RememberResult
 from remembrancer.places.schemas import PlaceResult
 from remembrancer.user_names import AnyUser, UserRef
 from remembrancer.validation import Model, as_id
-from remembrancer.web import sessions
 
 _ETAG = re.compile(r'(?:W/)?"(?P<quoted>[0-9]{1,9})"|(?P<bare>[0-9]{1,9})')
-_bearer = HTTPBearer(auto_error=False, description="An API key, made with `remembrancer keys`.")
 
 
 async def application(request: Request) -> Remembrancer:
@@ -34,28 +32,12 @@ App = Annotated[Remembrancer, Depends(application)]
 
 async def authenticated(
     request: EndpointRequest,
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+    _: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
 ) -> Actor:
-    """Return the actor of an API key or, for reads only, of a browser's session."""
-    # The state, not App: each dependency takes FastAPI longer than the look-up.
-    app: Remembrancer = request.app.state.memory
-    if credentials is not None:
-        caller = await app.keys.authenticate(
-            credentials.credentials, entry_point="rest", check_later=request.checks_key_later
-        )
-        if request.key_check is None:  # else it is counted
-            request.app.state.rate_limit.count(str(caller.key_id))
-        request.key_check = caller.key_check
-        await body_ids(request)
-        return caller
-    # Other sites can make a browser send its cookie: it allows reads only.
-    if request.method in {"GET", "HEAD"}:
-        session = await sessions.find(request)
-        if session is not None:
-            return session.actor
-    raise Unauthenticated(
-        "send an API key: Authorization: Bearer …; `remembrancer keys create` makes one"
-    )
+    """Return the caller, whose key the endpoint has checked before FastAPI read the body."""
+    await body_ids(request)
+    assert request.caller is not None
+    return request.caller
 
 
 Caller = Annotated[Actor, Depends(authenticated)]

@@ -10,17 +10,21 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeGuard, TypeVar, get_origin
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 from starlette.routing import Match, compile_path
 from starlette.types import Scope
 
-from remembrancer.access import KeyCheck
+from remembrancer.access import Actor
+from remembrancer.api.limits import allow_bytes
 from remembrancer.api.problems import MEDIA_TYPE, Problem
-from remembrancer.errors import InvalidInput, Unavailable
-from remembrancer.validation import check_names
+from remembrancer.app import Remembrancer
+from remembrancer.errors import InvalidInput, Unauthenticated, Unavailable
+from remembrancer.validation import MOST_CHOICES, check_names
+from remembrancer.web import sessions
 
 ACTING: Final = ("user_id", "agent_id")
 _SCHEMA: Final = "#/components/schemas/{model}"
@@ -36,13 +40,15 @@ REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
         404: "It does not exist, or this actor may not see it.",
         409: "It conflicts with stored data.",
         412: "If-Match is not the current version.",
+        408: "The body came too slowly.",
         413: "The body is too large.",
         422: "A field is wrong; the problem names it.",
         429: "Too many requests.",
-        503: "The database or the embedding model does not answer.",
+        503: "The server has too much to do, or the database or a model does not answer.",
     }.items()
 }
 
+REPEATED: Final = Query(max_length=MOST_CHOICES, description="May be repeated.")
 
 Handler = TypeVar("Handler", bound=Callable[..., object])
 
@@ -51,6 +57,19 @@ _GENERIC: Final = re.compile(r"\b(?P<kind>Items|Page)_(?P<items>\w+)_\b")
 _MASK: Final = "\udfff"
 """Stands for an escaped slash: no decoded path has a lone surrogate."""
 _CHECKING: Final[set[Callable[..., object]]] = set()
+_BATCHES: Final[set[Callable[..., object]]] = set()
+_MOST_LISTS: Final = 200_000
+"""Objects and lists in a body: parsed, each takes up to thirty times its bytes."""
+
+bearer: Final = HTTPBearer(
+    auto_error=False, description="An API key, made with `remembrancer keys`."
+)
+
+
+def takes_batch(handler: Handler) -> Handler:
+    """Allow bodies of up to ``limits.batch_bytes``."""
+    _BATCHES.add(handler)
+    return handler
 
 
 def checks_key(handler: Handler) -> Handler:
@@ -107,20 +126,26 @@ class Endpoint(APIRoute):
         acting = [name for name in ACTING if name in known and name not in self._body_fields()]
         has_body = self.body_field is not None or "requestBody" in (self.openapi_extra or {})
 
+        needs_key = bearer in _calls(self.dependant)
         checks_key_later = self.endpoint in _CHECKING
+        is_batch = self.endpoint in _BATCHES
 
         async def checked(request: Request) -> Response:
             names = [name for name, _ in request.query_params.multi_items()]
             check_names(names, known, lists=lists)
             asked = EndpointRequest(request, acting, has_body=has_body)
-            asked.checks_key_later = checks_key_later
+            if is_batch:
+                allow_bytes(request.scope, asked.memory.settings.limits.batch_bytes)
+            if needs_key:
+                # Before FastAPI reads the body, which it does before all dependencies.
+                await asked.authenticate(check_later=checks_key_later)
             try:
                 response = await handle(asked)
             except Exception as error:
-                if not asked.is_check_due or isinstance(error, Unavailable):
+                if not asked.is_check_due or isinstance(error, Unavailable | HTTPException):
                     raise
                 # Perhaps for what was known of the key: ask again with a key that is checked.
-                asked.checks_key_later = False
+                await asked.authenticate(check_later=False)
                 return await handle(asked)
             if asked.is_check_due:
                 raise RuntimeError("the endpoint left the key unchecked")
@@ -148,8 +173,7 @@ class Router(APIRouter):
 class EndpointRequest(Request):
     """A request whose acting ids are taken out of its body."""
 
-    checks_key_later = False
-    key_check: KeyCheck | None = None
+    caller: Actor | None = None
 
     def __init__(self, request: Request, acting: Sequence[str], *, has_body: bool) -> None:
         super().__init__(request.scope, request.receive)
@@ -158,12 +182,42 @@ class EndpointRequest(Request):
         self._acting = acting
 
     @property
+    def memory(self) -> Remembrancer:
+        """The application that this server serves."""
+        memory: Remembrancer = self.app.state.memory
+        return memory
+
+    @property
     def is_check_due(self) -> bool:
         """Whether no statement has checked the key yet."""
-        return self.key_check is not None and self.key_check.is_due
+        check = self.caller.key_check if self.caller else None
+        return check is not None and check.is_due
+
+    async def authenticate(self, *, check_later: bool) -> None:
+        """Find the caller by the API key or, for reads only, by the session of a browser."""
+        credentials = await bearer(self)
+        is_counted = self.caller is not None
+        if credentials is not None:
+            self.caller = await self.memory.keys.authenticate(
+                credentials.credentials, entry_point="rest", check_later=check_later
+            )
+            if not is_counted:
+                self.app.state.rate_limit.count(str(self.caller.key_id))
+            return
+        # Other sites can make a browser send its cookie: it allows reads only.
+        if self.method in {"GET", "HEAD"}:
+            session = await sessions.find(self)
+            self.caller = session.actor if session else None
+        if self.caller is None:
+            raise Unauthenticated(
+                "send an API key: Authorization: Bearer …; `remembrancer keys create` makes one"
+            )
 
     async def json(self) -> Any:
         """Return the body without the acting ids."""
+        content = await self.body()
+        if content.count(b"{") + content.count(b"[") > _MOST_LISTS:
+            raise HTTPException(413, f"the body has more than {_MOST_LISTS:,} objects and lists")
         body = await super().json()
         if isinstance(body, dict):
             self.ids |= {name: body.pop(name) for name in self._acting if name in body}
@@ -186,6 +240,12 @@ async def body_ids(request: Request) -> Mapping[str, Any]:
             raise InvalidInput("must be an object", field="body")
         check_names(rest, ())
     return request.ids
+
+
+def _calls(dependant: Dependant) -> Iterator[Callable[..., object] | None]:
+    for dependency in dependant.dependencies:
+        yield dependency.call
+        yield from _calls(dependency)
 
 
 def _query_parameters(dependant: Dependant) -> Iterator[tuple[str, bool]]:

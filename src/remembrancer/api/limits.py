@@ -1,5 +1,6 @@
-"""Limits: bytes of a request body, and requests per minute of a key."""
+"""Limits: bytes and seconds of a request body, requests at once, and per minute of a key."""
 
+import asyncio
 import sqlite3
 import time
 from collections.abc import Callable
@@ -9,10 +10,13 @@ from typing import Final
 from fastapi import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from remembrancer.api.problems import too_large
+from remembrancer.api.problems import HUNG_UP, busy
 from remembrancer.errors import TooManyRequests
+from remembrancer.settings import LimitSettings
 
 UPLOAD_PATH: Final = "/start/history"
+"""The end of the path of the page that takes a file."""
+_BODY: Final = "remembrancer.body"
 _COUNTS: Final = """CREATE TABLE IF NOT EXISTS counts (
     key TEXT, minute INTEGER, count INTEGER, PRIMARY KEY (key, minute)) WITHOUT ROWID;"""
 _COUNT: Final = (
@@ -21,41 +25,89 @@ _COUNT: Final = (
 )
 
 
-class BodyLimit:
-    """Refuses request bodies over ``limit`` bytes, with or without Content-Length.
+class Body:
+    """The body of a request, weighed and timed while it is read.
 
-    A page that takes a file has the limit ``uploads``.
+    Raises ``HTTPException``: FastAPI passes on only this kind of error while it reads a body.
     """
 
-    def __init__(self, app: ASGIApp, limit: int, uploads: int = 0) -> None:
+    limit: int
+    """Maximum bytes. A route that takes more raises it before anything is read."""
+
+    def __init__(self, scope: Scope, receive: Receive, front: "Front") -> None:
+        self.limit = front.limits.body_bytes
+        if scope["path"].endswith(UPLOAD_PATH):
+            self.limit = max(self.limit, front.limits.upload_bytes)
+        self._receive, self._front = receive, front
+        announced = dict(scope["headers"]).get(b"content-length", b"0")
+        self._announced = int(announced) if announced.isdigit() else 0
+        self._read, self._is_complete = 0, False
+        self._seconds: float = front.limits.body_seconds
+
+    async def receive(self) -> Message:
+        """Return the next message of the server, while it is of a body within the limits."""
+        if self._is_complete:
+            return await self._receive()
+        self._check(self._announced)
+        message = await self._in_time()
+        if message["type"] == "http.disconnect":
+            raise HTTPException(HUNG_UP, "the client hung up")
+        self._check(self._read)
+        self._is_complete = not message.get("more_body")
+        return message
+
+    async def _in_time(self) -> Message:
+        """Wait for the client, which counts for its time, and not as a request in work."""
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        self._front.in_work -= 1
+        try:
+            async with asyncio.timeout(self._seconds):
+                message = await self._receive()
+        except TimeoutError:
+            self._seconds = 0
+            reason = "the body came too slowly; send it again, faster or in parts"
+            raise HTTPException(408, reason, {"Connection": "close"}) from None
+        finally:
+            self._front.in_work += 1
+        size = len(message.get("body", b""))
+        self._read += size
+        self._seconds += size / self._front.limits.body_rate - (loop.time() - begun)
+        return message
+
+    def _check(self, size: int) -> None:
+        if size > self.limit:
+            raise HTTPException(413, f"the body has more than {self.limit:,} bytes")
+
+
+class Front:
+    """Stands before all routes: bounds the requests in work, and the body of each."""
+
+    def __init__(self, app: ASGIApp, limits: LimitSettings) -> None:
         self._app = app
-        self._limit = limit
-        self._uploads = max(limit, uploads)
+        self.limits = limits
+        self.in_work = 0
+        """Requests that do not wait for their client."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request and count the bytes of its body."""
+        """Handle a request, or refuse it before anything of it is read."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        takes_file = scope["path"].endswith(UPLOAD_PATH)
-        allowed = self._uploads if takes_file else self._limit
-        reason = f"the body has more than {allowed:,} bytes"
-        length = dict(scope["headers"]).get(b"content-length", b"0")
-        if length.isdigit() and int(length) > allowed and not takes_file:
-            await too_large(reason)(scope, receive, send)
+        if self.in_work >= self.limits.requests_at_once and scope["path"] != "/health":
+            await busy()(scope, receive, send)
             return
-        left = allowed
+        body = scope[_BODY] = Body(scope, receive, self)
+        self.in_work += 1
+        try:
+            await self._app(scope, body.receive, send)
+        finally:
+            self.in_work -= 1
 
-        async def receive_and_count() -> Message:
-            nonlocal left
-            message = await receive()
-            left -= len(message.get("body", b""))
-            if left < 0:
-                # FastAPI passes on only this kind of error while it reads a body.
-                raise HTTPException(413, reason)
-            return message
 
-        await self._app(scope, receive_and_count, send)
+def allow_bytes(scope: Scope, limit: int) -> None:
+    """Set the maximum bytes of a request's body. Its route does so before it reads any."""
+    scope[_BODY].limit = limit
 
 
 class RateLimit:

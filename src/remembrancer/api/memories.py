@@ -19,7 +19,7 @@ from remembrancer.api.dependencies import (
     located,
     tagged,
 )
-from remembrancer.api.endpoints import Router, checks_key
+from remembrancer.api.endpoints import REPEATED, Router, checks_key, takes_batch
 from remembrancer.document.schemas import DocumentImport, DocumentImportResult, MemoryDocument
 from remembrancer.errors import InvalidInput
 from remembrancer.memories import schemas
@@ -29,7 +29,7 @@ from remembrancer.recall.schemas import RecallAnswer, RecallQuery, Sort, SourceT
 from remembrancer.review.schemas import MOST_DECISIONS, ReviewDecision, ReviewResult
 from remembrancer.text import Instant, Key, Label, Statement
 from remembrancer.user_names import UserRef
-from remembrancer.validation import Input, validate
+from remembrancer.validation import MOST_IN_BATCH, Input, validate
 
 router = Router(prefix="/api/memory", tags=["memory"])
 by_agent = Router(prefix="/api/agents/memories", tags=["memory"])
@@ -40,14 +40,16 @@ documents = Router(prefix="/api/users/{user_id}", tags=["memory document"])
 class BulkRequest(Input):
     """Statements to remember."""
 
-    memories: list[schemas.MemoryCreate]
+    memories: list[schemas.MemoryCreate] = Field(max_length=MOST_IN_BATCH)
 
 
 class ForgetRequest(Input):
     """Memories to forget: by id, or all that match filters."""
 
     memory_ids: list[str] = Field(
-        default=[], description="Ids, or `external:` and an `external_id`."
+        default=[],
+        max_length=MOST_IN_BATCH,
+        description="Ids, or `external:` and an `external_id`.",
     )
     filters: schemas.MemoryFilter | None = None
     dry_run: bool = Field(default=False, description="Count only; change nothing.")
@@ -63,12 +65,10 @@ def memory_filter(
     shared: Annotated[
         bool | None, Query(description="Shared knowledge alone, or none of it.")
     ] = None,
-    kind: Annotated[list[schemas.Kind], Query(description="May be repeated.")] = [],
-    category: Annotated[list[schemas.Category], Query(description="May be repeated.")] = [],
-    status: Annotated[list[schemas.Status], Query(description="May be repeated.")] = [
-        schemas.Status.ACTIVE
-    ],
-    review: Annotated[list[schemas.Review], Query(description="May be repeated.")] = [],
+    kind: Annotated[list[schemas.Kind], REPEATED] = [],
+    category: Annotated[list[schemas.Category], REPEATED] = [],
+    status: Annotated[list[schemas.Status], REPEATED] = [schemas.Status.ACTIVE],
+    review: Annotated[list[schemas.Review], REPEATED] = [],
     source: Annotated[
         Key | None, Query(description="The entry point it came through, such as `extraction`.")
     ] = None,
@@ -161,6 +161,7 @@ async def remember(
 
 
 @router.post("/bulk")
+@takes_batch
 async def remember_many(
     app: App,
     actor: RequestActor,
@@ -174,6 +175,7 @@ async def remember_many(
 
 
 @router.post("/forget")
+@takes_batch
 async def forget_memories(
     app: App, actor: RequestActor, request: ForgetRequest, idempotency_key: IdempotencyKey = None
 ) -> ForgetManyResult:
@@ -218,9 +220,9 @@ async def search_memories(
     actor: RequestActor,
     q: Annotated[Statement, Query(description="The query.")],
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
-    kind: Annotated[list[schemas.Kind], Query(description="May be repeated.")] = [],
+    kind: Annotated[list[schemas.Kind], REPEATED] = [],
     sort: Annotated[Sort, Query()] = Sort.RELEVANCE,
-    source: Annotated[list[SourceType], Query(description="May be repeated.")] = ["memory"],
+    source: Annotated[list[SourceType], REPEATED] = ["memory"],
 ) -> RecallAnswer:
     """Search memories; with `source=message`, messages too."""
     query = RecallQuery(query=q, limit=limit, kinds=kind, sort=sort, sources=source)
@@ -313,6 +315,7 @@ async def read_document(app: App, actor: PathActor) -> MemoryDocument:
 
 
 @documents.post("/memory-document")
+@takes_batch
 async def import_document(
     app: App, actor: PathActor, document: DocumentImport
 ) -> DocumentImportResult:

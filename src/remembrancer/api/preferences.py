@@ -1,6 +1,5 @@
 """Preferences, scopes and moves of users, and the admin's policy: /api/memory."""
 
-import json
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -12,7 +11,7 @@ from pydantic import BaseModel, Field, ValidationError
 from starlette.responses import PlainTextResponse
 
 from remembrancer.api.dependencies import App, Caller, IdempotencyKey, Paging
-from remembrancer.api.endpoints import Router
+from remembrancer.api.endpoints import Router, takes_batch
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.moves.schemas import MoveRequest, MoveResult, MoveUndoResult
 from remembrancer.paging import Page
@@ -67,13 +66,12 @@ def as_file(file: schemas.PreferenceFile, format_: FileFormat) -> Any:
 async def file_of_body(request: Request) -> schemas.PreferenceFile:
     """Return the preferences of a JSON or CSV body."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    content = await request.body()
     if kind == "text/csv":
-        return from_csv(content)
+        return from_csv(await request.body())
     if kind != "application/json":
         raise InvalidInput("must be application/json or text/csv", field="body")
     try:
-        document = json.loads(content)
+        document = await request.json()
     except (ValueError, RecursionError):
         raise InvalidInput("is not valid JSON", field="body") from None
     try:
@@ -114,6 +112,7 @@ async def export_preferences(
 
 
 @router.post("/agents/settings/import", openapi_extra=FILE_BODY)
+@takes_batch
 async def import_preferences(
     app: App, actor: Caller, user_id: UserRef, request: Request
 ) -> schemas.PreferencesResult:
@@ -233,6 +232,7 @@ async def export_all_preferences(app: App, actor: Caller, format_: Format = File
 
 
 @policy.post("/preferences/import", openapi_extra=FILE_BODY)
+@takes_batch
 async def import_all_preferences(
     app: App, actor: Caller, request: Request
 ) -> schemas.PreferencesResult:

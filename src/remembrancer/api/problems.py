@@ -12,13 +12,24 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from remembrancer.errors import InvalidInput, RemembrancerError, TooManyRequests, Unauthenticated
+from remembrancer.errors import (
+    InvalidInput,
+    RemembrancerError,
+    TooManyRequests,
+    Unauthenticated,
+    Unavailable,
+)
 from remembrancer.validation import wrong_field
 from remembrancer.web.sessions import wants_page
 
 log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
+HUNG_UP = 499
+"""The status of a request whose client hung up. Nobody gets it, but the metrics count it."""
+_OF_BODY = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
+_BUSY_SECONDS = 2
+"""Seconds until a refused client should try again."""
 _ANONYMOUS = {"body", "query", "path", "header", "cookie"}
 
 
@@ -126,22 +137,30 @@ def _field_error(error: Mapping[str, Any]) -> FieldError:
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if error.status_code == HUNG_UP:
+        return Response(status_code=HUNG_UP)
+    title = HTTPStatus(error.status_code).phrase
     if wants_page(request):
-        title = HTTPStatus(error.status_code).phrase
-        return await _error_page(request, error.status_code, title, "")
+        detail = error.detail if error.status_code in _OF_BODY else ""
+        return await _error_page(request, error.status_code, title, detail)
     if error.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        return too_large(error.detail)
+        return problem(413, "Content too large", error.detail, slug="content-too-large")
     if error.status_code == HTTPStatus.BAD_REQUEST:
         # FastAPI answers 400 for a body that it cannot decode.
         return unreadable_body()
-    title = HTTPStatus(error.status_code).phrase
     slug = title.lower().replace(" ", "-")
     return problem(error.status_code, title, str(error.detail), slug=slug, headers=error.headers)
 
 
-def too_large(detail: str) -> JSONResponse:
-    """Return the response to a body over the limit."""
-    return problem(413, "Content too large", detail, slug="content-too-large")
+def busy() -> JSONResponse:
+    """Return the response to a request over the limit of those in work. Nothing was done."""
+    return problem(
+        503,
+        Unavailable.title,
+        "the server has too much to do; try again later",
+        slug="unavailable",
+        headers={"Retry-After": str(_BUSY_SECONDS)},
+    )
 
 
 def unreadable_body() -> JSONResponse:

@@ -31,7 +31,7 @@ from remembrancer.api import (
     users,
 )
 from remembrancer.api.endpoints import Router, completed
-from remembrancer.api.limits import BodyLimit, RateLimit
+from remembrancer.api.limits import Front, RateLimit
 from remembrancer.app import Remembrancer
 from remembrancer.embeddings import CachedQueries
 from remembrancer.fast_imports import uncollected
@@ -155,7 +155,7 @@ def create_app(memory: Remembrancer, shared: Path | None = None) -> FastAPI:
 
         languages.offer(memory.settings.server.languages)
     app.router.routes.append(Pages())
-    app.add_middleware(BodyLimit, limit=limits.body_bytes, uploads=limits.upload_bytes)
+    app.add_middleware(Front, limits=limits)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(metrics.MetricsMiddleware, metrics=app.state.metrics)
     return app

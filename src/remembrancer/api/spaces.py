@@ -15,7 +15,7 @@ from remembrancer.api.dependencies import (
     located,
     tagged,
 )
-from remembrancer.api.endpoints import Router
+from remembrancer.api.endpoints import REPEATED, Router
 from remembrancer.api.memories import MemoryId
 from remembrancer.facts.schemas import FactCreate, VisibilityUpdate
 from remembrancer.memories.schemas import (
@@ -179,8 +179,8 @@ async def list_memories_of_space(
     actor: RequestActor,
     space_id: UUID,
     page: Paging,
-    kind: Annotated[list[Kind], Query(description="May be repeated.")] = [],
-    category: Annotated[list[Category], Query(description="May be repeated.")] = [],
+    kind: Annotated[list[Kind], REPEATED] = [],
+    category: Annotated[list[Category], REPEATED] = [],
     subject: Annotated[Label | None, Query()] = None,
     text: Annotated[Label | None, Query(description="A part of the content.")] = None,
     sort: Annotated[SortBy, Query()] = SortBy.RECENT,

@@ -1,18 +1,28 @@
-"""The HTTP server in this process: its socket, its signals, its log."""
+"""The HTTP server in this process: its connections, its signals, its log."""
 
 import asyncio
 import logging
 import signal
 import socket
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from typing import cast
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 GRACE_SECONDS = 2
 """Seconds that running requests get to finish when the server stops."""
+HEAD_SECONDS = 10
+"""Seconds that a connection may take for the head of a request, and for the rest of a body that
+was answered before it was read."""
+HEAD_BYTES = 65_536
+"""Bytes of a head from which on it is refused. The parser has no limit of its own."""
+_OWN_FILES = 256
+"""File descriptors that are left for the database, the model and the log."""
 
 
 class QuietServer(uvicorn.Server):
@@ -20,6 +30,7 @@ class QuietServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
+                http=Connection,
                 access_log=False,
                 log_config=None,
                 server_header=False,
@@ -27,22 +38,9 @@ class QuietServer(uvicorn.Server):
             )
         )
         self.answers = asyncio.Event()
-        logging.getLogger("uvicorn.error").addFilter(_without_content)
+        logging.getLogger("uvicorn.error").addFilter(_is_ours)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        protocol = self.config.http_protocol_class
-
-        def one_send(**arguments: object) -> asyncio.Protocol:
-            made = protocol(**arguments)
-            connect = made.connection_made
-
-            def connection_made(transport: asyncio.BaseTransport) -> None:
-                connect(cast("asyncio.Transport", _OneSend(cast("asyncio.Transport", transport))))
-
-            made.connection_made = connection_made  # type: ignore[method-assign]
-            return made
-
-        self.config.http_protocol_class = one_send  # type: ignore[assignment]
         await super().startup(sockets)
         self.answers.set()
 
@@ -50,6 +48,91 @@ class QuietServer(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Ignore signals: uvicorn would raise them again before Postgres has stopped."""
         yield
+
+
+class Connection(HttpToolsProtocol):
+    """A connection of uvicorn that nobody holds without a request."""
+
+    _deadline: asyncio.TimerHandle | None = None
+    _is_in_head = False
+    _head_bytes = 0
+
+    def connection_made(  # type: ignore[override]
+        self, transport: asyncio.Transport
+    ) -> None:
+        super().connection_made(cast("asyncio.Transport", _OneSend(transport)))
+        if len(self.connections) > most_connections():
+            self._refuse(b"503 Service Unavailable", b"retry-after: 2\r\n")
+        else:
+            self._set_deadline()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._clear_deadline()
+
+    def data_received(self, data: bytes) -> None:
+        was_in_head = self._is_in_head
+        super().data_received(data)
+        self._head_bytes += len(data) if was_in_head and self._is_in_head else -self._head_bytes
+        if self._head_bytes > HEAD_BYTES:
+            self._refuse(b"431 Request Header Fields Too Large")
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._is_in_head = True
+        if self._deadline is None:
+            self._set_deadline()
+
+    def on_headers_complete(self) -> None:
+        self._is_in_head = False
+        self._clear_deadline()
+        super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.cycle.response_complete:  # else the next request was there already
+            self._clear_deadline()
+            self._set_deadline()
+
+    def _set_deadline(self) -> None:
+        self._deadline = self.loop.call_later(HEAD_SECONDS, self._give_up)
+
+    def _clear_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        if self._is_in_head:
+            self._refuse(b"408 Request Timeout")
+        else:
+            self.transport.close()
+
+    def _refuse(self, status: bytes, header: bytes = b"") -> None:
+        self.transport.write(
+            b"HTTP/1.1 "
+            + status
+            + b"\r\ncontent-length: 0\r\n"
+            + header
+            + b"connection: close\r\n\r\n"
+        )
+        self.transport.close()
+
+
+@cache
+def most_connections() -> int:
+    """Allow this process as many files as it may have; return how many may be connections."""
+    if sys.platform == "win32":
+        return 8_192
+    import resource  # noqa: PLC0415 - not on Windows
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = 65_536 if hard == resource.RLIM_INFINITY else min(hard, 65_536)
+    if most > soft:
+        with suppress(OSError, ValueError):  # macOS allows less than it says
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            soft = most
+    return max(soft - _OWN_FILES, soft // 2)
 
 
 class _OneSend:
@@ -107,7 +190,7 @@ class StopSignals:
             self._task.cancel()
 
 
-def _without_content(record: logging.LogRecord) -> bool:
+def _is_ours(record: logging.LogRecord) -> bool:
     # The application logs unexpected errors itself; uvicorn would add the message, which may quote
-    # users' content.
-    return record.exc_info is None
+    # users' content. It warns of what strangers send, as often as they like.
+    return record.exc_info is None and record.levelno != logging.WARNING

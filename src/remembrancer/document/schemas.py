@@ -9,9 +9,11 @@ from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 from remembrancer.memories.rules import LONGEST_ID
 from remembrancer.places.schemas import Notes
 from remembrancer.text import Instant, Key, Label, Statement, one_line
-from remembrancer.validation import Input
+from remembrancer.validation import MOST_IN_BATCH, Input
 
 SCHEMA_VERSION: Final = "1.0"
+MOST_MENTIONS: Final = 100_000
+"""Mentions of a place in one conversation."""
 
 
 def _id_or_nothing(value: str) -> str:
@@ -27,7 +29,7 @@ ForeignId = Annotated[
 
 PoiMention = tuple[OptionalId, Instant]
 """Message id, empty if unknown, and time of a mention."""
-PoiMentions = dict[OptionalId, list[PoiMention]]
+PoiMentions = dict[OptionalId, Annotated[list[PoiMention], Field(max_length=MOST_MENTIONS)]]
 """Mentions by conversation id; without a conversation under the empty string."""
 
 
@@ -88,8 +90,8 @@ class DocumentPage(MemoryDocument):
 class DocumentImport(Input):
     """A memory document to import. Its metadata is ignored."""
 
-    facts: list[MemoryFact] = []
-    placer_user_datapoints: list[PlacePoi] = []
+    facts: list[MemoryFact] = Field(default=[], max_length=MOST_IN_BATCH)
+    placer_user_datapoints: list[PlacePoi] = Field(default=[], max_length=MOST_IN_BATCH)
     metadata: DocumentMetadata | None = None
 
 

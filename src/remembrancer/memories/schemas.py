@@ -21,7 +21,7 @@ from remembrancer.memories.metadata import MetadataFilter
 from remembrancer.paging import CountedPage
 from remembrancer.sanitizer import visible_line
 from remembrancer.text import Instant, Key, Label, Metadata, Statement
-from remembrancer.validation import Input, Update
+from remembrancer.validation import MOST_CHOICES, Input, Update
 
 Importance = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 MemoryId = Annotated[
@@ -441,13 +441,15 @@ class MemoryFilter(Input):
     shared: bool | None = Field(
         default=None, description="True: shared knowledge alone. False: none of it."
     )
-    kinds: list[Kind] = []
-    categories: list[Category] = []
+    kinds: list[Kind] = Field(default=[], max_length=MOST_CHOICES)
+    categories: list[Category] = Field(default=[], max_length=MOST_CHOICES)
     subject: Label | None = None
     external_ids: list[Key] = Field(default=[], max_length=200, description="Ids of your own.")
     space_id: UUID | None = None
-    statuses: list[Status] = [Status.ACTIVE]
-    reviews: list[Review] = Field(default=[], description="Decisions of the owner.")
+    statuses: list[Status] = Field(default=[Status.ACTIVE], max_length=MOST_CHOICES)
+    reviews: list[Review] = Field(
+        default=[], max_length=MOST_CHOICES, description="Decisions of the owner."
+    )
     source: Key | None = Field(default=None, description="The source, such as `extraction`.")
     pinned: bool | None = None
     scope: Scope | None = Field(

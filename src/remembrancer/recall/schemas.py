@@ -15,7 +15,7 @@ from remembrancer.memories.metadata import MetadataFilter
 from remembrancer.memories.schemas import Category, Kind, Relation
 from remembrancer.sanitizer import visible_line
 from remembrancer.text import Instant, Statement
-from remembrancer.validation import Input
+from remembrancer.validation import MOST_CHOICES, Input
 
 SourceType = Literal["memory", "message", "chunk"]
 MIN_RELEVANCE: Final = 0.15
@@ -63,10 +63,15 @@ class RecallQuery(Input):
     sources: list[SourceType] = Field(
         default=["memory", "message"],
         min_length=1,
+        max_length=MOST_CHOICES,
         description="Summaries (`chunk`) are left out by default: their messages are searched too.",
     )
-    kinds: list[Kind] = Field(default=[], description="Memories of these kinds only.")
-    categories: list[Category] = Field(default=[], description="Memories of these categories only.")
+    kinds: list[Kind] = Field(
+        default=[], max_length=MOST_CHOICES, description="Memories of these kinds only."
+    )
+    categories: list[Category] = Field(
+        default=[], max_length=MOST_CHOICES, description="Memories of these categories only."
+    )
     metadata: MetadataFilter = {}
     conversation_id: UUID | None = None
     space_id: UUID | None = None
