@@ -36,6 +36,7 @@ from remembrancer import (
 )
 from remembrancer.access import Scope, Visibility
 from remembrancer.ids import SHARED_OWNER
+from remembrancer.integrity import check
 from remembrancer.memories.schemas import Kind
 
 T = TypeVar("T")
@@ -88,6 +89,10 @@ class Store(RuleBasedStateMachine):
         self.world = World()
         self.words = 0
         self.taken = 0
+
+    def teardown(self) -> None:
+        """A life leaves a whole store."""
+        assert self.run(check(self.memory.database)) == []
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return self.runner.run(work)

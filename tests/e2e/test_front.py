@@ -239,7 +239,7 @@ async def test_a_head_has_an_end(serve: Serve) -> None:
         answering = asyncio.create_task(connection.answer())
         while not answering.done():
             await connection.send(b"X: " + b"y" * 8192 + b"\r\n")
-            await asyncio.sleep(0)
+            await asyncio.wait([answering], timeout=0.05)
         assert (await answering)[0] == 431
 
 

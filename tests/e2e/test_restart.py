@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 
 from remembrancer import Actor, Message, Remembrancer, Settings, as_actor
+from remembrancer.integrity import check
 
 WRITER = """
 import asyncio, sys
@@ -61,6 +62,7 @@ async def test_every_acknowledged_write_survives_kill_9(tmp_path: Path, count: i
         for text in [*list(memories.values())[-5:], *said[-5:]]:
             answer = await memory.recall(text, user=UUID(user_id), limit=3)
             assert answer.hits[0].content == text
+        assert await check(memory.database) == []
 
 
 def _write_until_killed(data_dir: Path, count: int) -> list[list[str]]:

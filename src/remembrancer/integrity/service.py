@@ -29,7 +29,9 @@ _sql = partial(statement, __package__, "integrity")
 _BLANK: Final = "".join(c for c in map(chr, range(0x3001)) if c.isspace())
 
 
-async def check(database: Database, advanced: Callable[[int, int], None]) -> list[Problem]:
+async def check(
+    database: Database, advanced: Callable[[int, int], None] = lambda *_: None
+) -> list[Problem]:
     """Return what is wrong in a store; ``advanced`` gets the steps done, and how many there are.
 
     A step is a rule, a memory or a search entry. It reads all rows, in a transaction that cannot
@@ -41,7 +43,7 @@ async def check(database: Database, advanced: Callable[[int, int], None]) -> lis
 
 
 async def problems(
-    connection: AsyncConnection, advanced: Callable[[int, int], None] = lambda *_: None
+    connection: AsyncConnection, advanced: Callable[[int, int], None]
 ) -> AsyncIterator[Problem]:
     """Yield what is wrong, as it is found."""
     queries = [*((rule, _query(rule)) for rule in rules.RULES), *_foreign_keys()]
