@@ -35,7 +35,7 @@ from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.db.engine import Database
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.recall import item_cache
-from remembrancer.settings import EmbeddingSettings
+from remembrancer.settings import EmbeddingSettings, LimitSettings
 
 let_children_be_interrupted()
 # Stores of tests are small: what is chosen in memory is to be tested with them all the same.
@@ -78,6 +78,8 @@ async def opened(
         data_dir=tmp_path_factory.mktemp("data"),
         # Test processes run side by side; each has enough with one core.
         embedding=EmbeddingSettings(threads=1),
+        # All people of all tests sign in from one address.
+        limits=LimitSettings(sign_ins_per_minute=0),
     )
     async with Remembrancer.open(database_url=database_url, settings=settings) as memory:
         yield memory

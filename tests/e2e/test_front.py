@@ -10,15 +10,18 @@ from typing import Any
 
 import psycopg
 import pytest
-from helpers import ADMIN, headers_of
+from helpers import ADMIN, audit_lines, headers_of
 from serving import served
+from starlette.requests import Request
 from wire import wire
 
 from remembrancer import ConversationCreate, Remembrancer, Role, User, as_actor
 from remembrancer.api.server import openapi_document
 from remembrancer.cli import http_server
 from remembrancer.db.engine import libpq_url
+from remembrancer.errors import TooManyRequests
 from remembrancer.keys.schemas import KeyCreate
+from remembrancer.web.sessions import network
 
 Serve = Callable[..., Awaitable[str]]
 JSON = {"Content-Type": "application/json"}
@@ -285,6 +288,63 @@ async def test_hanging_up_is_no_error(
         assert b'status="499"' in figures
         assert b'status="500"' not in figures
     assert [record.getMessage() for record in caplog.records] == []
+
+
+# Sign-ins --------------------------------------------------------------------------------
+
+
+def refusals() -> int:
+    return sum(line.outcome == "refused" for line in audit_lines())
+
+
+async def test_sign_ins_are_limited_by_address(serve: Serve) -> None:
+    """By key and by link: 429 before the form is read, and no line in the log."""
+    url = await serve(sign_ins_per_minute=2)
+    for _ in range(2):
+        async with wire(url) as connection:
+            await connection.head("GET", "/login?token=x", {})
+            assert (await connection.answer())[0] == 401
+    for method, path in (("GET", "/login?token=x"), ("POST", "/signin")):
+        async with wire(url) as connection:
+            await connection.head(method, path, ENDLESS if method == "POST" else {})
+            status, headers, _ = await connection.answer()
+            assert status == 429
+            assert 1 <= int(headers["retry-after"]) <= 60
+    assert refusals() == 2
+
+
+async def test_failed_sign_ins_of_a_user_do_not_fill_the_log(
+    memory: Remembrancer, monkeypatch: pytest.MonkeyPatch, ada: User, bob: User
+) -> None:
+    """From wherever they come; those of others, and right keys, are as before."""
+    monkeypatch.setattr(memory.sign_ins, "_most_refusals", 3)
+    secrets = {}
+    for user in (ada, bob):
+        made = await memory.keys.create(
+            ADMIN, KeyCreate(name="own", role=Role.USER, user_id=user.id)
+        )
+        await memory.keys.revoke(ADMIN, made.id)
+        secrets[user.id] = made.secret
+    for secret in (secrets[ada.id], "unknown"):
+        for _ in range(3):
+            await memory.sign_ins.refuse(secret, entry_point="web")
+        for _ in range(20):
+            with pytest.raises(TooManyRequests) as refused:
+                await memory.sign_ins.refuse(secret, entry_point="web")
+            assert refused.value.extra["retry_after"] == 60
+    assert refusals() == 6
+    await memory.sign_ins.refuse(secrets[bob.id], entry_point="web")
+    assert refusals() == 7
+
+
+def test_a_network_of_ipv6_is_one_address() -> None:
+    """Whoever has one address of 64 bits has them all; addresses of IPv4 are one each."""
+
+    def of(host: str) -> str:
+        return network(Request({"type": "http", "headers": [], "client": (host, 1)}))
+
+    assert of("2001:db8::1") == of("2001:db8::ffff:1") != of("2001:db8:0:1::1")
+    assert of("::ffff:10.0.0.1") == of("10.0.0.1") != of("::ffff:10.0.0.2")
 
 
 # Many at once ----------------------------------------------------------------------------

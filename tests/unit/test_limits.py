@@ -65,7 +65,9 @@ async def _sent(announced: bytes | None, pieces: list[bytes], path: str = "/") -
     headers = [] if announced is None else [(b"content-length", announced)]
     scope = {"type": "http", "method": "POST", "path": path, "headers": headers}
     try:
-        await Front(app, LimitSettings.model_construct(body_bytes=10, upload_bytes=20))(scope, receive, send)
+        await Front(app, LimitSettings.model_construct(body_bytes=10, upload_bytes=20))(
+            scope, receive, send
+        )
     except Exception as error:
         statuses.append(error.status_code)  # type: ignore[attr-defined]
     return statuses[0], read

@@ -121,9 +121,10 @@ class RateLimit:
         per_minute: int,
         directory: Path | None = None,
         *,
+        what: str = "requests",
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._per_minute = per_minute
+        self._per_minute, self._what = per_minute, what
         self._clock = clock
         self._minute = 0
         self._counts = _counts(directory) if per_minute else None
@@ -139,7 +140,7 @@ class RateLimit:
         [[count]] = self._counts.execute(_COUNT, [key, minute]).fetchall()
         if count > self._per_minute:
             raise TooManyRequests(
-                f"more than {self._per_minute} requests in a minute",
+                f"more than {self._per_minute} {self._what} in a minute",
                 retry_after=60 - int(now % 60),
             )
 

@@ -148,6 +148,7 @@ def create_app(memory: Remembrancer, shared: Path | None = None) -> FastAPI:
     app.state.memory = memory
     app.state.metrics = metrics.Metrics()
     app.state.rate_limit = RateLimit(limits.requests_per_minute, shared)
+    app.state.sign_in_limit = RateLimit(limits.sign_ins_per_minute, shared, what="sign-ins")
     problems.install(app)
     app.router.routes.append(Route("/mcp", McpEndpoint(memory), include_in_schema=False))
     if memory.settings.server.languages:

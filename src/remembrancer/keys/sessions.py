@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.db.engine import PLANNED_ONCE, Statement
-from remembrancer.db.rows import first_row
+from remembrancer.db.rows import CountRow, first_row, one_row
 from remembrancer.db.sql import numbered, statement
 
 _sql = partial(statement, "remembrancer.keys", "sessions")
@@ -39,6 +39,11 @@ class LinkRow:
 def find_statement(hash_: bytes) -> Statement:
     """Return the statement that finds a session with who signed in."""
     return Statement(numbered(_sql("find").text), {"hash": hash_}, PLANNED_ONCE, SessionRow)
+
+
+async def refusals(connection: AsyncConnection, owner_id: UUID) -> int:
+    """Return how many sign-ins with keys of an owner were refused in the last minute."""
+    return (await one_row(connection, CountRow, _sql("refusals"), {"owner_id": owner_id})).count
 
 
 async def add(

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit
 from remembrancer.access import Actor, Role
 from remembrancer.backend import Backend
-from remembrancer.errors import Unauthenticated
+from remembrancer.errors import TooManyRequests, Unauthenticated
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.keys import repository, sessions
 from remembrancer.keys.service import hash_secret
@@ -46,6 +46,7 @@ class SignIns:
     def __init__(self, backend: Backend, uses: KeyUses) -> None:
         self._database = backend.database
         self._uses = uses
+        self._most_refusals = backend.limits.sign_ins_per_minute
 
     async def link(self, actor: Actor, user_id: AnyUser | None = None) -> str:
         """Return the secret of a link that signs a user in, or without one an admin.
@@ -141,7 +142,11 @@ class SignIns:
             return ended
 
     async def refuse(self, secret: str | None, *, entry_point: str) -> None:
-        """Note a failed sign-in; for an unknown key with the role ``user`` and no user."""
+        """Note a failed sign-in; for an unknown key with the role ``user`` and no user.
+
+        Raises ``TooManyRequests`` instead, if there were too many within a minute for that user, or
+        for all unknown keys and those of no user: an attack does not fill the log.
+        """
         async with self._database.system() as connection:
             key = None
             if secret is not None:
@@ -152,6 +157,9 @@ class SignIns:
                 entry_point=entry_point,
                 key_id=key.id if key else None,
             )
+            refused = await sessions.refusals(connection, actor.user_id or SHARED_OWNER)
+            if 0 < self._most_refusals <= refused:
+                raise TooManyRequests("too many failed sign-ins; try again later", retry_after=60)
             await _note(connection, actor, _SIGN_IN, outcome="refused")
 
 

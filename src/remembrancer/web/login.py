@@ -1,6 +1,8 @@
 """Sign-in, sign-out, theme, and the start page."""
 
-from fastapi import APIRouter, Request
+from typing import Final
+
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
 from remembrancer.access import Role
@@ -10,7 +12,15 @@ from remembrancer.web import languages
 from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, PostedForm, SessionRequest
 from remembrancer.web.error_pages import kept_form, own_path, signed_out
 from remembrancer.web.pages import render
-from remembrancer.web.sessions import COOKIE, ENTRY_POINT, find, is_local, opened, set_cookie
+from remembrancer.web.sessions import (
+    COOKIE,
+    ENTRY_POINT,
+    find,
+    is_local,
+    network,
+    opened,
+    set_cookie,
+)
 
 router = APIRouter()
 
@@ -18,7 +28,15 @@ _THEMES = {"auto", "light", "dark"}
 _YEAR = 365 * 86_400
 
 
-@router.get("/login")
+async def limit_sign_ins(request: Request) -> None:
+    """Count a sign-in from the address of a request, before its form is read."""
+    request.app.state.sign_in_limit.count(f"sign-in {network(request)}")
+
+
+LIMITED: Final = [Depends(limit_sign_ins)]
+
+
+@router.get("/login", dependencies=LIMITED)
 async def login(request: Request, token: str) -> Response:
     sign_ins = request.app.state.memory.sign_ins
     secret = await sign_ins.redeem(token, entry_point=ENTRY_POINT)
@@ -32,12 +50,11 @@ async def sign_in(request: Request) -> Response:
     return signed_out(request, status=200)
 
 
-@router.post("/signin")
+@router.post("/signin", dependencies=LIMITED)
 async def sign_in_by_key(request: Request, form: PostedForm) -> Response:
     app = request.app.state.memory
     secret = (form.get("key") or "").strip()
     kept = kept_form(form.get("kept"))
-    request.app.state.rate_limit.count(f"sign-in, {request.client and request.client.host}")
     try:
         actor = await app.keys.authenticate(secret, entry_point=ENTRY_POINT)
         if actor.role is Role.SERVICE:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from hmac import compare_digest
+from ipaddress import IPv4Address, ip_address, ip_network
 from typing import Final
 
 from fastapi import Request
@@ -126,6 +127,18 @@ def wants_page(request: Request) -> bool:
 def is_local(request: Request) -> bool:
     host = request.url.hostname or ""
     return host in LOCAL or host.endswith(".localhost")
+
+
+def network(request: Request) -> str:
+    """Return the address of a client; of IPv6 its network, which is one person's."""
+    host = request.client.host if request.client else ""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if isinstance(address, IPv4Address):
+        return host
+    return str(address.ipv4_mapped or ip_network((address, 64), strict=False))
 
 
 def set_cookie(request: Request, response: Response, secret: str) -> None:

@@ -17,6 +17,13 @@ SELECT s.hash, s.key_id, s.theme, s.notices,
  WHERE s.hash = CAST(:hash AS bytea) AND s.expires_at > now()
    AND (s.key_id IS NULL OR k.id IS NOT NULL);
 
+-- How often somebody's keys were refused in the last minute.
+-- name: refusals
+SELECT count(*) AS count
+  FROM audit_log
+ WHERE owner_id = :owner_id AND at > now() - interval '1 minute'
+   AND action = 'session.start' AND outcome = 'refused';
+
 -- name: add
 INSERT INTO sessions (hash, key_id, user_id, expires_at)
 VALUES (CAST(:hash AS bytea), CAST(:key_id AS uuid), CAST(:user_id AS uuid), now() + make_interval(secs => :seconds));
