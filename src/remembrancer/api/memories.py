@@ -240,6 +240,7 @@ async def list_pending(app: App, actor: RequestActor, page: Paging) -> schemas.M
 
 
 @router.post("/review")
+@takes_batch
 async def review(app: App, actor: RequestActor, request: ReviewRequest) -> Items[ReviewResult]:
     """Confirm, edit, reject or share pending memories; return the result of each, in order."""
     return await app.review.decide(actor, request.decisions)

@@ -73,7 +73,8 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         was_in_head = self._is_in_head
         super().data_received(data)
-        self._head_bytes += len(data) if was_in_head and self._is_in_head else -self._head_bytes
+        is_more_head = was_in_head and self._is_in_head
+        self._head_bytes = self._head_bytes + len(data) if is_more_head else 0
         if self._head_bytes > HEAD_BYTES:
             self._refuse(b"431 Request Header Fields Too Large")
 
