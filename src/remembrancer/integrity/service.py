@@ -56,8 +56,11 @@ async def problems(
         done += 1
         advanced(done, total)
     for rule, wrong in (
-        (rules.MEMORY_HASHES, _wrong(connection, "next_memories", MemoryText, rules.wrong_memory)),
-        (rules.ITEM_HASHES, _wrong(connection, "next_items", ItemText, rules.wrong_item)),
+        (
+            rules.MEMORY_HASHES,
+            _wrong(connection, "next_memories", MemoryText, rules.wrong_memory, first=""),
+        ),
+        (rules.ITEM_HASHES, _wrong(connection, "next_items", ItemText, rules.wrong_item, first=-1)),
     ):
         ids: list[str] = []
         async for size, found_ids in wrong:
@@ -104,10 +107,15 @@ def _dangling(key: ForeignKeyConstraint) -> Executable:
 
 
 async def _wrong(
-    connection: AsyncConnection, name: str, row_type: type[Row], wrong: Callable[[Row], bool]
+    connection: AsyncConnection,
+    name: str,
+    row_type: type[Row],
+    wrong: Callable[[Row], bool],
+    *,
+    first: object,
 ) -> AsyncIterator[tuple[int, list[str]]]:
     """Yield the number of rows of each page, and the ids of those that are wrong."""
-    after: dict[str, object] = {"owner_id": UUID(int=0), "id": "" if row_type is MemoryText else -1}
+    after: dict[str, object] = {"owner_id": UUID(int=0), "id": first}
     while rows := await all_rows(connection, row_type, _sql(name), {**after, "batch": BATCH}):
         yield len(rows), [str(row.id) for row in rows if wrong(row)]
         after = {"owner_id": rows[-1].owner_id, "id": rows[-1].id}
