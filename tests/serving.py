@@ -22,6 +22,7 @@ async def served(memory: Remembrancer) -> AsyncIterator[str]:
     listener.bind(("127.0.0.1", 0))
     server = QuietServer(create_app(memory))
     running = asyncio.create_task(server.serve(sockets=[listener]))
+    await server.answers.wait()
     try:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
