@@ -455,6 +455,21 @@ def test_doctor_finds_nothing_wrong_and_what_is_wrong(cli: Cli, server: tuple[Pa
     assert "chmod 700" in ill.out
 
 
+def test_doctor_checks_every_row(cli: Cli, server: tuple[Path, str]) -> None:
+    """A whole store exits with 0; a memory that was changed past us with 1, its id and a repair."""
+    cli("remember", "The lighthouse is green.", "--shared")
+    well = cli("doctor", "--check")
+    assert (well.code, "✗" in well.out) == (0, False), well.out
+    change = "UPDATE memories SET tokens = tokens + {} WHERE content LIKE 'The lighthouse%'"
+    with psycopg.connect(server[1], autocommit=True) as connection:
+        connection.execute(change.format(90))
+        ill = cli("doctor", "--check")
+        connection.execute(change.format(-90))
+    assert ill.code == 1
+    assert "1 memories whose hash or tokens are of another text" in " ".join(ill.out.split())
+    assert "remembrancer restore" in ill.out
+
+
 def test_doctor_calls_the_models(cli: Cli, scripted: Scripted) -> None:
     """What answers is timed; a language model that refuses is a problem, with its reason."""
     scripted.said = lambda _: Reply("Yes")
