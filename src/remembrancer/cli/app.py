@@ -28,7 +28,9 @@ _PANELS: Final = {
         _Entry("init", "Write a settings file, after three questions."),
         _Entry("serve", "Start a server: REST API, web pages and MCP. Ctrl-C stops it."),
         _Entry("demo", "Show with sample data what each agent recalls, and why."),
-        _Entry("doctor", "Check the installation, the data and the models."),
+        _Entry(
+            "doctor", "Check the installation and the models; with --check, every row of the store."
+        ),
     ),
     "Memory": (
         _Entry("remember", "Store a statement about a user, or for everybody with --shared."),
