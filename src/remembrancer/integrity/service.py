@@ -6,7 +6,16 @@ from functools import partial
 from typing import Final, TypeVar
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Executable, ForeignKeyConstraint, and_, exists, func, select
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    ForeignKeyConstraint,
+    and_,
+    column,
+    exists,
+    func,
+    select,
+)
 from sqlalchemy import text as sql
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -76,11 +85,10 @@ _COUNTS: Final = ("memory_count", "item_count")
 
 def _query(rule: Rule) -> Executable:
     body = statement_text(__package__, "integrity", rule.name)
-    query = sql(
-        f"SELECT count(*) OVER () AS count, f.id FROM ({body}) AS f ORDER BY f.id LIMIT {SHOWN}"
-    )
     known = {"window_size": WINDOW, "blank": _BLANK}
-    return query.bindparams(**{n: v for n, v in known.items() if f":{n}" in body})
+    binds = {name: value for name, value in known.items() if f":{name}" in body}
+    found = sql(body).bindparams(**binds).columns(column("id")).subquery()
+    return select(func.count().over().label("count"), found.c.id).order_by(found.c.id).limit(SHOWN)
 
 
 def _foreign_keys() -> Iterator[tuple[Rule, Executable]]:
