@@ -2,7 +2,8 @@
 # export and erasure of a person. The steps of docs/deploying.md, in one script.
 #
 #     pip install 'remembrancer[all]'
-#     export REMEMBRANCER_DATABASE_URL=postgresql://…  ELSEWHERE=postgresql://…
+#     export REMEMBRANCER_DATABASE_URL=postgresql://…  REMEMBRANCER_DATABASE_OWNER_URL=postgresql://…
+#     export ELSEWHERE=postgresql://…  # of its owner
 #     bash examples/team.sh
 set -euo pipefail
 umask 077  # keys and exports are for this account alone

@@ -19,6 +19,7 @@ from helpers import (
     person,
 )
 from interrupts import let_children_be_interrupted
+from pydantic import SecretStr
 from scripted import Scripted
 
 from remembrancer import (
@@ -32,7 +33,7 @@ from remembrancer import (
 )
 from remembrancer.api import create_app
 from remembrancer.db.embedded import EmbeddedPostgres
-from remembrancer.db.engine import Database
+from remembrancer.db.engine import Database, service_url
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.recall import item_cache
 from remembrancer.settings import EmbeddingSettings, LimitSettings
@@ -76,12 +77,14 @@ async def opened(
 ) -> AsyncIterator[Remembrancer]:
     settings = Settings(
         data_dir=tmp_path_factory.mktemp("data"),
+        database_url=SecretStr(service_url(database_url)),
+        database_owner_url=SecretStr(database_url),
         # Test processes run side by side; each has enough with one core.
         embedding=EmbeddingSettings(threads=1),
         # All people of all tests sign in from one address.
         limits=LimitSettings(sign_ins_per_minute=0),
     )
-    async with Remembrancer.open(database_url=database_url, settings=settings) as memory:
+    async with Remembrancer.open(settings=settings) as memory:
         yield memory
 
 

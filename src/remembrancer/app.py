@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 from uuid import UUID
 
+from pydantic import SecretStr
+
 from remembrancer.access import as_actor
 from remembrancer.agents.schemas import Agent
 from remembrancer.associations.service import Associations
@@ -21,7 +23,7 @@ from remembrancer.context.renderer import Renderer
 from remembrancer.context.service import Contexts
 from remembrancer.context.template_files import Templates
 from remembrancer.db.embedded import embedded_server
-from remembrancer.db.engine import Database, driver_url
+from remembrancer.db.engine import Database, driver_url, service_url
 from remembrancer.db.migrate import migrate
 from remembrancer.document.service import Documents
 from remembrancer.embeddings import Embedder, create_embedder
@@ -194,8 +196,10 @@ class Remembrancer:
         chosen = (settings or Settings()).model_copy(update=place(data_dir, database_url))
         async with AsyncExitStack() as stack:
             embedder = create_embedder(chosen.embedding)
-            url = await stack.enter_async_context(database_server(chosen))
-            await asyncio.to_thread(migrate, driver_url(url))
+            owner_url = await stack.enter_async_context(database_server(chosen))
+            given = chosen.database_url
+            url = service_url(owner_url) if given is None else given.get_secret_value()
+            await asyncio.to_thread(migrate, driver_url(owner_url), driver_url(url))
             stack.push_async_callback(embedder.close)
             database = Database(url, pool_size=chosen.database.pool_size)
             stack.push_async_callback(database.close)
@@ -259,11 +263,17 @@ class Remembrancer:
         return await self.memories.recall(as_actor(user, agent), request)
 
 
+def at_embedded_server(settings: Settings, owner_url: str) -> Settings:
+    """Return the settings with the addresses of an embedded server that runs already."""
+    owner, service = SecretStr(owner_url), SecretStr(service_url(owner_url))
+    return settings.model_copy(update={"database_url": service, "database_owner_url": owner})
+
+
 @asynccontextmanager
 async def database_server(settings: Settings) -> AsyncIterator[str]:
-    """Yield the address of the database: the configured one, or a started embedded one."""
+    """Yield the owner's address of the database: the configured one, or a started embedded one."""
     if settings.database_url is not None:
-        yield settings.database_url.get_secret_value()
+        yield (settings.database_owner_url or settings.database_url).get_secret_value()
         return
     server = embedded_server(settings)
     url = await asyncio.to_thread(server.start)

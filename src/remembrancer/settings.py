@@ -274,6 +274,8 @@ class Settings(BaseSettings):
     """Directory of the embedded database, the admin key and other local state."""
     database_url: SecretStr | None = None
     """Postgres 16 or newer with pgvector, to use instead of the embedded one."""
+    database_owner_url: SecretStr | None = None
+    """The same database for the owner of its tables: migrations, backup and restore use it."""
     database: DatabaseSettings = DatabaseSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     limits: LimitSettings = LimitSettings()
@@ -313,13 +315,17 @@ class Place(TypedDict, total=False):
     settings: Path | None
     data_dir: Path
     database_url: SecretStr | None
+    database_owner_url: SecretStr | None
 
 
 def place(data_dir: str | Path | None, database_url: str | None) -> Place:
-    """Return the settings that say where the store is. A directory alone has its own database."""
+    """Return the settings that say where the store is. A directory alone has its own database.
+
+    The owner's address of another database is not that of this one.
+    """
     given: Place = {}
     if data_dir:
-        given = {"data_dir": Path(data_dir), "database_url": None}
+        given = {"data_dir": Path(data_dir), "database_url": None, "database_owner_url": None}
     if database_url:
-        given["database_url"] = SecretStr(database_url)
+        given |= {"database_url": SecretStr(database_url), "database_owner_url": None}
     return given

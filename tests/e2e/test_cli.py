@@ -470,6 +470,16 @@ def test_doctor_checks_every_row(cli: Cli, server: tuple[Path, str]) -> None:
     assert "remembrancer restore" in ill.out
 
 
+def test_doctor_reports_a_login_that_can_become_the_owner(
+    cli: Cli, server: tuple[Path, str]
+) -> None:
+    """The service logs in with a role of its own; with the owner's address it is a problem."""
+    assert "remembrancer_app, which can act as nobody stronger" in cli("doctor").out
+    ill = cli("--database-url", server[1], "doctor")
+    assert ill.code == 1
+    assert "database_owner_url" in ill.out
+
+
 def test_doctor_calls_the_models(cli: Cli, scripted: Scripted) -> None:
     """What answers is timed; a language model that refuses is a problem, with its reason."""
     scripted.said = lambda _: Reply("Yes")

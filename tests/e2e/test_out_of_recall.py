@@ -185,7 +185,7 @@ async def test_a_backup_keeps_it_out(
     writes = [RecordWrite(ADDRESS, WORDS, recalled=False)]
     await memory.records.write(as_actor(ada, agent), Changes(writes), source="test")
     file = tmp_path / "store.backup"
-    back_up(libpq_url(memory.database.url), file)
+    back_up(database_url, file)
     with database_beside(database_url, "restored") as url:
         restore(url, file)
         import psycopg

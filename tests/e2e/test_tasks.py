@@ -244,11 +244,13 @@ def test_a_server_for_a_team(tmp_path: Path) -> None:
                         connection.execute(statement)
             own = url.set(username="remembrancer", password="secret", database=name)  # noqa: S106 - of a test database
             addresses.append(own.render_as_string(hide_password=False))
+        login = url.set(username="remembrancer_app", password="another", database="memory")
         shown = run(
             'source "$SCRIPT"',
             tmp_path / "home",
             SCRIPT=str(EXAMPLES / "team.sh"),
-            REMEMBRANCER_DATABASE_URL=addresses[0],
+            REMEMBRANCER_DATABASE_URL=login.render_as_string(hide_password=False),
+            REMEMBRANCER_DATABASE_OWNER_URL=addresses[0],
             ELSEWHERE=addresses[1],
         )
         left = url.set(database="memory").render_as_string(hide_password=False)

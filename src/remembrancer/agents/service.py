@@ -34,7 +34,7 @@ class Agents:
         """Create an agent."""
         actor.require(*STAFF)
         async with (
-            self._database.transaction(actor) as (connection, actor),
+            self._database.system_for(actor) as (connection, actor),
             once(connection, "agents.create", idempotency_key, agent) as answer,
         ):
             if answer.earlier is not None:
@@ -51,7 +51,7 @@ class Agents:
         """
         actor.require(*STAFF)
         agent = validate(AgentCreate, name=name, **details)
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._database.system_for(actor) as (connection, actor):
             found = await repository.named(connection, agent.name)
             if len(found) > 1:
                 ids = ", ".join(str(each.id) for each in found[:5])

@@ -87,7 +87,7 @@ def _observer(bar: Progress) -> Observer:
 def _database(settings: Settings, *, must_exist: bool) -> Iterator[str]:
     log_quietly(settings)
     if settings.database_url is not None:
-        yield settings.database_url.get_secret_value()
+        yield (settings.database_owner_url or settings.database_url).get_secret_value()
         return
     folder = settings.data_dir.expanduser()
     if must_exist and not (folder / "postgres").exists():

@@ -29,6 +29,7 @@ from remembrancer.settings import Settings
 from remembrancer.statistics import counts
 
 _query = partial(statement, __package__, "doctor")
+_LOGIN_ADVICE = f"let database_url log in as {APP_ROLE}, and database_owner_url as the owner"
 _LARGE = 20_000
 """Rows of a table that a recall must not read completely."""
 
@@ -145,10 +146,12 @@ async def _server(app: Remembrancer) -> list[Finding]:
 
 
 async def _row_security(app: Remembrancer) -> list[Finding]:
-    unprotected = [row.relname for row in await _rows(app, "unprotected")]
+    unprotected = [row.relname for row in await _rows(app, "unprotected", role=APP_ROLE)]
     [role] = await _rows(app, "role_rights", role=APP_ROLE)
     owns = f"owns {role.owned} tables or indexes" if role.owned else "owns nothing"
     bound = "not bound by row-level security" if role.unbound else "bound by row-level security"
+    [session] = await _rows(app, "login")
+    login = f"{session.login}, which can act as {', '.join(session.stronger)}: {_LOGIN_ADVICE}"
     return [
         Finding(
             not unprotected,
@@ -156,6 +159,11 @@ async def _row_security(app: Remembrancer) -> list[Finding]:
             f"not forced on {', '.join(unprotected)}" if unprotected else "forced on all tables",
         ),
         Finding(not role.owned and not role.unbound, "Role's rights", f"{owns}, {bound}"),
+        Finding(
+            not session.stronger,
+            "Login",
+            login if session.stronger else f"{session.login}, which can act as nobody stronger",
+        ),
     ]
 
 

@@ -119,10 +119,11 @@ async def _store(settings: Settings, options: McpSettings) -> AsyncIterator["Sou
     with starting_database(settings) as database:
         with uncollected():
             await asyncio.to_thread(import_module, "remembrancer.app")
-        from remembrancer.app import Remembrancer  # noqa: PLC0415
+        from remembrancer.app import Remembrancer, at_embedded_server  # noqa: PLC0415
 
-        url = None if database is None else await asyncio.to_thread(database.result)
-        async with Remembrancer.open(settings=settings, database_url=url) as app:
+        if database is not None:
+            settings = at_embedded_server(settings, await asyncio.to_thread(database.result))
+        async with Remembrancer.open(settings=settings) as app:
             yield StoreSource(app, await _actor(app, options))
 
 

@@ -66,7 +66,7 @@ def with_store(
 def starting_database(settings: Settings) -> Iterator["Future[str] | None"]:
     """Start the embedded server, unless there is another, beside what the caller imports.
 
-    Yields its future address. At the end it is stopped.
+    Yields its future address, that of the owner. At the end it is stopped.
     """
     if settings.database_url is not None:
         yield None

@@ -13,7 +13,7 @@ from pydantic_core import to_json
 
 from remembrancer import version
 from remembrancer.api import create_app
-from remembrancer.app import Remembrancer
+from remembrancer.app import Remembrancer, at_embedded_server
 from remembrancer.cli.admin_key import ensure_admin_key
 from remembrancer.cli.http_server import QuietServer, StopSignals
 from remembrancer.cli.output import contents
@@ -39,10 +39,9 @@ async def until_stopped(
     signals = StopSignals()
     signals.install()
     try:
-        url = None
         if database is not None:
-            url = await asyncio.wrap_future(database)
-        async with Remembrancer.open(settings=settings, database_url=url) as app:
+            settings = at_embedded_server(settings, await asyncio.wrap_future(database))
+        async with Remembrancer.open(settings=settings) as app:
             await _serve(app, listener, shared, signals, with_sample=with_sample)
     except asyncio.CancelledError:
         return  # stopped by a signal during the start

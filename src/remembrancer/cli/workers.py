@@ -34,7 +34,8 @@ FORGET_SECONDS = 1.0
 
 async def keep_worker(settings: Settings, url: str, listener: socket.socket, shared: Path) -> None:
     """Run a worker until cancelled; start another when it ends."""
-    settings = settings.model_copy(update={"database_url": SecretStr(url)})
+    update = {"database_url": SecretStr(url), "database_owner_url": None}
+    settings = settings.model_copy(update=update)
     while True:
         process = _start(settings, listener, shared)
         try:

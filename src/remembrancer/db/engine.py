@@ -76,6 +76,11 @@ def libpq_url(url: str) -> str:
     return _address(url, "postgresql")
 
 
+def service_url(owner_url: str) -> str:
+    """Return the address of the embedded server for the service, which is not the owner."""
+    return make_url(owner_url).set(username=APP_ROLE).render_as_string(False)
+
+
 def _address(url: str, driver: str) -> str:
     try:
         return make_url(url).set(drivername=driver).render_as_string(False)

@@ -4,12 +4,14 @@ import logging
 from contextlib import suppress
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
+from typing import Any, cast
 
 import psycopg
-from sqlalchemy import Connection, create_engine, text
+from psycopg.sql import SQL, Identifier, Literal
+from sqlalchemy import URL, Connection, create_engine, make_url, text
 from sqlalchemy.exc import DBAPIError
 
-from remembrancer.db.engine import libpq_url
+from remembrancer.db.engine import APP_ROLE, libpq_url
 from remembrancer.errors import DatabaseSetupError
 
 log = logging.getLogger(__name__)
@@ -21,20 +23,43 @@ MIGRATIONS: Traversable = files("remembrancer.db") / "migrations"
 MIGRATION_LOCK = 6_148_914_691
 
 
-def migrate(url: str) -> None:
-    """Apply all pending migrations, as the owner; several processes may do so at once."""
-    if _is_current(url):
+def migrate(url: str, service_url: str | None = None) -> None:
+    """Apply all pending migrations, as the owner; several processes may do so at once.
+
+    ``service_url`` is the address at which the service logs in, by default the owner's.
+    """
+    if _is_current(service_url or url):
         return
     engine = create_engine(url)
     try:
         with engine.begin() as connection:
             check_server(connection)
             upgrade(connection)
+            if service_url is not None:
+                _let_in(connection, make_url(service_url))
     except DBAPIError as error:
         reason = str(error.orig).strip().splitlines()[0] if str(error.orig) else "no reason given"
-        raise DatabaseSetupError(f"the database cannot be set up: {reason}") from error
+        denied = isinstance(error.orig, psycopg.errors.InsufficientPrivilege)
+        advice = "; set database_owner_url to the address of the tables' owner" if denied else ""
+        raise DatabaseSetupError(f"the database cannot be set up: {reason}{advice}") from error
     finally:
         engine.dispose()
+
+
+def _let_in(connection: Connection, service: URL) -> None:
+    """Let the role of the service log in with the password of its address, if it could not."""
+    can_login = "SELECT rolcanlogin FROM pg_roles WHERE rolname = :name"
+    if service.username != APP_ROLE or connection.scalar(text(can_login), {"name": APP_ROLE}):
+        return
+    driver = cast("psycopg.Connection[Any]", connection.connection.driver_connection)
+    let_in = SQL("ALTER ROLE {} LOGIN").format(Identifier(APP_ROLE))
+    if service.password is not None:
+        # Encrypted here, because the server may log statements.
+        password = driver.pgconn.encrypt_password(
+            service.password.encode(), APP_ROLE.encode(), b"scram-sha-256"
+        )
+        let_in += SQL(" PASSWORD {}").format(Literal(password.decode()))
+    driver.execute(let_in)
 
 
 def _is_current(url: str) -> bool:

@@ -41,6 +41,8 @@ FULL_SWEEP: Final = 3600.0
 """Seconds between sweeps that look at all work."""
 LONGEST_WAIT: Final = 600.0
 """Maximum of seconds between two tries of a job."""
+_OPTIONS: Final = f"-c role={APP_ROLE} -c app.role=system -c timezone=UTC -c search_path=jobs"
+"""Role and time zone of the service, and the schema of the queue, which users cannot write."""
 LOST_DATABASE: Final = 2.0
 """Seconds until a worker that lost the database tries again, and that it waits for a connection.
 
@@ -170,8 +172,7 @@ class Worker:
         url = make_url(self._database.url).set(drivername="postgresql")
         connector = PsycopgConnector(
             conninfo=url.render_as_string(hide_password=False),
-            # Set the role and time zone of the service, and the schema of the queue.
-            kwargs={"options": f"-c role={APP_ROLE} -c timezone=UTC -c search_path=jobs"},
+            kwargs={"options": _OPTIONS},
             min_size=1,
             max_size=self._settings.concurrency + 2,
             timeout=LOST_DATABASE,

@@ -180,7 +180,7 @@ class Preferences:
         """Set preferences of many users, all or none, as :meth:`import_` does. For admins."""
         actor.require(Role.ADMIN)
         ids = await self._ids(file)
-        async with self._database.transaction(actor) as (connection, actor):
+        async with self._database.system_for(actor) as (connection, actor):
             current_ids = await users.hold(connection, set(ids.values()))
             settings = rules.settings_of_users(file.preferences, current_ids, ids)
             return await _import(connection, actor, settings)

@@ -6,12 +6,26 @@ SELECT current_setting('server_version') AS server,
        (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector,
        current_user AS role;
 
+-- name: login
+-- The roles that a session could become or act as, beside its own, with rights that the service
+-- must not have.
+SELECT session_user AS login,
+       ARRAY(SELECT r.rolname::text
+               FROM pg_roles AS r
+              WHERE pg_has_role(session_user, r.oid, 'MEMBER')
+                AND (r.rolsuper OR r.rolbypassrls OR r.rolcreaterole
+                     OR r.rolname IN ('pg_execute_server_program', 'pg_write_server_files',
+                                      'pg_read_server_files')
+                     OR EXISTS (SELECT FROM pg_class AS c
+                                 WHERE c.relowner = r.oid AND c.relname = 'memories'))
+              ORDER BY 1) AS stronger;
+
 -- name: unprotected
--- Our tables without forced row-level security.
+-- Tables that the service may change, without forced row-level security.
 SELECT c.relname
   FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
- WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p')
-   AND c.relname NOT IN ('alembic_version', 'agents', 'memory_policy', 'embedding_model')
+ WHERE n.nspname IN ('public', 'jobs') AND c.relkind IN ('r', 'p')
+   AND has_table_privilege(:role, c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
    AND NOT (c.relrowsecurity AND c.relforcerowsecurity)
  ORDER BY c.relname;
 
