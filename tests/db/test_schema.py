@@ -14,8 +14,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import CheckConstraint, Engine, Table, create_engine, inspect, make_url
 
-from remembrancer.db.engine import driver_url
-from remembrancer.db.migrate import MIGRATIONS, migrate, newest
+from remembrancer.db.engine import driver_url, libpq_url, service_url
+from remembrancer.db.migrate import MIGRATIONS, migrate, newest, upgrade
 from remembrancer.db.tables import metadata
 from remembrancer.errors import DatabaseSetupError
 from remembrancer.memories.rules import is_in_use
@@ -97,6 +97,41 @@ def test_processes_that_start_at_once_on_an_empty_database_all_succeed(fresh_url
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         assert list(pool.map(migrate, [fresh_url] * 2)) == [None] * 2
     assert _differences(fresh_url) == []
+
+
+def test_an_upgrade_lets_the_service_in_or_says_how(
+    fresh_url: str, database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A store of before logins of its own: it goes on with one address, and is told of the other.
+
+    An owner who must not change roles is told the statement, and nothing is half-migrated.
+    """
+    owner = make_url(fresh_url).set(username="plain").render_as_string(hide_password=False)
+    service = service_url(fresh_url)
+    with psycopg.connect(database_url, autocommit=True) as server:
+        server.execute("CREATE ROLE plain LOGIN IN ROLE remembrancer_app")
+        server.execute("ALTER DATABASE fresh OWNER TO plain")
+        with psycopg.connect(libpq_url(fresh_url)) as connection:
+            connection.execute("CREATE EXTENSION vector")
+        try:
+            with _engine(owner) as engine, engine.begin() as connection:
+                upgrade(connection, "0026")
+                row = "INSERT INTO agents (id, name) VALUES (gen_random_uuid(), 'Helper')"
+                connection.exec_driver_sql(row)
+            server.execute("ALTER ROLE remembrancer_app NOLOGIN")
+            with pytest.raises(DatabaseSetupError, match="ALTER ROLE remembrancer_app LOGIN"):
+                migrate(owner, service)
+            assert _found(libpq_url(owner), "TABLE alembic_version") == [("0026",)]
+            with caplog.at_level("WARNING"):
+                migrate(owner, owner)
+            assert "give database_owner_url the owner's address" in caplog.text
+            assert _found(libpq_url(owner), "TABLE alembic_version") == [(newest(),)]
+            migrate(fresh_url, service)
+            assert _found(libpq_url(service), "SELECT name FROM agents") == [("Helper",)]
+        finally:
+            server.execute("ALTER ROLE remembrancer_app LOGIN")
+            server.execute("DROP DATABASE fresh WITH (FORCE)")
+            server.execute("DROP ROLE plain")
 
 
 def test_a_database_that_cannot_be_reached_is_named_as_such() -> None:

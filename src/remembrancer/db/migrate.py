@@ -17,6 +17,10 @@ from remembrancer.errors import DatabaseSetupError
 log = logging.getLogger(__name__)
 
 _REVISION = "SELECT version_num FROM alembic_version"
+_ONE_LOGIN = (
+    "database_url logs in as the owner of the tables, who could switch row-level security off;"
+    f" let it log in as {APP_ROLE}, and give database_owner_url the owner's address (see Deploy)"
+)
 MIGRATIONS: Traversable = files("remembrancer.db") / "migrations"
 
 # Two processes may start on an empty database: one migrates, the other waits.
@@ -36,7 +40,7 @@ def migrate(url: str, service_url: str | None = None) -> None:
             check_server(connection)
             upgrade(connection)
             if service_url is not None:
-                _let_in(connection, make_url(service_url))
+                _let_in(connection, make_url(url), make_url(service_url))
     except DBAPIError as error:
         reason = str(error.orig).strip().splitlines()[0] if str(error.orig) else "no reason given"
         denied = isinstance(error.orig, psycopg.errors.InsufficientPrivilege)
@@ -46,8 +50,10 @@ def migrate(url: str, service_url: str | None = None) -> None:
         engine.dispose()
 
 
-def _let_in(connection: Connection, service: URL) -> None:
+def _let_in(connection: Connection, owner: URL, service: URL) -> None:
     """Let the role of the service log in with the password of its address, if it could not."""
+    if service.username == owner.username:
+        log.warning("%s", _ONE_LOGIN)
     can_login = "SELECT rolcanlogin FROM pg_roles WHERE rolname = :name"
     if service.username != APP_ROLE or connection.scalar(text(can_login), {"name": APP_ROLE}):
         return
@@ -59,7 +65,14 @@ def _let_in(connection: Connection, service: URL) -> None:
             service.password.encode(), APP_ROLE.encode(), b"scram-sha-256"
         )
         let_in += SQL(" PASSWORD {}").format(Literal(password.decode()))
-    driver.execute(let_in)
+    try:
+        driver.execute(let_in)
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise DatabaseSetupError(
+            f"{APP_ROLE} cannot log in, and {owner.username} must not change that; run as a"
+            f" superuser: ALTER ROLE {APP_ROLE} LOGIN PASSWORD '…', with the password of"
+            " database_url"
+        ) from error
 
 
 def _is_current(url: str) -> bool:
