@@ -244,7 +244,7 @@ def test_a_server_for_a_team(tmp_path: Path) -> None:
                         connection.execute(statement)
             own = url.set(username="remembrancer", password="secret", database=name)  # noqa: S106 - of a test database
             addresses.append(own.render_as_string(hide_password=False))
-        login = url.set(username="remembrancer_app", password="another", database="memory")
+        login = url.set(username="remembrancer_app", password="another", database="memory")  # noqa: S106 - of a test database
         shown = run(
             'source "$SCRIPT"',
             tmp_path / "home",
