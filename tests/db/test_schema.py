@@ -100,7 +100,7 @@ def test_processes_that_start_at_once_on_an_empty_database_all_succeed(fresh_url
 
 
 def test_an_upgrade_lets_the_service_in_or_says_how(
-    fresh_url: str, database_url: str, caplog: pytest.LogCaptureFixture
+    fresh_url: str, migrated_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A store of before logins of its own: it goes on with one address, and is told of the other.
 
@@ -108,7 +108,7 @@ def test_an_upgrade_lets_the_service_in_or_says_how(
     """
     owner = make_url(fresh_url).set(username="plain").render_as_string(hide_password=False)
     service = service_url(fresh_url)
-    with psycopg.connect(database_url, autocommit=True) as server:
+    with psycopg.connect(migrated_url, autocommit=True) as server:
         server.execute("CREATE ROLE plain LOGIN IN ROLE remembrancer_app")
         server.execute("ALTER DATABASE fresh OWNER TO plain")
         with psycopg.connect(libpq_url(fresh_url)) as connection:
