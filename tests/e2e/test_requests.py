@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 import httpx2
 import pytest
 from entry_points import Door, Refused
+from entry_points.base import refusals
 from entry_points.rest.base import whom
 from fastapi import FastAPI
 from helpers import Api, rows
@@ -398,3 +399,35 @@ async def test_a_memory_cites_no_source_of_somebody_else(
     assert rows("SELECT count(*) FROM memories WHERE owner_id = %s", ada.id) == [(0,)]
     stored = await door.remember("Ada dances.", user=ada, **own)
     assert stored["memory"]["message_id"] == own["message_id"]
+
+
+async def test_case_60_what_is_there_takes_no_source_of_somebody_else(
+    door: Door, ada: User, bob: User
+) -> None:
+    """A new version, another mention of a place and one memory of many are refused as well, by a
+    service and by the user's own key; nothing cites it afterwards."""
+    theirs, own = await door.source(bob), await door.source(ada)
+    tea = (await door.remember("Ada likes tea.", user=ada))["memory"]["id"]
+    await door.add_place(ada, place_id="home", place_name="Home")
+    foreign: list[dict[str, Any]] = [
+        {"conversation_id": theirs["conversation_id"]},
+        {"message_id": theirs["message_id"]},
+        own | {"message_id": theirs["message_id"]},
+    ]
+    for door_of_whom in (door, await door.of(ada)):
+        for source in foreign:
+            named = list(source)[-1]
+            batch = [{"content": "Ada sings."}, {"content": "Ada dances.", **source}]
+            refused = await refusals(
+                door_of_whom.update(tea, user=ada, content="Ada likes cake.", **source),
+                door_of_whom.mention_place(ada, "home", **source),
+                door_of_whom.remember_many(batch, user=ada),
+            )
+            fields = [named, named, f"memories.1.{named}"]
+            assert [(r.status, r.fields) for r in refused] == [(404, [field]) for field in fields]
+    assert (await door.listed(user=ada))["total"] == 2
+    for table in ("mentions", "memory_versions"):
+        cited = f"SELECT count(*) FROM {table} WHERE num_nonnulls(conversation_id, message_id) > 0"
+        assert rows(cited) == [(0,)], table
+    deleted = await door.delete_message(*theirs.values(), user=bob)
+    assert deleted["rows"].keys().isdisjoint({"memories", "memory_versions", "mentions"})
