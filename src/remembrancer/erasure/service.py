@@ -116,9 +116,10 @@ class Erasure:
         the owner of the message, admins, and services that act for no user.
         """
         ref = as_message(message_id)
-        async with self._backend.database.system() as connection:
+        async with self._backend.database.system_for(actor) as (connection, acting):
             found = await find_messages(connection, conversation_id, [ref])
-        target_id = str(found[0].id if found else message_id)
+        # The log of a refusal does not say what the id of a platform stands for.
+        target_id = str(found[0].id if _may_erase(acting, found) else message_id)
         delete = _message_deletion(conversation_id, [ref])
         return await self._erase(actor, "message", target_id, delete, dry_run)
 

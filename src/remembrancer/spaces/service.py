@@ -362,11 +362,13 @@ class Spaces:
         it holds these users and locks the space.
         """
         changing = manages or people is not None
+        space: SpaceAccess | None = None
         async with self._database.system_for(actor) as (connection, actor):
-            if changing:
-                members = await repository.roles(connection, space_id)
-                await users.hold(connection, {*members, *(people or ())})
-            space = await enter(connection, actor, space_id, lock=changing)
+            members = await repository.roles(connection, space_id)
+            if actor.require_user() in members:
+                if changing:
+                    await users.hold(connection, {*members, *(people or ())})
+                space = await enter(connection, actor, space_id, lock=changing)
             if space is not None and (not manages or may_manage(space.roles[space.user_id])):
                 yield space
                 return
