@@ -34,10 +34,16 @@ def listening(proper: Callable[[dict[str, Any]], Answer]) -> Iterator[Endpoint]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            endpoint.bodies.append({"path": self.path, **body})
+            self.respond(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+        def do_GET(self) -> None:
+            self.respond({})
+
+        def respond(self, body: dict[str, Any]) -> None:
+            sent = {"path": self.path, **body}
+            endpoint.bodies.append(sent)
             endpoint.headers.append(dict(self.headers))
-            status, headers, answer = endpoint.answer(body)
+            status, headers, answer = endpoint.answer(sent)
             content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
             # A client that gave up waiting is part of the play.
             with suppress(ConnectionError):

@@ -34,6 +34,7 @@ from remembrancer.extraction.remake import remake_chunks
 from remembrancer.extraction.service import Summaries
 from remembrancer.extraction.store_facts import ExtractedFactWriter
 from remembrancer.extraction.summariser import Summariser, Verbatim
+from remembrancer.extras import extra
 from remembrancer.facts.service import Facts
 from remembrancer.guard.guard import Guard
 from remembrancer.idempotency import delete_old_keys
@@ -74,7 +75,7 @@ from remembrancer.records.service import Records
 from remembrancer.review.service import Reviews
 from remembrancer.search.index import SearchIndex
 from remembrancer.search.model import claim_store
-from remembrancer.settings import Settings, place
+from remembrancer.settings import OidcSettings, Settings, place
 from remembrancer.tools.memory import memory_tools
 from remembrancer.uploads.service import Uploads
 from remembrancer.usage.counts import UsageCounts
@@ -85,6 +86,7 @@ from remembrancer.validation import validate
 
 if TYPE_CHECKING:
     from remembrancer.jobs.worker import Task, Worker
+    from remembrancer.keys.tokens import UserTokens
 
 log = logging.getLogger(__name__)
 
@@ -155,7 +157,7 @@ class Remembrancer:
         self.tools = memory_tools(
             memories, recall, self.places, self.documents, settings.tools, backend
         )
-        self.keys = Keys(backend)
+        self.keys = Keys(backend, _user_tokens(database, settings.oidc))
         self.sign_ins = SignIns(backend, self.keys.uses)
         self.uploads = Uploads(backend)
         self.tasks: dict[str, Task] = {SUMMARISE: self.summaries.job}
@@ -209,9 +211,9 @@ class Remembrancer:
                 await delete_old_keys(connection)
                 await delete_expired(connection)
             memory = Remembrancer(chosen, database, embedder)
-            for model in (memory.language_model, memory.reranker):
-                if model is not None:
-                    stack.push_async_callback(model.close)
+            for client in (memory.language_model, memory.reranker, memory.keys.tokens):
+                if client is not None:
+                    stack.push_async_callback(client.close)
             await memory.retention.forget()
             for periodic in (
                 memory.access_counts.writing,
@@ -267,6 +269,16 @@ def at_embedded_server(settings: Settings, owner_url: str) -> Settings:
     """Return the settings with the addresses of an embedded server that runs already."""
     owner, service = SecretStr(owner_url), SecretStr(service_url(owner_url))
     return settings.model_copy(update={"database_url": service, "database_owner_url": owner})
+
+
+def _user_tokens(database: Database, settings: OidcSettings) -> "UserTokens | None":
+    if not settings.issuer:
+        return None
+    with extra("server"):
+        # Cryptography, which only servers with an identity provider need.
+        from remembrancer.keys.tokens import UserTokens  # noqa: PLC0415
+
+    return UserTokens(database, settings)
 
 
 @asynccontextmanager

@@ -253,6 +253,39 @@ class ServerSettings(BaseModel):
     """Directory with more languages for the pages: a file for each, such as ``fr.po``."""
 
 
+class OidcSettings(BaseModel):
+    """Tokens of an identity provider (OpenID Connect), which act like keys of their users."""
+
+    issuer: str = ""
+    """The provider, as its tokens name it (``iss``); empty accepts no tokens."""
+    audience: str = ""
+    """What a token must be made for (``aud``); required with an issuer."""
+    jwks_url: HttpUrl | None = None
+    """Address of the provider's keys; by default, what its discovery document names."""
+    algorithms: str = Field(
+        "RS256,ES256", pattern=r"^([RPE]S(256|384|512)|EdDSA)(,([RPE]S(256|384|512)|EdDSA))*$"
+    )
+    """Accepted algorithms of signatures, with commas between them."""
+    leeway: float = Field(30.0, ge=0, le=300)
+    """Seconds by which the clocks of provider and server may differ."""
+    keys_seconds: float = Field(3600.0, ge=60, le=86_400)
+    """Seconds until the provider's keys are fetched again."""
+    refetch_seconds: float = Field(30.0, ge=0, le=3600)
+    """Minimum seconds between two fetches; a token with an unknown key asks for one."""
+    platform: str = Field("oidc", pattern=r"^[^\s:]{1,50}$")
+    """Platform of the ids in tokens."""
+    user_claim: str = "sub"
+    """Claim with the user's id on that platform."""
+    role_claim: str = ""
+    """Claim that must have ``role``, alone, in a list or between spaces; empty asks for none."""
+    role: str = "user"
+    """What ``role_claim`` must have."""
+    agent_claim: str = ""
+    """Claim with the id of the agent for requests that name none; empty for no claim."""
+    create_users: bool = False
+    """Whether a token of an unknown user creates the user; else it is refused."""
+
+
 class Settings(BaseSettings):
     """Settings of one Remembrancer process.
 
@@ -290,6 +323,7 @@ class Settings(BaseSettings):
     extraction: ExtractionSettings = ExtractionSettings()
     context: ContextSettings = ContextSettings()
     server: ServerSettings = ServerSettings()
+    oidc: OidcSettings = OidcSettings()
     mcp: McpSettings = McpSettings()
     audit: AuditSettings = AuditSettings()
     log_level: Literal["debug", "info", "warning", "error"] = "info"

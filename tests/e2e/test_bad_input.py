@@ -429,6 +429,7 @@ async def test_a_rule_about_two_fields_names_the_one_to_change(rest: Rest) -> No
             ("user_id", {"role": "user"}),
             ("user_id", {"role": "admin", "user_id": str(uuid4())}),
             ("user_id", {"role": "user", "user_id": str(uuid4())}),
+            ("expires_at", {"expires_at": "2020-01-01T00:00:00Z"}),
         ],
     }
     for path, cases in rules.items():

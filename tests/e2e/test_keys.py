@@ -1,11 +1,21 @@
 """API keys: rotated and revoked, by id and by name."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from helpers import ADMIN, Api, audit_lines, rows
 
-from remembrancer import Conflict, Forbidden, NotFound, Remembrancer, Role, User, as_actor
+from remembrancer import (
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    Remembrancer,
+    Role,
+    User,
+    as_actor,
+)
 from remembrancer.access import Actor
 from remembrancer.cli.admin_key import ensure_admin_key
 from remembrancer.keys.schemas import KeyCreate
@@ -40,11 +50,16 @@ async def test_a_rotated_key_has_a_new_secret_and_a_grace_for_the_old(
     assert line.target_ids == [str(old.id), new["id"]]
 
 
-async def test_without_a_grace_the_old_secret_ends_at_once(api: Api, memory: Remembrancer) -> None:
-    """And no key is rotated twice into two."""
+async def test_the_old_secret_ends_after_a_day_or_at_once(api: Api, memory: Remembrancer) -> None:
+    """A day by default; without a grace at once, and no key is rotated twice into two."""
+    old = await memory.keys.create(ADMIN, KeyCreate(name="slow", role=Role.SERVICE))
+    await memory.keys.rotate(ADMIN, old.id)
+    [ends] = [key.expires_at for key in (await memory.keys.list(ADMIN)).items if key.id == old.id]
+    assert ends
+    assert timedelta(hours=23) < ends - datetime.now(UTC) <= timedelta(hours=24)
     old = await memory.keys.create(ADMIN, KeyCreate(name="bot", role=Role.SERVICE))
     assert await _is_valid(api, old.secret)
-    new = await memory.keys.rotate(ADMIN, old.id)
+    new = await memory.keys.rotate(ADMIN, old.id, grace=0)
     assert not await _is_valid(api, old.secret)
     assert await _is_valid(api, new.secret)
     with pytest.raises(Conflict):
@@ -68,6 +83,19 @@ async def test_a_name_that_is_no_key_or_several_is_refused(api: Api, memory: Rem
         assert response.status_code == 403
     response = await api.client.post("/api/keys/bot/rotate?grace=2592001", headers=api.admin)
     assert response.status_code == 422
+
+
+async def test_a_key_that_has_expired_already_is_not_created(
+    api: Api, memory: Remembrancer
+) -> None:
+    """The error names the field; nothing is stored."""
+    before = len((await memory.keys.list(ADMIN)).items)
+    body = {"name": "late", "role": "service", "expires_at": "2026-01-01T00:00:00+01:00"}
+    with pytest.raises(InvalidInput, match="expires_at: is in the past; name a later time"):
+        await memory.keys.create(ADMIN, KeyCreate.model_validate(body))
+    refused = await api.client.post("/api/keys", json=body, headers=api.admin)
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "expires_at")
+    assert len((await memory.keys.list(ADMIN)).items) == before
 
 
 async def test_a_stale_admin_key_is_told(

@@ -1,13 +1,15 @@
 """What people do on the pages, over HTTP: what a form changes, and what is said of it."""
 
 import re
+from uuid import UUID
 
 import html_pages
 import pytest
-from helpers import audit_lines, rows
+from helpers import ADMIN, audit_lines, rows
 from pages import Browser, World, base, secret_of
 
-from remembrancer import MemoryCreate, as_actor
+from remembrancer import MemoryCreate, Role, as_actor
+from remembrancer.keys.schemas import KeyCreate
 
 
 async def test_a_flipped_switch_changes_the_next_recall(world: World, ada_there: Browser) -> None:
@@ -337,6 +339,33 @@ async def test_an_admin_makes_a_key_whose_secret_is_shown_once(
     page = await admin_there.post("/admin/keys", 422, name="x", role="user")
     assert 'id="wrong-user_id"' in page
     await admin_there.post("/admin/keys", 422, name="x", role="admin", days="9" * 30)
+
+
+async def test_a_key_gets_a_new_secret_beside_the_old(
+    world: World, ada_there: Browser, admin_there: Browser
+) -> None:
+    """On both pages of keys; a key that is not valid has no button, and says so when asked."""
+    for browser, path, key in (
+        (ada_there, f"{base(world)}/keys", await _key_named(world, "user key")),
+        (admin_there, "/admin/keys", await _key_named(world, "admin key")),
+    ):
+        assert f"{path}/{key}/rotate" in await browser.get(path)
+        page = await browser.post(f"{path}/{key}/rotate")
+        assert f"{path}/{key}/rotate" in page, "the old one is still valid"
+        secret = re.search(r"rmb_[\w-]+", page)
+        assert secret
+        assert "has a new secret. Copy it now" in re.sub("<.*?>", "", page)
+        await world.memory.keys.authenticate(secret[0], entry_point="rest")
+        spare = await world.memory.keys.create(
+            ADMIN, KeyCreate(name="spare", role=Role.USER, user_id=world.ada.id)
+        )
+        await world.memory.keys.revoke(ADMIN, spare.id)
+        assert f"{path}/{spare.id}/rotate" not in await browser.get(path)
+        await browser.post(f"{path}/{spare.id}/rotate", 409)
+
+
+async def _key_named(world: World, name: str) -> UUID:
+    return next(k.id for k in (await world.memory.keys.list(ADMIN)).items if k.name == name)
 
 
 async def test_an_admin_retries_a_failed_job(world: World, admin_there: Browser) -> None:

@@ -10,7 +10,7 @@ from remembrancer.api.dependencies import App, Caller, Paging, narrowed
 from remembrancer.api.endpoints import Router
 from remembrancer.audit.schemas import AuditFilter, AuditLine
 from remembrancer.jobs.schemas import JobPage, JobStatus
-from remembrancer.keys.schemas import Key, KeyCreate, KeyHolder, NewKey
+from remembrancer.keys.schemas import DEFAULT_GRACE, Key, KeyCreate, KeyHolder, NewKey
 from remembrancer.keys.service import LONGEST_GRACE
 from remembrancer.paging import Items, Page
 from remembrancer.usage.schemas import DailyUsage
@@ -93,7 +93,7 @@ async def rotate_key(
     grace: Annotated[
         int,
         Query(ge=0, le=LONGEST_GRACE, description="Seconds for which the old secret stays valid."),
-    ] = 0,
+    ] = DEFAULT_GRACE,
 ) -> NewKey:
     """Replace a valid key with a new one of its name, role, user and expiry.
 

@@ -202,7 +202,8 @@ class EndpointRequest(Request):
                 credentials.credentials, entry_point="rest", check_later=check_later
             )
             if not is_counted:
-                self.app.state.rate_limit.count(str(self.caller.key_id))
+                caller = self.caller.key_id or self.caller.user_id
+                self.app.state.rate_limit.count(str(caller))
             return
         # Other sites can make a browser send its cookie: it allows reads only.
         if self.method in {"GET", "HEAD"}:

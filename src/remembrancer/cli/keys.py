@@ -1,7 +1,7 @@
 """``keys``: list, create, rotate and revoke API keys."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Annotated
 
 import typer
@@ -16,7 +16,7 @@ from remembrancer.cli.options import ExpiresAt, UserOption
 from remembrancer.cli.output import Rows, day, table
 from remembrancer.cli.runtime import ADMIN
 from remembrancer.errors import InvalidInput
-from remembrancer.keys.schemas import Key, KeyCreate, NewKey
+from remembrancer.keys.schemas import DEFAULT_GRACE, Key, KeyCreate, NewKey, is_past
 from remembrancer.keys.service import LONGEST_GRACE
 
 KeyArgument = Annotated[str, typer.Argument(help="Id of a key, or the name of a valid one.")]
@@ -54,8 +54,7 @@ def _status(key: Key) -> str:
     if key.revoked_at:
         return f"revoked {day(key.revoked_at)}"
     if key.expires_at:
-        expired = key.expires_at <= datetime.now(UTC)
-        return f"{'expired' if expired else 'until'} {day(key.expires_at)}"
+        return f"{'expired' if is_past(key.expires_at) else 'until'} {day(key.expires_at)}"
     return "valid"
 
 
@@ -113,12 +112,13 @@ async def rotate(
         typer.Option(
             min=0, max=LONGEST_GRACE, help="Seconds for which the old secret still works."
         ),
-    ] = 0,
+    ] = DEFAULT_GRACE,
 ) -> NewKey:
     """Replace a key with a new one of its name. The new secret is shown only once.
 
     Examples:
-      remembrancer keys rotate 'discord bot' --grace 3600
+      remembrancer keys rotate 'discord bot'
+      remembrancer keys rotate 'discord bot' --grace 0
     """
     return await app.keys.rotate(ADMIN, key, grace=grace)
 

@@ -7,7 +7,7 @@ from uuid import UUID
 import remembrancer
 from remembrancer.client.operations import By, Group, Paging, listing, operation
 from remembrancer.jobs.schemas import JobPage, JobStatus
-from remembrancer.keys.schemas import Key, KeyCreate, KeyHolder, NewKey
+from remembrancer.keys.schemas import DEFAULT_GRACE, Key, KeyCreate, KeyHolder, NewKey
 from remembrancer.paging import Items, Page
 from remembrancer.usage.schemas import DailyUsage
 
@@ -32,8 +32,8 @@ class Keys(Group[By]):
         """Revoke a key by its id, or a valid one by its name. For admins and users."""
 
     @operation("POST /api/keys/{key}/rotate")
-    def rotate(self, key: UUID | str, *, grace: int = 0) -> NewKey:
-        """Replace a valid key; the old secret stays valid for ``grace`` seconds.
+    def rotate(self, key: UUID | str, *, grace: int = DEFAULT_GRACE) -> NewKey:
+        """Replace a valid key; the old secret stays valid for ``grace`` seconds, by default a day.
 
         For admins, and users with keys of their own.
         """

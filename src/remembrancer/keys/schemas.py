@@ -1,6 +1,7 @@
 """API models of keys."""
 
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import Final
 from uuid import UUID
 
 from pydantic import BaseModel, Field, model_validator
@@ -9,6 +10,14 @@ from remembrancer.access import Role
 from remembrancer.text import Instant, Label
 from remembrancer.user_names import UserRef
 from remembrancer.validation import Input
+
+DEFAULT_GRACE: Final = 86_400
+"""Seconds for which the old secret of a rotated key stays valid."""
+
+
+def is_past(at: datetime | None) -> bool:
+    """Return whether a time is over; none never is."""
+    return at is not None and at <= datetime.now(UTC)
 
 
 class KeyCreate(Input):
@@ -36,7 +45,12 @@ class Key(BaseModel):
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
-    last_used_at: datetime | None = Field(description="To about ten seconds.")
+    last_used_at: datetime | None = Field(description="To about a minute.")
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether it is neither revoked nor expired."""
+        return self.revoked_at is None and not is_past(self.expires_at)
 
 
 class NewKey(Key):

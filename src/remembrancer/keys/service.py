@@ -4,8 +4,7 @@ import hashlib
 import secrets
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from sqlalchemy import ColumnElement
@@ -15,14 +14,17 @@ from remembrancer import audit
 from remembrancer.access import REFUSED_KEY, Actor, KeyCheck, Role
 from remembrancer.backend import Backend
 from remembrancer.db.tables import api_keys
-from remembrancer.errors import Conflict, NotFound, Unauthenticated
+from remembrancer.errors import Conflict, InvalidInput, NotFound, Unauthenticated
 from remembrancer.ids import SHARED_OWNER, new_uuid
 from remembrancer.keys import repository
-from remembrancer.keys.schemas import Key, KeyCreate, NewKey
+from remembrancer.keys.schemas import DEFAULT_GRACE, Key, KeyCreate, NewKey, is_past
 from remembrancer.keys.uses import KeyUses
 from remembrancer.paging import Items
 from remembrancer.text import check_range
 from remembrancer.users import repository as users
+
+if TYPE_CHECKING:
+    from remembrancer.keys.tokens import UserTokens
 
 PREFIX: Final = "rmb_"
 _BYTES: Final = 32
@@ -33,14 +35,20 @@ MOST_HOLDERS: Final = 10_000
 class Keys:
     """API keys of this server."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, tokens: "UserTokens | None" = None) -> None:
         self._database = backend.database
+        self.tokens = tokens
         self.uses = KeyUses(backend.database)
         # By the hash of the secret. Nothing trusts them without a check in the database.
         self._holders: dict[bytes, repository.HolderRow] = {}
 
     async def create(self, actor: Actor, key: KeyCreate) -> NewKey:
-        """Create a key. Only this answer has its secret. For admins; users create their own."""
+        """Create a key. Only this answer has its secret. For admins; users create their own.
+
+        Raises ``InvalidInput`` for an expiry in the past.
+        """
+        if is_past(key.expires_at):
+            raise InvalidInput("is in the past; name a later time", field="expires_at")
         user_id = None if key.user_id is None else await self._database.user_id(key.user_id)
         if actor.role is not Role.USER or user_id not in {actor.user_id, *actor.merged_ids}:
             actor.require(Role.ADMIN)
@@ -51,19 +59,19 @@ class Keys:
             await _note(connection, actor, "key.create", created)
         return created
 
-    async def rotate(self, actor: Actor, key: UUID | str, *, grace: int = 0) -> NewKey:
+    async def rotate(self, actor: Actor, key: UUID | str, *, grace: int = DEFAULT_GRACE) -> NewKey:
         """Replace a valid key, by id or name, with one of the same name, role, user and expiry.
 
         Only this answer has the new secret. The old one, whose name now ends in "(old)", stays
-        valid for ``grace`` seconds, at most 30 days. Raises ``NotFound`` for an unknown key, and
-        ``Conflict`` for a name of several keys, and for a key that is not valid. For admins, and
-        users with keys of their own.
+        valid for ``grace`` seconds, at most 30 days; 0 ends it at once. Raises ``NotFound`` for an
+        unknown key, and ``Conflict`` for a name of several keys, and for a key that is not valid.
+        For admins, and users with keys of their own.
         """
         actor.require(Role.ADMIN, Role.USER)
         check_range(grace, 0, LONGEST_GRACE, field="grace")
         async with self._database.system_for(actor) as (connection, actor):
             old = await _find(connection, key, actor.user_id)
-            if old.revoked_at or (old.expires_at and old.expires_at <= datetime.now(UTC)):
+            if not old.is_valid:
                 raise Conflict("is not valid any more; create a new key", field="key")
             values = {
                 name: getattr(old, name) for name in ("name", "role", "user_id", "expires_at")
@@ -114,11 +122,15 @@ class Keys:
     async def authenticate(
         self, secret: str, *, entry_point: str, check_later: bool = False
     ) -> Actor:
-        """Return the actor of a secret. Raises ``Unauthenticated`` unless its key is valid.
+        """Return the actor of a secret, or of a token of the identity provider.
+
+        Raises ``Unauthenticated`` unless its key is valid.
 
         With ``check_later``, for a secret that was valid before, the first transaction of the actor
         checks the key instead.
         """
+        if self.tokens is not None and "." in secret:  # which no key has
+            return await self.tokens.authenticate(secret, entry_point=entry_point)
         # The secret has 256 random bits: nobody can guess its hash, and the time of a look-up
         # says nothing about it.
         key_hash = hash_secret(secret)

@@ -9,15 +9,15 @@ from remembrancer.periodic import Periodic
 
 
 class KeyUses:
-    """Collects which keys were used and writes the times about every ten seconds.
+    """Collects which keys were used and writes the times once a minute.
 
-    No request waits for a write. In return, a crash loses the times of the last ten seconds.
+    No request waits for a write. In return, a crash loses the times of the last minute.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._times: dict[UUID, datetime] = {}
-        self.writing = Periodic(self.flush, every=10.0, what="last use of keys")
+        self.writing = Periodic(self.flush, every=60.0, what="last use of keys")
 
     def note(self, key_id: UUID) -> None:
         """Note that a key is used now."""

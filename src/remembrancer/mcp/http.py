@@ -72,7 +72,7 @@ class McpEndpoint:
         if kind.lower() != "bearer" or not secret.strip():
             raise Unauthenticated("send an API key: Authorization: Bearer …")
         caller = await self._app.keys.authenticate(secret.strip(), entry_point="mcp")
-        request.app.state.rate_limit.count(str(caller.key_id))
+        request.app.state.rate_limit.count(str(caller.key_id or caller.user_id))
         agent_id = request.query_params.get("agent_id")
         return caller.acting_for(
             request.query_params.get("user_id"),

@@ -243,6 +243,7 @@ async def _render_keys(
     form: Form | None = None,
     error: RemembrancerError | None = None,
     new_key: NewKey | None = None,
+    key_id: UUID | None = None,
 ) -> Response:
     keys = (await request.app.keys.list(request.actor)).items
     holders = [key.user_id for key in keys if key.user_id is not None]
@@ -254,6 +255,7 @@ async def _render_keys(
         roles=list(Role),
         form=form or Form(),
         new_key=new_key,
+        old=key_id,
     )
 
 
@@ -274,6 +276,13 @@ def _in_days(days: str) -> datetime:
     if not is_number or not 0 < int(days) <= _MAX_KEY_DAYS:
         raise InvalidInput(f"must be from 1 to {_MAX_KEY_DAYS:,} days", field="days")
     return datetime.now(UTC) + timedelta(days=int(days))
+
+
+@router.post("/keys/{key_id}/rotate", dependencies=[FORM_CHECK])
+@shows_errors(_render_keys)
+async def rotate_key(request: AdminRequest, key_id: UUID) -> Response:
+    new_key = await request.app.keys.rotate(request.actor, key_id)
+    return await _render_keys(request, new_key=new_key, key_id=key_id)
 
 
 @router.post("/keys/{key_id}/revoke", dependencies=[FORM_CHECK])

@@ -33,10 +33,11 @@ async def _render(
     form: Form | None = None,
     error: RemembrancerError | None = None,
     new_key: NewKey | None = None,
+    key_id: UUID | None = None,
 ) -> Response:
     keys = (await request.app.keys.list(request.user_actor)).items
     return request.render(
-        "keys.html", error=error, keys=keys[::-1], form=form or Form(), new_key=new_key
+        "keys.html", error=error, keys=keys[::-1], form=form or Form(), new_key=new_key, old=key_id
     )
 
 
@@ -45,6 +46,13 @@ async def _render(
 async def create(request: UserRequest, form: CheckedForm) -> Response:
     key = validate(KeyCreate, role=Role.USER, user_id=request.user.id, **form.values("name"))
     return await _render(request, new_key=await request.app.keys.create(request.actor, key))
+
+
+@router.post("/{key_id}/rotate", dependencies=[FORM_CHECK])
+@shows_errors(_render)
+async def rotate(request: UserRequest, key_id: UUID) -> Response:
+    new_key = await request.app.keys.rotate(request.user_actor, key_id)
+    return await _render(request, new_key=new_key, key_id=key_id)
 
 
 @router.post("/{key_id}/revoke", dependencies=[FORM_CHECK])

@@ -59,6 +59,9 @@ async def sign_in_by_key(request: Request, form: PostedForm) -> Response:
         actor = await app.keys.authenticate(secret, entry_point=ENTRY_POINT)
         if actor.role is Role.SERVICE:
             raise Forbidden("a service key is for programs; sign in with an admin or user key")
+        if actor.key_id is None:
+            # A session would outlive the token by weeks.
+            raise Forbidden("a token is for programs; sign in with a key or a sign-in link")
     except (Unauthenticated, Forbidden) as error:
         await app.sign_ins.refuse(secret, entry_point=ENTRY_POINT)
         return signed_out(request, error.reason, status=error.status, kept=kept)

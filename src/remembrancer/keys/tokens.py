@@ -1,0 +1,166 @@
+"""Tokens of an identity provider (JWT), which act like keys of their users."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final, Never
+from uuid import UUID
+
+import jwt
+from pydantic import ValidationError
+
+from remembrancer.access import Actor, Role
+from remembrancer.db.engine import PLANNED_ONCE, Database, Statement
+from remembrancer.db.sql import numbered, statement
+from remembrancer.errors import ConfigurationError, Forbidden, Unauthenticated
+from remembrancer.ids import new_uuid
+from remembrancer.keys.issuer import IssuerKeys, PublicKey
+from remembrancer.keys.rows import TokenUserRow
+from remembrancer.settings import OidcSettings
+from remembrancer.users import repository as users
+from remembrancer.users.schemas import ResolveUser
+
+log = logging.getLogger(__name__)
+
+REFUSED: Final = (
+    "the token is not valid here: it has expired, is for another server, or is not signed by the"
+    " identity provider of this one; get another token"
+)
+UNKNOWN_USER: Final = (
+    "the token is valid, but its user is unknown here; an admin creates the user, or sets"
+    " oidc.create_users"
+)
+_LONGEST: Final = 16_384
+"""Characters of a token. Longer ones are refused before anything reads them."""
+_WRONG: Final = (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError)
+_NOBODY: Final = Actor(Role.SERVICE)
+
+_sql = partial(statement, "remembrancer.keys", "tokens")
+
+
+class TokenVerifier:
+    """Checks tokens: signature, algorithm, issuer, audience and times."""
+
+    def __init__(self, settings: OidcSettings, keys: IssuerKeys) -> None:
+        if not settings.audience:
+            raise ConfigurationError("oidc.audience: must be set with oidc.issuer")
+        self._settings = settings
+        self._algorithms = settings.algorithms.split(",")
+        self._keys = keys
+
+    async def verify(self, token: str) -> Mapping[str, object]:
+        """Return the claims of a token.
+
+        Raises ``Unauthenticated`` for a token that is not valid, and ``Unavailable`` while the keys
+        of the provider cannot be fetched.
+        """
+        try:
+            key = await self._key(token)
+            return self._claims(token, key) if key is not None else _refuse("unknown key")
+        except _WRONG as error:
+            _refuse(type(error).__name__)
+
+    async def _key(self, token: str) -> PublicKey | None:
+        if len(token) > _LONGEST:
+            _refuse("too long")
+        header = jwt.get_unverified_header(token)
+        # Nothing else of the header is used: no key and no address in it.
+        if header.get("alg") not in self._algorithms:
+            _refuse("algorithm")
+        return await self._keys.find(header.get("kid"))
+
+    def _claims(self, token: str, key: PublicKey) -> Mapping[str, object]:
+        own = [each for each in self._algorithms if key.algorithm in {None, each}]
+        claims: Mapping[str, object] = jwt.decode(
+            token,
+            key.jwk.key,
+            algorithms=own,
+            audience=self._settings.audience,
+            issuer=self._settings.issuer,
+            leeway=self._settings.leeway,
+            options={"require": ["exp", "iss", "aud"], "enforce_minimum_key_length": True},
+        )
+        return claims
+
+
+class UserTokens:
+    """Finds the user of a token; see :class:`OidcSettings`."""
+
+    def __init__(self, database: Database, settings: OidcSettings) -> None:
+        self._database = database
+        self._settings = settings
+        self._keys = IssuerKeys(settings)
+        self.verifier = TokenVerifier(settings, self._keys)
+
+    async def close(self) -> None:
+        """Close the connections to the provider."""
+        await self._keys.close()
+
+    async def authenticate(self, token: str, *, entry_point: str) -> Actor:
+        """Return the actor of a token: as of a key of its user, who is looked up.
+
+        Raises ``Unauthenticated`` for a token that is not valid and for an unknown user, and
+        ``Forbidden`` for a token without the role.
+        """
+        claims = await self.verifier.verify(token)
+        wanted = self._settings.role_claim
+        if wanted and self._settings.role not in _words(claims.get(wanted)):
+            raise Forbidden("the token does not have the role that this server asks for")
+        user = self._user(claims)
+        row = await self._find(user)
+        if row is None and self._settings.create_users:
+            async with self._database.system() as connection:
+                await users.create_if_new(connection, new_uuid(), **user.model_dump())
+            row = await self._find(user)
+        if row is None:
+            raise Unauthenticated(UNKNOWN_USER)
+        return Actor(
+            Role.USER,
+            user_id=row.user_id,
+            agent_id=self._agent_id(claims),
+            entry_point=entry_point,
+            merged_ids=frozenset(row.merged_ids),
+        )
+
+    async def _find(self, user: ResolveUser) -> TokenUserRow | None:
+        binds = {"platform": user.platform, "platform_user_id": user.platform_user_id}
+        sql = numbered(_sql("user_of_token").text)
+        looked_up = Statement(sql, binds, PLANNED_ONCE, TokenUserRow)
+        [rows] = await self._database.one_round_trip(_NOBODY, looked_up, system=True)
+        return rows[0] if rows else None
+
+    def _user(self, claims: Mapping[str, object]) -> ResolveUser:
+        """Return who a token says that its user is."""
+        id_ = claims.get(self._settings.user_claim)
+        if isinstance(id_, int) and not isinstance(id_, bool):
+            id_ = str(id_)
+        if not isinstance(id_, str):
+            _refuse("no user")
+        for name in (claims.get("name"), claims.get("preferred_username"), id_[:200]):
+            try:
+                return ResolveUser.model_validate(
+                    {
+                        "platform": self._settings.platform,
+                        "platform_user_id": id_,
+                        "display_name": name,
+                    }
+                )
+            except ValidationError:
+                continue
+        _refuse("no user")
+
+    def _agent_id(self, claims: Mapping[str, object]) -> UUID | None:
+        id_ = claims.get(self._settings.agent_claim) if self._settings.agent_claim else None
+        try:
+            return None if id_ is None else UUID(str(id_))
+        except ValueError:
+            _refuse("agent")
+
+
+def _words(claim: object) -> Sequence[object]:
+    return claim if isinstance(claim, list) else claim.split() if isinstance(claim, str) else []
+
+
+def _refuse(why: str) -> Never:
+    log.debug("a token is refused: %s", why)
+    raise Unauthenticated(REFUSED)
