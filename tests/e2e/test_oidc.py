@@ -112,7 +112,7 @@ async def _recall(api: Api, headers: dict[str, str]) -> list[dict[str, Any]]:
 async def test_refused_tokens_are_answered_alike_on_each_way_in(
     api: Api, memory: Remembrancer, issuer: Issuer, accepting: Any, signed_in: User
 ) -> None:
-    """401 with one text on REST and MCP, before the body is looked at; none signs in to pages."""
+    """401 with one text on REST and MCP, before the body is read; none signs in to the pages."""
     bad = {
         "audience": issuer.token(aud="others"),
         "signature": issuer.token()[:-8] + "AAAAAAAA",

@@ -202,8 +202,7 @@ class EndpointRequest(Request):
                 credentials.credentials, entry_point="rest", check_later=check_later
             )
             if not is_counted:
-                caller = self.caller.key_id or self.caller.user_id
-                self.app.state.rate_limit.count(str(caller))
+                self.app.state.rate_limit.count(str(self.caller.key_id or self.caller.user_id))
             return
         # Other sites can make a browser send its cookie: it allows reads only.
         if self.method in {"GET", "HEAD"}:
