@@ -145,7 +145,7 @@ _MCP = (
 
 def _is_up() -> bool:
     try:
-        urllib.request.urlopen(f"http://127.0.0.1:{PORT}/health", timeout=30)
+        urllib.request.urlopen(f"http://127.0.0.1:{PORT}/healthz", timeout=30)
     except urllib.error.HTTPError:
         return True
     except OSError:

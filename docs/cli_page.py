@@ -19,7 +19,7 @@ _MORE: Final = {
     "mcp": "[MCP](mcp.md)",
     "tools": "[tools](rest.md#tools)",
     "openapi": "[a client for your language](rest.md#a-client-for-your-language)",
-    "usage": "[figures](operations.md#figures)",
+    "usage": "[metrics](operations.md#metrics)",
     "jobs": "[background jobs](operations.md#background-jobs)",
     "worker": "[background jobs](operations.md#background-jobs)",
     "reembed": "[changing the model](operations.md#changing-the-embedding-model)",

@@ -141,7 +141,10 @@ async def app(memory: Remembrancer, application: FastAPI) -> FastAPI:
 @pytest.fixture
 async def api(memory: Remembrancer, app: FastAPI) -> AsyncIterator[Api]:
     transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
-    async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+    # One request id for all, so that answers can be compared to the letter.
+    async with httpx2.AsyncClient(
+        transport=transport, base_url="http://test", headers={"X-Request-ID": "of-a-test"}
+    ) as client:
         yield Api(
             client,
             memory,

@@ -54,6 +54,7 @@ ONLY_IN_THE_LIBRARY = {
 ONLY_IN_THE_CLIENT = {
     "close": "the library is closed by its context manager",
     "health": "a server may be down",
+    "ready": "a server may not be ready",
     "tools.list": "the schemas of the library's tools.select",
     "chat.command": "bots of a process have remembrancer.chat",
     "keys.own": "a client may not know its own role",

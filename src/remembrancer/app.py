@@ -88,7 +88,8 @@ if TYPE_CHECKING:
     from remembrancer.jobs.worker import Task, Worker
     from remembrancer.keys.tokens import UserTokens
 
-log = logging.getLogger(__name__)
+# A program that sets up no log does not get our lines on its standard error.
+logging.getLogger("remembrancer").addHandler(logging.NullHandler())
 
 
 class Remembrancer:
@@ -203,7 +204,15 @@ class Remembrancer:
             url = service_url(owner_url) if given is None else given.get_secret_value()
             await asyncio.to_thread(migrate, driver_url(owner_url), driver_url(url))
             stack.push_async_callback(embedder.close)
-            database = Database(url, pool_size=chosen.database.pool_size)
+            if chosen.traces:
+                with extra("otel", "opentelemetry.sdk"):
+                    from remembrancer.telemetry.traces import traced  # noqa: PLC0415
+                stack.enter_context(traced())
+            database = Database(
+                url,
+                pool_size=chosen.database.pool_size,
+                slow_query_ms=chosen.database.slow_query_ms,
+            )
             stack.push_async_callback(database.close)
             if check_model:
                 await claim_store(database, embedder)

@@ -34,9 +34,11 @@ class RemembrancerError(Exception):
     """Base of all errors for callers; ``status`` is the HTTP status.
 
     ``field`` names the wrong field, if there is one. ``extra`` has machine-readable facts (an id,
-    a version) for the problem document.
+    a version) for the problem document. ``request_id`` finds the lines of a server's log, where a
+    client raises the error.
     """
 
+    request_id: str | None = None
     status: ClassVar[int] = 500
     title: ClassVar[str] = "Internal error"
 

@@ -22,6 +22,9 @@ class DatabaseSettings(BaseModel):
     """Seconds to wait for the embedded server, crash recovery included."""
     shared_buffers: str = Field("256MB", pattern=r"^\d+(kB|MB|GB)$")
     """Cache of the embedded server."""
+    slow_query_ms: int = Field(0, ge=0, le=3_600_000)
+    """Milliseconds from which a round trip to the database is logged, with the plans of its
+    statements; 0 logs none."""
 
 
 class EmbeddingSettings(BaseModel):
@@ -328,6 +331,10 @@ class Settings(BaseSettings):
     audit: AuditSettings = AuditSettings()
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Minimum level of log lines; content is never logged."""
+    log_format: Literal["text", "json"] = "text"
+    """``json`` has one object a line, with ids, and a line for each request."""
+    traces: bool = False
+    """Whether spans are sent by OpenTelemetry, to where the variables ``OTEL_…`` say."""
 
     @classmethod
     def settings_customise_sources(

@@ -41,7 +41,7 @@ async def test_the_api_can_be_tried_with_a_key(site: Site) -> None:
     async with site.opened() as page:
         await page.goto("/docs/api")
         await page.get_by_role("heading", name="system").click(timeout=60_000)
-        await page.locator(".opblock-summary-path", has_text="/health").click()
+        await page.locator(".opblock-summary-path", has_text="/healthz").click()
         await page.get_by_role("button", name="Execute").click()
         await expect(
             page.locator(".live-responses-table tbody .response-col_status").first

@@ -859,7 +859,7 @@ async def test_requests_by_the_document_get_the_answers_it_promises(
 
 async def test_headers_of_every_answer_are_careful(rest: Rest) -> None:
     """Answers hold what people said: not cached, not sniffed, not framed."""
-    for path in ("/api/agents", "/api/nothing", "/health"):
+    for path in ("/api/agents", "/api/nothing", "/healthz"):
         response = await rest.client.get(path, headers=rest.api.admin)
         assert response.headers["cache-control"] == "no-store"
         assert response.headers["x-content-type-options"] == "nosniff"

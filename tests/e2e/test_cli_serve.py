@@ -71,7 +71,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str
     process, said = start(data_dir, "--sample")
     address = address_in(said)
     idle = httpx2.Client(base_url=address, trust_env=False)
-    assert idle.get("/health").status_code == 200
+    assert idle.get("/healthz").status_code == 200
     yield data_dir, said
     host, port = address.removeprefix("http://").split(":")
     hanging = socket.create_connection((host, int(port)))

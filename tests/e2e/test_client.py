@@ -64,6 +64,7 @@ def operations() -> Iterator[Any]:
         if isinstance(group, Group):
             yield from (each for each in vars(type(group)).values() if hasattr(each, "endpoint"))
     yield type(client).health
+    yield type(client).ready
 
 
 def every_call() -> Iterator[Call[Any]]:
@@ -232,6 +233,7 @@ async def test_errors_are_those_of_the_library(api: Api, ada: User, bob: User) -
         with pytest.raises(SimilarMemoryExists) as similar:
             await client.memories.remember(other, user=ada)
         assert similar.value.extra["memory_id"] == first.id
+        assert similar.value.request_id
         changes = MemoryUpdate(content="Ada has two cats", expected_version=7)
         with pytest.raises(VersionConflict) as conflict:
             await client.memories.update(first.id, changes, user=ada)

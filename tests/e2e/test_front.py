@@ -99,7 +99,7 @@ async def test_case_48_a_large_body_without_a_key_costs_no_memory(serve: Serve) 
             tracemalloc.stop()
         assert peak < 4 * 2**20
         # The connection is good for another request.
-        await connection.head("GET", "/health", {})
+        await connection.head("GET", "/healthz", {})
         assert (await connection.answer())[0] == 200
 
 
@@ -225,7 +225,7 @@ async def test_nobody_holds_a_connection_without_a_request(
     monkeypatch.setattr(http_server, "HEAD_SECONDS", 0.2)
     url = await serve()
     async with wire(url) as silent, wire(url) as halting, wire(url) as late:
-        await halting.send(b"GET /health HTTP/1.1\r\nHost: ")
+        await halting.send(b"GET /healthz HTTP/1.1\r\nHost: ")
         await late.head("POST", RECALL, ENDLESS)
         assert (await late.answer())[0] == 401
         assert await silent.is_closed()
@@ -238,7 +238,7 @@ async def test_a_head_has_an_end(serve: Serve) -> None:
     """431 to one that goes on and on."""
     url = await serve()
     async with wire(url) as connection:
-        await connection.send(b"GET /health HTTP/1.1\r\n")
+        await connection.send(b"GET /healthz HTTP/1.1\r\n")
         answering = asyncio.create_task(connection.answer())
         while not answering.done():
             await connection.send(b"X: " + b"y" * 8192 + b"\r\n")
@@ -252,12 +252,12 @@ async def test_connections_are_bounded(serve: Serve, monkeypatch: pytest.MonkeyP
     url = await serve()
     async with wire(url) as one, wire(url) as two:
         for each in (one, two):
-            await each.head("GET", "/health", {})
+            await each.head("GET", "/healthz", {})
             assert (await each.answer())[0] == 200
         async with wire(url) as third:
             status, headers, _ = await third.answer()
             assert (status, headers["retry-after"]) == (503, "2")
-        await one.head("GET", "/health", {})
+        await one.head("GET", "/healthz", {})
         assert (await one.answer())[0] == 200
 
 
@@ -368,7 +368,7 @@ async def test_requests_at_once_are_bounded(
         assert headers["retry-after"] == "2"
         assert headers["content-type"] == "application/problem+json"
         async with wire(url) as connection:
-            await connection.head("GET", "/health", {})
+            await connection.head("GET", "/healthz", {})
             assert (await connection.answer())[0] == 200
     assert [status for status, *_ in await asyncio.gather(*busy)] == [200, 200]
     assert (await post(url, RECALL, key, query))[0] == 200

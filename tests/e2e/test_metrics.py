@@ -27,7 +27,7 @@ async def test_requests_are_counted_by_route_and_never_by_what_is_in_them(
     await api.client.post("/api/memory/recall", json=said, headers=api.service)
     await api.client.get("/api/memory/zebra777", headers=api.service)
     await api.client.get("/zebra", headers=api.service)
-    await api.client.request("ZEBRA", "/health")
+    await api.client.request("ZEBRA", "/healthz")
     found = await figures(api)
     assert found[count, recall] == before + 1
     assert sum(found[key] for key in found if key[0] == count and key[1][1] == "none") >= 1

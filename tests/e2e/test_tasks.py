@@ -31,7 +31,7 @@ curl() { command curl --fail-with-body "$@"; }
 SERVER = """
 "$PYTHON" -m remembrancer serve & SERVER=$!
 trap 'kill $SERVER; wait $SERVER' EXIT
-until command curl -sf http://127.0.0.1:8420/health > /dev/null; do sleep 0.1; done
+until command curl -sf http://127.0.0.1:8420/healthz > /dev/null; do sleep 0.1; done
 until [ -e ~/.local/share/remembrancer/admin.key ]; do sleep 0.1; done
 """
 KEY = "export KEY=$(cat ~/.local/share/remembrancer/admin.key)\n"

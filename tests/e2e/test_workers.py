@@ -45,7 +45,7 @@ class Serving:
             with httpx2.Client(
                 base_url=self.address, headers=headers, trust_env=False, timeout=30
             ) as client:
-                assert client.get("/health").status_code == 200
+                assert client.get("/healthz").status_code == 200
                 yield client
         finally:
             for process in stopped:
@@ -150,7 +150,7 @@ def test_metrics_count_the_requests_of_all(two: Serving) -> None:
         [line] = [
             line
             for line in text.splitlines()
-            if line.startswith("remembrancer_request_seconds_count") and 'route="/health"' in line
+            if line.startswith("remembrancer_request_seconds_count") and 'route="/healthz"' in line
         ]
         now = float(line.rsplit(" ", 1)[1])
         assert now > counted
@@ -162,7 +162,7 @@ def test_a_worker_that_dies_is_replaced(two: Serving) -> None:
     first, second = two.workers
     second.kill()
     with httpx2.Client(base_url=two.address, trust_env=False, timeout=30) as client:
-        assert client.get("/health").status_code == 200
+        assert client.get("/healthz").status_code == 200
     fresh = eventually(lambda: [w for w in two.workers if w.pid not in {first.pid, second.pid}])[0]
     with two.only(fresh) as client:
         assert client.post("/api/memory/recall", json={"query": "tea"}).status_code == 200

@@ -40,7 +40,7 @@ def test_the_image_is_pinned_and_nobody_is_root_in_it() -> None:
     assert any("--require-hashes" in run for run in instructions("RUN"))
     assert instructions("USER") == ["remembrancer"]
     assert json.loads(instructions("CMD")[-1]) == ["serve"]
-    assert "/health" in DOCKERFILE
+    assert "/readyz" in DOCKERFILE
 
 
 def test_variables_are_settings() -> None:

@@ -94,7 +94,7 @@ class Front:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if self.in_work >= self.limits.requests_at_once and scope["path"] != "/health":
+        if self.in_work >= self.limits.requests_at_once and scope["path"] != "/healthz":
             await busy()(scope, receive, send)
             return
         body = scope[_BODY] = Body(scope, receive, self)

@@ -19,6 +19,7 @@ from remembrancer.errors import (
     Unauthenticated,
     Unavailable,
 )
+from remembrancer.telemetry.ids import bound_ids
 from remembrancer.validation import wrong_field
 from remembrancer.web.sessions import wants_page
 
@@ -50,6 +51,9 @@ class Problem(BaseModel):
     status: int = Field(examples=[422])
     detail: str = Field(examples=["content: must have at most 2,000 characters"])
     errors: list[FieldError] = []
+    request_id: str | None = Field(
+        None, description="The header X-Request-ID; lines of the server's log have it too."
+    )
 
 
 def problem(
@@ -69,6 +73,7 @@ def problem(
         status=status,
         detail=detail,
         errors=errors or [],
+        request_id=bound_ids().get("request_id"),
         **(extra or {}),
     )
     return JSONResponse(
@@ -92,6 +97,7 @@ async def _error_page(request: Request, status: int, title: str, detail: str) ->
 
 async def _ours(request: Request, error: Exception) -> Response:
     assert isinstance(error, RemembrancerError)
+    request.app.state.metrics.refusals.labels(error.slug).inc()
     if wants_page(request):
         text = str(error) if isinstance(error, InvalidInput) else error.reason
         return await _error_page(request, error.status, error.title, text)

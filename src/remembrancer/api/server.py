@@ -2,10 +2,9 @@
 
 from asyncio import to_thread
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from fastapi import APIRouter, FastAPI, Request
-from pydantic import BaseModel, Field
+from fastapi import APIRouter, FastAPI
 from starlette.datastructures import MutableHeaders
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,6 +19,7 @@ from remembrancer.api import (
     conversations,
     erasure,
     facts,
+    health,
     memories,
     metrics,
     places,
@@ -30,10 +30,10 @@ from remembrancer.api import (
     tools,
     users,
 )
-from remembrancer.api.endpoints import Router, completed
+from remembrancer.api.endpoints import completed
 from remembrancer.api.limits import Front, RateLimit
+from remembrancer.api.request_log import RequestLog
 from remembrancer.app import Remembrancer
-from remembrancer.embeddings import CachedQueries
 from remembrancer.fast_imports import uncollected
 from remembrancer.mcp.http import McpEndpoint
 from remembrancer.web import sessions
@@ -51,30 +51,6 @@ _SECURITY_HEADERS: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'",
 }
-
-system = Router(tags=["system"])
-
-
-class Health(BaseModel):
-    """Status and version of the server."""
-
-    status: str = Field(examples=["ok"])
-    version: str
-    model: Literal["ready", "loading"] = Field(
-        description="While the embedding model is loaded, what needs a vector waits for it."
-    )
-
-
-@system.get("/health")
-async def health(request: Request) -> Health:
-    """Check the server and its database. Needs no key."""
-    memory: Remembrancer = request.app.state.memory
-    await memory.database.ping()
-    embedder = memory.embedder
-    is_loading = isinstance(embedder, CachedQueries) and not embedder.is_loaded
-    return Health(
-        status="ok", version=version.__version__, model="loading" if is_loading else "ready"
-    )
 
 
 class SecurityHeaders:
@@ -94,6 +70,15 @@ class SecurityHeaders:
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
+
+
+class NamedRoute(Route):
+    """A route whose path the metrics have, as those of FastAPI."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match as before, and say which route it is."""
+        match, child = super().matches(scope)
+        return match, {**child, "route": self}
 
 
 class Pages(BaseRoute):
@@ -127,6 +112,10 @@ def _page_router() -> APIRouter:
 
 
 class _Application(FastAPI):
+    def build_middleware_stack(self) -> ASGIApp:
+        # Outside of all that FastAPI puts around: of the answers to unexpected errors too.
+        return RequestLog(super().build_middleware_stack(), self.state.metrics)
+
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
             self.openapi_schema = completed(super().openapi())
@@ -146,11 +135,11 @@ def create_app(memory: Remembrancer, shared: Path | None = None) -> FastAPI:
     limits = memory.settings.limits
     app = _rest_api()
     app.state.memory = memory
-    app.state.metrics = metrics.Metrics()
+    app.state.metrics = metrics.Metrics(memory.settings.database.pool_size)
     app.state.rate_limit = RateLimit(limits.requests_per_minute, shared)
     app.state.sign_in_limit = RateLimit(limits.sign_ins_per_minute, shared, what="sign-ins")
     problems.install(app)
-    app.router.routes.append(Route("/mcp", McpEndpoint(memory), include_in_schema=False))
+    app.router.routes.append(NamedRoute("/mcp", McpEndpoint(memory), include_in_schema=False))
     if memory.settings.server.languages:
         from remembrancer.web import languages  # noqa: PLC0415 - a mistake is told at the start
 
@@ -158,7 +147,6 @@ def create_app(memory: Remembrancer, shared: Path | None = None) -> FastAPI:
     app.router.routes.append(Pages())
     app.add_middleware(Front, limits=limits)
     app.add_middleware(SecurityHeaders)
-    app.add_middleware(metrics.MetricsMiddleware, metrics=app.state.metrics)
     return app
 
 
@@ -171,7 +159,7 @@ def _rest_api() -> FastAPI:
         redoc_url=None,
     )
     for part in (
-        system,
+        health.router,
         metrics.router,
         users.router,
         erasure.router,

@@ -11,7 +11,7 @@ from functools import cache
 from typing import cast
 
 import uvicorn
-from starlette.types import ASGIApp
+from fastapi import FastAPI
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 GRACE_SECONDS = 2
@@ -26,7 +26,7 @@ _OWN_FILES = 256
 
 
 class QuietServer(uvicorn.Server):
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: FastAPI) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -38,6 +38,7 @@ class QuietServer(uvicorn.Server):
             )
         )
         self.answers = asyncio.Event()
+        app.state.server = self  # which asks whether it stops
         logging.getLogger("uvicorn.error").addFilter(_is_ours)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

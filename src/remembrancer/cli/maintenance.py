@@ -11,13 +11,14 @@ from remembrancer.app import Remembrancer
 from remembrancer.cli.command import Output, store_command
 from remembrancer.cli.http_server import StopSignals
 from remembrancer.cli.output import Rows, console, day, progress, table
-from remembrancer.cli.runtime import ADMIN, log_to_stderr, run, settings_of, with_store
+from remembrancer.cli.runtime import ADMIN, run, settings_of, with_store
 from remembrancer.importers.uploads import serve_uploads
 from remembrancer.jobs.schemas import Job, JobStatus
 from remembrancer.preferences.migration import ToggleMigration
 from remembrancer.preferences.schemas import MigrationCounts
 from remembrancer.search.reembed import Reembedding
 from remembrancer.settings import Settings
+from remembrancer.telemetry.logs import log_to_stderr
 from remembrancer.text import plural
 
 
@@ -34,7 +35,7 @@ def worker(
       remembrancer worker --once
     """
     settings = settings_of(context)
-    log_to_stderr(settings.log_level)
+    log_to_stderr(settings.log_level, settings.log_format)
     run(_work_until_stopped(settings, once=once))
 
 

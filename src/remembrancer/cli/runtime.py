@@ -18,6 +18,7 @@ import typer
 
 from remembrancer.access import Actor, Role
 from remembrancer.settings import Settings, place
+from remembrancer.telemetry.logs import log_to_stderr
 
 if TYPE_CHECKING:
     from remembrancer.app import Remembrancer
@@ -27,10 +28,6 @@ T = TypeVar("T")
 ADMIN = Actor(Role.ADMIN, entry_point="cli")
 """Anybody who can read the data directory is its admin."""
 SERVICE = Actor(Role.SERVICE, entry_point="cli")
-
-_LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-# They log every request: addresses, never content.
-_VERBOSE_LOGGERS = ("httpx2", "httpcore2", "uvicorn", "alembic", "asyncio", "procrastinate")
 
 
 def settings_of(context: typer.Context, *, only_named: bool = False) -> Settings:
@@ -116,11 +113,5 @@ async def _interruptible(work: Awaitable[T]) -> T:
 
 def log_quietly(settings: Settings) -> None:
     """Print log lines as set, but none of the level "info", which is for servers."""
-    log_to_stderr("warning" if settings.log_level == "info" else settings.log_level)
-
-
-def log_to_stderr(level: str) -> None:
-    logging.basicConfig(level=level.upper(), format=_LINE)
-    if level != "debug":
-        for name in _VERBOSE_LOGGERS:
-            logging.getLogger(name).setLevel(logging.WARNING)
+    level = "warning" if settings.log_level == "info" else settings.log_level
+    log_to_stderr(level, settings.log_format)

@@ -11,10 +11,11 @@ from typing import Annotated
 
 import typer
 
-from remembrancer.cli.runtime import log_to_stderr, run, settings_of, starting_database
+from remembrancer.cli.runtime import run, settings_of, starting_database
 from remembrancer.errors import ConfigurationError
 from remembrancer.extras import extra
 from remembrancer.fast_imports import share_one_heap, uncollected
+from remembrancer.telemetry.logs import log_to_stderr
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the directory in it is private
 _METRICS = "PROMETHEUS_MULTIPROC_DIR"
@@ -62,7 +63,7 @@ def serve(
     options = {"host": host, "port": port, "public_url": public_url, "workers": workers}
     server = settings.server.model_copy(update={k: v for k, v in options.items() if v is not None})
     settings = settings.model_copy(update={"server": server})
-    log_to_stderr(settings.log_level)
+    log_to_stderr(settings.log_level, settings.log_format)
     share_one_heap()
     # The imports take a second, in which Postgres starts.
     with (

@@ -11,10 +11,11 @@ from importlib import import_module
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from prometheus_client.multiprocess import mark_process_dead
 from pydantic import SecretStr
 
 from remembrancer.cli.http_server import GRACE_SECONDS, QuietServer, StopSignals
-from remembrancer.cli.runtime import log_to_stderr, run
+from remembrancer.cli.runtime import run
 from remembrancer.embeddings import CachedQueries, Embedder
 from remembrancer.fast_imports import (
     build_models_later,
@@ -23,6 +24,7 @@ from remembrancer.fast_imports import (
     uncollected,
 )
 from remembrancer.settings import Settings
+from remembrancer.telemetry.logs import log_to_stderr
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +46,7 @@ async def keep_worker(settings: Settings, url: str, listener: socket.socket, sha
             process.terminate()
             await asyncio.to_thread(process.join, GRACE_SECONDS + 3)
             process.kill()
+            mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
         log.warning("a worker ended with exit code %s; starting another", process.exitcode)
         await asyncio.sleep(RESTART_SECONDS)
 
@@ -83,7 +86,7 @@ async def load_and_follow(embedder: Embedder, shared: Path | None) -> None:
 
 def _work(settings: Settings, listener: socket.socket, shared: Path) -> None:
     """Serve until the first process stops this one, or ends itself."""
-    log_to_stderr(settings.log_level)
+    log_to_stderr(settings.log_level, settings.log_format)
     share_one_heap()
     build_models_later()
     with uncollected():

@@ -104,9 +104,16 @@ class _Nouns(Group[By]):
         Without a user, only shared knowledge is recalled.
         """
 
-    @operation("GET /health", inside="version")
+    @operation("GET /healthz", inside="version")
     def health(self) -> str:
-        """Return the version of the server if it and its database answer. Needs no key."""
+        """Return the version of the server if its process answers. Needs no key."""
+
+    @operation("GET /readyz", inside="version")
+    def ready(self) -> str:
+        """Return the version of the server if it can do its work. Needs no key.
+
+        Raises ``Unavailable`` with the reasons: the database, the model, or the server stops.
+        """
 
 
 class AsyncClient(_Nouns[AsyncHttp]):

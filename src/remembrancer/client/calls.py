@@ -71,7 +71,7 @@ def part(value: object) -> str:
     return quoted.replace(".", "%2E") if set(quoted) == {"."} else quoted
 
 
-_STANDARD: Final = {"type", "title", "status", "detail", "errors"}
+_STANDARD: Final = {"type", "title", "status", "detail", "errors", "request_id"}
 
 
 def _family(parent: type[RemembrancerError]) -> Iterator[type[RemembrancerError]]:
@@ -111,6 +111,7 @@ def refusal(status: int, document: Any, retry_after: str | None = None) -> Remem
         extra.setdefault("retry_after", int(retry_after))
     error = _by_status(status, reason) if kind is None else kind(reason, field=field)
     error.field, error.extra = field, extra
+    error.request_id = document.get("request_id")
     return error
 
 

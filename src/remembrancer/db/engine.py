@@ -15,10 +15,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from remembrancer import errors
 from remembrancer.access import REFUSED_KEY, Actor, KeyCheck, as_user
-from remembrancer.db.pipeline import pipelined
+from remembrancer.db.pipeline import pipelined, prepare_early
 from remembrancer.db.pool import Driver, Pool
 from remembrancer.db.rows import Binds
+from remembrancer.db.slow import SlowTrips, watched_cursor
 from remembrancer.db.sql import NumberedSql, numbered
+from remembrancer.telemetry.ids import bind
 from remembrancer.user_names import UNRESOLVED, AnyUser, UserName
 
 log = logging.getLogger(__name__)
@@ -59,6 +61,7 @@ _ACT_BY_KEY = (
     " CAST(:merged_ids AS uuid[])) AS user_id"
 )
 _REFUSED_KEY = "RK401"
+_REVISION = text("SELECT version_num FROM alembic_version")
 PLANNED_ONCE: Final = {"plan_cache_mode": "force_generic_plan"}
 """Settings of statements that find few rows by key: planning would be most of their time."""
 _BY_NAME = text(
@@ -143,9 +146,10 @@ class Database:
     Every transaction first sets the actor for row-level security.
     """
 
-    def __init__(self, url: str, *, pool_size: int = 10) -> None:
+    def __init__(self, url: str, *, pool_size: int = 10, slow_query_ms: int = 0) -> None:
         self.url = driver_url(url)
-        self._engine = _create_engine(self.url)
+        self._slow = SlowTrips(slow_query_ms, self._plan) if slow_query_ms else None
+        self._engine = _create_engine(self.url, self._slow)
         self._pool = Pool(self._engine, pool_size)
         self._is_closed = False
 
@@ -199,9 +203,16 @@ class Database:
 
         Raises ``NotFound`` for an unknown name, and for another user's where it is a user.
         """
-        if actor.user_name is None:
-            return actor
-        return actor.identified(await self.user_id(actor.user_name))
+        if actor.user_name is not None:
+            actor = actor.identified(await self.user_id(actor.user_name))
+        bind(
+            role=actor.role,
+            key_id=actor.key_id,
+            user_id=actor.user_id,
+            agent_id=actor.agent_id,
+            entry_point=actor.entry_point,
+        )
+        return actor
 
     async def user_id(self, user: AnyUser, *, field: str = "user_id") -> UUID:
         """Return the id of a user by id or name; ``UNRESOLVED`` for an unknown name.
@@ -289,8 +300,26 @@ class Database:
         async with self.system() as connection:
             await connection.execute(text("SELECT 1"))
 
+    async def revision(self) -> str:
+        """Return the revision of the schema."""
+        async with self.system() as connection:
+            revision: str = (await connection.execute(_REVISION)).scalar_one()
+        return revision
+
+    async def _plan(self, sql: str, settings: Mapping[str, str]) -> str:
+        """Return the generic plan of a statement."""
+        async with self._pool.lend() as lent, lent.driver.transaction():
+            cursor = psycopg.AsyncCursor(lent.driver)
+            for name, value in settings.items():
+                await cursor.execute("SELECT set_config(%s, %s, true)", (name, value))
+            # No values are bound: with them, the plan would have them too.
+            await cursor.execute(f"EXPLAIN (GENERIC_PLAN) {sql}".encode(), prepare=False)
+            return "\n".join(line for (line,) in await cursor.fetchall())
+
     async def close(self) -> None:
         self._is_closed = True
+        if self._slow is not None:
+            await self._slow.close()
         await self._pool.close()
 
     def _check_open(self) -> None:
@@ -358,20 +387,21 @@ def _note(check: KeyCheck | None) -> None:
         check.is_due = False
 
 
-def _create_engine(url: str) -> AsyncEngine:
+def _create_engine(url: str, slow: SlowTrips | None) -> AsyncEngine:
     engine = create_async_engine(
         url,
         poolclass=NullPool,  # ours keeps them
         # Errors and logs must not have values, which are texts of users.
         hide_parameters=True,
         connect_args={
-            "options": " ".join(f"-c {name}={value}" for name, value in _SESSION.items())
+            "options": " ".join(f"-c {name}={value}" for name, value in _SESSION.items()),
+            "cursor_factory": watched_cursor(slow),
         },
     )
 
     @event.listens_for(engine.sync_engine, "connect")
-    def prepare_early(connection: Any, _record: Any) -> None:
-        connection.driver_connection.prepare_threshold = 2
+    def connect(connection: Any, _record: Any) -> None:
+        prepare_early(connection.driver_connection, slow)
 
     return engine
 

@@ -4,6 +4,7 @@ psycopg's pipeline sends each statement by itself and looks for answers in betwe
 of the time of a short round trip.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import count
@@ -19,7 +20,9 @@ from psycopg.pq import ExecStatus, Format
 from psycopg.pq.abc import PGresult
 
 from remembrancer.db.rows import row_maker
+from remembrancer.db.slow import SlowTrips
 from remembrancer.db.sql import NumberedSql
+from remembrancer.telemetry.spans import span
 
 if TYPE_CHECKING:
     from remembrancer.db.engine import Statement
@@ -49,7 +52,10 @@ class Session:
     It does not refer to the connection: they would keep each other alive.
     """
 
-    def __init__(self, driver: "psycopg.AsyncConnection[Any]") -> None:
+    def __init__(
+        self, driver: "psycopg.AsyncConnection[Any]", slow: SlowTrips | None = None
+    ) -> None:
+        self.slow = slow
         self._connection = driver.pgconn
         self._transformer = Transformer(driver.adapters)
         # By text and types of the values.
@@ -140,9 +146,23 @@ async def pipelined(
     """
     if (session := _sessions.get(driver)) is None:
         session = _sessions[driver] = Session(driver)
-    try:
-        return await driver.wait(session.travel(statements, in_effect))
-    except psycopg.errors.InvalidSqlStatementName:
-        # After a rollback psycopg drops all that is prepared. No statement of this trip has run:
-        # the first one was missing too.
-        return await driver.wait(session.travel(statements, in_effect))
+    began = time.perf_counter()
+    with span("database.trip") as trip:
+        trip.note(db_query_summary=" ".join(statement.sql.name for statement in statements))
+        try:
+            rows = await driver.wait(session.travel(statements, in_effect))
+        except psycopg.errors.InvalidSqlStatementName:
+            # After a rollback psycopg drops all that is prepared. No statement of this trip has
+            # run: the first one was missing too.
+            rows = await driver.wait(session.travel(statements, in_effect))
+    seconds = time.perf_counter() - began
+    if session.slow is not None and seconds >= session.slow.limit:
+        sent = [(each.sql.text, {**in_effect, **each.settings}) for each in statements]
+        session.slow.note(seconds, sent)
+    return rows
+
+
+def prepare_early(driver: "psycopg.AsyncConnection[Any]", slow: SlowTrips | None) -> None:
+    """Set up a new connection: statements are prepared at their second use."""
+    driver.prepare_threshold = 2
+    _sessions[driver] = Session(driver, slow)

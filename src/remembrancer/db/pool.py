@@ -5,7 +5,7 @@ SQLAlchemy's pool switches greenlets and rolls back for each use: longer than a 
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.util import greenlet_spawn
 
 from remembrancer.errors import DatabaseUnavailable, RemembrancerError
+from remembrancer.telemetry.spans import span
 
 Driver = psycopg.AsyncConnection[Any]
 
@@ -50,8 +51,9 @@ class Pool:
         Raises ``DatabaseUnavailable`` if all are busy for half a minute.
         """
         try:
-            async with asyncio.timeout(WAIT_SECONDS if self._free.locked() else None):
-                await self._free.acquire()
+            with span("database.wait") if self._free.locked() else nullcontext():
+                async with asyncio.timeout(WAIT_SECONDS if self._free.locked() else None):
+                    await self._free.acquire()
         except TimeoutError:
             raise DatabaseUnavailable(
                 "all connections are busy; try again later or raise the pool size"
@@ -61,7 +63,8 @@ class Pool:
             lent = self._idle.pop() if self._idle else await self._open()
             usable = False
             try:
-                yield lent
+                with span("database.connection"):
+                    yield lent
                 usable = True
             except (RemembrancerError, DBAPIError):
                 # Raised between two statements, or handled by SQLAlchemy already.

@@ -12,7 +12,7 @@ only there for psql: a stand-in for what surrounds a part.
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ Part = str | Callable[[str], str] | None
 _NAME: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _PART: Final = re.compile(r"/\*\[(\w+) ?([^*]*?)\*/(.*?)/\*\]\*/", re.DOTALL)
 _ALWAYS: Final[Mapping[str, Part]] = {"visible": visible, "told": told_in, "alone": ""}
+_MOST_NAMES: Final = 1000
 _NUMBERED: Final[Dialect] = postgresql.dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 
 
@@ -37,6 +38,11 @@ class NumberedSql:
 
     text: str
     names: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """What logs and traces call it."""
+        return name_of(self.text)
 
 
 @cache
@@ -64,7 +70,17 @@ def statement_text(package: str, file: str, name: str, **parts: Part) -> str:
             return match[3]
         return part if isinstance(part, str) else part(match[2].strip())
 
-    return _PART.sub(fill, _statements(package, file)[name])
+    # The name is for whoever sees the statement in Postgres, a log or a trace.
+    label = f"/* {package.removeprefix('remembrancer.')}.{file}.{name} */ "
+    return label + _PART.sub(fill, _statements(package, file)[name])
+
+
+@lru_cache(_MOST_NAMES)
+def name_of(sql: str) -> str:
+    """Return the name of a statement; of one without a name, its first words."""
+    if sql.startswith("/* "):
+        return sql[3:].partition(" */")[0]
+    return " ".join(sql[:400].split())[:80]
 
 
 def among(column: ColumnElement[Any], values: Iterable[object]) -> ColumnElement[bool]:

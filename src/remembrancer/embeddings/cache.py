@@ -8,6 +8,7 @@ from pathlib import Path
 
 from remembrancer.embeddings.base import Embedder, Vectors
 from remembrancer.embeddings.onnx import OnnxEmbedder
+from remembrancer.telemetry.spans import span
 
 
 class CachedQueries:
@@ -39,7 +40,8 @@ class CachedQueries:
 
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one row of length 1 per text, in order: shape (n, dimensions)."""
-        return await self._inner.embed_documents(texts)
+        with span("embedding", model=self.name, texts=len(texts)):
+            return await self._inner.embed_documents(texts)
 
     async def embed_query(self, text: str) -> Vectors:
         """Return the vector of a query, of length 1: shape (dimensions,)."""
@@ -48,10 +50,14 @@ class CachedQueries:
             return vector
         if (task := self._pending.get(text)) is None:
             # A separate task: a caller that gives up must not cancel it for the others.
-            task = asyncio.create_task(self._inner.embed_query(text))
+            task = asyncio.create_task(self._embed_query(text))
             self._pending[text] = task
             task.add_done_callback(lambda task: self._store(text, task))
         return await asyncio.shield(task)
+
+    async def _embed_query(self, text: str) -> Vectors:
+        with span("embedding", model=self.name, texts=1):
+            return await self._inner.embed_query(text)
 
     async def close(self) -> None:
         """Empty the cache and close the inner embedder."""

@@ -49,6 +49,8 @@ class StatusCount:
     status: str
     jobs: int
     retrying: int
+    oldest: float
+    """Seconds since the first queued one was queued."""
 
 
 def enqueue_sql(task: str, name: str, id_column: str) -> str:

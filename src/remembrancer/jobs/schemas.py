@@ -49,6 +49,9 @@ class JobTotals(BaseModel):
     failed: int = 0
     cancelled: int = 0
     retrying: int = 0
+    oldest_seconds: float = Field(
+        0.0, description="Seconds since the oldest queued job was queued; 0 without one."
+    )
 
 
 class JobPage(Page[Job]):

@@ -25,7 +25,11 @@ class Jobs:
         numbers = dict.fromkeys(queue.STATUSES.values(), 0)
         for row in rows:
             numbers[queue.STATUSES[row.status]] += row.jobs
-        return JobTotals(**numbers, retrying=sum(row.retrying for row in rows))
+        return JobTotals(
+            **numbers,
+            retrying=sum(row.retrying for row in rows),
+            oldest_seconds=max((row.oldest for row in rows), default=0.0),
+        )
 
     @PageMethod
     async def list(

@@ -19,6 +19,8 @@ from remembrancer.jobs import queue
 from remembrancer.jobs.failures import JobFailed, reason_of
 from remembrancer.periodic import Periodic
 from remembrancer.settings import JobSettings
+from remembrancer.telemetry.ids import bound
+from remembrancer.telemetry.spans import span
 
 log = logging.getLogger(__name__)
 
@@ -190,7 +192,9 @@ class Worker:
         async def run(context: JobContext, **ids: Any) -> None:
             job = context.job
             try:
-                counts = await task(**ids)
+                with bound(job_id=str(job.id), job=job.task_name), span("job") as running:
+                    running.title = f"job {job.task_name}"
+                    counts = await task(**ids)
             except Exception as error:
                 reason = reason_of(error)
                 log.warning("job %s (%s) failed: %s", job.id, job.task_name, reason)

@@ -20,6 +20,7 @@ from remembrancer.keys import repository
 from remembrancer.keys.schemas import DEFAULT_GRACE, Key, KeyCreate, NewKey, is_past
 from remembrancer.keys.uses import KeyUses
 from remembrancer.paging import Items
+from remembrancer.telemetry.ids import bind
 from remembrancer.text import check_range
 from remembrancer.users import repository as users
 
@@ -185,6 +186,7 @@ async def _note(connection: AsyncConnection, actor: Actor, action: str, key: Key
 
 
 def _actor(row: repository.HolderRow, entry_point: str) -> Actor:
+    bind(key_id=row.id, role=row.role, entry_point=entry_point)
     return Actor(
         Role(row.role),
         user_id=row.user_id,

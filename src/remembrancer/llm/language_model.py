@@ -24,6 +24,7 @@ from remembrancer.llm.chat import OnText, request, to_history, to_reply
 from remembrancer.llm.concessions import Concession, Concessions
 from remembrancer.llm.json_output import json_object
 from remembrancer.llm.messages import ChatMessage, ModelReply, ToolSchema
+from remembrancer.telemetry.spans import span
 
 Answer = TypeVar("Answer", bound=BaseModel)
 Result = TypeVar("Result")
@@ -127,6 +128,12 @@ class LanguageModel:
         self, attempt: Callable[[Concessions], Awaitable[Result]], possible: Concessions
     ) -> Result:
         """Return the result of the first attempt that the provider does not refuse."""
+        with span("llm", model=self.name):
+            return await self._first_taken(attempt, possible)
+
+    async def _first_taken(
+        self, attempt: Callable[[Concessions], Awaitable[Result]], possible: Concessions
+    ) -> Result:
         if time.monotonic() - self._conceded_at > concessions.SECONDS:
             self._conceded = self._needed
         following, tried = [self._conceded], set[Concessions]()

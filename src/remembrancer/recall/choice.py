@@ -25,6 +25,7 @@ from remembrancer.recall.owner_items import (
 )
 from remembrancer.recall.rows import CandidateRow
 from remembrancer.recall.signals import REACH
+from remembrancer.telemetry.spans import span
 
 K = TypeVar("K")
 Filters = Mapping[str, Any]
@@ -72,8 +73,10 @@ class Choice:
         self._starts = np.fromiter(counts, np.int64, len(self._owners))
         self._ids = self._column("id")
         self._ranks: dict[int, int] = {}
-        self._score_words(wish.terms)
-        self._choose(wish)
+        with span("recall.keyword"):
+            self._score_words(wish.terms)
+        with span("recall.dense"):
+            self._choose(wish)
         self._start = np.fromiter(self._ranks, np.int64, len(self._ranks))
         self._talk_codes, self._talk_ids = _joined([owner.talks for owner in self._owners])
 

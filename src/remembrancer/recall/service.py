@@ -34,6 +34,7 @@ from remembrancer.recall.schemas import Hit, Mode, RecallAnswer, RecallQuery, So
 from remembrancer.recall.signals import PER_ARM, REACH, days_told
 from remembrancer.search.index import content_hash
 from remembrancer.spaces.rows import SpaceNames
+from remembrancer.telemetry.spans import span, spanned
 from remembrancer.usage.counts import counted
 from remembrancer.usage.schemas import UsageKind
 
@@ -149,7 +150,8 @@ class Search:
         """Return the hits, or the best ``k`` candidates."""
         asked = people.interpret(self.query.query or "", self.question, candidates)
         most = k or self.query.limit
-        ranking = rank(candidates, most, asked, now=self.now, arms=arms, baseline=self.baseline)
+        with span("recall.rank"):
+            ranking = rank(candidates, most, asked, now=self.now, arms=arms, baseline=self.baseline)
         return [item for item in ranking if k or item.relevance >= self.query.min_relevance]
 
 
@@ -212,6 +214,7 @@ class Recall:
             scope_source=result.scope.source if result.scope else None,
         )
 
+    @spanned("recall")
     async def find(
         self,
         actor: Actor,
@@ -263,10 +266,12 @@ class Recall:
         ranking = found.ranking
         if ranking is None:
             candidates = of_rows(found.rows, search.question.names)
-            arms = [arm] if (arm := graph_arm(candidates)) else []
+            with span("recall.graph"):
+                arms = [arm] if (arm := graph_arm(candidates)) else []
             if self._reranker is not None and found.rows:
                 best = search.rank(candidates, self._reranker.candidates, arms)
-                arms += await self._reranker.arms(query.query or "", found.rows, best)
+                with span("recall.rerank"):
+                    arms += await self._reranker.arms(query.query or "", found.rows, best)
             ranking = search.rank(candidates, arms=arms)
         row_of = {row.id: row for row in found.rows}
         labels = hits.word_labels(search.question.terms)

@@ -81,7 +81,7 @@ def answer_of(response: httpx2.Response) -> Any:
     assert response.headers["content-type"] == "application/problem+json", response.text
     document = response.json()
     fields = [error["field"] for error in document.pop("errors")]
-    for name in ("type", "title", "detail"):
+    for name in ("type", "title", "detail", "request_id"):
         assert document.pop(name), response.text
     assert document.pop("status") == response.status_code
     raise Refused(response.status_code, fields, **document)

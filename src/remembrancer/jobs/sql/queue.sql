@@ -20,10 +20,13 @@ ON CONFLICT (job_id) DO UPDATE
    SET at = now(), reason = excluded.reason, counts = excluded.counts;
 
 -- name: count
-SELECT CAST(status AS text) AS status, count(*) AS jobs,
-       count(*) FILTER (WHERE status = 'todo' AND attempts > 0) AS retrying
-  FROM jobs.procrastinate_jobs
- GROUP BY status;
+SELECT CAST(j.status AS text) AS status, count(*) AS jobs,
+       count(*) FILTER (WHERE j.status = 'todo' AND j.attempts > 0) AS retrying,
+       CAST(coalesce(extract(epoch FROM now() - min(e.at)), 0) AS double precision) AS oldest
+  FROM jobs.procrastinate_jobs AS j
+  LEFT JOIN jobs.procrastinate_events AS e
+    ON e.job_id = j.id AND e.type = 'deferred' AND j.status = 'todo'
+ GROUP BY j.status;
 
 -- Jobs, newest first. Binds: before (null: from the newest), statuses (null: all), count.
 -- name: page

@@ -1,0 +1,1 @@
+"""What operators see: spans with their durations, traces, log lines and ids. Never content."""
