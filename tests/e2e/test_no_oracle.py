@@ -1,8 +1,9 @@
 """What is foreign is answered like what is not there."""
 
 import asyncio
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import Any
 from uuid import uuid4
@@ -12,7 +13,7 @@ from helpers import person, rows
 from psycopg import AsyncCursor
 from test_bad_input import Json, Operation, Rest, rest
 
-from remembrancer import Remembrancer
+from remembrancer import Remembrancer, User, as_actor
 from remembrancer.db import engine
 
 __all__ = ["rest"]  # a fixture
@@ -24,12 +25,62 @@ UNKNOWN = {
     "place_id": "none",
     "job_id": "9999999",
     "platform_user_id": "nobody",
+    "platform_message": "platform:tea-2",
+    "ada": "discord:Nobody-1",
 }
 """Ids like the others that nobody has; for all others, a new UUID."""
 KNOWN_TO_ALL = {"agent_id", "name", "invitee"}
 """Agents and tools are no secret; an invitee is a name that its inviter made up."""
 OF_THE_ANSWER = {"content-length", "date", "server-timing", "x-request-id"}
 """Headers that differ from one answer to the next, or follow from the text."""
+
+FACT = {"content": "A fact"}
+TALK, MESSAGE = {"conversation_id": "<conversation_id>"}, {"message_id": "<message_id>"}
+MEMORY = "<memory_id>"
+NAMED: list[tuple[str, str, Json | None]] = [
+    ("POST", "/api/memory/", FACT | {"space_id": "<space_id>"}),
+    ("POST", "/api/memory/", FACT | TALK),
+    ("POST", "/api/memory/", FACT | MESSAGE),
+    ("POST", "/api/memory/", FACT | {"pending": True, "revises": MEMORY}),
+    ("POST", "/api/memory/", FACT | {"associations": [{"target_id": MEMORY}]}),
+    ("POST", "/api/memory/bulk", {"memories": [FACT | TALK]}),
+    ("POST", "/api/memory/bulk", {"memories": [FACT | {"space_id": "<space_id>"}]}),
+    ("PUT", "/api/memory/%(mine)s", {"content": "Changed"} | TALK),
+    ("PUT", "/api/memory/%(mine)s", {"content": "Changed"} | MESSAGE),
+    ("POST", "/api/memory/%(mine)s/associations", {"target_id": MEMORY}),
+    ("PUT", "/api/memory/%(mine)s/associations", {"target_id": MEMORY}),
+    ("GET", "/api/memory/?space_id=<space_id>", None),
+    ("POST", "/api/memory/recall", {"query": "tea"} | TALK),
+    ("POST", "/api/memory/recall", {"query": "tea", "space_id": "<space_id>"}),
+    ("POST", "/api/memory/context", {"message": "tea"} | TALK),
+    ("POST", "/api/memory/forget", {"memory_ids": [MEMORY]}),
+    ("POST", "/api/memory/review", {"decisions": [{"memory_id": MEMORY, "decision": "confirm"}]}),
+    ("POST", "/api/conversations", {"space_id": "<space_id>"}),
+    ("DELETE", "/api/conversations/%(talk)s/messages/<platform_message>", None),
+    ("PATCH", "/api/conversations/%(talk)s/messages/<platform_message>", {"content": "No"}),
+    ("POST", "/api/spaces/%(ours)s/memories", FACT | TALK),
+    ("POST", "/api/spaces/%(ours)s/memories", FACT | {"associations": [{"target_id": MEMORY}]}),
+    ("POST", "/api/spaces/%(ours)s/invitations", {"user_id": "<user_id>"}),
+    ("DELETE", "/api/spaces/%(ours)s/members/<user_id>", None),
+    ("POST", "/api/spaces", {"name": "Another", "member_ids": ["<user_id>"]}),
+    ("POST", "/api/users/%(me)s/places", {"place_id": "hut", "place_name": "Hut"} | TALK),
+    ("POST", "/api/tools/update_memory", {"arguments": {"memory_id": MEMORY, "content": "No"}}),
+    ("POST", "/api/tools/forget_memory", {"arguments": {"memory_id": MEMORY}}),
+    ("POST", "/api/tools/memory_save", {
+        "arguments": {"content": "A fact", "associations": [{"target_id": MEMORY}]}
+    }),
+    ("POST", "/api/tools/add_to_memory", {
+        "arguments": {"content": "A fact", "category": "other"}, **TALK
+    }),
+    ("GET", "/api/audit?target_id=<memory_id>", None),
+    ("GET", "/api/audit?actor_user_id=<user_id>", None),
+    ("GET", "/api/users/<ada>", None),
+    ("GET", "/api/memory/?user_id=<ada>", None),
+    ("POST", "/api/memory/recall", {"query": "tea", "user_id": "<ada>"}),
+]  # fmt: skip
+"""Requests of Mallory about herself, with the name of an id of somebody else."""
+_NEW = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[\d:.]+Z?|(?<=\"id\":\")\w{8}(?=\")")
+"""Ids and times that an answer makes."""
 
 _recorded: dict[asyncio.Task[Any] | None, list[str]] = {}
 """Statements of the requests that are compared, by task; the background has tasks of its own."""
@@ -57,33 +108,23 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AsyncCursor, "execute", recorded_execute)
 
 
-async def _observed(
-    rest: Rest, headers: dict[str, str], operation: Operation, ids: dict[str, str]
-) -> Json:
+async def _observed(rest: Rest, masked: Iterable[str], method: str, path: str, **sent: Any) -> Json:
     """What an asker learns, and what happens behind it; with every id masked."""
-    names = {name for name, _ in operation.parameters("query")} - {"user_id"}
-    body = {k: ids.get(k, v) for k, v in rest.good_body(operation).items() if k != "user_id"}
     [(before,)] = rows("SELECT count(*) FROM audit_log")
     _recorded[asyncio.current_task()] = statements = []
-    answer = await rest.client.request(
-        operation.method,
-        operation.path.format(**ids),
-        params={k: v for k, v in rest._query(operation).items() if k in names},
-        json=body if operation.body else None,
-        headers=headers,
-    )
+    answer = await rest.client.request(method, path, **sent)
     del _recorded[asyncio.current_task()]
+    await rest.api.memory.reads.flush()  # otherwise once a second
     lines = rows(
         "SELECT action, outcome, owner_id::text, target_ids::text FROM audit_log"
         " ORDER BY at, id OFFSET %s",
         before,
     )
-    masked = {value: "?" for value in {*ids.values(), *rest.ids.values()} if len(value) > 6}
-    told = f"{answer.text} {lines}"
+    headers = {k: v for k, v in answer.headers.items() if k not in OF_THE_ANSWER}
+    told = _NEW.sub("?", f"{answer.text} {headers} {lines}")
     for value in masked:
         told = told.replace(value, "?")
-    kept = {k: v for k, v in answer.headers.items() if k not in OF_THE_ANSWER}
-    return {"status": answer.status_code, "headers": kept, "told": told, "sql": statements}
+    return {"status": answer.status_code, "told": told, "sql": statements}
 
 
 def _secrets(rest: Rest, operation: Operation) -> Iterator[tuple[str, ...]]:
@@ -95,26 +136,88 @@ def _secrets(rest: Rest, operation: Operation) -> Iterator[tuple[str, ...]]:
         yield from combinations(secret, count)
 
 
+@pytest.fixture
+async def mallory(rest: Rest, memory: Remembrancer) -> User:
+    return await person(memory, "Mallory")
+
+
 @pytest.mark.usefixtures("recorder")
 async def test_what_is_foreign_is_answered_like_what_is_not_there(
-    rest: Rest, memory: Remembrancer
+    rest: Rest, mallory: User
 ) -> None:
     """The same answer, headers and lines in the log after the same statements, on every route.
 
     So neither the answer nor its time says which ids exist.
     """
-    mallory = await rest.api.key_of(await person(memory, "Mallory"))
-    await rest.client.get("/api/agents", headers=mallory)  # the key is known from here on
+    headers = await rest.api.key_of(mallory)
+    await rest.client.get("/api/agents", headers=headers)  # the key is known from here on
     told: dict[str, Json] = {}
     tried = 0
     for operation in rest.operations:
+        names = {name for name, _ in operation.parameters("query")} - {"user_id"}
+        query = {k: v for k, v in rest._query(operation).items() if k in names}
+        good = rest.good_body(operation)
         for missing in _secrets(rest, operation):
             unknown = {name: UNKNOWN.get(name, str(uuid4())) for name in missing}
-            foreign = await _observed(rest, mallory, operation, rest.ids)
-            nowhere = await _observed(rest, mallory, operation, rest.ids | unknown)
+            foreign, nowhere = [
+                await _observed(
+                    rest,
+                    {value for value in {*ids.values(), *rest.ids.values()} if len(value) > 6},
+                    operation.method,
+                    operation.path.format(**ids),
+                    params=query,
+                    headers=headers,
+                    json={k: ids.get(k, v) for k, v in good.items() if k != "user_id"}
+                    if operation.body
+                    else None,
+                )
+                for ids in (rest.ids, rest.ids | unknown)
+            ]
             tried += bool(foreign["sql"])
             if foreign != nowhere:
-                differences = {k: (v, nowhere[k]) for k, v in foreign.items() if v != nowhere[k]}
-                told[f"{operation.method} {operation.path} {missing}"] = differences
+                told[f"{operation.method} {operation.path} {missing}"] = _difference(
+                    foreign, nowhere
+                )
     assert told == {}
     assert tried > 60
+
+
+@pytest.mark.usefixtures("recorder")
+async def test_what_is_foreign_in_a_request_about_oneself_is_answered_alike(
+    rest: Rest, memory: Remembrancer, mallory: User
+) -> None:
+    """The source, the space, the target or the person that one's own request names."""
+    headers = await rest.api.key_of(mallory)
+    await rest.client.get("/api/agents", headers=headers)
+    rows("UPDATE messages SET platform_message_id = 'tea-1' RETURNING id")
+    own = {
+        "me": str(mallory.id),
+        "talk": rest.ids["conversation_id"],  # Ada's
+        "mine": (await memory.remember("Mallory sings.", user=mallory)).memory.id,
+        "ours": str((await memory.spaces.create(as_actor(mallory), name="Ours")).id),
+    }
+    # What is in memory decides what a context and a recall send.
+    await rest.client.post("/api/memory/context", json={"message": "tea"}, headers=headers)
+    await memory.reads.flush()
+    foreign_ids = rest.ids | {"platform_message": "platform:tea-1", "ada": "discord:Ada-1"}
+    told: dict[str, Json] = {}
+    for method, path, body in NAMED:
+        [name] = re.findall(r"<(\w+)>", f"{path} {body}")
+        unknown = UNKNOWN.get(name, str(uuid4()))
+        found = []
+        for value in (foreign_ids[name], unknown):
+            filled_path, filled_body = (
+                text.replace(f"<{name}>", value) % own for text in (path, json.dumps(body))
+            )
+            sent = {"json": json.loads(filled_body)} if body else {}
+            masked = (value.removeprefix("platform:"), *own.values())
+            found.append(
+                await _observed(rest, masked, method, filled_path, headers=headers, **sent)
+            )
+        if found[0] != found[1]:
+            told[f"{method} {path} {body}"] = _difference(*found)
+    assert told == {}
+
+
+def _difference(foreign: Json, nowhere: Json) -> Json:
+    return {k: (v, nowhere[k]) for k, v in foreign.items() if v != nowhere[k]}
