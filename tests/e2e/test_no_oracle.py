@@ -3,18 +3,24 @@
 import asyncio
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from itertools import combinations
 from typing import Any
 from uuid import uuid4
 
+import httpx2
 import pytest
+from fastapi import FastAPI
 from helpers import person, rows
+from pages import browsing
 from psycopg import AsyncCursor
 from test_bad_input import Json, Operation, Rest, rest
+from test_web import _routes
 
 from remembrancer import Remembrancer, User, as_actor
 from remembrancer.db import engine
+from remembrancer.memories.schemas import MemoryFilter
+from remembrancer.web import routes
 
 __all__ = ["rest"]  # a fixture
 
@@ -108,23 +114,29 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AsyncCursor, "execute", recorded_execute)
 
 
-async def _observed(rest: Rest, masked: Iterable[str], method: str, path: str, **sent: Any) -> Json:
+async def _observed(
+    client: httpx2.AsyncClient,
+    memory: Remembrancer,
+    masked: Iterable[str],
+    *request: str,
+    **sent: Any,
+) -> Json:
     """What an asker learns, and what happens behind it; with every id masked."""
     [(before,)] = rows("SELECT count(*) FROM audit_log")
     _recorded[asyncio.current_task()] = statements = []
-    answer = await rest.client.request(method, path, **sent)
+    answer = await client.request(*request, **sent)
     del _recorded[asyncio.current_task()]
-    await rest.api.memory.reads.flush()  # otherwise once a second
+    await memory.reads.flush()  # otherwise once a second
     lines = rows(
         "SELECT action, outcome, owner_id::text, target_ids::text FROM audit_log"
         " ORDER BY at, id OFFSET %s",
         before,
     )
     headers = {k: v for k, v in answer.headers.items() if k not in OF_THE_ANSWER}
-    told = _NEW.sub("?", f"{answer.text} {headers} {lines}")
+    told = f"{answer.text} {headers} {lines}"
     for value in masked:
         told = told.replace(value, "?")
-    return {"status": answer.status_code, "told": told, "sql": statements}
+    return {"status": answer.status_code, "told": _NEW.sub("new", told), "sql": statements}
 
 
 def _secrets(rest: Rest, operation: Operation) -> Iterator[tuple[str, ...]]:
@@ -161,7 +173,8 @@ async def test_what_is_foreign_is_answered_like_what_is_not_there(
             unknown = {name: UNKNOWN.get(name, str(uuid4())) for name in missing}
             foreign, nowhere = [
                 await _observed(
-                    rest,
+                    rest.client,
+                    rest.api.memory,
                     {value for value in {*ids.values(), *rest.ids.values()} if len(value) > 6},
                     operation.method,
                     operation.path.format(**ids),
@@ -212,11 +225,63 @@ async def test_what_is_foreign_in_a_request_about_oneself_is_answered_alike(
             sent = {"json": json.loads(filled_body)} if body else {}
             masked = (value.removeprefix("platform:"), *own.values())
             found.append(
-                await _observed(rest, masked, method, filled_path, headers=headers, **sent)
+                await _observed(
+                    rest.client, memory, masked, method, filled_path, headers=headers, **sent
+                )
             )
         if found[0] != found[1]:
             told[f"{method} {path} {body}"] = _difference(*found)
     assert told == {}
+
+
+@pytest.mark.usefixtures("recorder")
+async def test_a_page_shows_what_is_foreign_like_what_is_not_there(
+    rest: Rest, memory: Remembrancer, app: FastAPI, mallory: User, ada: User
+) -> None:
+    """Every page and form with an id in its address: below one's own and below somebody else's."""
+    saved = await memory.saved_filters.save(as_actor(ada), "Tea", MemoryFilter())
+
+    async def parts() -> AsyncIterator[bytes]:
+        yield b"[]"
+
+    upload = await memory.uploads.create(as_actor(ada), "chat.json", parts())
+    ids = rest.ids | {
+        "key_id": rest.ids["key"],
+        "filter_id": str(saved.id),
+        "upload_id": str(upload.id),
+        "number": "1",
+    }
+    undone = {"forgets": "forget_id", "moves": "move_id", "merges": "undo_id"}
+    told: dict[str, Json] = {}
+    tried = 0
+    async with browsing(app, memory, mallory, f"/people/{mallory.id}/memories") as browser:
+        await memory.reads.flush()
+        for route in [route for route in _routes(routes.router) if "{user_id}" in route.path]:
+            names = set(re.findall(r"{(\w+)}", route.path)) - {*KNOWN_TO_ALL, "number"}
+            [method] = route.methods
+            sent = {"data": {"token": browser.token}} if method == "POST" else {}
+            undo_id = next((ids[name] for word, name in undone.items() if word in route.path), "")
+            there = ids | {"undo_id": undo_id}
+            for below in ({}, {"user_id": str(mallory.id)}):
+                if not (secret := names - below.keys()):
+                    continue
+                unknown = {name: UNKNOWN.get(name, str(uuid4())) for name in secret}
+                foreign, nowhere = [
+                    await _observed(
+                        browser.client,
+                        memory,
+                        [value for value in used.values() if len(value) > 6],
+                        method,
+                        route.path.format(**used),
+                        **sent,
+                    )
+                    for used in (there | below, there | below | unknown)
+                ]
+                tried += bool(foreign["sql"])
+                if foreign != nowhere:
+                    told[f"{method} {route.path} {secret}"] = _difference(foreign, nowhere)
+    assert told == {}
+    assert tried > 60
 
 
 def _difference(foreign: Json, nowhere: Json) -> Json:
