@@ -2,13 +2,14 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Answer = tuple[int, dict[str, str], Any]
-"""Status, headers, and the bytes of the body or what is to be written as JSON."""
+"""Status, headers, and the body: bytes, an iterator of pieces, or what is written as JSON."""
 Step = Answer | Callable[[dict[str, Any]], Answer]
 
 
@@ -44,14 +45,17 @@ def listening(proper: Callable[[dict[str, Any]], Answer]) -> Iterator[Endpoint]:
             endpoint.bodies.append(sent)
             endpoint.headers.append(dict(self.headers))
             status, headers, answer = endpoint.answer(sent)
-            content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
             # A client that gave up waiting is part of the play.
             with suppress(ConnectionError):
                 self.send_response(status)
-                for name, value in {"Content-Length": str(len(content)), **headers}.items():
+                if not isinstance(answer, Iterator):
+                    content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+                    headers, answer = {"Content-Length": str(len(content)), **headers}, [content]
+                for name, value in headers.items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(content)
+                for piece in answer:
+                    self.wfile.write(piece)
 
         def log_message(self, *args: object) -> None:
             pass
@@ -65,3 +69,10 @@ def listening(proper: Callable[[dict[str, Any]], Answer]) -> Iterator[Endpoint]:
         finally:
             server.shutdown()
             thread.join()
+
+
+def dripping() -> Iterator[bytes]:
+    """An answer that comes byte by byte, and never to its end."""
+    while True:
+        time.sleep(0.02)
+        yield b" "

@@ -170,6 +170,7 @@ BROKEN: list[Any] = [
     (200, {}, [{"index": 0, "score": QUESTION}]),
     (200, {}, b'[{"index": 0, "score": NaN}]'),
     (200, {}, [{"index": 0}]),
+    (200, {}, b"[" * 100_000),
 ]
 
 

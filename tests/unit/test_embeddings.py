@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from endpoint import Answer, Endpoint, listening
+from endpoint import Answer, Endpoint, dripping, listening
 
 from remembrancer.embeddings import CachedQueries, create_embedder
 from remembrancer.embeddings.base import Embedder, Vectors, baseline_of
@@ -292,6 +292,15 @@ def rows(*vectors: list[Any], start: int = 0) -> Answer:
         rows([1.0, 2.0, 3.0, "x"]),
         rows([1.0, 2.0, 3.0, float("nan")]),
         rows([1.0, 2.0], [1.0]),
+        rows([1.0, 2.0, 3.0, float("inf")]),
+        rows([1e30] * 4),
+        rows([1e300] * 4),
+        rows([10**400] * 4),
+        rows([None] * 4),
+        (200, {}, {"data": {"index": 0}}),
+        (200, {}, b"[" * 100_000),
+        (200, {}, b'{"data": %b}' % (b"9" * 5000)),
+        (200, {"Content-Length": "5"}, {"data": []}),
     ],
 )
 def test_wrong_answers(endpoint: Endpoint, answer: Answer) -> None:
@@ -303,6 +312,24 @@ def test_wrong_answers(endpoint: Endpoint, answer: Answer) -> None:
 def test_nobody_answers() -> None:
     """An address where nothing listens is an error after a few tries."""
     unavailable(Endpoint("http://127.0.0.1:9", proper))
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Content-Length": "999"}, {"Content-Length": "-1"}, {"Content-Encoding": "gzip"}],
+)
+def test_answers_that_lie_about_their_length(endpoint: Endpoint, headers: dict[str, str]) -> None:
+    """What is cut off, or cannot be read, is asked for again."""
+    endpoint.script = [(200, headers, {"data": []})]
+    vector = with_openai(endpoint, lambda e: e.embed_query("q"))
+    assert vector.shape == (4,)
+    assert len(endpoint.bodies) == 2
+
+
+def test_an_answer_that_drips(endpoint: Endpoint) -> None:
+    """The timeout is for the whole answer, not for each byte of it."""
+    endpoint.script = [lambda _: (200, {}, dripping())] * 4
+    assert "Timeout" in unavailable(endpoint, timeout=0.1)
 
 
 def test_too_slow(endpoint: Endpoint) -> None:

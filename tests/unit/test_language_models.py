@@ -1,13 +1,17 @@
-"""Which model, address and key a chat uses."""
+"""Which model, address and key a chat uses; answers that no provider would give."""
 
 import sys
+from collections.abc import Iterator
+from typing import Any, Final
 
 import pytest
-from pydantic import SecretStr
+from endpoint import Endpoint, dripping, listening
+from pydantic import BaseModel, SecretStr
 from pydantic_ai.models.openai import OpenAIChatModel
 
-from remembrancer.errors import ConfigurationError, MissingExtra
+from remembrancer.errors import ConfigurationError, LanguageModelUnavailable, MissingExtra
 from remembrancer.llm import create_language_model
+from remembrancer.llm.messages import UserText
 from remembrancer.settings import LanguageModelSettings
 
 ADDRESS = "http://127.0.0.1:1/v1/"
@@ -72,3 +76,79 @@ def test_a_missing_provider_names_what_to_install(
     with pytest.raises(MissingExtra) as refused:
         create_language_model(LanguageModelSettings(model=model, api_key=SecretStr("key")))
     assert f"run: pip install '{extra}'" in str(refused.value)
+
+
+# --- an endpoint that lies ---
+
+
+class Summary(BaseModel):
+    """What the model is asked for."""
+
+    summary: str
+
+
+def completion(**changes: Any) -> Any:
+    """A well-formed answer, with changes."""
+    message = {"role": "assistant", "content": '{"summary": "SECRET"}'}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    made = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    return {**made, **changes}
+
+
+WRONG: Final = {
+    "no JSON": (200, {}, b"<html>SECRET"),
+    "nothing": (200, {}, b""),
+    "no text": (200, {}, b"\xff\xfe"),
+    "null": (200, {}, None),
+    "a list": (200, {}, []),
+    "too deep": (200, {}, b"[" * 100_000),
+    "endless number": (200, {}, b'{"SECRET": %b}' % (b"9" * 5000)),
+    "no choices": (200, {}, completion(choices=None)),
+    "empty choice": (200, {}, completion(choices=[None])),
+    "choice of a number": (200, {}, completion(choices=[7])),
+    "empty message": (200, {}, completion(choices=[{"message": None}])),
+    "no such day": (200, {}, completion(created=10**18)),
+    "NaN": (200, {}, completion(created=float("nan"))),
+    "usage of NaN": (200, {}, completion(usage={"prompt_tokens": float("nan")})),
+    "error with 200": (200, {}, {"error": {"message": "SECRET"}}),
+    "cut off": (200, {"Content-Length": "9999"}, completion()),
+    "longer than it says": (200, {"Content-Length": "5"}, completion()),
+    "wrong encoding": (200, {"Content-Encoding": "gzip"}, completion()),
+}
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[Endpoint]:
+    with listening(lambda _: (200, {}, completion())) as endpoint:
+        yield endpoint
+
+
+async def refusals(endpoint: Endpoint, answer: Any) -> list[LanguageModelUnavailable]:
+    """What an answer does to a question, and to a chat."""
+    settings = LanguageModelSettings(
+        model="openai:any", base_url=f"{endpoint.url}/v1", timeout=0.5, retries=0
+    )
+    model = create_language_model(settings)
+    assert model is not None
+    endpoint.script = [answer] * 20
+    with pytest.raises(LanguageModelUnavailable) as asked:
+        await model.ask("Sum it up.", "SECRET", Summary)
+    with pytest.raises(LanguageModelUnavailable) as chatted:
+        await model.chat("Talk.", [UserText("SECRET")], on_text=lambda _: None)
+    await model.close()
+    return [asked.value, chatted.value]
+
+
+async def test_answers_that_no_provider_would_give(endpoint: Endpoint) -> None:
+    """Whatever comes is told as the model's failure, without its text."""
+    for name, answer in WRONG.items():
+        for error in await refusals(endpoint, answer):
+            assert "SECRET" not in str(error), name
+            assert error.__suppress_context__, name
+            assert error.__cause__ is None, name
+
+
+async def test_an_answer_that_drips_is_too_slow(endpoint: Endpoint) -> None:
+    """The timeout is for the whole answer, not for each byte of it."""
+    for error in await refusals(endpoint, lambda _: (200, {}, dripping())):
+        assert "in time" in str(error)

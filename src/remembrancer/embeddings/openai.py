@@ -18,6 +18,8 @@ ATTEMPTS = 4
 """Tries per call."""
 LONGEST_PAUSE = 30.0
 """Maximum seconds before the next try, whatever the endpoint asks for."""
+LARGEST = 1e15
+"""Bound of the numbers in a vector. The length of one with larger ones may not be finite."""
 MAX_BYTES = 16_000
 """Maximum UTF-8 bytes of a text, safely below the models' limit of 8,191 tokens."""
 
@@ -46,6 +48,7 @@ class OpenAIEmbedder:
         self.dimensions = dimensions
         self._batch_size = batch_size
         self._pause = pause
+        self._timeout = timeout
         self._url = f"{base_url.rstrip('/')}/embeddings"
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._client = httpx2.AsyncClient(headers=headers, timeout=timeout)
@@ -70,7 +73,14 @@ class OpenAIEmbedder:
         response = await self._post(body)
         try:
             rows = _rows(response.json())
-        except (AttributeError, KeyError, TypeError, ValueError):
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ):
             raise EmbeddingUnavailable(
                 "the embedding endpoint's answer is malformed; check its base URL"
             ) from None
@@ -86,8 +96,10 @@ class OpenAIEmbedder:
         for attempt in range(ATTEMPTS):
             wait = None
             try:
-                response = await self._client.post(self._url, json=body)
-            except httpx2.RequestError as error:
+                # The client's own timeout is for each read, not for the whole answer.
+                async with asyncio.timeout(self._timeout):
+                    response = await self._client.post(self._url, json=body)
+            except (httpx2.RequestError, TimeoutError) as error:
                 # Drop its text and its cause: the request has the texts of users.
                 problem = type(error).__name__
             else:
@@ -117,10 +129,12 @@ def _sendable(text: str) -> str:
 
 def _rows(answer: Any) -> Vectors:
     data = sorted(answer["data"], key=lambda item: item["index"])
-    rows = np.array([item["embedding"] for item in data], dtype=np.float32)
-    if [item["index"] for item in data] != list(range(len(data))) or not np.isfinite(rows).all():
-        raise ValueError("vectors are missing or not finite")
-    return rows
+    rows = np.array([item["embedding"] for item in data], dtype=np.float64)
+    if [item["index"] for item in data] != list(range(len(data))):
+        raise ValueError("vectors are missing")
+    if not (np.abs(rows) < LARGEST).all():
+        raise ValueError("vectors are not finite, or so large that their length is not")
+    return rows.astype(np.float32)
 
 
 def _retry_after(value: str | None) -> float | None:

@@ -3,6 +3,7 @@
 Errors name only their kind. The text of a provider's error is dropped, because it may quote users.
 """
 
+import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -29,6 +30,17 @@ from remembrancer.telemetry.spans import span
 Answer = TypeVar("Answer", bound=BaseModel)
 Result = TypeVar("Result")
 
+_LONGEST_PAUSE = 60.0
+"""Seconds for which clients of providers wait at most when they are asked to."""
+_UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""Errors of a provider's client in an answer that is not of the provider's API."""
 _TOO_LONG = "the question or the answer is too long for the language model; shorten it"
 _ADVICE = {
     401: "check its API key",
@@ -52,6 +64,8 @@ class LanguageModel:
         self._model = model
         self._settings = ModelSettings(max_tokens=max_tokens, timeout=timeout, max_retries=retries)
         self._retries = retries
+        # The client's own timeout is for each read, not for the whole answer.
+        self._seconds = timeout * (retries + 1) + _LONGEST_PAUSE * retries
         takes = {
             Concession.SCHEMA: model.profile.get("supports_json_schema_output", False),
             Concession.TOOLS: model.profile.get("supports_tools", True),
@@ -142,7 +156,8 @@ class LanguageModel:
             conceded = following.pop(0)
             tried.add(conceded)
             try:
-                result = await attempt(conceded)
+                async with asyncio.timeout(self._seconds):
+                    result = await attempt(conceded)
             except (exceptions.ModelHTTPError, IndexError) as error:
                 # The provider answers without an answer: ``choices`` is empty.
                 status = error.status_code if isinstance(error, exceptions.ModelHTTPError) else 200
@@ -153,7 +168,7 @@ class LanguageModel:
                 first = first or error
                 options = concessions.next_requests(status, text, conceded, possible)
                 following = [option for option in (*options, *following) if option not in tried]
-            except exceptions.AgentRunError as error:
+            except (exceptions.AgentRunError, TimeoutError, *_UNREADABLE) as error:
                 raise _translated(error) from None
             else:
                 if conceded != self._conceded:
@@ -200,7 +215,7 @@ def _translated(error: Exception) -> LanguageModelUnavailable:
     status = error.status_code if isinstance(error, exceptions.ModelHTTPError) else None
     if isinstance(error, exceptions.OutputTokenLimitExceeded):
         return AnswerCutShort(_TOO_LONG)
-    if isinstance(error, exceptions.UnexpectedModelBehavior | IndexError) or status == 200:
+    if isinstance(error, (exceptions.UnexpectedModelBehavior, *_UNREADABLE)) or status == 200:
         return UnusableAnswer(
             "the language model gave no usable answer; try again or use another model"
         )
@@ -209,7 +224,7 @@ def _translated(error: Exception) -> LanguageModelUnavailable:
         return LanguageModelUnavailable(
             f"the language model did not answer (HTTP {status}); {advice}", provider_status=status
         )
-    if isinstance(error, exceptions.ModelTimeoutError | httpx2.TimeoutException):
+    if isinstance(error, exceptions.ModelTimeoutError | httpx2.TimeoutException | TimeoutError):
         return LanguageModelUnavailable(
             "the language model did not answer in time; try again later"
         )

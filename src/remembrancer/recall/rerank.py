@@ -75,7 +75,14 @@ class Reranker:
             for each in scores:
                 raw[rows[each.index]] = each.score
                 present[rows[each.index]] = True
-        except (httpx2.HTTPError, TimeoutError, LookupError, TypeError, ValueError) as error:
+        except (
+            httpx2.HTTPError,
+            TimeoutError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
             kind = type(error).__name__
             if isinstance(error, httpx2.HTTPStatusError):
                 kind = f"HTTP {error.response.status_code}"
