@@ -31,6 +31,8 @@ STATUSES: Final = {
 }
 """Our status of a job by procrastinate's."""
 
+LONGEST_WAIT: Final = 600.0
+"""Maximum of seconds between two tries of a job."""
 _RETENTION: Final = {"succeeded": 1, "cancelled": 1, "aborted": 1, "failed": 30}
 """Days until ended jobs are deleted."""
 
@@ -82,6 +84,8 @@ def failed_sql(task: str, name: str) -> str:
 
 async def recover(connection: AsyncConnection, silent: float) -> Sequence[int]:
     """Requeue jobs whose worker is gone or silent for so many seconds; return their ids."""
+    await connection.execute(_sql("forget_later_heartbeats"), {"silent": silent})
+    await connection.execute(_sql("forget_later_tries"), {"longest_wait": LONGEST_WAIT})
     return list((await connection.execute(_RECOVER, {"silent": silent})).scalars())
 
 

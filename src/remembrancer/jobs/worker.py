@@ -13,7 +13,7 @@ from procrastinate.exceptions import ConnectorException, JobAborted
 from procrastinate.jobs import Job
 from sqlalchemy import make_url
 
-from remembrancer.db.engine import APP_ROLE, Database
+from remembrancer.db.engine import APP_ROLE, Database, liveness
 from remembrancer.errors import DatabaseUnavailable
 from remembrancer.jobs import queue
 from remembrancer.jobs.failures import JobFailed, reason_of
@@ -41,8 +41,6 @@ SILENT_BEATS: Final = 4
 """Heartbeats that a worker may miss before its jobs are requeued."""
 FULL_SWEEP: Final = 3600.0
 """Seconds between sweeps that look at all work."""
-LONGEST_WAIT: Final = 600.0
-"""Maximum of seconds between two tries of a job."""
 _OPTIONS: Final = f"-c role={APP_ROLE} -c app.role=system -c timezone=UTC -c search_path=jobs"
 """Role and time zone of the service, and the schema of the queue, which users cannot write."""
 LOST_DATABASE: Final = 2.0
@@ -65,7 +63,7 @@ class Backoff(BaseRetryStrategy):
             return RetryDecision(retry_in={"seconds": 0})
         if job.attempts + 1 >= self._tries:
             return None
-        wait = min(self._first_wait * 2.0 ** min(job.attempts, 30), LONGEST_WAIT)
+        wait = min(self._first_wait * 2.0 ** min(job.attempts, 30), queue.LONGEST_WAIT)
         return RetryDecision(retry_in={"milliseconds": round(wait * 1000)})
 
 
@@ -174,7 +172,7 @@ class Worker:
         url = make_url(self._database.url).set(drivername="postgresql")
         connector = PsycopgConnector(
             conninfo=url.render_as_string(hide_password=False),
-            kwargs={"options": _OPTIONS},
+            kwargs={**liveness(self._database.url), "options": _OPTIONS},
             min_size=1,
             max_size=self._settings.concurrency + 2,
             timeout=LOST_DATABASE,

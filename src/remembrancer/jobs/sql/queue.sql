@@ -7,6 +7,16 @@ DELETE FROM jobs.procrastinate_jobs AS j
    AND NOT EXISTS (SELECT FROM jobs.procrastinate_events AS e
                     WHERE e.job_id = j.id AND e.at > now() - make_interval(days => :days));
 
+-- What was written before the clock was set back would be waited for until it is that late again.
+-- Binds: silent (seconds until a worker counts as dead), longest_wait (seconds between two tries).
+-- name: forget_later_heartbeats
+UPDATE jobs.procrastinate_workers SET last_heartbeat = now()
+ WHERE last_heartbeat > now() + make_interval(secs => :silent);
+
+-- name: forget_later_tries
+UPDATE jobs.procrastinate_jobs SET scheduled_at = now()
+ WHERE status = 'todo' AND scheduled_at > now() + make_interval(secs => :longest_wait);
+
 -- Jobs of erased conversations. A running one finds nothing to do.
 -- name: erase_of_conversations
 DELETE FROM jobs.procrastinate_jobs
