@@ -64,6 +64,7 @@ from remembrancer.nouns import (
     SpaceOperations,
     UserOperations,
 )
+from remembrancer.periodic import close_all
 from remembrancer.places.service import Places
 from remembrancer.preferences.policy import Policies
 from remembrancer.preferences.service import Preferences
@@ -224,16 +225,17 @@ class Remembrancer:
                 if client is not None:
                     stack.push_async_callback(client.close)
             await memory.retention.forget()
-            for periodic in (
+            periodics = (
                 memory.access_counts.writing,
                 memory.reads.writing,
                 memory.retention.daily,
                 memory.expiry.sweeping,
                 memory.keys.uses.writing,
                 memory.backend.usage_counts.writing,
-            ):
+            )
+            for periodic in periodics:
                 periodic.start()
-                stack.push_async_callback(periodic.close)
+            stack.push_async_callback(close_all, periodics)
             yield memory
 
     async def remember(

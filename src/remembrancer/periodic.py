@@ -2,12 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from typing import Final
 
 from remembrancer.errors import Unavailable
 
 log = logging.getLogger(__name__)
+
+LAST_SECONDS: Final = 3.0
+"""Seconds that all last calls get together: a database that hangs must not hold up the end."""
 
 
 class Periodic:
@@ -58,3 +62,14 @@ class Periodic:
             async with asyncio.timeout(seconds):
                 await self._stopped.wait()
         return self._stopped.is_set()
+
+
+async def close_all(periodics: Iterable[Periodic]) -> None:
+    """Close all at once; leave behind what does not end in time."""
+    closing = [asyncio.create_task(periodic.close()) for periodic in periodics]
+    done, left = await asyncio.wait(closing, timeout=LAST_SECONDS)
+    for task in left:
+        log.warning("the end does not wait for a last call that hangs")
+        task.cancel()
+    for task in done:
+        task.result()

@@ -304,6 +304,29 @@ def test_a_killed_postmaster_is_recovered_from(used_dir: Path) -> None:
         assert ask(server.start(), "SELECT body FROM note") == [("kept",)]
 
 
+def test_a_server_that_ends_by_itself_is_started_again(used_dir: Path) -> None:
+    """At the same address, until it is told to stop: also while it is being started again."""
+
+    def kill() -> int:
+        postmaster = read_postmaster(used_dir / "postgres")
+        assert postmaster
+        os.kill(postmaster.pid, signal.SIGKILL)
+        return postmaster.pid
+
+    def is_ready_after(pid: int) -> bool:
+        postmaster = read_postmaster(used_dir / "postgres")
+        return bool(postmaster and postmaster.pid != pid and postmaster.status == "ready")
+
+    with make(used_dir) as server:
+        ask(server.start(), "CREATE TABLE note AS SELECT 'kept' AS body")
+        for _ in range(2):
+            killed = kill()
+            assert eventually(lambda killed=killed: is_ready_after(killed))  # type: ignore[misc]
+            assert ask(server.start(), "SELECT body FROM note") == [("kept",)]
+        kill()
+    assert not servers_on(used_dir)
+
+
 def test_a_pid_that_is_now_anothers_is_no_obstacle(used_dir: Path) -> None:
     """A stale pid file that names a living stranger is put aside, and the stranger left alone."""
     with make(used_dir):

@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import httpx2
@@ -37,10 +37,17 @@ def processes_in(directory: Path) -> list[int]:
     return found
 
 
-def start(data_dir: Path, *arguments: str, **environment: str) -> tuple[subprocess.Popen[str], str]:
-    """A server, and what it said until it was ready."""
+def start(
+    data_dir: Path,
+    *arguments: str,
+    inside: Sequence[str] = (),
+    options: Sequence[str] = (),
+    **environment: str,
+) -> tuple[subprocess.Popen[str], str]:
+    """A server, and what it said until it was ready; started by the command ``inside``."""
+    command = [*inside, *COMMAND, "--data-dir", str(data_dir), *options]
     process = subprocess.Popen(
-        [*COMMAND, "--data-dir", str(data_dir), "serve", "--port", "0", *arguments],
+        [*command, "serve", "--port", "0", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
+import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -14,8 +16,12 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+log = logging.getLogger(__name__)
+
 GRACE_SECONDS = 2
 """Seconds that running requests get to finish when the server stops."""
+STOP_SECONDS = 8.5
+"""Seconds from the signal until the process ends, whatever does not answer."""
 HEAD_SECONDS = 10
 """Seconds that a connection may take for the head of a request, and for the rest of a body that
 was answered before it was read."""
@@ -174,6 +180,7 @@ class StopSignals:
     def __init__(self) -> None:
         self.server: uvicorn.Server | None = None
         self._task = asyncio.current_task()
+        self._is_stopping = False
 
     def install(self, *numbers: signal.Signals) -> None:
         """Handle the signals; without any, SIGINT and SIGTERM."""
@@ -185,11 +192,22 @@ class StopSignals:
                 signal.signal(number, lambda *_: loop.call_soon_threadsafe(self.stop))
 
     def stop(self) -> None:
+        if not self._is_stopping:
+            self._is_stopping = True
+            end = threading.Timer(STOP_SECONDS, _end)
+            end.daemon = True
+            end.start()
         if self.server is not None:
             self.server.force_exit = self.server.should_exit
             self.server.should_exit = True
         elif self._task is not None:
             self._task.cancel()
+
+
+def _end() -> None:
+    # Such as of a database that hangs: nothing that was acknowledged is lost with the process.
+    log.error("something did not end within %g s; the process ends without it", STOP_SECONDS)
+    os._exit(1)
 
 
 def _is_ours(record: logging.LogRecord) -> bool:

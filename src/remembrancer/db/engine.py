@@ -51,6 +51,16 @@ _SESSION = {
     "plan_cache_mode": "force_custom_plan",
 }
 
+_LIVENESS = {
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
+"""A server that went without a word is noticed within a minute, not within hours. An address may
+say otherwise."""
+
 _BEGIN = NumberedSql("BEGIN", ())
 _ROLLBACK = NumberedSql("ROLLBACK", ())
 _COMMIT = text("COMMIT")
@@ -62,6 +72,8 @@ _ACT_BY_KEY = (
 )
 _REFUSED_KEY = "RK401"
 _REVISION = text("SELECT version_num FROM alembic_version")
+_READ_ONLY = "Read-only file system"
+"""Postgres reports it as a missing privilege."""
 PLANNED_ONCE: Final = {"plan_cache_mode": "force_generic_plan"}
 """Settings of statements that find few rows by key: planning would be most of their time."""
 _BY_NAME = text(
@@ -394,6 +406,7 @@ def _create_engine(url: str, slow: SlowTrips | None) -> AsyncEngine:
         # Errors and logs must not have values, which are texts of users.
         hide_parameters=True,
         connect_args={
+            **liveness(url),
             "options": " ".join(f"-c {name}={value}" for name, value in _SESSION.items()),
             "cursor_factory": watched_cursor(slow),
         },
@@ -406,18 +419,34 @@ def _create_engine(url: str, slow: SlowTrips | None) -> AsyncEngine:
     return engine
 
 
+def liveness(url: str) -> dict[str, int]:
+    """Return the arguments of a connection that notice a server which is gone."""
+    return {name: value for name, value in _LIVENESS.items() if name not in make_url(url).query}
+
+
 def _translate(error: Exception) -> Exception:
     cause = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(cause, psycopg.Error) and cause.sqlstate == _REFUSED_KEY:
         return errors.Unauthenticated(REFUSED_KEY)
     if isinstance(cause, psycopg.errors.DeadlockDetected):
         return errors.Deadlock("another change was made at the same moment; try again")
-    lost = isinstance(error, DBAPIError) and error.connection_invalidated
-    if lost or isinstance(cause, psycopg.OperationalError):
-        return errors.DatabaseUnavailable("the database does not answer; try again later")
+    if reason := _why_unavailable(error, cause):
+        return errors.DatabaseUnavailable(reason)
     if isinstance(cause, psycopg.DataError) and "different halfvec dimensions" in str(cause):
         # Vectors of another size, after `reembed` changed the model.
         return errors.EmbeddingUnavailable(
             "the store has vectors of another model; restart with that model"
         )
     return error
+
+
+def _why_unavailable(error: Exception, cause: BaseException | None) -> str:
+    if isinstance(cause, psycopg.errors.DiskFull):
+        return "the disk of the database is full; make room on it"
+    if isinstance(cause, psycopg.errors.ReadOnlySqlTransaction) or (
+        isinstance(cause, psycopg.errors.InsufficientPrivilege) and _READ_ONLY in str(cause)
+    ):
+        return "the database cannot be written; check its disk"
+    lost = isinstance(error, DBAPIError) and error.connection_invalidated
+    unavailable = lost or isinstance(cause, psycopg.OperationalError)
+    return "the database does not answer; try again later" if unavailable else ""

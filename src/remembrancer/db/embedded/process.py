@@ -74,9 +74,12 @@ class ServerProcess:
         return self._popen.pid
 
     def stop(self) -> None:
-        """Stop the server, with stronger signals over time; the WAL has all commits."""
+        """Stop the server within seconds, with stronger signals over time.
+
+        The WAL has all commits; a server that is not given the time to flush the rest recovers.
+        """
         assert self._popen
-        for mode, times in (("INT", 60), ("QUIT", 10)):
+        for mode, times in (("INT", 5), ("QUIT", 1)):
             for _ in range(times):
                 # Repeated, since a signal is lost while the program is loading.
                 self._signal(mode)
@@ -84,6 +87,10 @@ class ServerProcess:
                     return
         self._popen.kill()
         self.ends_within(5.0)
+
+    def wait(self) -> None:
+        """Wait for the end of the server and of all its processes, which share its log."""
+        self._thread.join()
 
     def ends_within(self, seconds: float) -> bool:
         assert self._popen

@@ -50,6 +50,10 @@ SETTINGS = {
 # so that the checkpointer can still report a full disk
 QUIET_SESSIONS = "ALTER ROLE ALL SET log_min_messages = 'log'"
 
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 10.0
+"""Seconds between two tries to start a server again that ended by itself; doubled each time."""
+
 TEMPORARY = ("pre-existing shared memory block", 'lock file "postmaster.pid" already exists')
 """Errors of a server that starts while processes of the last one still run."""
 
@@ -60,7 +64,8 @@ class EmbeddedPostgres:
     The cluster is in ``data_dir/postgres``, the log (about 2 MB at most) in
     ``data_dir/postgres.log``. The directory is locked while the server runs. The server stops
     when the interpreter exits, on Linux also when this process is killed. If root starts it, it
-    runs as ``remembrancer``, ``postgres`` or ``nobody``, the first that exists.
+    runs as ``remembrancer``, ``postgres`` or ``nobody``, the first that exists. A server that ends
+    by itself, after a full disk or a signal, is started again at the same address.
 
     ``shared_buffers`` is in Postgres' notation; ``start_timeout`` is in seconds and includes
     crash recovery. All methods block; use ``asyncio.to_thread`` in async code.
@@ -74,6 +79,7 @@ class EmbeddedPostgres:
         self._shared_buffers = shared_buffers
         self._start_timeout = start_timeout
         self._guard = threading.RLock()
+        self._is_unwanted = threading.Event()
         self._starter = 0
         self._url: str | None = None
         self._lock: DirectoryLock | None = None
@@ -89,6 +95,7 @@ class EmbeddedPostgres:
         """
         with self._guard:
             if self._url is None:
+                self._is_unwanted = threading.Event()
                 self._starter = os.getpid()
                 atexit.register(self.stop)
                 try:
@@ -102,9 +109,10 @@ class EmbeddedPostgres:
 
     def stop(self) -> None:
         """Stop the server and wait for its end; do nothing if it is not running."""
+        if self._starter != os.getpid():  # the exit of a forked child must not stop the server
+            return
+        self._is_unwanted.set()  # a start that is under way ends
         with self._guard:
-            if self._starter != os.getpid():  # the exit of a forked child must not stop the server
-                return
             if self._process:
                 self._process.stop()
                 logger.info("Postgres stopped")
@@ -140,8 +148,27 @@ class EmbeddedPostgres:
             time.sleep(0.1)
         url = self._endpoint.url(DATABASE)
         _ensure_database(self._endpoint.url("postgres"))
+        keep = (account, binaries, self._is_unwanted)
+        threading.Thread(target=self._keep, args=keep, daemon=True).start()
         logger.info("Postgres is ready after %.2f s", time.monotonic() - began)
         return url
+
+    def _keep(self, account: Account | None, binaries: Path, is_unwanted: threading.Event) -> None:
+        """Start the server again whenever it ends by itself, until it is stopped."""
+        pause = FIRST_PAUSE
+        while (process := self._process) and not is_unwanted.wait(pause):
+            process.wait()
+            with self._guard:
+                if is_unwanted.is_set():
+                    return
+                logger.warning("Postgres ended by itself; starting it again")
+                try:
+                    self._try_launch(binaries, account, time.monotonic() + self._start_timeout)
+                except (OSError, DatabaseSetupError) as error:
+                    logger.warning("it does not start: %s", error)
+                    pause = min(2 * pause, LONGEST_PAUSE)
+                else:
+                    pause = FIRST_PAUSE
 
     def _try_launch(self, binaries: Path, account: Account | None, deadline: float) -> bool:
         """Start the server; return False if processes of the last one block it."""
@@ -163,6 +190,8 @@ class EmbeddedPostgres:
             postmaster = cluster.read_postmaster(self._cluster)
             if postmaster and (postmaster.pid, postmaster.status) == (process.pid, "ready"):
                 return True
+            if self._is_unwanted.is_set():
+                raise DatabaseSetupError("Postgres was stopped during its start.")
             if time.monotonic() > deadline:
                 raise DatabaseSetupError(
                     f"Postgres was not ready on {self._cluster} after {self._start_timeout:g} s. "
