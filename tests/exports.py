@@ -87,6 +87,94 @@ def chatgpt() -> list[dict[str, Any]]:
     ]
 
 
+def chatgpt_parts() -> dict[str, Any]:
+    """An archive of 2026: numbered parts, one of which is missing, and a manifest."""
+    photo = {"content_type": "image_asset_pointer", "asset_pointer": "sediment://f2"}
+    sound = {
+        "content_type": "real_time_user_audio_video_asset_pointer",
+        "frames_asset_pointers": [],
+    }
+    canvas = {"name": "Recipe", "type": "document", "content": "Two parts ash."}
+
+    def mixed(parts: list[Any]) -> dict[str, Any]:
+        return {"content": {"content_type": "multimodal_text", "parts": parts}}
+
+    def code(call: dict[str, Any]) -> dict[str, Any]:
+        return {"content": {"content_type": "code", "text": json.dumps(call)}}
+
+    nodes = [
+        {"id": "root", "parent": None, "children": ["asks"], "message": None},
+        _node(
+            "asks",
+            "root",
+            "user",
+            [],
+            None,
+            content={
+                "content_type": "user_editable_context",
+                "user_profile": "What they wrote: ```I am a potter in Delft.```",
+                "user_instructions": "",
+            },
+            metadata={
+                "is_visually_hidden_from_conversation": True,
+                "user_context_message_data": {
+                    "about_user_message": "I am a potter in Delft.",
+                    "about_model_message": "Answer in one sentence.",
+                },
+            },
+        ),
+        _node(
+            "voice",
+            "asks",
+            "user",
+            [],
+            1772359560.0,
+            **mixed([{"content_type": "audio_transcription", "text": "Does ash melt?"}, sound]),
+        ),
+        _node("sound", "voice", "user", [], 1772359570.0, **mixed([sound])),
+        _node("seen", "sound", "user", [], 1772359580.0, **mixed([photo, "Is this ash?"])),
+        _node(
+            "made",
+            "seen",
+            "tool",
+            [],
+            1772359590.0,
+            **mixed([photo | {"metadata": {"dalle": {"prompt": "A grey bowl"}}}]),
+        ),
+        _node(
+            "doc", "made", "assistant", [], 1772359600.0,
+            recipient="canmore.create_textdoc", **code(canvas),
+        ),
+        _node(
+            "edit", "doc", "assistant", [], 1772359610.0,
+            recipient="canmore.update_textdoc",
+            **code({"updates": [{"pattern": "Two", "replacement": "Three"}]}),
+        ),
+    ]  # fmt: skip
+    second = {
+        "title": "Ash",
+        "create_time": 1772359500.0,
+        "mapping": {node["id"]: node for node in nodes},
+        "current_node": "edit",
+        "conversation_id": "c0ffee00-0000-4000-8000-000000000002",
+    }
+    return {
+        "export/conversations-000.json": chatgpt(),
+        "export/conversations-001.json": [second],
+        "export/conversations-003.json": [],
+        "export/export_manifest.json": {
+            "export_files": [{"path": f"conversations-00{n}.json"} for n in range(5)]
+        },
+        "export/user.json": CHATGPT_USER,
+        "export/custom_instructions.json": {"about_user_message": "I have a cat."},
+        "export/projects.json": [
+            {"id": "g-p-1", "name": "Kiln", "instructions": "Think in cone six."}
+        ],
+        "export/chat.html": "<html>",
+        "export/file-1.dat": "x",
+    }
+
+
 CHATGPT_USER = {"id": "user-Qx7", "email": "ada@example.org", "chatgpt_plus_user": False}
 
 
@@ -124,6 +212,58 @@ def claude() -> list[dict[str, Any]]:
             ],
         }
     ]
+
+
+def claude_archive() -> dict[str, Any]:
+    """An archive with a question that was edited, pasted text, memory and a project."""
+    root = "00000000-0000-4000-8000-000000000000"
+    account = "99999999-0000-4000-8000-000000000001"
+
+    def said(key: str, parent: str, sender: str, text: str, at: str, **more: Any) -> dict[str, Any]:
+        return {
+            "uuid": key,
+            "parent_message_uuid": parent,
+            "sender": sender,
+            "content": [{"type": "text", "text": text}],
+            "created_at": f"2026-03-01T{at}Z",
+        } | more
+
+    pasted = {"file_name": "", "file_type": "txt", "extracted_content": "Hut list: Nant, Vassieux"}
+    report = {"file_name": "gear.pdf", "file_type": "pdf", "extracted_content": "secret list"}
+    chat = {
+        "uuid": "aaaaaaaa-0000-4000-8000-000000000002",
+        "name": "Huts",
+        "account": {"uuid": account},
+        "chat_messages": [
+            said("m1", root, "human", "Which hut first?", "10:00:00", attachments=[pasted, report]),
+            said("m2", "m1", "assistant", "Nant.", "10:00:10"),
+            said("m3", "m2", "human", "I hate tents.", "10:01:00"),
+            said("m4", "m3", "assistant", "Noted: no tents.", "10:01:10"),
+            said("m5", "m2", "human", "I love tents.", "10:02:00"),
+            said("m6", "m5", "assistant", "Tents it is.", "10:02:10"),
+        ],
+    }
+    return {
+        "conversations.json": [chat],
+        "users.json": CLAUDE_USERS,
+        "memories.json": [
+            {
+                "account_uuid": account,
+                "conversations_memory": "**Outdoors**\n\nAda hikes in the Alps.\n\n"
+                "- Prefers huts with a stove\n- Walks with a dog",
+                "project_memories": {"p1": "The route ends in Die."},
+            }
+        ],
+        "projects/p1.json": {
+            "uuid": "p1",
+            "name": "Vercors",
+            "description": "A walk of nine days.",
+            "prompt_template": "Give distances in kilometres.",
+            "docs": [{"filename": "map.txt", "content": "x"}],
+            "created_at": "2026-02-01T08:00:00Z",
+        },
+        "design_chats/d1.json": {"uuid": "d1"},
+    }
 
 
 CLAUDE_USERS = [{"uuid": "99999999-0000-4000-8000-000000000001", "full_name": "Ada Berg"}]
@@ -171,6 +311,35 @@ def slack() -> dict[str, Any]:
                 "username": "Kilnbot",
                 "text": "Noted.",
                 "ts": "1715240001.000300",
+            },
+            {
+                "type": "message",
+                "subtype": "bot_message",
+                "bot_id": "B1",
+                "username": "Kilnbot",
+                "text": "",
+                "ts": "1715240002.000300",
+                "attachments": [
+                    {
+                        "pretext": "Alert for <@U2>",
+                        "title": "Kiln 2",
+                        "text": "Thermocouple drifts",
+                        "fields": [{"title": "Degrees", "value": "1222", "short": True}],
+                        "fallback": "[no preview]",
+                    },
+                    {"from_url": "https://k.example", "title": "A page", "text": "Buy kilns"},
+                ],
+            },
+            {
+                "type": "message",
+                "subtype": "bot_message",
+                "bot_id": "B1",
+                "text": "",
+                "ts": "1715240003.000300",
+                "blocks": [
+                    {"type": "header", "text": {"type": "plain_text", "text": "Firing over"}},
+                    {"type": "section", "fields": [{"type": "mrkdwn", "text": "Cone 6"}]},
+                ],
             },
         ],
         "team/D1/2024-05-09.json": [
@@ -224,7 +393,13 @@ def discord() -> dict[str, Any]:
 def discord_package() -> dict[str, Any]:
     return {
         "package/account/user.json": {"id": "18Ada", "username": "ada", "global_name": "Ada"},
-        "package/messages/c77/channel.json": {"id": "77", "type": 0, "name": "general"},
+        "package/messages/index.json": {"77": "general", "78": "Direct Message with bob#0"},
+        "package/messages/c77/channel.json": {
+            "id": "77",
+            "type": "GUILD_TEXT",
+            "name": "general",
+            "guild": {"id": "1", "name": "Pottery"},
+        },
         "package/messages/c77/messages.json": [
             {
                 "ID": 905,
@@ -276,6 +451,18 @@ def telegram(**changes: Any) -> dict[str, Any]:
             },
         ],
     } | changes
+
+
+def telegram_before_2021(shifted: bool = False) -> dict[str, Any]:
+    """The same chat as an older Telegram Desktop wrote it: ids are numbers, times have no zone."""
+    kind = 1 << 32 if shifted else 0
+    chat = telegram(id=22 + kind)
+    for message in chat["messages"]:
+        message.pop("date_unixtime", None)
+        message["edited"] = "1970-01-01T01:00:00"
+        if "from_id" in message:
+            message["from_id"] = int(message["from_id"].removeprefix("user")) + kind
+    return chat
 
 
 def telegram_account() -> dict[str, Any]:

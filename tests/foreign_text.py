@@ -23,9 +23,18 @@ from remembrancer.extraction.transcript import transcript_of
 from remembrancer.guard import national, numbers, phrases, secrets
 from remembrancer.guard.guard import Guard
 from remembrancer.guard.instructions import is_instruction
-from remembrancer.importers import address_book, captions
+from remembrancer.importers import address_book, captions, unknown
 from remembrancer.importers.bundle import elements, json_lines, parse_json
-from remembrancer.importers.formats import discord, mcp_memory, slack, whatsapp
+from remembrancer.importers.formats import (
+    discord,
+    mcp_memory,
+    slack,
+    slack_attachments,
+    statements,
+    whatsapp,
+    whatsapp_heads,
+)
+from remembrancer.importers.parse import Notes
 from remembrancer.importers.turns import split
 from remembrancer.llm import concessions
 from remembrancer.llm.json_output import json_object
@@ -110,7 +119,16 @@ FUNCTIONS: Final[dict[str, Callable[[str], object]]] = {
     "import: list": lambda text: list(elements(f"[{text}", "export.json")),
     "import: lines": lambda text: list(json_lines(text, "export.jsonl")),
     "import: WhatsApp": _whatsapp,
-    "import: WhatsApp head": lambda text: whatsapp.looks_like(f"[28/11/2026, 08:40:00{text}"),
+    "import: WhatsApp head": lambda text: (
+        whatsapp.looks_like(f"[28/11/2026, 08:40:00{text}"),
+        whatsapp_heads.head(f"28/11/2026 {text}"),
+        whatsapp_heads.head(text),
+    ),
+    "import: Slack blocks": lambda text: list(
+        slack_attachments.attached([{"text": text}, {"blocks": [{"text": text}]}], Notes())
+    ),
+    "import: statements": lambda text: list(statements.statements("x", None, text)),
+    "import: unknown": lambda text: unknown.text(text, {text[:99]: 1}, "a.txt"),
     "import: Slack": lambda text: slack.plain(text, slack.Names({}, {})),
     "import: Discord": lambda text: discord._MENTION.sub("@", text),
     "import: MCP": mcp_memory._words,
@@ -197,6 +215,11 @@ PARTS: Final = [
         "\U000e0041",
         "\u3164",
         "a.jpg (",
+        "<a: b.c",
+        "\u200e<",
+        "1/1/24, ",
+        "\u0645 ",
+        "**",
         "a.b",
     ),
 ]

@@ -74,6 +74,9 @@ QUERIES = (
 )
 
 
+CLAUDE_ID = "99999999-0000-4000-8000-000000000001"
+
+
 class CutOffError(Exception):
     """The import stops here."""
 
@@ -111,7 +114,7 @@ class Case:
 CASES = [
     Case(
         "chatgpt.zip",
-        {"conversations.json": exports.chatgpt(), "user.json": exports.CHATGPT_USER},
+        exports.chatgpt_parts(),
         "chatgpt",
         "user-Qx7",
         "Which glaze is used?",
@@ -213,6 +216,7 @@ async def test_what_was_said_is_recalled_with_sender_and_time(
     assert hit.at.isoformat() == case.at
     stranger = await person(memory, "Stranger")
     assert await best_hit(memory, case.question, stranger) is None
+    await memory.access_counts.flush()
     before = stored_rows()
     again = await import_file(memory, file, user, **case.options)
     assert (again.messages_added, again.messages_skipped) == (0, result.messages_added)
@@ -221,6 +225,7 @@ async def test_what_was_said_is_recalled_with_sender_and_time(
 
 CUT_OFF = [
     *((case.name, case.content, case.for_ada, case.options) for case in CASES),
+    ("claude.zip", exports.claude_archive(), False, {}),
     ("mem0.json", exports.mem0(), True, {}),
     ("memory.jsonl", exports.MCP, True, {}),
 ]
@@ -315,6 +320,31 @@ async def test_together_all_recall_what_anybody_said(memory: Remembrancer, tmp_p
     ).content == "My wheel is a Brent."
 
 
+async def test_together_adds_people_who_first_appear_in_a_later_import(
+    memory: Remembrancer, tmp_path: Path
+) -> None:
+    """Whoever joined the chat later recalls it from its beginning; who left its space stays out."""
+    chat = exports.discord()
+    await import_file(memory, saved(tmp_path / "general.json", chat), together=True)
+    bob = await by_platform(memory, "discord", "18Bob")
+    [(space_id,)] = rows("SELECT id FROM spaces")
+    await memory.spaces.leave(as_actor(bob), space_id)
+    later = chat["messages"][0] | {"id": "999", "content": "Mine is a kick wheel."}
+    later["author"] = {"id": "18Cid", "name": "cid", "isBot": False}
+    # An export from a later day on has only who spoke since.
+    for messages in ([later], [*chat["messages"], later]):
+        chat["messages"] = messages
+        file = saved(tmp_path / "general.json", chat)
+        added = (await import_file(memory, file, together=True)).messages_added
+        assert added == (len(messages) == 1)
+    cid = await by_platform(memory, "discord", "18Cid")
+    ada = await by_platform(memory, "discord", "18Ada")
+    for user, words in ((cid, "My wheel is a Brent."), (ada, "Mine is a kick wheel.")):
+        assert (await best_hit(memory, words, user)).content == words
+    members = rows("SELECT user_id FROM space_members WHERE space_id = %s", space_id)
+    assert {user_id for (user_id,) in members} == {ada.id, cid.id}
+
+
 async def test_the_same_name_in_two_address_books_is_two_people(
     memory: Remembrancer, ada: User, tmp_path: Path
 ) -> None:
@@ -407,6 +437,80 @@ async def test_case_45_a_second_download_of_a_whatsapp_chat_is_the_same_chat(
         file = zipped(tmp_path / name, {"_chat.txt": exports.IOS})
         await import_file(memory, file, ada, time_zone=ZoneInfo("Europe/Paris"))
     assert rows("SELECT count(*), sum(message_count) FROM conversations") == [(1, 4)]
+
+
+TODAY = [
+    (
+        "chatgpt.zip", exports.chatgpt_parts(), False, (8, 4), ("chatgpt", "user-Qx7"),
+        "Recipe with parts of ash", "[canvas: Recipe]\nTwo parts ash.", "ChatGPT",
+        "2026-03-01T10:06:40+00:00",
+    ),
+    (
+        "claude.zip", exports.claude_archive(), False, (4, 6), ("claude", CLAUDE_ID),
+        "Do I love tents?", "I love tents.", "Ada Berg", "2026-03-01T10:02:00+00:00",
+    ),
+    (
+        "slack.zip", exports.slack(), False, (7, 0), ("slack", "U1"),
+        "thermocouple", "Alert for @Bob Chen\nKiln 2\nThermocouple drifts\nDegrees: 1222",
+        "Kilnbot", "2024-05-09T07:33:22.000300+00:00",
+    ),
+    (
+        "package.zip", exports.discord_package(), False, (3, 0), ("discord", "18Ada"),
+        "Which wheel?", "My wheel is a Brent.", "Ada", "2024-05-08T12:01:00+00:00",
+    ),
+    (
+        "result.json", exports.telegram_before_2021(shifted=True), False, (2, 0),
+        ("telegram", "22"), "alpaca", "[sticker: 🧶]\nI weave with alpaca.", "Bob",
+        "2024-05-08T12:02:00+00:00",
+    ),
+    *(
+        (
+            f"WhatsApp Chat with {name}.txt",
+            f"{head}Ada: {content}\n{head}{name}: <{media}>\n{head}{name}: {deleted}\n",
+            True, (2, 0), None, word, content, "Ada", "2024-03-13T20:06:00+00:00",
+        )
+        for head, name, content, word, media, deleted in (
+            ("13/03/2024 à 21:06 - ", "Zoé", "J'apprends le saxophone.", "saxophone",
+             "Médias omis", "Ce message a été supprimé"),
+            ("13/3/2024، 9:06 م - ", "علي", "أعزف على العود كل مساء", "العود",
+             "تم استبعاد الوسائط", "تم حذف هذه الرسالة"),
+            ("2024/3/13 下午9:06 - ", "小明", "我养了一只乌龟", "乌龟",
+             "省略多媒体文件", "您已删除这条消息"),
+            ("2024. 3. 13. 오후 9:06 - ", "민지", "저는 도자기를 굽습니다", "도자기",
+             "미디어 파일을 생략한 대화내용", "삭제된 메시지입니다"),
+            ("13.3.2024 klo 21.06 - ", "Aino", "Soitan kanteletta.", "kanteletta",
+             "Media jätetty pois", "Tämä viesti poistettiin"),
+            ("13/3/24, 9:06 μ.μ. - ", "Ελένη", "Παίζω μπουζούκι.", "μπουζούκι",
+             "Εξαίρεση πολυμέσων", "Αυτό το μήνυμα διαγράφηκε"),
+            ("2024. 03. 13. 21:06 - ", "Zsófi", "Cimbalmon tanulok.", "cimbalmon",
+             "Hiányzó médiafájl", "Ez az üzenet törlésre került"),
+        )
+    ),
+]  # fmt: skip
+
+
+async def test_case_57_exports_of_today_come_in_whole_and_once(
+    memory: Remembrancer, ada: User, tmp_path: Path
+) -> None:
+    """Counts, who said what and when, and a recall of the right line; again, nothing changes."""
+    imports = []
+    for name, content, for_ada, counts, key, question, line, sender, at in TODAY:
+        file = (zipped if name.endswith(".zip") else saved)(tmp_path / name, content)
+        user = ada if for_ada else None
+        result = await import_file(memory, file, user, time_zone=ZoneInfo("Europe/Paris"))
+        assert (result.messages_added, result.memories_added) == counts, name
+        owner = await by_platform(memory, *key) if key else ada
+        hit = await best_hit(memory, question, owner)
+        assert (hit.content, hit.sender_name, hit.at.isoformat()) == (line, sender, at), name
+        imports.append((file, user, counts))
+    assert rows("SELECT 1 FROM messages WHERE content LIKE %s", "%hate tents%") == []
+    await memory.access_counts.flush()
+    before = stored_rows()
+    for file, user, counts in imports:
+        again = await import_file(memory, file, user, time_zone=ZoneInfo("Europe/Paris"))
+        assert (again.messages_added, again.memories_added) == (0, 0)
+        assert (again.messages_skipped, again.memories_skipped) == counts
+    assert stored_rows() == before
 
 
 async def test_case_46_imported_history_was_known_when_it_was_said(

@@ -33,7 +33,7 @@ from remembrancer.importers.memory_import import _statement
 
 FEW: Final = 30
 MANY: Final = pytest.param(3_000, marks=pytest.mark.soak)
-SAID: Final = ["Zanzibar", "glaze", "Vercors", "kiln", "Brent", "loom", "goose", "viola", "Catalan"]
+SAID: Final = ["Zanzibar", "glaze", "tents", "kiln", "Brent", "loom", "goose", "viola", "Catalan"]
 """Words of what is said in the exports, which no error may tell."""
 
 _LINES = [
@@ -50,8 +50,8 @@ FILES: Final[Mapping[Format, Mapping[str, Any]]] = {
     Format.JSONL: {"a.jsonl": "\n".join(map(json.dumps, _LINES))},
     Format.JSON: {"a.json": [{"messages": _LINES, "conversation": "a", "title": "b"}]},
     Format.LOCOMO: {"a.json": [{"sample_id": "1", "conversation": _LOCOMO}]},
-    Format.CHATGPT: {"conversations.json": exports.chatgpt(), "user.json": exports.CHATGPT_USER},
-    Format.CLAUDE: {"conversations.json": exports.claude(), "users.json": exports.CLAUDE_USERS},
+    Format.CHATGPT: exports.chatgpt_parts(),
+    Format.CLAUDE: exports.claude_archive(),
     Format.SLACK: exports.slack(),
     Format.DISCORD: exports.discord_package(),
     Format.TELEGRAM: {"result.json": exports.telegram_account()},

@@ -55,6 +55,43 @@ def test_chatgpt_follows_the_branch_that_was_open(tmp_path: Path) -> None:
     assert export.notes.unknown == {"conversation.brand_new_field": 1}
 
 
+def test_case_57_chatgpt_in_numbered_parts(tmp_path: Path) -> None:
+    """All parts, with voice, pictures and canvas; what is missing or not read is named."""
+    export = opened(zipped(tmp_path / "export.zip", exports.chatgpt_parts()))
+    assert export.format is Format.CHATGPT
+    glazing, ash = transcripts(export)
+    assert len(glazing.turns) == 2
+    assert turns_of(ash) == [
+        ("user", "user-Qx7", "Does ash melt?"),
+        ("user", "user-Qx7", "[voice]"),
+        ("user", "user-Qx7", "[photo]\nIs this ash?"),
+        ("assistant", None, "[photo: A grey bowl]"),
+        ("assistant", None, "[canvas: Recipe]\nTwo parts ash."),
+        ("assistant", None, "[canvas]\nThree"),
+    ]
+    assert ash.turns[0].sent_at == datetime(2026, 3, 1, 10, 6, tzinfo=UTC)
+    memories = list(export.memories())
+    assert [(memory.content, memory.about) for memory in memories] == [
+        ("I have a cat.", "user-Qx7"),
+        ("I am a potter in Delft.", "user-Qx7"),
+        ("Instructions for answers: Answer in one sentence.", "user-Qx7"),
+        ("Instructions for project Kiln: Think in cone six.", "user-Qx7"),
+    ]
+    assert memories[1].at == datetime(2026, 3, 1, 10, 5, tzinfo=UTC)
+    assert export.notes.skipped == {
+        "system message": 1,
+        "message of kind thoughts": 1,
+        "missing file conversations-002.json": 1,
+        "missing file conversations-004.json": 1,
+        "file chat.html": 1,
+        "dat file": 1,
+    }
+    mixed = exports.chatgpt_parts() | {"export/conversations.json": exports.chatgpt()}
+    assert len(transcripts(opened(zipped(tmp_path / "mixed.zip", mixed)))) == 3
+    alone = saved(tmp_path / "one.json", exports.chatgpt()[0])
+    assert len(transcripts(opened(alone))) == 1
+
+
 def test_chatgpt_without_an_open_branch_takes_the_latest(tmp_path: Path) -> None:
     """Older exports do not say which leaf is current: the one written last is."""
     content = exports.chatgpt()
@@ -79,6 +116,42 @@ def test_claude_takes_the_text_blocks(tmp_path: Path) -> None:
     assert export.notes.unknown == {"block.hologram": 1}
 
 
+def test_case_57_claude_tells_the_branch_that_was_kept(tmp_path: Path) -> None:
+    """A question that was taken back is not told as said; memory and projects come along."""
+    files = exports.claude_archive()
+    export = opened(zipped(tmp_path / "c.zip", files))
+    [chat] = transcripts(export)
+    assert [turn.content for turn in chat.turns] == [
+        "Hut list: Nant, Vassieux\n[file: gear.pdf]\nWhich hut first?",
+        "Nant.",
+        "I love tents.",
+        "Tents it is.",
+    ]
+    account = "99999999-0000-4000-8000-000000000001"
+    memories = list(export.memories())
+    assert {memory.about for memory in memories} == {account}
+    assert [(memory.subject, memory.content) for memory in memories] == [
+        ("Outdoors", "Ada hikes in the Alps."),
+        ("Outdoors", "Prefers huts with a stove"),
+        ("Outdoors", "Walks with a dog"),
+        ("Vercors", "The route ends in Die."),
+        ("Vercors", "Project Vercors: A walk of nine days."),
+        ("Vercors", "Instructions for project Vercors: Give distances in kilometres."),
+    ]
+    assert export.notes.skipped == {
+        "message of a branch that was not open": 2,
+        "text of an attached file": 1,
+        "document of a project": 1,
+        "file in design_chats": 1,
+    }
+    files["conversations.json"][0]["current_leaf_message_uuid"] = "m4"
+    [chat] = transcripts(opened(zipped(tmp_path / "leaf.zip", files)))
+    assert chat.turns[-1].content == "Noted: no tents."
+    files["conversations.json"][0]["chat_messages"][0]["parent_message_uuid"] = "m4"
+    with pytest.raises(InvalidInput, match="its own ancestor"):
+        transcripts(opened(zipped(tmp_path / "loop.zip", files)))
+
+
 @pytest.mark.parametrize("unpacked", [True, False])
 def test_slack_names_people_and_keeps_threads_together(tmp_path: Path, unpacked: bool) -> None:
     """Marks become names, an answer stands after what it answers, bots are assistants."""
@@ -99,10 +172,15 @@ def test_slack_names_people_and_keeps_threads_together(tmp_path: Path, unpacked:
         ("user", "U2", "[photo: cones.png]\nI fire at cone six."),
         ("user", "U1", "Unrelated: my apron is linen."),
         ("assistant", None, "Noted."),
+        ("assistant", None, "Alert for @Bob Chen\nKiln 2\nThermocouple drifts\nDegrees: 1222"),
+        ("assistant", None, "Firing over\nCone 6"),
     ]
     assert channel.people == {"U1": "Ada", "U2": "Bob Chen"}
     assert direct.conversation == "D1"
-    assert export.notes.skipped == {"message of kind channel_join": 1}
+    assert export.notes.skipped == {
+        "message of kind channel_join": 1,
+        "preview of a link or shared message": 1,
+    }
     assert export.notes.unknown == {"message.surprise": 1}
 
 
@@ -140,6 +218,7 @@ def test_discord_data_package(tmp_path: Path) -> None:
     """What its owner said, in the order of its times, from JSON and from older CSV."""
     export = opened(zipped(tmp_path / "package.zip", exports.discord_package()))
     general, direct = transcripts(export)
+    assert (general.title, direct.title) == ("Pottery #general", "Direct Message with bob#0")
     assert turns_of(general) == [
         ("user", "18Ada", "My wheel is a Brent."),
         ("user", "18Ada", "I sold it."),
@@ -184,6 +263,16 @@ def test_telegram_times_without_a_zone_need_one(tmp_path: Path) -> None:
         transcripts(opened(file))
     [transcript] = transcripts(opened(file, time_zone=PARIS))
     assert transcript.turns[0].sent_at == datetime(2024, 5, 8, 12, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("shifted", [True, False])
+def test_case_57_telegram_with_numeric_ids(tmp_path: Path, shifted: bool) -> None:
+    """An export of before 2021 is the same chat of the same people with the same messages."""
+    [new] = transcripts(opened(saved(tmp_path / "new.json", exports.telegram())))
+    file = saved(tmp_path / "old.json", exports.telegram_before_2021(shifted))
+    [old] = transcripts(opened(file, time_zone=PARIS))
+    assert (old.conversation, old.partner, old.people) == ("11-22", "22", new.people)
+    assert old.messages() == new.messages()
 
 
 def test_whatsapp_of_android(tmp_path: Path) -> None:
@@ -499,6 +588,32 @@ def test_what_is_no_known_export_is_refused(tmp_path: Path) -> None:
     file = zipped(tmp_path / "e.zip", {"a.json": "[]", "b.json": "[]"})
     with pytest.raises(InvalidInput, match="is not a known export"):
         open_export(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("messages.html", b"<!DOCTYPE html><p>Hi</p>", "a web page; export the chats again"),
+        ("a.pdf", b"%PDF-1.7\xff", "a PDF document"),
+        ("chat.db", b"SQLite format 3\x00\xff", "a database of an application"),
+        ("a.tgz", b"\x1f\x8b\x08\xff", "a gzip archive; unpack it"),
+        ("a.txt", "Hi".encode("utf-16"), "UTF-16 text; save it as UTF-8"),
+        ("a.txt", b"\xe9t\xe9", "is not UTF-8 text"),
+        ("a.txt", b"Dear diary, hello", "no line begins with a date"),
+        ("a.csv", b"when,who,what\n1,2,3", "a table; name its format"),
+        ("a.json", b'{"entries": [], "owner": 1}', "JSON with the fields entries, owner"),
+        ("a.json", b'[{"entry": 1}]', "JSON with the fields entry, but no known export"),
+        ("a.vcf", b"BEGIN:VCARD\n", "contacts"),
+        ("a.json", b'[{"entry": 1}', "is not valid JSON"),
+    ],
+)
+def test_an_unknown_file_says_what_it_looks_like(
+    tmp_path: Path, name: str, content: bytes, reason: str
+) -> None:
+    """And what could be done with it."""
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidInput, match=reason):
+        transcripts(opened(tmp_path / name))
 
 
 def test_an_upload_is_unpacked_to_a_bound(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ COVERED: Final = frozenset(
     guard/guard.py guard/instructions.py guard/national.py guard/numbers.py guard/phrases.py
     guard/secrets.py importers/address_book.py importers/formats/discord.py
     importers/formats/mcp_memory.py importers/formats/slack.py importers/formats/whatsapp.py
+    importers/formats/whatsapp_heads.py
     llm/concessions.py llm/json_output.py memories/sameness.py recall/candidates.py sanitizer.py
     text.py tools/arguments.py web/diff.py web/marks.py
     """.split()  # noqa: SIM905

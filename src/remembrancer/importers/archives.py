@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
+from remembrancer.importers import unknown
 from remembrancer.importers.bundle import Bundle
 from remembrancer.importers.parse import invalid
 
@@ -153,7 +154,7 @@ def _decoded(content: bytes, where: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise invalid(where, "is not UTF-8 text; convert it to UTF-8") from None
+        raise unknown.binary(content, where) from None
 
 
 def _too_large(where: str, most: int = MAX_BYTES) -> Exception:

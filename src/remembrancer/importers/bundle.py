@@ -1,12 +1,13 @@
 """An export as named texts: a file, a folder or a zip archive. Pure."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Protocol
 
-from remembrancer.importers.parse import invalid
+from remembrancer.importers.captions import label
+from remembrancer.importers.parse import Notes, invalid
 
 _DECODER = json.JSONDecoder()
 _SPACE = " \t\r\n"
@@ -120,6 +121,53 @@ def find(bundle: Bundle, name: str) -> Member | None:
 
 def main(bundle: Bundle, name: str = "") -> Member:
     return find(bundle, name) or Member(bundle, bundle.names()[0])
+
+
+def parts(bundle: Bundle, name: str) -> list[Member]:
+    """Return the file of this name and its numbered parts, ``conversations-000.json`` and so on.
+
+    Without any, the first file of the bundle.
+    """
+    found = [
+        (PurePosixPath(path).parent.as_posix(), number, path)
+        for path in bundle.names()
+        if (number := part_number(path, name)) is not None
+    ]
+    return [Member(bundle, path) for _, _, path in sorted(found)] or [main(bundle)]
+
+
+def part_number(path: str, name: str) -> int | None:
+    """Return the number of a part of the file ``name``, -1 for the file; null for any other."""
+    file, stem, ending = PurePosixPath(path).name.casefold(), *name.rsplit(".", 1)
+    if file == name:
+        return -1
+    number = file.removeprefix(f"{stem}-").removesuffix(f".{ending}")
+    is_part = file == f"{stem}-{number}.{ending}" and number.isdecimal() and len(number) < 10
+    return int(number) if is_part else None
+
+
+def within(bundle: Bundle, folder: str) -> list[Member]:
+    """Return the JSON file of this name, and those in the folder of this name."""
+    return [
+        Member(bundle, name)
+        for name in bundle.names()
+        if (path := PurePosixPath(name)).suffix == ".json"
+        and folder in {path.stem, path.parent.name}
+    ]
+
+
+def note_unread(bundle: Bundle, read: Collection[Member], notes: Notes) -> None:
+    """Count the files of an export that its reader does not read, so that they are named."""
+    known = {member.name for member in read}
+    folders = {member.path.parent for member in read}
+    for path in (PurePosixPath(name) for name in bundle.names() if name not in known):
+        ending = path.suffix.casefold().removeprefix(".")
+        if ending not in {"json", "html", "txt", "md", "csv"}:
+            notes.skip(f"{ending} file".strip())
+        elif path.parent not in folders:
+            notes.skip(f"file in {label(path.parent.name)}")
+        else:
+            notes.skip(f"file {label(path.name)}")
 
 
 def only(bundle: Bundle, *suffixes: str) -> Member | None:

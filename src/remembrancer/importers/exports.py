@@ -8,14 +8,17 @@ from typing import Any, Final
 from uuid import UUID
 
 from remembrancer.errors import InvalidInput
+from remembrancer.importers import unknown
 from remembrancer.importers.address_book import owned
 from remembrancer.importers.archives import open_bundle
-from remembrancer.importers.bundle import Bundle, Member, elements, find
+from remembrancer.importers.bundle import Bundle, Member, elements, find, part_number, parts
 from remembrancer.importers.exported_conversations import Transcript
 from remembrancer.importers.exported_memories import ExportedMemory
 from remembrancer.importers.formats import (
     chatgpt,
+    chatgpt_memories,
     claude,
+    claude_memories,
     discord,
     jsonl,
     locomo,
@@ -63,6 +66,8 @@ _LISTS: Sequence[tuple[Format, Callable[[Any], bool]]] = (
     (Format.MEM0, lambda first: mem0.looks_like([first])),
 )
 _OBJECTS: Sequence[tuple[Format, Callable[[Any], bool]]] = (
+    (Format.CHATGPT, chatgpt.looks_like),
+    (Format.CLAUDE, claude.looks_like),
     (Format.DISCORD, discord.looks_like),
     (Format.TELEGRAM, telegram.looks_like),
     (Format.MEM0, mem0.looks_like),
@@ -79,6 +84,8 @@ _TRANSCRIPTS: Final[Mapping[Format, Callable[[Bundle, Options, Notes], Iterator[
     Format.WHATSAPP: whatsapp.read,
 }
 _MEMORIES: Final[Mapping[Format, Callable[[Bundle, Options, Notes], Iterator[ExportedMemory]]]] = {
+    Format.CHATGPT: chatgpt_memories.read,
+    Format.CLAUDE: claude_memories.read,
     Format.MEM0: mem0.read,
     Format.MCP_MEMORY: mcp_memory.read,
 }
@@ -91,34 +98,63 @@ _ACCOUNTS: Final[Mapping[Format, Callable[[Bundle], Account | None]]] = {
 
 
 def detect(bundle: Bundle) -> Format:
+    """Return the format of an export; raise ``InvalidInput`` that says what it looks like."""
     if slack.looks_like(bundle):
         return Format.SLACK
     if discord.is_package(bundle):
         return Format.DISCORD
-    for name in ("conversations.json", telegram.FILE, "memory.jsonl"):
-        if member := find(bundle, name):
-            return detect_text(member.text(), member.where)
+    found = None
+    for member in _candidates(bundle):
+        found = detect_text(member.text(), member.where)
+        if found is not Format.JSON:
+            return found  # else a part without conversations, perhaps
+    if found is None:
+        raise unknown.files(bundle)
+    return found
+
+
+def _candidates(bundle: Bundle) -> Iterator[Member]:
+    """Yield the files that tell the format: the first ones of their kind."""
+    if len(bundle.names()) == 1:
+        yield Member(bundle, bundle.names()[0])
+        return
+    conversations = [
+        part
+        for part in parts(bundle, chatgpt.FILE)
+        if part_number(part.name, chatgpt.FILE) is not None
+    ]
+    others = (find(bundle, name) for name in (telegram.FILE, "memory.jsonl"))
     chat = whatsapp.chat(bundle)
-    if chat is not None and whatsapp.looks_like(chat.text()):
-        return Format.WHATSAPP
-    if len(bundle.names()) > 1:
-        raise invalid(bundle.name, "is not a known export; name its format with --format")
-    member = Member(bundle, bundle.names()[0])
-    return detect_text(member.text(), member.where)
+    if chat is not None and not whatsapp.looks_like(chat.text()):
+        chat = None
+    yield from (conversations or [*filter(None, others)] or [*filter(None, [chat])])
 
 
 def detect_text(text: str, where: str) -> Format:
-    """Return the format of one text; by default a list of conversations."""
+    """Return the format of one text; raise ``InvalidInput`` that says what it looks like."""
     if whatsapp.looks_like(text):
         return Format.WHATSAPP
-    if mcp_memory.looks_like(_first_value(text.lstrip().partition("\n")[0])):
+    line = _first_value(text.lstrip().partition("\n")[0])
+    if mcp_memory.looks_like(line):
         return Format.MCP_MEMORY
     start = text.lstrip()[:1]
+    if start == "{" and jsonl.looks_like(line):
+        return Format.JSONL
+    first = _first_value(text) if start in {"[", "{"} else None
+    if format_ := _match(_LISTS if start == "[" else _OBJECTS, first):
+        return format_
     if start == "[":
-        first = next((element for _, element in elements(text, where)), None)
-        return _match(_LISTS, first) or Format.JSON
-    format_ = _match(_OBJECTS, _first_value(text)) if start == "{" else None
-    return format_ or (Format.JSONL if jsonl.is_lines(text) else Format.JSON)
+        _check_json(text, where)
+    elif first is None:
+        first = line  # of several
+    if (isinstance(first, Mapping) and "messages" not in first) or start not in {"[", "{", ""}:
+        raise unknown.text(text, first, where)
+    return Format.JSON
+
+
+def _check_json(text: str, where: str) -> None:
+    for _ in elements(text, where):
+        pass
 
 
 def _match(formats: Sequence[tuple[Format, Callable[[Any], bool]]], content: Any) -> Format | None:
@@ -136,8 +172,8 @@ def _first_value(text: str) -> Any:
 class Export:
     """An export, read anew each time so that most of a large one is never in memory at once.
 
-    ``notes`` belong to the last read. With ``owner``, all in it is this user's, whatever they are
-    called there, in conversations that no platform has.
+    ``notes`` belong to the last read of its conversations and then its memories. With ``owner``,
+    all in it is this user's, whatever they are called there, in conversations that no platform has.
     """
 
     bundle: Bundle
@@ -166,7 +202,6 @@ class Export:
     def memories(self) -> Iterator[ExportedMemory]:
         """Yield the memories; raise ``InvalidInput`` with the position of an error."""
         if reader := _MEMORIES.get(self.format):
-            self.notes = Notes()
             for memory in reader(self.bundle, self.options, self.notes):
                 yield memory if self.owner is None else replace(memory, about=None)
 

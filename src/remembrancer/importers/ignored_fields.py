@@ -15,16 +15,18 @@ IGNORED_FIELDS: Final[dict[str, dict[str, str]]] = {
             sugar_item_visible update_time voice
         """,
         "node": "id children",
+    },
+    "chatgpt_content": {
         "author": "name metadata",
         "message": "update_time status end_turn channel",
     },
     "claude": {
         "conversation": """
             created_at updated_at summary model settings is_starred project project_uuid
-            current_leaf_message_uuid is_temporary platform
+            is_temporary platform
         """,
         "message": """
-            updated_at index parent_message_uuid truncated stop_reason files_v2 sync_sources
+            updated_at index truncated stop_reason files_v2 sync_sources
             input_mode
         """,
         "user": "email_address verified_phone_number verified_at",
@@ -49,11 +51,16 @@ IGNORED_FIELDS: Final[dict[str, dict[str, str]]] = {
     },
     "slack": {
         "message": """
-            app_id attachments blocks bot_profile client_msg_id display_as_bot edited hidden
+            app_id bot_profile client_msg_id display_as_bot edited hidden
             icons inviter is_locked is_starred last_read latest_reply old_name parent_user_id
             permalink pinned_info pinned_to purpose reactions replies reply_count reply_users
             reply_users_count root saved source_team subscribed team topic upload user_profile
             user_team x_files metadata assistant_app_thread
+        """,
+    },
+    "statements": {
+        "project": """
+            is_private updated_at creator archived_at is_starred type subtype archiver settings
         """,
     },
     "telegram": {

@@ -6,16 +6,17 @@ id: with other words in a newer export it is edited. One that an export lacks st
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 from uuid import UUID
 
-from remembrancer.access import Actor, Visibility
+from remembrancer.access import Actor, SpaceRole, Visibility
 from remembrancer.app import Remembrancer
 from remembrancer.conversations import schemas
-from remembrancer.errors import InvalidInput
+from remembrancer.errors import Conflict, InvalidInput, NotFound
 from remembrancer.importers.address_book import scoped
 from remembrancer.importers.counts import ImportResult
 from remembrancer.importers.exported_conversations import Transcript, digest
@@ -120,12 +121,18 @@ class Importer:
         transcript = self._prepared(transcript)
         conversation, stored = await self._stored(transcript)
         self._count_people(transcript)
+        is_together = transcript.together or self._together
         for batch in _batches(transcript.messages()):
             changed = [m for m in batch if _outcome(m, stored) != "repeated"]
             outcomes = Counter(repeated=len(batch) - len(changed))
             if changed:
                 actor = await self._speaker(transcript)
-                conversation = conversation or await self._open(actor, transcript)
+                if conversation is None:
+                    conversation = await self._open(actor, transcript)
+                elif is_together and conversation.space_id is not None:
+                    speakers = {m.user_id for m in stored.values() if m.user_id is not None}
+                    await self._admit(transcript, conversation.space_id, speakers)
+                    is_together = False
                 result = await self._app.conversations.append(
                     actor, conversation.id, changed, source="import"
                 )
@@ -197,6 +204,38 @@ class Importer:
         space = SpaceCreate(name=name[:200], member_ids=list(dict.fromkeys(members)))
         key = f"import-{digest((transcript.platform, transcript.conversation))[:32]}"
         return (await self._app.spaces.create(actor, space, idempotency_key=key)).id
+
+    async def _admit(
+        self, transcript: Transcript, space_id: UUID, speakers: Collection[UUID]
+    ) -> None:
+        """Add people who first appear in this export to the space of their conversation.
+
+        Who left the space or declined to join it stays out.
+        """
+        people = [
+            await self._people.find_or_create((transcript.platform, key), name)
+            for key, name in transcript.people.items()
+        ]
+        newcomers = [user_id for user_id in people if user_id not in speakers]
+        owner = await self._owner(space_id, [*people, *speakers]) if newcomers else None
+        if owner is not None:
+            for user_id in newcomers:
+                with suppress(Conflict):
+                    await self._app.spaces.add_member(owner, space_id, user_id=user_id)
+
+    async def _owner(self, space_id: UUID, candidates: Iterable[UUID]) -> Actor | None:
+        """Return an owner of a space, asked of the first of the candidates who is a member."""
+        for user_id in candidates:
+            actor, cursor = replace(self._actor, user_id=user_id), None
+            with suppress(NotFound):
+                while True:
+                    page = await self._app.spaces.members(actor, space_id, cursor=cursor)
+                    for member in page.items:
+                        if member.role is SpaceRole.OWNER:
+                            return replace(actor, user_id=member.user_id)
+                    if (cursor := page.next_cursor) is None:
+                        return None
+        return None
 
     async def _stored(
         self, transcript: Transcript

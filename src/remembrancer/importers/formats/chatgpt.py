@@ -1,19 +1,23 @@
 """Account exports of ChatGPT: ``conversations.json``, by itself or in the archive.
 
+Since 2026 the archive has ``conversations-000.json``, ``-001`` and so on instead, with the names of
+all its files in ``export_manifest.json``. OpenAI publishes no schema.
+
 A conversation is a tree, because ChatGPT preserves edited messages and regenerated answers. Only
 the branch that was open last is imported.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from pydantic import Field
 
 from remembrancer.conversations.schemas import MessageRole
-from remembrancer.importers.bundle import Bundle, find, main
-from remembrancer.importers.captions import caption, joined, kind_of, label
+from remembrancer.importers.bundle import Bundle, find, note_unread, part_number, parts, within
+from remembrancer.importers.captions import label
 from remembrancer.importers.exported_conversations import Transcript, Turn
+from remembrancer.importers.formats.chatgpt_content import Message, content_of
 from remembrancer.importers.options import Account, Options
 from remembrancer.importers.parse import Notes, Record, invalid, record
 from remembrancer.importers.turns import storable
@@ -21,8 +25,9 @@ from remembrancer.text import Key
 
 PLATFORM: Final = "chatgpt"
 FILE: Final = "conversations.json"
-_ROLES = {"user": MessageRole.USER, "assistant": MessageRole.ASSISTANT}
-_TEXT_TYPES = ("text", "multimodal_text")
+MANIFEST: Final = "export_manifest.json"
+INSTRUCTIONS: Final = ("custom_instructions.json", "user_settings.json")
+_MOST_PARTS = 10_000
 
 
 class _Conversation(Record):
@@ -37,26 +42,6 @@ class _Conversation(Record):
 class _Node(Record):
     parent: str | None = None
     message: dict[str, Any] | None = None
-
-
-class _Author(Record):
-    role: str
-
-
-class _Content(Record):
-    # Other kinds of content have other fields, which are not read.
-    content_type: str
-    parts: list[Any] = Field(default_factory=list)
-
-
-class _Message(Record):
-    id: Key
-    author: dict[str, Any]
-    content: dict[str, Any]
-    create_time: float | None = None
-    weight: float | None = 1.0
-    recipient: str | None = "all"
-    metadata: dict[str, Any] | None = None
 
 
 class _User(Record):
@@ -78,31 +63,61 @@ def find_account(bundle: Bundle) -> Account | None:
 
 
 def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
-    member = main(bundle, FILE)
+    files = parts(bundle, FILE)
     account = find_account(bundle)
-    for where, value in member.elements():
+    _note_missing(bundle, notes)
+    for where, value in (pair for file in files for pair in file.elements()):
         chat = record(_Conversation, value, where, notes)
         key = chat.conversation_id or chat.id
         if key is None:
             raise invalid(f"{where}, conversation_id", "is missing; export the account again")
         turns = _turns(chat, where, account, notes)
         yield from storable(PLATFORM, key, turns, notes, options, title=label(chat.title))
+    known = (find(bundle, name) for name in ("user.json", MANIFEST, *INSTRUCTIONS))
+    note_unread(bundle, [*files, *within(bundle, "projects"), *filter(None, known)], notes)
+
+
+def _note_missing(bundle: Bundle, notes: Notes) -> None:
+    """Note the parts that the manifest or the numbers of the others name, but that are not there.
+
+    A large account may come as several archives.
+    """
+    manifest = find(bundle, MANIFEST)
+    named = _strings(manifest.json()) if manifest else ()
+    there = _numbers(bundle.names())
+    before_last = range(min(max(there, default=0), _MOST_PARTS))
+    for number in sorted({*before_last, *_numbers(named)} - there):
+        notes.skip(f"missing file conversations-{number:03}.json")
+
+
+def _numbers(names: Iterable[str]) -> set[int]:
+    numbers = (part_number(name, FILE) for name in names)
+    return {number for number in numbers if number is not None and number >= 0}
+
+
+def _strings(value: object) -> Iterator[str]:
+    rest = [value]
+    while rest:
+        item = rest.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, list | dict):
+            rest.extend(item.values() if isinstance(item, dict) else item)
 
 
 def _turns(
     chat: _Conversation, where: str, account: Account | None, notes: Notes
 ) -> Iterator[Turn]:
-    at = _time(chat.create_time)
+    at = moment(chat.create_time)
     for position, value in _branch(chat, where):
-        message = record(_Message, value, position, notes)
-        role = record(_Author, message.author, f"{position}, author", notes).role
-        at = _time(message.create_time) or at
-        text = _content(message, role, position, notes)
-        if text is None:
+        message = record(Message, value, position, notes)
+        at = moment(message.create_time) or at
+        if (found := content_of(message, position, notes)) is None:
             continue
-        is_owner = role == "user"
+        role, text = found
+        is_owner = role is MessageRole.USER
         yield Turn(
-            role=_ROLES[role],
+            role=role,
             content=text,
             sender=(account.name or None if account else None) if is_owner else "ChatGPT",
             platform_user_id=account.platform_user_id if account and is_owner else None,
@@ -145,43 +160,9 @@ def _node_time(node: Mapping[str, Any]) -> float:
     return at if isinstance(at, int | float) else 0.0
 
 
-def _content(message: _Message, role: str, position: str, notes: Notes) -> str | None:
-    """Return the text of a person or the model; null for any other message."""
-    metadata = message.metadata or {}
-    content = record(_Content, message.content, f"{position}, content")
-    if role not in _ROLES or message.recipient not in {None, "all"}:
-        notes.skip(f"{label(role)} message" if role not in _ROLES else "tool call")
-    elif metadata.get("is_visually_hidden_from_conversation") or message.weight == 0:
-        notes.skip("hidden message")
-    elif content.content_type not in _TEXT_TYPES:
-        notes.skip(f"message of kind {label(content.content_type)}")
-    else:
-        return joined(*_attached(metadata), *(_part(part, notes) for part in content.parts))
-    return None
-
-
-def _attached(metadata: Mapping[str, Any]) -> Iterator[str]:
-    attachments = metadata.get("attachments")
-    for item in attachments if isinstance(attachments, list) else ():
-        if isinstance(item, Mapping):
-            mime_type = item.get("mime_type") or item.get("mimeType")
-            yield caption(kind_of(str(mime_type or "")), str(item.get("name") or ""))
-
-
-def _part(part: Any, notes: Notes) -> str:
-    if isinstance(part, str):
-        return part
-    kind = str(part.get("content_type", "")) if isinstance(part, Mapping) else type(part).__name__
-    if kind == "audio_transcription":
-        return str(part.get("text") or "")
-    # The picture itself; the attachments have its name.
-    if kind not in {"image_asset_pointer", "audio_asset_pointer"} and not kind.startswith("real_"):
-        notes.unknown_field(f"part.{label(kind)}")
-    return ""
-
-
-def _time(seconds: float | None) -> datetime | None:
+def moment(seconds: object) -> datetime | None:
     try:
-        return datetime.fromtimestamp(seconds, UTC) if seconds else None
+        known = isinstance(seconds, int | float) and seconds
+        return datetime.fromtimestamp(known, UTC) if known else None
     except (OverflowError, ValueError, OSError):
         return None

@@ -1,6 +1,8 @@
 """Discord: files of DiscordChatExporter, and Discord's own data package.
 
-A file has all messages of one channel. A data package has its owner's messages in all channels.
+A file has all messages of one channel. A data package has its owner's messages in all channels:
+a folder each, with ``channel.json`` and ``messages.json`` or, until 2024, ``messages.csv``, and
+the titles of all in ``index.json``. The names of the folders above depend on the language.
 """
 
 import csv
@@ -30,9 +32,18 @@ _MENTION = re.compile(r"<@!?(\d+)>")
 _PICTURES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".heic", ".avif"})
 
 
+class _Guild(Record):
+    name: str | None = None
+
+
 class _Channel(Record):
     id: Key
     name: str | None = None
+    guild: _Guild = _Guild()
+
+    def title(self) -> str:
+        name = f"#{self.name}" if self.name and self.guild.name else self.name
+        return label(" ".join(part for part in (self.guild.name, name) if part))
 
 
 class _Author(Record):
@@ -155,12 +166,26 @@ def _package(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcr
         raise invalid(
             bundle.name, "does not name its account: it has no user.json; request a new export"
         )
-    for member in _channels(bundle):
+    members = _channels(bundle)
+    titles = _titles(bundle, members)
+    for member in members:
         channel = record(_Channel, member.json(), member.where)
         rows = _rows(bundle, member.path.parent)
         turns = [_owner_turn(row, where, account) for where, row in rows]
         turns.sort(key=lambda turn: turn.sent_at or datetime.min.replace(tzinfo=UTC))
-        yield from storable(PLATFORM, channel.id, turns, notes, options, title=label(channel.name))
+        title = channel.title() or titles.get(channel.id, "")
+        yield from storable(PLATFORM, channel.id, turns, notes, options, title=title)
+
+
+def _titles(bundle: Bundle, channels: list[Member]) -> dict[str, str]:
+    """Return the titles of channels and of people whom the owner wrote to, by channel."""
+    index = Member(bundle, str(channels[0].path.parent.parent / "index.json"))
+    titles = index.json() if index.name in bundle.names() else {}
+    return (
+        {key: label(str(title)) for key, title in titles.items() if title}
+        if isinstance(titles, dict)
+        else {}
+    )
 
 
 def _rows(bundle: Bundle, folder: PurePosixPath) -> Iterator[tuple[str, Mapping[str, Any]]]:

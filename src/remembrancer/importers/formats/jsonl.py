@@ -7,7 +7,6 @@ unless given) and ``platform``. In JSON, a conversation is an object with ``mess
 each like a line, and optionally ``conversation``, ``platform`` and ``title``.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -118,10 +117,5 @@ def _turns(messages: Iterable[tuple[str, JsonMessage]]) -> Iterator[Turn]:
         yield message.turn()
 
 
-def is_lines(text: str) -> bool:
-    first = text.lstrip().split("\n", 1)[0]
-    try:
-        entry = json.loads(first)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(entry, Mapping) and "messages" not in entry
+def looks_like(first: object) -> bool:
+    return isinstance(first, Mapping) and "content" in first

@@ -1,4 +1,7 @@
-"""Slack exports: an archive with users, channels and a file per channel and day."""
+"""Slack exports: an archive with users, channels and a file per channel and day.
+
+What applications say stands in ``attachments`` and ``blocks``, often without any ``text``.
+"""
 
 import html
 import re
@@ -13,6 +16,7 @@ from remembrancer.conversations.schemas import MessageRole
 from remembrancer.importers.bundle import Bundle, Member, find
 from remembrancer.importers.captions import caption, joined, kind_of, label
 from remembrancer.importers.exported_conversations import Transcript, Turn
+from remembrancer.importers.formats.slack_attachments import attached, block_texts
 from remembrancer.importers.options import Options
 from remembrancer.importers.parse import Notes, Record, invalid, record
 from remembrancer.importers.turns import storable
@@ -63,6 +67,8 @@ class _Message(Record):
     bot_id: Key | None = None
     thread_ts: str | None = None
     files: list[Any] | None = None
+    attachments: list[object] | None = None
+    blocks: list[object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +144,19 @@ def _turn(message: _Message, at: datetime, names: Names, notes: Notes) -> Turn:
     name = label(message.username) or names.people.get(message.user or "", message.user or "")
     return Turn(
         role=MessageRole.ASSISTANT if bot else MessageRole.USER,
-        content=joined(*_captions(message, notes), plain(message.text or "", names)),
+        content=joined(*_captions(message, notes), *_texts(message, names, notes)),
         sender=label(name) or None,
         platform_user_id=None if bot else message.user,
         sent_at=at,
         message_id=message.ts,
     )
+
+
+def _texts(message: _Message, names: Names, notes: Notes) -> Iterator[str]:
+    said = [message.text or "", *attached(message.attachments, notes)]
+    if not any(map(str.strip, said)):
+        said = block_texts(message.blocks)
+    yield from (plain(text, names) for text in said)
 
 
 def _captions(message: _Message, notes: Notes) -> Iterator[str]:

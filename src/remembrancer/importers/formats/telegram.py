@@ -1,11 +1,15 @@
-"""Telegram Desktop's ``result.json`` of one chat or of a whole account."""
+"""Telegram Desktop's ``result.json`` of one chat or of a whole account.
+
+Since 2021 a sender is ``user123`` or ``channel123``, and a chat has its own number. Before, both
+were numbers: of users, or with their kind above the lower 32 bits, 1 for a user and 2 for a chat.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeGuard
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from remembrancer.conversations.schemas import MessageRole
 from remembrancer.importers.bundle import Bundle, main
@@ -35,6 +39,18 @@ _SUPERGROUPS = frozenset(
 
 
 _Id = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+_KIND = 1 << 32
+
+
+def _peer(value: object) -> object:
+    """Return a number of an older export as newer ones write it."""
+    if not _is_number(value) or not 0 <= value < 3 * _KIND:
+        return value
+    return f"{'channel' if value >= 2 * _KIND else 'user'}{value % _KIND}"
+
+
+def _is_number(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 class _Chat(Record):
@@ -50,7 +66,7 @@ class _Message(Record):
     date: str | None = None
     date_unixtime: str | int | None = None
     sender: str | None = None
-    from_id: Key | None = None
+    from_id: Annotated[Key | None, BeforeValidator(_peer)] = None
     text: str | list[Any] = ""
     photo: str | None = None
     file: str | None = None
@@ -99,6 +115,8 @@ def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]
     account = _account(content, member.where)
     for position, value in _chats(content, member.where):
         chat = record(_Chat, value, position, notes)
+        if any(isinstance(m, Mapping) and _is_number(m.get("from_id")) for m in chat.messages):
+            chat.id %= _KIND
         turns = list(_turns(chat, position, options, notes))
         key = _key(chat, turns, account)
         partner = str(chat.id) if chat.type in _PRIVATE else None

@@ -1,4 +1,7 @@
-"""WhatsApp's chat exports: one text, from Android or iOS, in any date order.
+"""WhatsApp's chat exports: one text, from Android or iOS, in the language of the phone.
+
+A line begins with date and time (``whatsapp_heads.py``); what WhatsApp writes itself is in
+``whatsapp.toml``. On iOS an invisible mark (U+200E) precedes it.
 
 Names come from the exporter's address book, and times from their clock. So an import needs that
 person and their time zone.
@@ -15,27 +18,16 @@ from remembrancer.conversations.schemas import MessageRole
 from remembrancer.importers.bundle import Bundle, Member, find, only
 from remembrancer.importers.captions import caption, clean, joined, label
 from remembrancer.importers.exported_conversations import Transcript, Turn
+from remembrancer.importers.formats.whatsapp_heads import Head, head, year
+from remembrancer.importers.formats.whatsapp_words import MARKS, vocabulary
 from remembrancer.importers.options import DateOrder, Options
 from remembrancer.importers.parse import Notes, invalid
 from remembrancer.importers.turns import storable
 
 PLATFORM: Final = "whatsapp"
-_HEAD = re.compile(
-    r"\u200e?\[?(\d{1,4})[./-](\d{1,2})[./-](\d{1,4}),? "
-    r"(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))?(?: ?([ap])\.? ?m\.?)?(?:\] | - )(.*)",
-    re.IGNORECASE,
-)
-_SPACES = str.maketrans({"\u202f": " ", "\u00a0": " ", "\u2007": " "})
-_TITLE = re.compile(
-    r"(?:WhatsApp Chat (?:with|-)|Chat WhatsApp (?:con|com|mit|avec)) *(.+)", re.IGNORECASE
-)
-_ATTACHED = re.compile(r"<[^<>:]{1,30}: ?([^<>]+\.\w{1,5})>")
-_FILE = re.compile(r"\u200e?([^\n]+\.\w{1,5}) \([^()\n]{3,40}\)")
+_ATTACHED = re.compile(r"<[^<>:\uff1a]{1,30}[:\uff1a] ?([^<>]+\.\w{1,5})>")
+_FILE = re.compile(r"([^\n]+\.\w{1,5}) \(([^()\n]{3,40})\)")
 _OMITTED = re.compile(r"<[^<>:\n]{3,40}>")
-_NAMED_OMITTED = re.compile(
-    r"\u200e(image|video|audio|sticker|GIF|document|contact card) omitted", re.IGNORECASE
-)
-_EDITED = re.compile(r" ?\u200e?<This message was edited>$")
 _NUMBER = re.compile(r"\+[\d ()-]{6,24}")
 _KINDS = {
     "photo": ("jpg", "jpeg", "png", "heic", "gif"),
@@ -49,17 +41,13 @@ _KINDS = {
 @dataclass(frozen=True, slots=True)
 class _Line:
     number: int
-    date: tuple[str, str, str]
-    hour: int
-    minute: int
-    second: int
+    head: Head
     sender: str | None
     text: str
 
 
 def looks_like(text: str) -> bool:
-    first = text.lstrip().partition("\n")[0].translate(_SPACES)
-    return _HEAD.match(first) is not None
+    return head(text.lstrip().partition("\n")[0]) is not None
 
 
 def chat(bundle: Bundle) -> Member | None:
@@ -90,46 +78,35 @@ def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]
 
 
 def _lines(text: str, where: str) -> Iterator[_Line]:
-    head: re.Match[str] | None = None
+    begun: Head | None = None
     number, text_lines = 0, [""]
     for at, raw in enumerate(text.splitlines() if "\u2028" not in text else text.split("\n"), 1):
-        match = _HEAD.fullmatch(raw.translate(_SPACES).rstrip("\r"))
-        if match is None:
-            if head is None and raw.strip():
+        found = head(raw.rstrip("\r"))
+        if found is None:
+            if begun is None and raw.strip():
                 raise invalid(
                     f"{where}, line {at}",
                     "is no WhatsApp message; import the chat unedited",
                 )
             text_lines.append(raw)
             continue
-        if head is not None:
-            yield _line(number, head, "\n".join(text_lines), where)
-        head, number, text_lines = match, at, [match[8]]
-    if head is not None:
-        yield _line(number, head, "\n".join(text_lines), where)
+        if begun is not None:
+            yield _line(number, begun, "\n".join(text_lines), where)
+        begun, number, text_lines = found, at, [found.rest]
+    if begun is not None:
+        yield _line(number, begun, "\n".join(text_lines), where)
 
 
-def _line(number: int, head: re.Match[str], text: str, where: str) -> _Line:
-    hour, half = int(head[4]), (head[7] or "").lower()
-    if half:
-        hour = hour % 12 + (12 if half == "p" else 0)
-    minute, second = int(head[5]), int(head[6] or 0)
-    if hour > 23 or minute > 59 or second > 59:
+def _line(number: int, begun: Head, text: str, where: str) -> _Line:
+    if not begun.is_valid:
         raise invalid(f"{where}, line {number}", "has an invalid time")
     sender, colon, content = text.partition(": ")
     if not colon and text.partition("\n")[0].endswith(":"):
         sender, colon, content = text.partition(":")
     # A system message with a colon has a quoted name or group before it.
     has_sender = colon and "\n" not in sender and not re.search(r'["“”«»]', sender)
-    return _Line(
-        number,
-        (head[1], head[2], head[3]),
-        hour,
-        minute,
-        second,
-        label(sender.strip("\u200e\u202a\u202c ~")) if has_sender else None,
-        content if has_sender else text,
-    )
+    name = label(sender.strip(f"{MARKS} ~")) if has_sender else None
+    return _Line(number, begun, name, content if has_sender else text)
 
 
 def _order(lines: Sequence[_Line], where: str) -> DateOrder:
@@ -158,17 +135,17 @@ def _is_rising(lines: Sequence[_Line], order: DateOrder) -> bool:
 
 
 def _day(line: _Line, order: DateOrder) -> datetime:
-    parts = dict(zip(order.value, line.date, strict=True))
-    year = parts["y"]
-    if len(year) == 3 or len(parts["m"]) > 2 or len(parts["d"]) > 2 or len(year) == 1:
-        raise ValueError(year)
-    return datetime(int(year) + (2000 if len(year) == 2 else 0), int(parts["m"]), int(parts["d"]))  # noqa: DTZ001
+    parts = dict(zip(order.value, line.head.date, strict=True))
+    if len(parts["m"]) > 2 or len(parts["d"]) > 2:
+        raise ValueError(parts)
+    return datetime(year(parts["y"]), int(parts["m"]), int(parts["d"]))  # noqa: DTZ001
 
 
 def _me(lines: Sequence[_Line], title: str, named: str | None, where: str) -> str:
     """Return the exporter: the person named by ``--as``, else the other person of two.
 
-    The chat has the name of one of them; a group in which only one person wrote has not.
+    The chat has the name of one of them, or it is in the name of the file, among words of a
+    language whose order is not known; a group in which only one person wrote has not.
     """
     senders = {line.sender for line in lines if line.sender is not None}
     if named is not None:
@@ -176,8 +153,9 @@ def _me(lines: Sequence[_Line], title: str, named: str | None, where: str) -> st
         if matches:
             return matches[0]
         raise invalid(where, "has no sender with the name that --as gives; use a name of the chat")
-    others = senders - {title}
-    if title in senders and len(others) == 1:
+    within = "whatsapp" in title.casefold()
+    others = {name for name in senders if not (name in title if within else name == title)}
+    if len(others) == 1 and len(senders) == 2:
         return others.pop()
     raise invalid(where, "does not name its exporter; name the sender who is --user with --as")
 
@@ -199,7 +177,10 @@ def _turn(
             f"{where}, line {line.number}", "has an invalid date; check --date-order"
         ) from None
     at = day.replace(
-        hour=line.hour, minute=line.minute, second=line.second, tzinfo=options.time_zone
+        hour=line.head.hour,
+        minute=line.head.minute,
+        second=line.head.second,
+        tzinfo=options.time_zone,
     )
     return Turn(
         role=MessageRole.USER,
@@ -212,26 +193,41 @@ def _turn(
 
 def _content(text: str) -> tuple[str, str | None]:
     """Return the content of a message, or the reason to skip it."""
-    text = _EDITED.sub("", clean(text))
-    captioned = _captioned(text)
-    if captioned is not None:
+    text = _as_said(clean(text))
+    if vocabulary().is_deleted(text):
+        return "", "deleted message"
+    if (captioned := _captioned(text)) is not None:
         return captioned, None
-    if text.startswith("\u200e"):
-        return "", "system message"
-    deleted = text in {"This message was deleted", "You deleted this message"}
-    return text, "deleted message" if deleted else None
+    is_notice = text.startswith("\u200e") or vocabulary().is_notice(text)
+    return text, "system message" if is_notice else None
+
+
+def _as_said(text: str) -> str:
+    """Return a message without the mark that it was edited."""
+    before, bracket, mark = text.rpartition("<")
+    said = before.rstrip(f"{MARKS} ")
+    if not said or not bracket or not mark.endswith(">"):
+        return text
+    # In any other language, an invisible mark before it says that the application wrote it.
+    is_mark = before.endswith("\u200e") and not re.search(r"[:\uff1a\n]", mark)
+    return said if is_mark or vocabulary().is_edited(mark[:-1]) else text
 
 
 def _captioned(text: str) -> str | None:
     """Return caption and text of a message with an attachment; null for any other message."""
+    words = vocabulary()
     first, _, rest = text.partition("\n")
+    name, mark, last = first.rpartition("\u200e")
     if match := _ATTACHED.search(first):
         return joined(_caption(match[1]), first.replace(match[0], "").strip("\u200e "), rest)
-    if match := _FILE.fullmatch(first):
+    match = _FILE.fullmatch(first.strip(MARKS))
+    if match and (first.startswith("\u200e") or words.is_attached(match[2])):
         return joined(_caption(match[1]), rest)
-    if match := _NAMED_OMITTED.fullmatch(text):
-        return caption(match[1].lower().replace("image", "photo"))
-    return caption("media") if _OMITTED.fullmatch(text.strip("\u200e")) else None
+    if mark and (kind := words.kind_omitted(last.strip("<>"))):
+        return joined(caption(kind, name.partition(" • ")[0].strip(f"{MARKS} ")), rest)
+    if _OMITTED.fullmatch(first.strip(MARKS)):
+        return joined(caption(words.kind_omitted(first.strip(f"{MARKS}<>")) or "media"), rest)
+    return None
 
 
 def _caption(name: str) -> str:
@@ -251,5 +247,4 @@ def _title(member: Member, bundle: Bundle) -> str:
         stem = PurePosixPath(bundle.name).stem
     # A browser numbers a second download.
     stem = re.sub(r" ?\(\d{1,3}\)$", "", stem)
-    match = _TITLE.match(stem)
-    return label(match[1] if match else stem) or "chat"
+    return label(vocabulary().title(stem)) or "chat"
