@@ -393,6 +393,7 @@ def discord() -> dict[str, Any]:
 def discord_package() -> dict[str, Any]:
     return {
         "package/account/user.json": {"id": "18Ada", "username": "ada", "global_name": "Ada"},
+        "package/servers/index.json": {"1": "Pottery"},
         "package/messages/index.json": {"77": "general", "78": "Direct Message with bob#0"},
         "package/messages/c77/channel.json": {
             "id": "77",

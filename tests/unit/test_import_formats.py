@@ -225,6 +225,7 @@ def test_discord_data_package(tmp_path: Path) -> None:
     ]
     assert turns_of(direct) == [("user", "18Ada", "[photo: cat.jpg]\nHello, you")]
     assert export.account() is not None
+    assert export.notes.skipped == {"file in servers": 1}
 
 
 def test_telegram_chat(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from pydantic import AwareDatetime, Field
 
 from remembrancer.conversations.schemas import MessageRole
-from remembrancer.importers.bundle import Bundle, Member, find, main, parse_json
+from remembrancer.importers.bundle import Bundle, Member, find, main, note_unread, parse_json
 from remembrancer.importers.captions import caption, joined, label
 from remembrancer.importers.exported_conversations import Transcript, Turn
 from remembrancer.importers.options import Account, Options
@@ -28,6 +28,7 @@ PLATFORM: Final = "discord"
 _MESSAGE_TYPES = frozenset(
     {"Default", "Reply", "ChatInputCommand", "ContextMenuCommand", "0", "19"}
 )
+_MESSAGE_FILES = ("messages.json", "messages.csv")
 _MENTION = re.compile(r"<@!?(\d+)>")
 _PICTURES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".heic", ".avif"})
 
@@ -175,11 +176,18 @@ def _package(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcr
         turns.sort(key=lambda turn: turn.sent_at or datetime.min.replace(tzinfo=UTC))
         title = channel.title() or titles.get(channel.id, "")
         yield from storable(PLATFORM, channel.id, turns, notes, options, title=title)
+    names = [str(member.path.parent / name) for member in members for name in _MESSAGE_FILES]
+    read = [_index(members), *members, *(Member(bundle, name) for name in names)]
+    note_unread(bundle, [*read, *filter(None, [find(bundle, "user.json")])], notes)
+
+
+def _index(channels: list[Member]) -> Member:
+    return Member(channels[0].bundle, str(channels[0].path.parent.parent / "index.json"))
 
 
 def _titles(bundle: Bundle, channels: list[Member]) -> dict[str, str]:
     """Return the titles of channels and of people whom the owner wrote to, by channel."""
-    index = Member(bundle, str(channels[0].path.parent.parent / "index.json"))
+    index = _index(channels)
     titles = index.json() if index.name in bundle.names() else {}
     return (
         {key: label(str(title)) for key, title in titles.items() if title}
@@ -189,7 +197,7 @@ def _titles(bundle: Bundle, channels: list[Member]) -> dict[str, str]:
 
 
 def _rows(bundle: Bundle, folder: PurePosixPath) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for name in ("messages.json", "messages.csv"):
+    for name in _MESSAGE_FILES:
         path = str(folder / name)
         if path not in bundle.names():
             continue
