@@ -480,7 +480,7 @@ TODAY = [
              "미디어 파일을 생략한 대화내용", "삭제된 메시지입니다"),
             ("13.3.2024 klo 21.06 - ", "Aino", "Soitan kanteletta.", "kanteletta",
              "Media jätetty pois", "Tämä viesti poistettiin"),
-            ("13/3/24, 9:06 μ.μ. - ", "Ελένη", "Παίζω μπουζούκι.", "μπουζούκι",
+            ("13/3/2024, 9:06 μ.μ. - ", "Ελένη", "Παίζω μπουζούκι.", "μπουζούκι",
              "Εξαίρεση πολυμέσων", "Αυτό το μήνυμα διαγράφηκε"),
             ("2024. 03. 13. 21:06 - ", "Zsófi", "Cimbalmon tanulok.", "cimbalmon",
              "Hiányzó médiafájl", "Ez az üzenet törlésre került"),

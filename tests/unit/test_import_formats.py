@@ -336,6 +336,7 @@ def test_whatsapp_date_orders(
     ("text", "options", "reason"),
     [
         ("05/06/24, 12:00 - Bob: a\n06/07/24, 12:00 - Ada: b", {}, "--date-order dmy or mdy"),
+        ("13/06/24, 12:00 - Bob: a\n14/06/24, 12:00 - Ada: b", {}, "--date-order dmy or ymd"),
         ("13/13/24, 12:00 - Bob: a\n13/13/24, 12:00 - Ada: b", {}, "dates in mixed orders"),
         ("13/01/24, 25:00 - Bob: a", {}, "line 1: has an invalid time"),
         ("13/01/24, 12:00 - Bob: a", {}, "name the sender who is"),

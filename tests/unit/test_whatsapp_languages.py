@@ -142,6 +142,8 @@ def test_case_57_whatsapp_in_many_languages(tmp_path: Path, language: str) -> No
         "see menu.pdf (the new one)",
         "a <b> c",
         "x <This is mine>",
+        "Missed voice call from mum, did you see?",
+        "<div class=a>\nis a tag",
     ],
 )
 def test_what_only_resembles_a_mark_is_said(text: str) -> None:

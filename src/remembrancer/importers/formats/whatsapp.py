@@ -117,7 +117,8 @@ def _order(lines: Sequence[_Line], where: str) -> DateOrder:
         return (possible if len(possible) == 1 else rising)[0]
     if not possible:
         raise invalid(where, "has dates in mixed orders; name one with --date-order")
-    raise invalid(where, "has ambiguous days and months; name the order: --date-order dmy or mdy")
+    orders = " or ".join(possible)
+    raise invalid(where, f"has ambiguous days and months; name the order: --date-order {orders}")
 
 
 def _is_possible(lines: Sequence[_Line], order: DateOrder) -> bool:
@@ -226,7 +227,8 @@ def _captioned(text: str) -> str | None:
     if mark and (kind := words.kind_omitted(last.strip("<>"))):
         return joined(caption(kind, name.partition(" • ")[0].strip(f"{MARKS} ")), rest)
     if _OMITTED.fullmatch(first.strip(MARKS)):
-        return joined(caption(words.kind_omitted(first.strip(f"{MARKS}<>")) or "media"), rest)
+        kind = words.kind_omitted(first.strip(f"{MARKS}<>")) or ("" if rest else "media")
+        return joined(caption(kind), rest) if kind else None
     return None
 
 

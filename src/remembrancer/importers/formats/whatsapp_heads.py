@@ -83,9 +83,9 @@ def year(digits: str) -> int:
     """Return the year that WhatsApp means; raise ``ValueError`` for one in which it was not."""
     if len(digits) not in {2, 4}:
         raise ValueError(digits)
-    number = int(digits)
-    if len(digits) == 2:
-        return number + (2000 if number < (_FIRST_YEAR + _ERA) % 100 else 2500 - _ERA)
+    number = int(digits) + (0 if len(digits) == 4 else 2000)
+    if len(digits) == 2 and number >= 2000 + (_FIRST_YEAR + _ERA) % 100:
+        number += 500
     number -= _ERA if number >= _FIRST_YEAR + _ERA else 0
     if not _FIRST_YEAR <= number < _FIRST_YEAR + 100:
         raise ValueError(digits)

@@ -10,9 +10,10 @@ from typing import Final
 
 MARKS: Final = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
 """Characters of the direction of text, which are not seen."""
-_LONGEST: Final = 120
+_LONGEST: Final = 160
 """Characters. What WhatsApp writes is short."""
 _KINDS: Final = ("photo", "video", "audio", "sticker", "gif", "file", "contact", "media")
+_ENDS: Final = ("", *".,\u3002\u06d4\u0964\u060c")
 _UNSEEN = dict.fromkeys(map(ord, f"{MARKS}\u200c\u200d"))
 
 
@@ -27,7 +28,12 @@ class Words:
     """The kind of a file that was not exported, by the text that stands for it."""
 
     def is_notice(self, text: str) -> bool:
-        return normal(text[:_LONGEST]).startswith(self.notices)
+        """Return whether a text is a notice, or has one as its first sentence."""
+        start = normal(text[:_LONGEST])
+        return any(
+            start.startswith(notice) and start[len(notice) :][:1] in _ENDS
+            for notice in self.notices
+        )
 
     def is_deleted(self, text: str) -> bool:
         return _short(text) in self.deleted
