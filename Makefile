@@ -27,8 +27,8 @@ test: .venv/dev  ## Run the whole test suite
 soak: .venv/dev  ## Run the long random tests: lives, requests, files (about half an hour)
 	$(BIN)/pytest -n 2 -m soak
 
-wheel-check: .venv/dev  ## Install the wheel as a project would, and try it (five minutes)
-	$(BIN)/pytest -q -m wheel tests/wheel
+wheel-check: .venv/dev  ## Install the wheel as a project would, and try it (three minutes)
+	$(BIN)/pytest -q -n 2 --dist loadgroup -m wheel tests/wheel
 
 check: .venv/dev  ## Check format, lint, types and contracts
 	$(BIN)/ruff format --check .

@@ -1,6 +1,7 @@
 """What every test may use: a real store, people and agents in it, and ways to reach it."""
 
 import asyncio
+import gc
 import os
 from collections.abc import AsyncIterator, Iterator
 
@@ -39,6 +40,10 @@ from remembrancer.recall import item_cache
 from remembrancer.settings import EmbeddingSettings, LimitSettings
 
 let_children_be_interrupted()
+# What is imported stays, and walking it for garbage takes a twentieth of a run.
+gc.collect()
+gc.freeze()
+gc.set_threshold(50_000, 20, 20)
 # Stores of tests are small: what is chosen in memory is to be tested with them all the same.
 item_cache.FEW = 0
 

@@ -50,7 +50,11 @@ def constraints(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     return "--constraint", str(path)
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
+# One process for each version, so that their installations run side by side.
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(one, marks=pytest.mark.xdist_group(one)) for one in VERSIONS],
+)
 def python(
     request: pytest.FixtureRequest,
     wheel: Path,
