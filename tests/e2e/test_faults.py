@@ -180,7 +180,10 @@ async def _nothing_lost(load: Load, url: str) -> None:
 def _stopped(process: subprocess.Popen[str]) -> tuple[int, str]:
     """Tell a process to stop; return its exit code, and what it said. It has ten seconds."""
     process.send_signal(signal.SIGTERM)
-    _, told = process.communicate(timeout=STOP)
+    try:
+        _, told = process.communicate(timeout=STOP)
+    finally:
+        process.kill()
     return process.returncode, told
 
 
