@@ -1,5 +1,6 @@
 """Errors as one line with the field and the reason."""
 
+import errno
 import os
 import sys
 import traceback
@@ -33,6 +34,9 @@ def explain(error: Exception) -> str | None:
             reason = str(error)
         case OSError(filename=name, strerror=str(why)) if name is not None:
             reason = f"{name}: {why.lower()}"
+        case OSError(errno=errno.ENOSPC | errno.EIO, strerror=str(why)):
+            # Of the standard output, which has no name.
+            reason = f"cannot write: {why.lower()}"
     return reason
 
 
