@@ -20,6 +20,7 @@ _MORE: Final = {
     "tools": "[tools](rest.md#tools)",
     "openapi": "[a client for your language](rest.md#a-client-for-your-language)",
     "usage": "[metrics](operations.md#metrics)",
+    "retention": "[keep less](retention.md)",
     "jobs": "[background jobs](operations.md#background-jobs)",
     "worker": "[background jobs](operations.md#background-jobs)",
     "reembed": "[changing the model](operations.md#changing-the-embedding-model)",

@@ -37,6 +37,7 @@ from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.db.engine import Database, service_url
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.recall import item_cache
+from remembrancer.retention import service as retention
 from remembrancer.settings import EmbeddingSettings, LimitSettings
 
 let_children_be_interrupted()
@@ -46,6 +47,8 @@ gc.freeze()
 gc.set_threshold(50_000, 20, 20)
 # Stores of tests are small: what is chosen in memory is to be tested with them all the same.
 item_cache.FEW = 0
+# Old rows go when a test says so.
+retention.FIRST = retention.INTERVAL
 
 
 @pytest.fixture(scope="session")

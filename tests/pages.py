@@ -162,6 +162,7 @@ class World:
             "/admin",
             "/start",
             "/admin/usage",
+            "/admin/retention",
             f"/admin/usage?days=7&agent={self.agents['Pantry'].id}",
             "/admin/people",
             "/admin/people?name=Ada",

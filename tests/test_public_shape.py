@@ -17,7 +17,6 @@ ONLY_IN_THE_LIBRARY = {
     "embedder": "the store itself",
     "reads": "written in the background",
     "guard": "screens texts before they are stored",
-    "retention": "deletes old lines of the audit log",
     "expiry": "lets go of memories that have expired",
     "access_counts": "written in the background",
     "language_model": "makes summaries",
@@ -49,6 +48,8 @@ ONLY_IN_THE_LIBRARY = {
     "tools.select": "tools are Python functions; the client lists their schemas",
     "keys.adopt": "the command line stores the admin's key",
     "keys.authenticate": "servers check the secret of a request",
+    "retention.start": "the store removes old rows while it is open",
+    "retention.stop": "the store removes old rows while it is open",
     "jobs.counts": "jobs.list has the counts for the client",
 }
 ONLY_IN_THE_CLIENT = {

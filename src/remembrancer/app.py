@@ -16,7 +16,7 @@ from remembrancer.agents.schemas import Agent
 from remembrancer.associations.service import Associations
 from remembrancer.associations.writer import AssociationWriter
 from remembrancer.audit.log import AuditLog
-from remembrancer.audit.reads import Reads, Retention
+from remembrancer.audit.reads import Reads
 from remembrancer.backend import Backend
 from remembrancer.context.bulletin import Bulletins
 from remembrancer.context.renderer import Renderer
@@ -37,12 +37,10 @@ from remembrancer.extraction.summariser import Summariser, Verbatim
 from remembrancer.extras import extra
 from remembrancer.facts.service import Facts
 from remembrancer.guard.guard import Guard
-from remembrancer.idempotency import delete_old_keys
 from remembrancer.identity.service import Identity
 from remembrancer.jobs.queue import SUMMARISE
 from remembrancer.jobs.service import Jobs
 from remembrancer.keys.service import Keys
-from remembrancer.keys.sessions import delete_expired
 from remembrancer.keys.sign_ins import SignIns
 from remembrancer.llm import create_language_model
 from remembrancer.lookup.agent_memory import AgentMemory
@@ -73,6 +71,7 @@ from remembrancer.recall.access_counts import AccessCounts
 from remembrancer.recall.schemas import RecallAnswer, RecallDetails, RecallQuery
 from remembrancer.recall.service import Recall
 from remembrancer.records.service import Records
+from remembrancer.retention.service import Retention
 from remembrancer.review.service import Reviews
 from remembrancer.search.index import SearchIndex
 from remembrancer.search.model import claim_store
@@ -111,7 +110,7 @@ class Remembrancer:
         self.backend = backend = Backend(
             database, search, self.guard, self.reads, settings.limits, UsageCounts(database)
         )
-        self.retention = Retention(database, days=settings.audit.keep_days)
+        self.retention = Retention(database, settings.retention)
         self.expiry = Expiry(database)
         self.access_counts = AccessCounts(database)
         self.language_model = create_language_model(settings.llm)
@@ -160,7 +159,7 @@ class Remembrancer:
             memories, recall, self.places, self.documents, settings.tools, backend
         )
         self.keys = Keys(backend, _user_tokens(database, settings.oidc))
-        self.sign_ins = SignIns(backend, self.keys.uses)
+        self.sign_ins = SignIns(backend, self.keys.uses, days=settings.retention.sessions)
         self.uploads = Uploads(backend)
         self.tasks: dict[str, Task] = {SUMMARISE: self.summaries.job}
         self.jobs = Jobs(database)
@@ -217,18 +216,15 @@ class Remembrancer:
             stack.push_async_callback(database.close)
             if check_model:
                 await claim_store(database, embedder)
-            async with database.system() as connection:
-                await delete_old_keys(connection)
-                await delete_expired(connection)
             memory = Remembrancer(chosen, database, embedder)
             for client in (memory.language_model, memory.reranker, memory.keys.tokens):
                 if client is not None:
                     stack.push_async_callback(client.close)
-            await memory.retention.forget()
+            memory.retention.start()
+            stack.push_async_callback(memory.retention.stop)
             periodics = (
                 memory.access_counts.writing,
                 memory.reads.writing,
-                memory.retention.daily,
                 memory.expiry.sweeping,
                 memory.keys.uses.writing,
                 memory.backend.usage_counts.writing,

@@ -9,20 +9,21 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 from pydantic_core import to_json
-from sqlalchemy import delete, func, text
+from sqlalchemy import delete, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from remembrancer.db.deletions import delete_rows
 from remembrancer.db.engine import Trip, together
 from remembrancer.db.tables import idempotency_keys as keys
 from remembrancer.db.transfers import change_owner
 from remembrancer.errors import IdempotencyMismatch, InvalidInput
 from remembrancer.ids import SHARED_OWNER
 
-LIFETIME: Final = "24 hours"
 LONGEST_KEY: Final = 255
 
 _OWNER: Final = f"coalesce(app_user_id(), '{SHARED_OWNER}')"
@@ -114,10 +115,9 @@ async def once(
         yield answer
 
 
-async def delete_old_keys(connection: AsyncConnection) -> int:
-    """Delete keys older than a day; return their number."""
-    old = keys.c.created_at < func.now() - text(f"interval '{LIFETIME}'")
-    return (await connection.execute(delete(keys).where(old))).rowcount
+async def delete_old(connection: AsyncConnection, before: datetime, most: int) -> int:
+    """Delete up to ``most`` keys from before a time; return how many."""
+    return await delete_rows(connection, keys, keys.c.created_at < before, most)
 
 
 async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> None:

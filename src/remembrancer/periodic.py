@@ -20,15 +20,23 @@ class Periodic:
     An error is logged; the next call may succeed.
     """
 
-    def __init__(self, work: Callable[[], Awaitable[object]], *, every: float, what: str) -> None:
+    def __init__(
+        self,
+        work: Callable[[], Awaitable[object]],
+        *,
+        every: float,
+        what: str,
+        first: float | None = None,
+    ) -> None:
         self._work = work
         self._every = every
+        self._first = every if first is None else first
         self._what = what
         self._task: asyncio.Task[None] | None = None
         self._stopped = asyncio.Event()
 
     def start(self) -> None:
-        """Start; the first call is after one interval."""
+        """Start; the first call is after ``first`` seconds, by default one interval."""
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
@@ -48,7 +56,9 @@ class Periodic:
             await self._work()
 
     async def _run(self) -> None:
-        while not await self._is_stopped_within(self._every):
+        wait = self._first
+        while not await self._is_stopped_within(wait):
+            wait = self._every
             try:
                 await self._work()
             except Unavailable:

@@ -5,7 +5,7 @@ underscores, such as ``REMEMBRANCER_EMBEDDING__PROVIDER``. Each may be in a sett
 """
 
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 from pydantic import BaseModel, Field, HttpUrl, SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -135,12 +135,42 @@ class GuardSettings(BaseModel):
 
 
 class AuditSettings(BaseModel):
-    """Reads in the audit log, and its retention."""
+    """Reads in the audit log."""
 
     reads: Literal["all", "admin"] = "all"
     """Logged reads: those of everybody, or only those of admins."""
-    keep_days: int = Field(365, ge=0)
-    """Days until a line is deleted; 0 means never."""
+
+
+Days = Annotated[int, Field(ge=0, le=36_500)]
+
+
+class RetentionSettings(BaseModel):
+    """Days until rows are removed for good; 0 means never."""
+
+    messages: Days = 0
+    """Days until a message is removed, after it was stored; memories made of it stay."""
+    evicted: Days = 0
+    """Days until an evicted memory is erased."""
+    forgotten: Days = 0
+    """Days until a forgotten memory is erased, with the messages that it withholds."""
+    versions: Days = 0
+    """Days until a version of a memory is removed, after a newer one replaced it."""
+    undo: Days = 0
+    """Days in which a move, a merge or the forgetting of many memories can be undone."""
+    audit: Days = 400
+    """Days until a line of the audit log is removed, at the end of a month."""
+    usage: Days = 400
+    """Days until the usage of a day is removed."""
+    jobs: Days = 1
+    """Days until a job is removed that succeeded or was cancelled."""
+    failed_jobs: Days = 30
+    """Days until a failed job is removed."""
+    sessions: Annotated[int, Field(ge=1, le=3650)] = 30
+    """Days until a browser has to sign in again."""
+    uploads: Days = 7
+    """Days until an export that was given to the pages is removed."""
+    idempotency_keys: Annotated[int, Field(ge=1, le=3650)] = 1
+    """Days in which a repeated request gets the same answer."""
 
 
 class JobSettings(BaseModel):
@@ -329,6 +359,7 @@ class Settings(BaseSettings):
     oidc: OidcSettings = OidcSettings()
     mcp: McpSettings = McpSettings()
     audit: AuditSettings = AuditSettings()
+    retention: RetentionSettings = RetentionSettings()
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Minimum level of log lines; content is never logged."""
     log_format: Literal["text", "json"] = "text"

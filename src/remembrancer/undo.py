@@ -13,6 +13,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Select, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from remembrancer.db.deletions import delete_rows
 from remembrancer.db.rows import all_rows, first_row
 from remembrancer.db.tables import undo_records
 from remembrancer.db.transfers import change_owner
@@ -100,6 +101,11 @@ async def transfer_back(
 ) -> None:
     moved = _COLUMN.id.in_([UUID(record_id) for record_id in record["records"]])
     await connection.execute(change_owner(undo_records, taker, giver, moved))
+
+
+async def delete_old(connection: AsyncConnection, before: datetime, most: int) -> int:
+    """Delete up to ``most`` records from before a time; return how many."""
+    return await delete_rows(connection, undo_records, _COLUMN.created_at < before, most)
 
 
 async def erase(connection: AsyncConnection, user_id: UUID) -> Counter[str]:

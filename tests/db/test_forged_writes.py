@@ -276,7 +276,12 @@ class World:
     def _copies(self, table: str, rows: Iterable[Row]) -> Iterator[Row]:
         """Rows with a new key, and every user and space in them."""
         types = self.tables[table]
-        fresh: dict[str, Any] = {"uuid": str(uuid4()), "text": "fresh123", "bytea": r"\x99"}
+        fresh: dict[str, Any] = {
+            "uuid": str(uuid4()),
+            "text": "fresh123",
+            "bytea": r"\x99",
+            "timestamp with time zone": "2026-11-29T00:00:00Z",
+        }
         for row in rows:
             written = {name: row[name] for name in types}
             key = {

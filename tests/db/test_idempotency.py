@@ -1,5 +1,6 @@
 """Repeated requests are carried out once."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from remembrancer import (
     User,
     as_actor,
 )
-from remembrancer.idempotency import delete_old_keys, once
+from remembrancer.idempotency import delete_old, once
 
 ADMIN = Actor(Role.ADMIN)
 
@@ -124,5 +125,5 @@ async def test_keys_are_forgotten_after_a_day(memory: Remembrancer, ada: User) -
         await memory.memories.remember(actor, MemoryCreate(content=key), idempotency_key=key)
     rows("UPDATE idempotency_keys SET created_at = now() - interval '25 hours' WHERE key = 'old'")
     async with memory.database.system() as connection:
-        assert await delete_old_keys(connection) == 1
+        assert await delete_old(connection, datetime.now(UTC) - timedelta(days=1), 100) == 1
     assert rows("SELECT key FROM idempotency_keys") == [("new",)]

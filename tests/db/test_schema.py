@@ -41,7 +41,12 @@ def migrated_url(database_url: str) -> str:
 
 
 def _differences(url: str) -> list[object]:
-    options = {"compare_type": True, "compare_server_default": True}
+    options = {
+        "compare_type": True,
+        "compare_server_default": True,
+        # The models have the audit log as a whole, not its months.
+        "include_name": lambda name, kind, _: kind != "table" or not name.startswith("audit_log_"),
+    }
     with _engine(url) as engine, engine.connect() as connection:
         return compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
 

@@ -25,12 +25,11 @@ from remembrancer import (
     UserUpdate,
     as_actor,
 )
-from remembrancer.audit.reads import Reads, Retention
+from remembrancer.audit.reads import Reads
 from remembrancer.cli import runtime
 from remembrancer.db.engine import Database
 from remembrancer.db.tables import metadata
 from remembrancer.errors import DatabaseUnavailable
-from remembrancer.idempotency import delete_old_keys
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.search.model import claim_store
 
@@ -301,16 +300,6 @@ async def test_a_user_sees_what_concerns_them_and_nobody_else(
     assert line["actor_role"] == "service"
 
 
-async def test_old_lines_are_removed(memory: Remembrancer, ada: User) -> None:
-    """After the days that they are kept, and not before."""
-    await memory.remember("Ada keeps bees.", user=ada)
-    assert await memory.retention.forget() == 0
-    rows("UPDATE audit_log SET at = now() - interval '366 days'")
-    await memory.remember("Ada keeps wasps.", user=ada)
-    assert await Retention(memory.database, days=0).forget() == 0
-    assert await memory.retention.forget() == 1
-
-
 # 24 Idle maintenance -------------------------------------------------------------------
 
 
@@ -327,9 +316,7 @@ async def test_maintenance_without_new_content_changes_nothing(
         await memory.reads.flush()
         await memory.backend.usage_counts.flush()
         await memory.keys.uses.flush()
-        await memory.retention.forget()
-        async with memory.database.system() as connection:
-            await delete_old_keys(connection)
+        await memory.retention.run(ADMIN, dry_run=False)
         await claim_store(memory.database, memory.embedder)
         await memory.worker.run(once=True)
 

@@ -680,6 +680,7 @@ STAFF_ONLY = {
     ("POST", "/api/keys"): "user service",
     ("GET", "/api/keys"): "service",
     ("GET", "/api/usage"): "user service",
+    ("POST", "/api/retention"): "user service",
     ("DELETE", "/api/keys/{key}"): "service",
     ("POST", "/api/keys/{key}/rotate"): "service",
 }

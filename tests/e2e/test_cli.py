@@ -684,6 +684,28 @@ def test_the_audit_log_is_read_by_filters_and_pages(cli: Cli) -> None:
     assert "since" in refused(cli(*mine, "--since", "yesterday"))
 
 
+def test_old_rows_are_counted_and_removed(
+    cli: Cli, server: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing without --apply; the settings say how old."""
+    cli("users", "resolve", "web", "iris", "--name", "Iris")
+    cli("remember", "Iris folds paper.", "--user", "Iris")
+    [memory] = cli("memories", "list", "--user", "Iris", "--json").json
+    cli("memories", "forget", memory["id"], "--user", "Iris")
+    with psycopg.connect(server[1]) as owner:
+        owner.execute("UPDATE memories SET forgotten_at = now() - interval '9 days'")
+    monkeypatch.setenv("REMEMBRANCER_RETENTION__FORGOTTEN", "7")
+
+    def counted(*options: str) -> int:
+        lines = cli("retention", *options, "--json").json["items"]
+        [count] = [line["count"] for line in lines if line["what"] == "forgotten"]
+        return int(count)
+
+    assert (counted(), counted(), counted("--apply"), counted()) == (1, 1, 1, 0)
+    assert "for ever" in cli("retention").out
+    assert "0 rows removed." in cli("retention", "--apply").out
+
+
 @pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch, model: Scripted) -> Scripted:
     """The scripted model, as the environment of commands names it."""

@@ -110,7 +110,7 @@ async def test_usage_has_a_period_and_is_for_admins(
 
     assert await amounts() == [1]
     assert await amounts(today - timedelta(days=60)) == [40, 1]
-    await memory.backend.usage_counts.measure()
+    await memory.retention.run(ADMIN, dry_run=False)
     assert rows("SELECT count(*) FROM daily_usage WHERE kind = 'recall'") == [(2,)]
     for since in (today + timedelta(days=1), today - timedelta(days=400)):
         with pytest.raises(InvalidInput, match="since"):

@@ -1,4 +1,4 @@
-"""The audit log, jobs, API keys and usage: /api/audit, /api/jobs, /api/keys, /api/usage."""
+"""The audit log, jobs, API keys, usage and retention: each below /api, by its name."""
 
 from datetime import date
 from typing import Annotated
@@ -8,17 +8,20 @@ from fastapi import Path, Query
 
 from remembrancer.api.dependencies import App, Caller, Paging, narrowed
 from remembrancer.api.endpoints import Router
+from remembrancer.api.erasure import DryRun
 from remembrancer.audit.schemas import AuditFilter, AuditLine
 from remembrancer.jobs.schemas import JobPage, JobStatus
 from remembrancer.keys.schemas import DEFAULT_GRACE, Key, KeyCreate, KeyHolder, NewKey
 from remembrancer.keys.service import LONGEST_GRACE
 from remembrancer.paging import Items, Page
+from remembrancer.retention.schemas import RetentionReport
 from remembrancer.usage.schemas import DailyUsage
 
 audit = Router(prefix="/api/audit", tags=["audit"])
 jobs = Router(prefix="/api/jobs", tags=["jobs"])
 keys = Router(prefix="/api/keys", tags=["keys"])
 usage = Router(prefix="/api/usage", tags=["usage"])
+retention = Router(prefix="/api/retention", tags=["retention"])
 
 KeyRef = Annotated[str, Path(description="Its id, or the name of a valid key.")]
 
@@ -112,6 +115,12 @@ async def list_usage(
 ) -> Items[DailyUsage]:
     """List recalls, writes, refusals, evictions, tokens and disk by day and agent.
 
-    By default of the last 30 days; 400 are kept.
+    By default of the last 30 days.
     """
     return await app.usage.list(actor, since=since, until=until, agent_id=agent_id)
+
+
+@retention.post("")
+async def run_retention(app: App, actor: Caller, dry_run: DryRun = True) -> RetentionReport:
+    """Say what is stored how long and count what is older, or remove that for good."""
+    return await app.retention.run(actor, dry_run=dry_run)

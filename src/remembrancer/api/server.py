@@ -187,6 +187,7 @@ def _rest_api() -> FastAPI:
         admin.jobs,
         admin.keys,
         admin.usage,
+        admin.retention,
     ):
         # Not as routers, which FastAPI would search twice for each request.
         app.router.routes.extend(part.routes)

@@ -1,16 +1,13 @@
 """Log reads: in the background, and before the answer for an admin."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, Literal
 from uuid import UUID
-
-from sqlalchemy import delete
 
 from remembrancer.access import Actor, Role
 from remembrancer.audit import line, write
 from remembrancer.db.engine import Database, together
-from remembrancer.db.tables import audit_log
 from remembrancer.errors import Unavailable
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.periodic import Periodic
@@ -66,20 +63,3 @@ class Reads:
         async with self._database.system() as connection, together(connection) as trip:
             for start in range(0, len(lines), AT_ONCE):
                 write(trip, lines[start : start + AT_ONCE])
-
-
-class Retention:
-    """Deletes old audit lines."""
-
-    def __init__(self, database: Database, *, days: int) -> None:
-        self._database = database
-        self._days = days
-        self.daily = Periodic(self.forget, every=86_400.0, what="removal of old audit lines")
-
-    async def forget(self) -> int:
-        """Return the number of deleted lines; 0 days delete none."""
-        if not self._days:
-            return 0
-        old = audit_log.c.at < datetime.now(UTC) - timedelta(days=self._days)
-        async with self._database.system() as connection:
-            return (await connection.execute(delete(audit_log).where(old))).rowcount

@@ -91,7 +91,8 @@ def _count(connection: Connection, table: Table) -> int:
 
 def _dump(connection: Connection, archive: ZipFile, table: Table, observer: Observer) -> TableEntry:
     columns = SQL(", ").join(Identifier(column) for column in table.columns)
-    statement = SQL("COPY {} ({}) TO STDOUT").format(table.identifier, columns)
+    # A query, since Postgres copies no table with partitions.
+    statement = SQL("COPY (SELECT {} FROM {}) TO STDOUT").format(columns, table.identifier)
     reported = 0
     with archive.open(table.name, "w", force_zip64=True) as file, connection.cursor() as cursor:
         writer = TableWriter(file)

@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from remembrancer.agents.schemas import Agent
-from remembrancer.client.admin import Audit, Jobs, Keys, Usage
+from remembrancer.client.admin import Audit, Jobs, Keys, Retention, Usage
 from remembrancer.client.calls import json_of
 from remembrancer.client.conversations import Chat, Conversations
 from remembrancer.client.memories import Associations, Documents, Memories, Places, Review
@@ -69,6 +69,7 @@ class _Nouns(Group[By]):
         self.jobs = Jobs(sender)
         self.audit = Audit(sender)
         self.usage = Usage(sender)
+        self.retention = Retention(sender)
 
     @operation("POST /api/memory/", ids="body", body=_as(MemoryCreate))
     def remember(

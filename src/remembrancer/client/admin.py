@@ -1,4 +1,4 @@
-"""Keys, jobs, the audit log and usage."""
+"""Keys, jobs, the audit log, usage and retention."""
 
 from datetime import date
 from typing import Unpack
@@ -9,6 +9,7 @@ from remembrancer.client.operations import By, Group, Paging, listing, operation
 from remembrancer.jobs.schemas import JobPage, JobStatus
 from remembrancer.keys.schemas import DEFAULT_GRACE, Key, KeyCreate, KeyHolder, NewKey
 from remembrancer.paging import Items, Page
+from remembrancer.retention.schemas import RetentionReport
 from remembrancer.usage.schemas import DailyUsage
 
 
@@ -76,4 +77,16 @@ class Usage(Group[By]):
         """List usage by day, kind and agent: of the last 30 days unless ``since`` says otherwise.
 
         Days are in UTC, and both included.
+        """
+
+
+class Retention(Group[By]):
+    """How long rows are stored. For admins."""
+
+    @operation("POST /api/retention")
+    def run(self, *, dry_run: bool = True) -> RetentionReport:
+        """Remove what is older than the server's settings say, or count it.
+
+        Ends after 30 seconds; then the report says that it is not complete, and another run goes
+        on. It cannot be undone.
         """

@@ -95,6 +95,26 @@ async def erase_withheld(
     return counts + await _erase_sources(connection, keys)
 
 
+async def remove_messages(
+    connection: AsyncConnection,
+    messages: Sequence[MessageKey],
+    positions: Mapping[UUID, Collection[int]],
+) -> None:
+    """Delete locked messages that are old, with their items and summaries.
+
+    Memories stay, and so do their citations. ``positions`` are those of the messages, by
+    conversation.
+    """
+    keys = [(message.owner_id, message.id) for message in messages]
+    await search.erase_sources(connection, keys)
+    for owner_id in sorted({owner_id for owner_id, _ in keys}):
+        ids = [message_id for owner, message_id in keys if owner == owner_id]
+        await conversations.erase_messages(connection, owner_id, ids)
+        await source_messages.erase(connection, owner_id, ids)
+    await summaries.erase_unsourced(connection, positions)
+    await remake_chunks(connection, positions)
+
+
 async def erase_derived(
     connection: AsyncConnection, conversation_id: UUID, messages: Sequence[MessageRow]
 ) -> None:

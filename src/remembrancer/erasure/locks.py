@@ -123,18 +123,20 @@ async def find_messages(
     return await all_rows(connection, MessageKey, query)
 
 
-async def lock_withheld(connection: AsyncConnection, owner_id: UUID, memory_id: str) -> set[UUID]:
-    """Return the messages to erase with a forgotten memory, locked as :func:`lock_messages` does.
+async def lock_withheld(
+    connection: AsyncConnection, owner_id: UUID, memory_ids: Sequence[str]
+) -> set[UUID]:
+    """Return the messages to erase with forgotten memories, locked as :func:`lock_messages` does.
 
     Of one that was restored meanwhile there are none.
     """
-    first = await source_messages.erasable(connection, owner_id, memory_id)
+    first = await source_messages.erasable(connection, owner_id, memory_ids)
     if not first:
         return set()
     ids = {message.id for message in first}
     conversation_ids = {message.conversation_id for message in first}
     await lock_messages(connection, conversation_ids, sorted(ids))
-    now = await source_messages.erasable(connection, owner_id, memory_id)
+    now = await source_messages.erasable(connection, owner_id, memory_ids)
     return ids & {message.id for message in now}
 
 

@@ -90,7 +90,7 @@ class Erasure:
         async def delete(connection: AsyncConnection, actor: Actor) -> tuple[UUID, Counts]:
             row = await memories.get(connection, actor, memory_id, memories.ANY_STATUS)
             memories.check_changeable(actor, row)
-            messages = await locks.lock_withheld(connection, row.owner_id, row.id)
+            messages = await locks.lock_withheld(connection, row.owner_id, [row.id])
             await locks.lock_owner(connection, row.owner_id)
             row = await memories.get(connection, actor, memory_id, memories.ANY_STATUS, lock=True)
             memories.check_changeable(actor, row)

@@ -1,7 +1,7 @@
 """Summaries of a user who is merged into another, and back, or erased. Items move with them."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -55,6 +55,18 @@ def _plain(value: UUID | int) -> str | int:
 async def erase_over(connection: AsyncConnection, owner_id: UUID) -> Counter[str]:
     """Delete all users' summaries of an owner's messages."""
     return await _erase(connection, _erasures("erase_over"), {"owner_id": owner_id})
+
+
+async def erase_unsourced(
+    connection: AsyncConnection, positions: Mapping[UUID, Collection[int]]
+) -> Counter[str]:
+    """Delete all users' summaries over messages, by conversation, of which none is left."""
+    places = [(each, position) for each in positions for position in positions[each]]
+    binds = {
+        "conversations": [each for each, _ in places],
+        "positions": [position for _, position in places],
+    }
+    return await _erase(connection, _erasures("erase_unsourced"), binds)
 
 
 async def erase_owner(connection: AsyncConnection, owner_id: UUID) -> Counter[str]:

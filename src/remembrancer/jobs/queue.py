@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -33,8 +34,9 @@ STATUSES: Final = {
 
 LONGEST_WAIT: Final = 600.0
 """Maximum of seconds between two tries of a job."""
-_RETENTION: Final = {"succeeded": 1, "cancelled": 1, "aborted": 1, "failed": 30}
-"""Days until ended jobs are deleted."""
+ENDED: Final = ("succeeded", "cancelled", "aborted")
+"""Statuses of jobs that nobody has to look at."""
+FAILED: Final = ("failed",)
 
 _sql = partial(statement, "remembrancer.jobs", "queue")
 _RECOVER: Final = text("SELECT * FROM jobs.recover(:silent)")
@@ -89,9 +91,12 @@ async def recover(connection: AsyncConnection, silent: float) -> Sequence[int]:
     return list((await connection.execute(_RECOVER, {"silent": silent})).scalars())
 
 
-async def forget_old(connection: AsyncConnection) -> None:
-    for status, days in _RETENTION.items():
-        await connection.execute(_sql("forget"), {"status": status, "days": days})
+async def delete_old(
+    connection: AsyncConnection, statuses: Sequence[str], before: datetime, most: int
+) -> int:
+    """Delete up to ``most`` jobs of which nothing happened since a time; return how many."""
+    binds = {"statuses": list(statuses), "before": before, "most": most}
+    return (await connection.execute(_sql("delete_old"), binds)).rowcount
 
 
 async def erase(connection: AsyncConnection, conversation_ids: Sequence[UUID]) -> Counter[str]:

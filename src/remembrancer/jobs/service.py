@@ -42,8 +42,8 @@ class Jobs:
     ) -> Page[Job]:
         """Return a page of jobs, newest first, in one status if given. For admins.
 
-        ``limit`` is 1 to 200. Succeeded and cancelled jobs are deleted after a day, failed ones
-        after 30 days.
+        ``limit`` is 1 to 200. They are stored as long as ``retention.jobs`` and
+        ``retention.failed_jobs`` say.
         """
         actor.require(Role.ADMIN)
         check_range(limit, 1, LARGEST_PAGE, field="limit")

@@ -160,8 +160,6 @@ class Worker:
     async def _maintain(self, *, sweep: bool, everything: bool) -> None:
         async with self._database.system() as connection:
             lost = await queue.recover(connection, self._silent)
-            if everything:
-                await queue.forget_old(connection)
         if lost:
             log.warning("requeued %d jobs of dead workers", len(lost))
         for name, queue_missing in self._sweeps.items() if sweep else ():

@@ -81,9 +81,9 @@ async def end_all(
     return (await connection.execute(_sql("end_all"), binds)).rowcount
 
 
-async def delete_expired(connection: AsyncConnection) -> None:
-    """Delete the sessions and links whose time is over."""
-    await connection.execute(_sql("delete_expired"))
+async def delete_expired(connection: AsyncConnection, most: int | None = None) -> int:
+    """Delete sessions and links whose time is over, up to ``most`` of each; return how many."""
+    return int((await connection.execute(_sql("delete_expired"), {"most": most})).scalar_one())
 
 
 async def add_link(

@@ -21,10 +21,8 @@ LINK_SECONDS: Final = 15 * 60
 """Seconds in which the sign-in link of an admin works, once."""
 USER_LINK_SECONDS: Final = 86_400
 """The same for the link of a user, whom it has to reach first."""
-SESSION_SECONDS: Final = 30 * 86_400
-"""Seconds until a session of a key or of a user's link ends by itself."""
 ADMIN_SECONDS: Final = 12 * 3600
-"""The same for the session of an admin's link, which no key can end."""
+"""Seconds until the session of an admin's link ends, which no key can end."""
 _SIGN_IN: Final = "session.start"
 _NO_KEY: Final = Actor(Role.SERVICE)
 
@@ -40,13 +38,15 @@ class SignIn:
 class SignIns:
     """Sessions of browsers, in the database by the hash of their secret.
 
-    They end with their key. A line in the audit log has the key's id, never a secret.
+    They end with their key, and after ``days``. A line in the audit log has the key's id, never a
+    secret.
     """
 
-    def __init__(self, backend: Backend, uses: KeyUses) -> None:
+    def __init__(self, backend: Backend, uses: KeyUses, *, days: int) -> None:
         self._database = backend.database
         self._uses = uses
         self._most_refusals = backend.limits.sign_ins_per_minute
+        self.session_seconds = days * 86_400
 
     async def link(self, actor: Actor, user_id: AnyUser | None = None) -> str:
         """Return the secret of a link that signs a user in, or without one an admin.
@@ -95,7 +95,7 @@ class SignIns:
             hash_secret(secret),
             key_id=actor.key_id,
             user_id=None if actor.key_id else actor.user_id,
-            seconds=ADMIN_SECONDS if is_admin_link else SESSION_SECONDS,
+            seconds=ADMIN_SECONDS if is_admin_link else self.session_seconds,
         )
         await _note(connection, actor, _SIGN_IN)
         return secret

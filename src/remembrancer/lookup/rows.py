@@ -22,6 +22,7 @@ class OriginRow:
     words: str | None
     sender: str | None
     role: str | None
+    message_removed: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ class Talk(BaseModel):
 class Origin(BaseModel):
     """How a memory came up first: when, through which agent, and in which words of whom.
 
-    The words are those of a message of the memory's owner; null if there is none, and if it left
-    recall with a forgotten memory.
+    The words are those of a message of the memory's owner; null if there is none, if it left recall
+    with a forgotten memory, and if it was removed because it is old.
     """
 
     at: datetime
@@ -40,6 +40,7 @@ class Origin(BaseModel):
     words: str | None
     sender: str | None
     role: str | None
+    message_removed: bool
 
 
 class Answer(BaseModel):

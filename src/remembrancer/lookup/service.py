@@ -327,6 +327,7 @@ def _origins(rows: Sequence[OriginRow]) -> dict[MemoryKey, Origin]:
             words=row.words,
             sender=row.sender,
             role=row.role,
+            message_removed=row.message_removed,
         )
         for row in rows
     }

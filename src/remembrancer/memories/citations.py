@@ -90,6 +90,20 @@ async def delete_versions(
     return counts
 
 
+async def delete_superseded(
+    connection: AsyncConnection, keys: Collection[MemoryKey], before: datetime
+) -> int:
+    """Delete the versions of locked memories that were superseded before a time, with their items.
+
+    Returns how many. The item of a version without new content is that of the next by now.
+    """
+    binds = {**search.key_columns(keys), "before": before}
+    rows = await all_rows(connection, _VersionKey, _sql("delete_superseded"), binds)
+    versions = [(row.owner_id, row.memory_id, row.version) for row in rows]
+    await search.erase_versions(connection, versions)
+    return len(rows)
+
+
 async def delete_mentions(connection: AsyncConnection, messages: Sequence[UUID]) -> Counts:
     result = await connection.execute(_sql("delete_mentions"), {"messages": messages})
     return Counts(mentions=result.scalar_one())

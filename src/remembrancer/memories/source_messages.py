@@ -122,11 +122,11 @@ async def _refresh(
 
 
 async def erasable(
-    connection: AsyncConnection, owner_id: UUID, memory_id: str
+    connection: AsyncConnection, owner_id: UUID, memory_ids: Sequence[str]
 ) -> Sequence[ErasableMessage]:
-    """Return the messages to erase with a forgotten memory; not those that another one cites."""
-    key = {"owner_id": owner_id, "memory_id": memory_id}
-    return await all_rows(connection, ErasableMessage, _sql("erasable"), key)
+    """Return the messages to erase with forgotten memories; not those that another one cites."""
+    keys = {"owner_id": owner_id, "memory_ids": list(memory_ids)}
+    return await all_rows(connection, ErasableMessage, _sql("erasable"), keys)
 
 
 async def erase(

@@ -1,6 +1,7 @@
 """The only writer of uploads."""
 
 from collections import Counter
+from datetime import datetime
 from functools import partial
 from typing import Final
 from uuid import UUID
@@ -92,8 +93,10 @@ async def delete(connection: AsyncConnection, upload: Upload) -> None:
     await connection.execute(_sql("delete"), _key(upload))
 
 
-async def delete_old(connection: AsyncConnection, days: int) -> None:
-    await connection.execute(_sql("delete_old"), {"days": days})
+async def delete_old(connection: AsyncConnection, before: datetime, most: int) -> int:
+    """Delete up to ``most`` uploads from before a time that nobody reads; return how many."""
+    binds = {"before": before, "most": most}
+    return (await connection.execute(_sql("delete_old"), binds)).rowcount
 
 
 async def erase(connection: AsyncConnection, user_id: UUID) -> Counter[str]:

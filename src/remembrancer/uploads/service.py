@@ -19,7 +19,6 @@ PART_BYTES: Final = 1 << 20
 """Bytes of a part, in which a file is stored and read."""
 MOST: Final = 5
 """Uploads that a user may have at a time, imported ones too."""
-KEPT_DAYS: Final = 7
 
 
 class Uploads:
@@ -36,7 +35,6 @@ class Uploads:
         """
         async with self._database.system_for(actor) as (connection, actor):
             owner_id = await users.hold_current(connection, actor.require_user())
-            await repository.delete_old(connection, KEPT_DAYS)
             if len(await repository.list_of(connection, owner_id)) >= MOST:
                 raise Conflict(f"there are {MOST} files already; remove one first", field="file")
             upload = Upload(

@@ -9,9 +9,13 @@ from functools import partial, wraps
 from typing import Final, Protocol, TypeVar, cast
 from uuid import UUID
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from remembrancer.access import Actor
+from remembrancer.db.deletions import delete_rows
 from remembrancer.db.engine import Database
 from remembrancer.db.sql import json_rows, statement
+from remembrancer.db.tables import daily_usage
 from remembrancer.errors import RemembrancerError, Unavailable
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.periodic import Periodic
@@ -23,6 +27,7 @@ F = TypeVar("F", bound=Callable[..., Awaitable[object]])
 NO_AGENT: Final = SHARED_OWNER
 """The agent's id, in storage, of what no agent did."""
 MOST_DAYS: Final = 400
+"""Days of one request."""
 sql = partial(statement, "remembrancer.usage", "usage")
 
 
@@ -95,10 +100,14 @@ class UsageCounts:
             await self.measure()
 
     async def measure(self) -> None:
-        """Note the size of the database, and delete usage older than ``MOST_DAYS``."""
+        """Note the size of the database."""
         async with self._database.system() as connection:
             await connection.execute(sql("measure"))
-            await connection.execute(sql("forget"), {"days": MOST_DAYS})
+
+
+async def delete_old(connection: AsyncConnection, before: datetime, most: int) -> int:
+    """Delete up to ``most`` rows of days before a time; return how many."""
+    return await delete_rows(connection, daily_usage, daily_usage.c.day < before.date(), most)
 
 
 class _HasCounts(Protocol):

@@ -121,6 +121,13 @@ async def _work(request: PageRequest) -> list[Work]:
     ]
 
 
+@router.get("/retention")
+async def retention(request: AdminRequest) -> Response:
+    return request.render(
+        "admin/retention.html", report=await request.app.retention.run(request.actor)
+    )
+
+
 @router.post("/policy")
 async def set_policy(request: SessionRequest, form: CheckedForm) -> Response:
     allow = {"true": True, "false": False}.get(form.get("allow") or "")

@@ -10,7 +10,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from remembrancer.conversations.schemas import Message
-from remembrancer.errors import InvalidInput, RemembrancerError
+from remembrancer.errors import InvalidInput, NotFound, RemembrancerError
 from remembrancer.extraction.schemas import Chunk
 from remembrancer.memories.schemas import Memory, SourcedMemory
 from remembrancer.paging import all_items
@@ -68,12 +68,19 @@ async def show(
     conversation = await conversations.get(actor, conversation_id)
     if before is not None and before < 1:
         raise InvalidInput("must be a position in the conversation, from 1", field="before")
+    memories = await request.app.memories.in_conversation(actor, conversation_id)
+    is_gone = False
     if message is not None:
-        position = await conversations.position(actor, conversation_id, message)
-        before = position + WINDOW // 2
+        try:
+            position = await conversations.position(actor, conversation_id, message)
+            before = position + WINDOW // 2
+        except NotFound:
+            # What a memory cites was there, and was removed because it is old.
+            is_gone = message in {sourced.message_id for sourced in memories}
+            if not is_gone:
+                raise
     page = await conversations.messages(actor, conversation_id, last=WINDOW, before=before)
     messages = page.items
-    memories = await request.app.memories.in_conversation(actor, conversation_id)
     load_chunks = partial(conversations.chunks, actor, conversation_id)
     shown_ids = {message.id for message in messages}
     elsewhere = [sourced for sourced in memories if sourced.message_id not in shown_ids]
@@ -86,6 +93,7 @@ async def show(
         last=messages[-1].position if messages else 0,
         window=WINDOW,
         marked=message,
+        is_gone=is_gone,
         by_message=_by_message(memories),
         others=list({sourced.memory.id: sourced.memory for sourced in elsewhere}.values()),
     )

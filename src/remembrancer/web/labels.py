@@ -14,6 +14,7 @@ from remembrancer.lookup.schemas import Entry, Graph, GraphNode, Origin, Span
 from remembrancer.memories.schemas import Category, ForgetResult, Kind, Relation, SortBy, Status
 from remembrancer.preferences.schemas import AgentMemoryConfig
 from remembrancer.recall.schemas import Hit, Mode
+from remembrancer.retention.schemas import What
 from remembrancer.review.schemas import ReviewOutcome
 from remembrancer.uploads.schemas import Upload, UploadCounts
 from remembrancer.user_names import parse_user
@@ -271,6 +272,8 @@ SUBJECTS: Final = {
     "session": lazy("Sign-ins"),
     "key": lazy("Keys"),
     "job": lazy("Jobs"),
+    "retention": lazy("Removal of old rows"),
+    "version": lazy("Versions of memories"),
     "erase": lazy("Deletions for good"),
     "audit": lazy("This log"),
 }
@@ -338,11 +341,27 @@ _THINGS: Final = {
     "place": marked("%(count)s place", "%(count)s places"),
     "policy": marked("%(count)s policy", "%(count)s policies"),
     "preference": marked("%(count)s preference", "%(count)s preferences"),
+    "retention": marked("old rows", "old rows"),
     "session": marked("%(count)s session", "%(count)s sessions"),
     "space": marked("%(count)s space", "%(count)s spaces"),
     "statistic": marked("statistics", "statistics"),
     "upload": marked("%(count)s file", "%(count)s files"),
     "user": marked("%(count)s person", "%(count)s people"),
+    "version": marked("%(count)s version", "%(count)s versions"),
+}
+RETENTION: Final[Mapping[What, str]] = {
+    "messages": lazy("Messages"),
+    "evicted": lazy("Evicted memories"),
+    "forgotten": lazy("Forgotten memories"),
+    "versions": lazy("Old versions of memories"),
+    "undo": lazy("What undoing needs"),
+    "audit": lazy("Audit log"),
+    "usage": lazy("Usage"),
+    "jobs": lazy("Ended jobs"),
+    "failed_jobs": lazy("Failed jobs"),
+    "sessions": lazy("Sign-ins of browsers"),
+    "uploads": lazy("Files that were given to be imported"),
+    "idempotency_keys": lazy("Keys of repeated requests"),
 }
 
 

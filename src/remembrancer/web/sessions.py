@@ -15,7 +15,7 @@ from starlette.types import Scope
 
 from remembrancer.access import Actor
 from remembrancer.errors import Forbidden, Unavailable
-from remembrancer.keys.sign_ins import SESSION_SECONDS, SignIn, SignIns
+from remembrancer.keys.sign_ins import SignIn, SignIns
 
 COOKIE: Final = "remembrancer_session"
 ENTRY_POINT: Final = "web"
@@ -145,7 +145,7 @@ def set_cookie(request: Request, response: Response, secret: str) -> None:
     response.set_cookie(
         COOKIE,
         secret,
-        max_age=SESSION_SECONDS,
+        max_age=request.app.state.memory.sign_ins.session_seconds,
         httponly=True,
         samesite="strict",
         secure=not is_local(request),

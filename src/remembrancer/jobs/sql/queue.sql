@@ -1,11 +1,16 @@
 -- The queue: procrastinate's tables in the schema `jobs`, and our outcomes of jobs.
 
--- Ended jobs of a status, after some days.
--- name: forget
-DELETE FROM jobs.procrastinate_jobs AS j
- WHERE CAST(j.status AS text) = :status
-   AND NOT EXISTS (SELECT FROM jobs.procrastinate_events AS e
-                    WHERE e.job_id = j.id AND e.at > now() - make_interval(days => :days));
+-- Some of the jobs in these statuses of which nothing happened since a time.
+-- name: delete_old
+DELETE FROM jobs.procrastinate_jobs
+ WHERE id IN (SELECT j.id
+                FROM jobs.procrastinate_jobs AS j
+               WHERE CAST(j.status AS text) = ANY (CAST(:statuses AS text[]))
+                 AND NOT EXISTS (SELECT FROM jobs.procrastinate_events AS e
+                                  WHERE e.job_id = j.id AND e.at >= :before)
+               ORDER BY j.id
+               LIMIT :most
+                 FOR UPDATE SKIP LOCKED);
 
 -- What was written before the clock was set back would be waited for until it is that late again.
 -- Binds: silent (seconds until a worker counts as dead), longest_wait (seconds between two tries).

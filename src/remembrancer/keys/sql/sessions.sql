@@ -51,9 +51,18 @@ DELETE FROM sessions AS s
 
 -- name: delete_expired
 WITH links AS (
-    DELETE FROM sign_in_links WHERE expires_at <= now()
+    DELETE FROM sign_in_links
+     WHERE hash IN (SELECT hash FROM sign_in_links WHERE expires_at <= now() ORDER BY hash
+                     LIMIT :most FOR UPDATE SKIP LOCKED)
+    RETURNING 1
+),
+old AS (
+    DELETE FROM sessions
+     WHERE hash IN (SELECT hash FROM sessions WHERE expires_at <= now() ORDER BY hash
+                     LIMIT :most FOR UPDATE SKIP LOCKED)
+    RETURNING 1
 )
-DELETE FROM sessions WHERE expires_at <= now();
+SELECT (SELECT count(*) FROM links) + (SELECT count(*) FROM old);
 
 -- name: add_link
 INSERT INTO sign_in_links (hash, user_id, expires_at)

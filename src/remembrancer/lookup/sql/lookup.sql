@@ -41,7 +41,13 @@ SELECT a.name AS agent, count(*) FILTER (WHERE f.created_at >= :today) AS today,
 -- The first mention of visible memories, with the words of its message.
 SELECT m.owner_id, m.id AS memory_id, n.mentioned_at AS at, n.source, a.name AS agent,
        c.id AS conversation_id, c.title, c.platform,
-       said.id AS message_id, said.content AS words, said.sender_name AS sender, said.role
+       said.id AS message_id, said.content AS words, said.sender_name AS sender, said.role,
+       -- A deleted message takes its mentions along, so this one was removed by retention.
+       CASE WHEN said.id IS NULL AND c.id IS NOT NULL AND n.message_id IS NOT NULL THEN
+            NOT EXISTS (SELECT FROM participants AS o
+                          JOIN messages AS x ON x.owner_id = o.user_id AND x.id = n.message_id
+                         WHERE o.conversation_id = c.id)
+            ELSE false END AS message_removed
   FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[])) AS k (owner_id, id)
   JOIN memories AS m ON m.owner_id = k.owner_id AND m.id = k.id AND /*[visible m*/ true /*]*/
  CROSS JOIN LATERAL (

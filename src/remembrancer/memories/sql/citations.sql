@@ -37,6 +37,12 @@ DELETE FROM memory_versions AS v
  WHERE v.owner_id = k.owner_id AND v.memory_id = k.id
    AND v.message_id = ANY (CAST(:messages AS uuid[]));
 
+-- name: delete_superseded
+DELETE FROM memory_versions AS v
+ USING unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[])) AS k (owner_id, id)
+ WHERE v.owner_id = k.owner_id AND v.memory_id = k.id AND v.superseded_at < :before
+RETURNING v.owner_id, v.memory_id, v.version;
+
 -- name: fallbacks
 -- The latest remaining version of each memory whose current one was deleted. Its item has the
 -- interval that the version had before it was superseded.

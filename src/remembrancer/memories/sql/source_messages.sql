@@ -102,12 +102,12 @@ ON CONFLICT DO NOTHING;
 DELETE FROM withheld_messages
  WHERE owner_id = :owner_id AND memory_id = ANY (CAST(:ids AS text[]));
 
--- Of a forgotten memory's messages, those that no other memory in use or reach cites.
+-- Of forgotten memories' messages, those that no other memory in use or reach cites.
 -- name: erasable
-SELECT w.message_id AS id, m.conversation_id
+SELECT DISTINCT w.message_id AS id, m.conversation_id
   FROM withheld_messages AS w
   JOIN messages AS m ON m.owner_id = w.owner_id AND m.id = w.message_id
- WHERE w.owner_id = :owner_id AND w.memory_id = :memory_id
+ WHERE w.owner_id = :owner_id AND w.memory_id = ANY (CAST(:memory_ids AS text[]))
    AND NOT EXISTS (
        SELECT FROM mentions AS c
          JOIN memories AS o ON o.owner_id = c.owner_id AND o.id = c.memory_id

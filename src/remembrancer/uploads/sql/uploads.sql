@@ -49,8 +49,12 @@ DELETE FROM uploads WHERE owner_id = :owner_id AND id = :id;
 
 -- name: delete_old
 DELETE FROM uploads
- WHERE created_at < now() - make_interval(days => :days)
-   AND status NOT IN ('checking', 'storing');
+ WHERE (owner_id, id) IN (SELECT owner_id, id
+                            FROM uploads
+                           WHERE created_at < :before AND status NOT IN ('checking', 'storing')
+                           ORDER BY owner_id, id
+                           LIMIT :most
+                             FOR UPDATE SKIP LOCKED);
 
 -- name: erase
 DELETE FROM uploads

@@ -35,6 +35,3 @@ SELECT u.day, nullif(u.agent_id, '00000000-0000-0000-0000-000000000000') AS agen
  WHERE u.day >= :since AND u.day <= :until
    AND (CAST(:agent_id AS uuid) IS NULL OR u.agent_id = :agent_id)
  ORDER BY u.day, u.kind, u.agent_id;
-
--- name: forget
-DELETE FROM daily_usage WHERE day < CURRENT_DATE - CAST(:days AS integer);

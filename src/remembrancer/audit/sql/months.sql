@@ -1,0 +1,18 @@
+-- The months of the audit log: each is a partition, which only the owner may add or drop.
+
+-- Adds the current month, two to come, and those of lines that have none.
+-- name: add
+SELECT app_add_audit_month(m.month)
+  FROM (SELECT (date_trunc('month', now() AT TIME ZONE 'UTC') + make_interval(months => later))::date
+          FROM generate_series(0, 2) AS later
+         UNION
+        SELECT app_audit_months((now() + interval '2 months')::date)) AS m (month)
+ ORDER BY m.month;
+
+-- name: drop
+SELECT app_drop_audit_month(:before) AS lines;
+
+-- name: count
+SELECT count(*) AS count
+  FROM audit_log
+ WHERE at < date_trunc('month', CAST(:before AS timestamptz) AT TIME ZONE 'UTC') AT TIME ZONE 'UTC';
