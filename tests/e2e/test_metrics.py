@@ -43,6 +43,7 @@ async def test_jobs_are_counted_by_state(api: Api, memory: Remembrancer, ada: Us
     found = await figures(api)
     assert found["remembrancer_jobs", ("queued",)] == 1
     assert found["remembrancer_jobs", ("failed",)] == 0
+    assert found["remembrancer_oldest_job_seconds", ()] > 0
 
 
 async def test_only_an_admin_reads_figures(api: Api) -> None:

@@ -175,16 +175,24 @@ assert "structlog" not in sys.modules
 logs.log_to_stderr("info", "text")
 logging.getLogger("remembrancer.app").info("another line")
 logging.getLogger("remembrancer.requests").info("a request")
+logging.root.handlers.clear()
+logs.log_to_stderr("debug", "text")
+logging.getLogger("remembrancer.app").debug("the last line")
+logging.getLogger("openai").debug("a prompt")
 """
 
 
 def test_a_library_prints_nothing_and_text_imports_no_structlog() -> None:
-    """Without a log of the host there is none; the packages for operators are not imported."""
+    """Without a log of the host there is none; the packages for operators are not imported.
+
+    Debug lines are ours: those of libraries have what they send.
+    """
     ran = subprocess.run(
         [sys.executable, "-c", _PROGRAM], capture_output=True, text=True, check=True
     )
-    [line] = ran.stderr.splitlines()
+    [line, last] = ran.stderr.splitlines()
     assert line.endswith(" INFO remembrancer.app: another line")
+    assert last.endswith(" DEBUG remembrancer.app: the last line")
 
 
 # Alive and ready -----------------------------------------------------------------------------

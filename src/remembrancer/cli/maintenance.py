@@ -66,7 +66,9 @@ async def jobs(
     """
     items = (await app.jobs.list(ADMIN, status=status, limit=limit)).items
     counts = await app.jobs.counts(ADMIN)
-    numbers = ", ".join(f"{number:,} {name}" for name, number in counts if number)
+    oldest = f"; the oldest waits for {counts.oldest_seconds:,.0f} s" if counts.queued else ""
+    by_status = counts.model_dump(exclude={"oldest_seconds"}).items()
+    numbers = ", ".join(f"{number:,} {name}" for name, number in by_status if number) + oldest
     rows = _job_table(items)
     return Output(items, Group(numbers, rows) if items else rows)
 

@@ -28,7 +28,10 @@ def log_to_stderr(level: str, form: LogFormat) -> None:
     """Write log lines of ``level`` and above to standard error."""
     handler = logging.StreamHandler()
     handler.setFormatter(_Text() if form == "text" else json_formatter())
-    logging.basicConfig(level=level.upper(), handlers=[handler])
+    # Below it some libraries log what they send, prompts among it.
+    lowest = max(logging.getLevelNamesMapping()[level.upper()], logging.INFO)
+    logging.basicConfig(level=lowest, handlers=[handler])
+    logging.getLogger("remembrancer").setLevel(level.upper())
     if level != "debug":
         verbose = _VERBOSE_LOGGERS if form == "json" else (*_VERBOSE_LOGGERS, REQUESTS)
         for name in verbose:
