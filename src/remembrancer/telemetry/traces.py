@@ -40,18 +40,21 @@ class Traces:
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
 
-    def began(self, span: Span) -> tuple[trace.Span, Token[Context]]:
+    def began(self, span: Span) -> tuple[trace.Span, Token[Context] | None]:
         """Start a span, as the child of the one that is open."""
         context = _parents.extract({"traceparent": span.parent}) if span.parent else None
         kind = _KINDS.get(span.name, SpanKind.INTERNAL)
         started = self._tracer.start_span(span.name, context, kind)
         if span.name in {"request", "job"}:
             bind(trace_id=trace.format_trace_id(started.get_span_context().trace_id))
+        if span.name == "database.connection":
+            # A stream lends it in one task and may give it back in another.
+            return started, None
         return started, attach(trace.set_span_in_context(started))
 
     def ended(self, span: Span, begun: object) -> None:
         """End the span, with the kind of its error alone: a message may quote users."""
-        started, token = cast("tuple[trace.Span, Token[Context]]", begun)
+        started, token = cast("tuple[trace.Span, Token[Context] | None]", begun)
         started.update_name(span.title)
         started.set_attributes(span.attributes)
         if span.name in {"request", "job"}:
@@ -62,7 +65,8 @@ class Traces:
         if span.outcome == "error":
             started.set_status(Status(StatusCode.ERROR))
         started.end()
-        detach(token)
+        if token is not None:
+            detach(token)
 
 
 @contextmanager
