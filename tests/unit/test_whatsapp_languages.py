@@ -151,6 +151,24 @@ def test_what_only_resembles_a_mark_is_said(text: str) -> None:
     assert whatsapp._content(text) == (text, None)
 
 
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        (
+            "\u200eANKET:\nWhere to?\n\u200eOPTION: Rome (2 votes)",
+            "[poll]\nWhere to?\nOPTION: Rome (2 votes)",
+        ),
+        (
+            "\u200eKonum: https://maps.google.com/?q=1.5,2.5",
+            "[location]\nhttps://maps.google.com/?q=1.5,2.5",
+        ),
+    ],
+)
+def test_polls_and_locations_are_said(text: str, content: str) -> None:
+    """On iOS they begin like a notice, in the words of the phone."""
+    assert whatsapp._content(text) == (content, None)
+
+
 @pytest.mark.parametrize("date", ["1/3/1999", "1402/12/11", "1/3/3024"])
 def test_a_year_without_whatsapp_is_no_date(tmp_path: Path, date: str) -> None:
     """Years of other calendars are refused, not stored as another time."""

@@ -199,8 +199,18 @@ def _content(text: str) -> tuple[str, str | None]:
         return "", "deleted message"
     if (captioned := _captioned(text)) is not None:
         return captioned, None
-    is_notice = text.startswith("\u200e") or vocabulary().is_notice(text)
-    return text, "system message" if is_notice else None
+    if not text.startswith("\u200e"):
+        return text, "system message" if vocabulary().is_notice(text) else None
+    shared = _shared(text)
+    return shared, None if shared else "system message"
+
+
+def _shared(text: str) -> str:
+    """Return the location or poll that a text of iOS has; empty for a notice."""
+    first, _, rest = text.partition("\n")
+    if "https://maps.google.com/" in first:
+        return joined(caption("location"), first.partition(": ")[2], rest)
+    return joined(caption("poll"), rest.replace("\u200e", "")) if "\u200e" in rest else ""
 
 
 def _as_said(text: str) -> str:

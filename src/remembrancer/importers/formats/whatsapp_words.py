@@ -30,7 +30,7 @@ class Words:
     def is_notice(self, text: str) -> bool:
         """Return whether a text is a notice, or has one as its first sentence."""
         start = normal(text[:_LONGEST])
-        return any(
+        return start.startswith(self.notices) and any(
             start.startswith(notice) and start[len(notice) :][:1] in _ENDS
             for notice in self.notices
         )
