@@ -86,6 +86,10 @@ def test_case_57_chatgpt_in_numbered_parts(tmp_path: Path) -> None:
         "file chat.html": 1,
         "dat file": 1,
     }
+    (tmp_path / "unpacked").mkdir()
+    saved(tmp_path / "unpacked" / "conversations-000.json", exports.chatgpt())
+    (tmp_path / "unpacked" / "notes.txt").write_bytes(b"\xff is no UTF-8")
+    assert len(transcripts(opened(tmp_path / "unpacked"))) == 1
     mixed = exports.chatgpt_parts() | {"export/conversations.json": exports.chatgpt()}
     assert len(transcripts(opened(zipped(tmp_path / "mixed.zip", mixed)))) == 3
     alone = saved(tmp_path / "one.json", exports.chatgpt()[0])

@@ -118,16 +118,15 @@ def _candidates(bundle: Bundle) -> Iterator[Member]:
     if len(bundle.names()) == 1:
         yield Member(bundle, bundle.names()[0])
         return
-    conversations = [
-        part
-        for part in parts(bundle, chatgpt.FILE)
-        if part_number(part.name, chatgpt.FILE) is not None
+    found = [
+        p for p in parts(bundle, chatgpt.FILE) if part_number(p.name, chatgpt.FILE) is not None
     ]
-    others = (find(bundle, name) for name in (telegram.FILE, "memory.jsonl"))
-    chat = whatsapp.chat(bundle)
-    if chat is not None and not whatsapp.looks_like(chat.text()):
-        chat = None
-    yield from (conversations or [*filter(None, others)] or [*filter(None, [chat])])
+    found = found or [
+        *filter(None, (find(bundle, name) for name in (telegram.FILE, "memory.jsonl")))
+    ]
+    yield from found
+    if not found and (chat := whatsapp.chat(bundle)) and whatsapp.looks_like(chat.text()):
+        yield chat
 
 
 def detect_text(text: str, where: str) -> Format:

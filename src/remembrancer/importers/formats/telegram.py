@@ -32,7 +32,8 @@ _MEDIA = {
     "audio_file": "audio",
     "animation": "animation",
 }
-_PRIVATE = frozenset({"personal_chat", "bot_chat", "saved_messages", "replies"})
+_ONE_SIDED = frozenset({"saved_messages", "replies", "verification_codes"})
+_PRIVATE = frozenset({"personal_chat", "bot_chat", *_ONE_SIDED})
 _SUPERGROUPS = frozenset(
     {"private_supergroup", "public_supergroup", "private_channel", "public_channel"}
 )
@@ -150,7 +151,7 @@ def _key(chat: _Chat, turns: list[Turn], account: Account | None) -> str:
 def _me(chat: _Chat, turns: list[Turn], account: Account | None) -> str | None:
     if account is not None:
         return account.platform_user_id
-    if chat.type in {"saved_messages", "replies"}:
+    if chat.type in _ONE_SIDED:
         return str(chat.id) if chat.type == "saved_messages" else None
     senders = (turn.platform_user_id for turn in turns)
     return next((sender for sender in senders if sender not in {None, str(chat.id)}), None)
