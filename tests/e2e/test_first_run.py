@@ -180,7 +180,8 @@ def _chatgpt(folder: Path, name: str = "chatgpt.zip") -> Path:
     return zipped(
         folder / name,
         {
-            "conversations.json": exports.chatgpt(),
+            "conversations-000.json": exports.chatgpt(),
+            "export_manifest.json": {"files": ["conversations-000.json"]},
             "user.json": {"id": "user-1", "email": "ada@example.org"},
         },
     )
