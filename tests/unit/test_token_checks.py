@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from issuer import Issuer, issuing, public, rsa_key
 
 from remembrancer.errors import ConfigurationError, Unauthenticated, Unavailable
-from remembrancer.keys.issuer import IssuerKeys
+from remembrancer.keys.issuer import IssuerKeys, address_of_keys
 from remembrancer.keys.tokens import REFUSED, TokenVerifier
 from remembrancer.settings import OidcSettings
 
@@ -25,8 +25,11 @@ class Clock:
     """Stands still until it is set forward."""
 
     now = 0.0
+    step = 0.0
+    """Seconds that pass from one look to the next."""
 
     def __call__(self) -> float:
+        self.now += self.step
         return self.now
 
 
@@ -190,25 +193,38 @@ async def test_keys_are_fetched_anew_for_an_unknown_one_but_rarely(
     assert (await verifier.verify(old))["sub"] == "ada-1"
     assert issuer.fetches == [DISCOVERY, KEYS] * 2
     clock.now += 31
+    unpinned = issuer.token("unknown", key=b"secret" * 8, algorithm="HS256")
+    assert await refused(verifier, unpinned), "without a fetch"
+    assert issuer.fetches == [DISCOVERY, KEYS] * 2
     storm = [issuer.token(f"unknown-{n}", key=rsa_key("other")) for n in range(100)]
     assert all(await asyncio.gather(*(refused(verifier, token) for token in storm)))
     assert issuer.fetches == [DISCOVERY, KEYS] * 3
     assert (await verifier.verify(new))["sub"] == "ada-1"
 
 
+async def test_requests_at_once_share_a_fetch(issuer: Issuer, verifiers: Verifiers) -> None:
+    """Also where a fetch takes longer than the minimum time between two."""
+    verifier = verifiers.make(refetch_seconds=0)
+    verifiers.clock.step = 1
+    await asyncio.gather(*(verifier.verify(issuer.token()) for _ in range(100)))
+    assert issuer.fetches == [DISCOVERY, KEYS]
+
+
 async def test_a_withdrawn_key_ends_when_the_keys_are_old(
     issuer: Issuer, verifiers: Verifiers
 ) -> None:
     """Old keys are fetched again beside the request; nobody waits for it."""
-    verifier, clock = verifiers.make(keys_seconds=60, refetch_seconds=0), verifiers.clock
+    verifier, clock = verifiers.make(keys_seconds=60), verifiers.clock
     token = issuer.token()
     await verifier.verify(token)
     issuer.keys = {"rsa-2": rsa_key("second")}
     clock.now += 61
-    assert (await verifier.verify(token))["sub"] == "ada-1"  # which starts the fetch
-    clock.now += 1
-    assert (await verifier.verify(issuer.token("rsa-2")))["sub"] == "ada-1"  # which waits for it
+    assert (await verifier.verify(token))["sub"] == "ada-1"
+    [keys] = verifiers.made
+    assert keys._fetch is not None
+    await keys._fetch
     assert await refused(verifier, token)
+    assert (await verifier.verify(issuer.token("rsa-2")))["sub"] == "ada-1"
 
 
 async def test_an_issuer_that_fails_is_no_reason_to_let_anybody_in(
@@ -222,10 +238,9 @@ async def test_an_issuer_that_fails_is_no_reason_to_let_anybody_in(
         (200, {}, b"no JSON"),
         (200, {}, b"[" * 100_000),
         (200, {}, [issuer.url]),
-        (200, {}, {"issuer": "https://elsewhere.example", "jwks_uri": "https://elsewhere.example"}),
         (200, {}, {"issuer": issuer.url}),
         (200, {}, {"issuer": issuer.url, "jwks_uri": "file:///etc/passwd"}),
-        (200, {}, b" " * 300_000 + b"{}"),
+        (200, {}, json.dumps(issuer.answer({"path": DISCOVERY})[2]).encode() + b" " * 300_000),
         (200, {"Content-Length": "5"}, {"issuer": issuer.url}),
     ):
         verifier = verifiers.make()
@@ -252,6 +267,26 @@ async def test_an_issuer_that_fails_is_no_reason_to_let_anybody_in(
     clock.now += 10_000
     with pytest.raises(Unavailable):
         await verifier.verify(issuer.token())
+
+
+def test_a_discovery_document_leads_to_no_other_place() -> None:
+    """It is that of the issuer, and its keys come over https, but for a provider on loopback."""
+    issuer, keys = "https://id.example.org", "https://keys.example.org/all"
+    assert address_of_keys({"issuer": issuer, "jwks_uri": keys}, issuer) == keys
+    local = {"issuer": "http://localhost:8080", "jwks_uri": "http://localhost:8080/keys"}
+    assert address_of_keys(local, "http://localhost:8080") == "http://localhost:8080/keys"
+    for document in (
+        {"issuer": issuer + "/", "jwks_uri": keys},
+        {"issuer": None, "jwks_uri": keys},
+        {"jwks_uri": keys},
+        {"issuer": issuer},
+        {"issuer": issuer, "jwks_uri": [keys]},
+        {"issuer": issuer, "jwks_uri": "http://id.example.org/keys"},
+        {"issuer": issuer, "jwks_uri": "http://127.0.0.1/keys"},
+        {"issuer": issuer, "jwks_uri": "file:///etc/passwd"},
+    ):
+        with pytest.raises(ValueError, match=r"document|address"):
+            address_of_keys(document, issuer)
 
 
 def test_settings_that_would_let_others_in_are_refused() -> None:
