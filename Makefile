@@ -7,7 +7,7 @@ SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header
 
-.PHONY: help serve demo test soak wheel-check check format site typescript screenshots messages lock clean
+.PHONY: help serve demo test soak load wheel-check check format site typescript screenshots messages lock clean
 
 help:  ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -26,6 +26,9 @@ test: .venv/dev  ## Run the whole test suite
 
 soak: .venv/dev  ## Run the long random tests: lives, requests, files (about half an hour)
 	$(BIN)/pytest -n 2 -m soak
+
+load: .venv/dev .venv/load/bin/locust  ## Measure a server under load, and under far too much (25 minutes)
+	$(BIN)/python -m benchmarks.load
 
 wheel-check: .venv/dev  ## Install the wheel as a project would, and try it (three minutes)
 	$(BIN)/pytest -q -n 2 --dist loadgroup -m wheel tests/wheel
@@ -61,6 +64,7 @@ messages: .venv/dev  ## Bring the texts of the pages into the files of each lang
 lock:  ## Write requirements/*.txt anew from pyproject.toml (needs uv)
 	$(LOCK) --extra all --group build pyproject.toml -o requirements/app.txt
 	$(LOCK) --extra all --group dev pyproject.toml -o requirements/dev.txt
+	$(LOCK) --group pyproject.toml:load -o requirements/load.txt
 
 clean:  ## Remove the environment and the data of `make serve`
 	rm -rf .venv .data
@@ -80,4 +84,10 @@ clean:  ## Remove the environment and the data of `make serve`
 	@echo "Installing what its tests need ..."
 	@$(INSTALL) --require-hashes -r requirements/dev.txt
 	@$(INSTALL) --require-hashes --no-deps -r requirements/no-deps.txt
+	@touch $@
+
+.venv/load/bin/locust: requirements/load.txt | .venv/bin/python
+	@echo "Installing what sends the load into .venv/load ..."
+	@$(PYTHON) -m venv .venv/load
+	@.venv/load/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/load.txt
 	@touch $@

@@ -396,7 +396,7 @@ async def test_a_thousand_first_messages_at_once(
     group = await memory.conversations.open(
         as_actor(ada), ConversationCreate(platform="telegram", platform_conversation_id="group")
     )
-    url = await serve(requests_at_once=300)
+    url = await serve(requests_at_once=100)
     path = f"/api/conversations/{group.id}/messages"
     assert http_server.most_connections() > 1000
 
@@ -410,5 +410,5 @@ async def test_a_thousand_first_messages_at_once(
     assert {status for status, _ in answers} <= {201, 503}
     assert all("retry-after" in headers for headers in refused)
     stored = await memory.conversations.get(as_actor(ada), group.id)
-    assert stored.message_count == 1000 - len(refused) >= 300
+    assert stored.message_count == 1000 - len(refused) >= 100
     assert (await first_message(1001))[0] == 201
