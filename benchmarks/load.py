@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
@@ -49,7 +50,7 @@ GROWTH_MB, GROWTH_SHARE = 8, 0.05
 RECOVERY_SECONDS = 10
 IN_A_ROW = 10
 
-RECOVERED = "seconds until it is like that again"
+RECOVERED = "seconds from its last request until it is like that again"
 ALL = "all"
 ANSWERED, STORED = "first messages answered with 201", "first messages stored"
 
@@ -165,11 +166,16 @@ def locust(store: Path, users: str, count: int, rate: int, seconds: float, pause
     ended = subprocess.run(
         [
             LOCUST, "-f", HERE / "load_users.py", users,
-            "--headless", "--json", "--skip-log", "--reset-stats", "--stop-timeout", "60",
+            "--headless", "--json", "--skip-log", "--reset-stats", "--stop-timeout", "300",
             "-u", str(count), "-r", str(rate), "-t", f"{seconds:.0f}s",
         ],
         env=os.environ
-        | {"LOAD_STORE": str(store), "LOAD_PAUSE": str(pause), "PYTHONPATH": str(HERE.parent)},
+        | {
+            "LOAD_STORE": str(store),
+            "LOAD_STOPPED": str(store.with_name("stopped")),
+            "LOAD_PAUSE": str(pause),
+            "PYTHONPATH": str(HERE.parent),
+        },
         stdout=subprocess.PIPE, check=False,
     )  # fmt: skip
     entries = json.loads(ended.stdout)
@@ -274,12 +280,18 @@ def overload(
         installation.admin.keys.create(KeyCreate(name="other", role=Role.SERVICE)).secret
     )
     usual = percentile([context_ms(other, user) for _ in range(50)], 0.95)
-    with sampled(installation) as samples:
-        requests = locust(store, "Crowd", crowd, crowd, seconds, 0)
+    stopped = store.with_name("stopped")
+    stopped.unlink(missing_ok=True)
+    with sampled(installation) as samples, ThreadPoolExecutor() as pool:
+        running = pool.submit(locust, store, "Crowd", crowd, crowd, seconds, 0)
+        while not stopped.exists() and not running.done():
+            time.sleep(0.02)
+        recovered = recovery(other, user, usual)
+        requests = running.result()
     group = other.conversations.get(kept["group"], user=user)
     return requests, {
         "p95 of a context before, ms": usual,
-        RECOVERED: recovery(other, user, usual),
+        RECOVERED: recovered,
         "most memory of the server, MB": max(sample["server"] for sample in samples),
         ANSWERED: requests.get("first message", {"requests": 0})["requests"],
         STORED: group.message_count,

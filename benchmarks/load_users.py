@@ -30,6 +30,12 @@ def release(**_: Any) -> None:
     ALL_HERE.set()
 
 
+@events.test_stopping.add_listener
+def note(**_: Any) -> None:
+    """Say that nothing more is sent: what is in work is still answered."""
+    Path(os.environ["LOAD_STOPPED"]).touch()
+
+
 class Caller(FastHttpUser):
     abstract = True
     host = STORE["url"]

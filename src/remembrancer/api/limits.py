@@ -54,6 +54,9 @@ class Body:
             raise HTTPException(HUNG_UP, "the client hung up")
         self._check(self._read)
         self._is_complete = not message.get("more_body")
+        if self._is_complete and self._front.in_work > self._front.limits.requests_at_once:
+            # It was let in while others waited for their clients, and now all have come.
+            raise HTTPException(503)
         return message
 
     async def _in_time(self) -> Message:

@@ -145,6 +145,8 @@ async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == HUNG_UP:
         return Response(status_code=HUNG_UP)
+    if error.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
+        return busy()
     title = HTTPStatus(error.status_code).phrase
     if wants_page(request):
         detail = error.detail if error.status_code in _OF_BODY else ""
