@@ -124,6 +124,8 @@ def test_an_upgrade_lets_the_service_in_or_says_how(
                 row = "INSERT INTO agents (id, name) VALUES (gen_random_uuid(), 'Helper')"
                 connection.exec_driver_sql(row)
             server.execute("ALTER ROLE remembrancer_app NOLOGIN")
+            with pytest.raises(DatabaseSetupError, match="let remembrancer_app log in"):
+                migrate(service, service)
             with pytest.raises(DatabaseSetupError, match="ALTER ROLE remembrancer_app LOGIN"):
                 migrate(owner, service)
             assert _found(libpq_url(owner), "TABLE alembic_version") == [("0026",)]

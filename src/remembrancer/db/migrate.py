@@ -41,10 +41,16 @@ def migrate(url: str, service_url: str | None = None) -> None:
             upgrade(connection)
             if service_url is not None:
                 _let_in(connection, make_url(url), make_url(service_url))
-    except DBAPIError as error:
-        reason = str(error.orig).strip().splitlines()[0] if str(error.orig) else "no reason given"
-        denied = isinstance(error.orig, psycopg.errors.InsufficientPrivilege)
-        advice = "; set database_owner_url to the address of the tables' owner" if denied else ""
+        if service_url is not None:
+            psycopg.connect(libpq_url(service_url), connect_timeout=30).close()
+    except (DBAPIError, psycopg.Error) as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        reason = str(cause).strip().splitlines()[0] if str(cause) else "no reason given"
+        advice, is_service = "", make_url(url).username == APP_ROLE
+        if is_service and isinstance(cause, psycopg.errors.InsufficientPrivilege):
+            advice = "; set database_owner_url to the address of the tables' owner"
+        elif APP_ROLE in reason:
+            advice = f"; let {APP_ROLE} log in with the password of database_url (see Deploy)"
         raise DatabaseSetupError(f"the database cannot be set up: {reason}{advice}") from error
     finally:
         engine.dispose()
