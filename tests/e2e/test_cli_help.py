@@ -143,6 +143,7 @@ def test_each_shell_completes_commands_options_and_values() -> None:
         "recall",
         "review",
         "restore",
+        "retention",
         "reembed",
     }
     assert '"recall":"Find the memories' in completions("zsh", "re")
