@@ -1,7 +1,9 @@
 """Remove what is older than the settings say, in small batches, or count it."""
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -17,7 +19,7 @@ from remembrancer.db.sql import statement
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.jobs import queue
 from remembrancer.keys import sessions
-from remembrancer.periodic import Periodic
+from remembrancer.periodic import LAST_SECONDS, Periodic
 from remembrancer.retention import removals
 from remembrancer.retention.removals import AT_ONCE, Removal
 from remembrancer.retention.schemas import RetentionLine, RetentionReport, What
@@ -83,9 +85,13 @@ class Retention:
         self._hourly.start()
 
     async def stop(self) -> None:
-        """End the runs in the background, after the batch that is being removed."""
+        """End the runs in the background, after the batch that is being removed.
+
+        A batch that hangs is taken back.
+        """
         self._is_closing = True
-        await self._hourly.stop()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._hourly.stop(), LAST_SECONDS)
 
     async def _run_in_background(self) -> None:
         await self._remove(Actor(Role.SERVICE, entry_point="retention"), None)
