@@ -18,7 +18,7 @@ from remembrancer.memories import citations
 from remembrancer.memories import repository as memories
 from remembrancer.retention.rows import OldMemory, OldMessage
 
-AT_ONCE: Final = 200
+AT_ONCE: Final = 50
 """Rows that one transaction removes."""
 
 Removal = Callable[[AsyncConnection, Actor, datetime], Awaitable[int | None]]
