@@ -2,12 +2,13 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+TOOLS := .venv/tools/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header
 
-.PHONY: help serve demo test soak load wheel-check check format site typescript screenshots messages lock clean
+.PHONY: help serve demo test soak load wheel-check check format site typescript screenshots messages licences audit sbom lock clean
 
 help:  ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -61,10 +62,20 @@ messages: .venv/dev  ## Bring the texts of the pages into the files of each lang
 		--output-file $$file --locale $$(basename $$file .po) --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date; done
 	@rm .messages.pot
 
+licences: .venv/dev  ## Write the packages and their licences into docs/licences.md
+	$(BIN)/python docs/licences_page.py
+
+audit: .venv/tools  ## Ask PyPI or OSV about known holes in the locked packages (3: nobody answers)
+	@$(TOOLS)/python requirements/audit.py
+
+sbom: .venv/dev .venv/tools  ## Write the packages of an installation as CycloneDX into build/sbom.json
+	PYTHONPATH=. $(BIN)/python requirements/sbom.py $(TOOLS)/cyclonedx-py build/sbom.json
+
 lock:  ## Write requirements/*.txt anew from pyproject.toml (needs uv)
 	$(LOCK) --extra all --group build pyproject.toml -o requirements/app.txt
 	$(LOCK) --extra all --group dev pyproject.toml -o requirements/dev.txt
 	$(LOCK) --group pyproject.toml:load -o requirements/load.txt
+	$(LOCK) requirements/tools.in -o requirements/tools.txt
 
 clean:  ## Remove the environment and the data of `make serve`
 	rm -rf .venv .data
@@ -90,4 +101,10 @@ clean:  ## Remove the environment and the data of `make serve`
 	@echo "Installing what sends the load into .venv/load ..."
 	@$(PYTHON) -m venv .venv/load
 	@.venv/load/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/load.txt
+	@touch $@
+
+.venv/tools: requirements/tools.txt | .venv/bin/python
+	@echo "Installing what audits and lists packages ..."
+	@$(BIN)/python -m venv $@
+	@$(TOOLS)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/tools.txt
 	@touch $@

@@ -36,6 +36,14 @@ def install(python: Path, wheel: Path, extras: str = "", *options: str) -> None:
     _pip(python, "install", f"{wheel}[{extras}]" if extras else wheel, *options)
 
 
+def constraints(directory: Path) -> tuple[str, str]:
+    """Return options for pip: the locked versions, not what came out this morning."""
+    lines = (ROOT / "requirements" / "app.txt").read_text("utf-8").splitlines()
+    path = directory / "app.txt"
+    path.write_text("\n".join(line.removesuffix(" \\") for line in lines if "==" in line), "utf-8")
+    return "--constraint", str(path)
+
+
 def _pip(python: Path, *arguments: str | Path) -> None:
     quiet = ("--quiet", "--quiet", "--disable-pip-version-check")
     subprocess.run([python, "-m", "pip", *arguments, *quiet], check=True)

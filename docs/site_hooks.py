@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -59,6 +60,14 @@ def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files
     """Take the roles off the names in docstrings."""
     del page, config, files
     return _ROLE.sub("", html)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Take away what nobody uses: search in other languages, source maps, a map without address."""
+    site = Path(config.site_dir)
+    shutil.rmtree(site / "assets" / "javascripts" / "lunr")
+    for file in [*site.glob("assets/**/*.map"), *site.glob("sitemap.xml*")]:
+        file.unlink()
 
 
 def _directives(mark: str) -> Iterator[str]:

@@ -20,6 +20,7 @@ import pytest
 from helpers import ADMIN, database_beside, person
 from psycopg.sql import SQL, Identifier
 from sqlalchemy import make_url
+from tables import content, shape
 
 from remembrancer import (
     Remembrancer,
@@ -103,61 +104,6 @@ def fresh(database_url: str) -> Iterator[Callable[[str], str]]:
     with psycopg.connect(database_url, autocommit=True) as connection:
         for name in made:
             connection.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
-
-
-def content(url: str) -> dict[str, list[str]]:
-    """Every row of every table, as text, and where the sequences stand."""
-    with psycopg.connect(url) as connection:
-        names = [
-            name
-            for (name,) in connection.execute(
-                "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables "
-                "WHERE schemaname IN ('public', 'jobs') ORDER BY 1"
-            )
-        ]
-        found = {
-            name: [
-                row[0] for row in connection.execute(f"SELECT t::text FROM {name} AS t ORDER BY 1")
-            ]
-            for name in names
-        }
-        found["sequences"] = [
-            str(row)
-            for row in connection.execute(
-                "SELECT schemaname, sequencename, last_value FROM pg_sequences ORDER BY 1, 2"
-            )
-        ]
-        return found
-
-
-def shape(url: str) -> dict[str, list[Any]]:
-    """What surrounds the rows: columns, constraints, indexes, rules, grants, triggers."""
-    questions = {
-        "columns": "SELECT table_schema, table_name, column_name, data_type, column_default, "
-        "is_nullable, is_identity FROM information_schema.columns "
-        "WHERE table_schema IN ('public', 'jobs')",
-        "storage": "SELECT attrelid::regclass::text, attname, attstorage::text FROM pg_attribute "
-        "JOIN pg_class AS c ON c.oid = attrelid WHERE c.relkind = 'r' AND attnum > 0 "
-        "AND c.relnamespace IN ('public'::regnamespace, 'jobs'::regnamespace)",
-        "constraints": "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid), "
-        "convalidated FROM pg_constraint WHERE connamespace IN "
-        "('public'::regnamespace, 'jobs'::regnamespace)",
-        "indexes": "SELECT indexdef FROM pg_indexes WHERE schemaname IN ('public', 'jobs')",
-        "policies": "SELECT * FROM pg_policies",
-        "security": "SELECT oid::regclass::text, relrowsecurity, relforcerowsecurity, "
-        "relacl::text FROM pg_class WHERE relkind IN ('r', 'S') AND relnamespace IN "
-        "('public'::regnamespace, 'jobs'::regnamespace)",
-        "triggers": "SELECT tgrelid::regclass::text, tgname, tgenabled FROM pg_trigger "
-        "WHERE NOT tgisinternal",
-        "functions": "SELECT oid::regprocedure::text, prosrc, proconfig FROM pg_proc "
-        "WHERE pronamespace IN ('public'::regnamespace, 'jobs'::regnamespace)",
-        "comment": "SELECT obj_description('jobs'::regnamespace)",
-    }
-    with psycopg.connect(url) as connection:
-        return {
-            name: sorted(connection.execute(question).fetchall(), key=str)
-            for name, question in questions.items()
-        }
 
 
 def test_everything_is_back_to_the_row(source: Source, fresh: Callable[[str], str]) -> None:

@@ -4,13 +4,15 @@ With Python 3.11, 3.12 and 3.13, where they are found.
 """
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
-from benchmarks.size import ROOT, build_wheel, environment, install, sizes
+from benchmarks.size import build_wheel, constraints, environment, install, sizes
 
 pytestmark = pytest.mark.wheel
 
@@ -42,12 +44,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def constraints(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
-    """Options for pip: the versions that CI knows, not what came out this morning."""
-    lines = (ROOT / "requirements" / "app.txt").read_text("utf-8").splitlines()
-    path = tmp_path_factory.mktemp("constraints") / "app.txt"
-    path.write_text("\n".join(line.removesuffix(" \\") for line in lines if "==" in line), "utf-8")
-    return "--constraint", str(path)
+def locked(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    return constraints(tmp_path_factory.mktemp("constraints"))
 
 
 # One process for each version, so that their installations run side by side.
@@ -58,7 +56,7 @@ def constraints(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
 def python(
     request: pytest.FixtureRequest,
     wheel: Path,
-    constraints: tuple[str, ...],
+    locked: tuple[str, str],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     """The interpreter of an environment with the wheel, without extras."""
@@ -66,7 +64,7 @@ def python(
     if interpreter is None:
         pytest.skip(f"no Python {request.param}")
     python = environment(tmp_path_factory.mktemp("venv") / "venv", interpreter)
-    install(python, wheel, "", *constraints)
+    install(python, wheel, "", *locked)
     return python
 
 
@@ -119,16 +117,39 @@ def test_the_installation_is_small(python: Path) -> None:
 
 
 def test_a_server_runs_with_its_extra(
-    python: Path, wheel: Path, constraints: tuple[str, ...], tmp_path: Path
+    python: Path, wheel: Path, locked: tuple[str, str], tmp_path: Path
 ) -> None:
     """Commands name the extra that they miss; with it, ``demo`` plays the sample on a server."""
-    install(python, wheel, "cli", *constraints)
+    install(python, wheel, "cli", *locked)
     data = ("--data-dir", str(tmp_path / "data"))
     for command, extra in (("serve", "server"), ("mcp", "mcp"), ("openapi", "server")):
         refused = run(python, "-m", "remembrancer", *data, command, directory=tmp_path)
         assert refused.returncode == 2, refused.stderr
         assert refused.stderr.endswith(f"pip install 'remembrancer[{extra}]'\n")
         assert len(refused.stderr.splitlines()) == 1
-    install(python, wheel, "server", *constraints)
+    install(python, wheel, "server", *locked)
     played = run(python, "-m", "remembrancer", "demo", directory=tmp_path)
     assert played.returncode == 0, played.stderr
+    checked = run(python, "-m", "pip", "check", directory=tmp_path)
+    assert checked.stdout == "No broken requirements found.\n", checked.stdout
+
+
+def test_two_builds_are_the_same_bytes_and_only_the_package(
+    wheel: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Anybody can build what was published; no test, cache or source map is in it."""
+    again = build_wheel(tmp_path_factory.mktemp("again"))
+    with ZipFile(wheel) as one, ZipFile(again) as other:
+        names = one.namelist()
+        assert [name for name in names if one.read(name) != other.read(name)] == []
+    assert wheel.read_bytes() == again.read_bytes()
+    strange = re.compile(r"(^|/)tests?/|__pycache__|\.(pyc|map|po~|orig)$|/lunr/|sitemap")
+    assert [name for name in names if strange.search(name)] == []
+    assert {name.partition("/")[0] for name in names} == {
+        "remembrancer",
+        "remembrancer-0.1.0.dist-info",
+    }
+    texts = ("licenses/LICENSE", "licenses/NOTICE")
+    assert [name for name in names if name.endswith(texts)] == [
+        f"remembrancer-0.1.0.dist-info/{text}" for text in texts
+    ]

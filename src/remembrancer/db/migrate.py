@@ -1,17 +1,18 @@
 """Migrate a database to the current schema."""
 
 import logging
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
 from typing import Any, cast
 
 import psycopg
 from psycopg.sql import SQL, Identifier, Literal
-from sqlalchemy import URL, Connection, create_engine, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import DBAPIError
 
-from remembrancer.db.engine import APP_ROLE, libpq_url
+from remembrancer.db.engine import APP_ROLE, driver_url, libpq_url
 from remembrancer.errors import DatabaseSetupError
 
 log = logging.getLogger(__name__)
@@ -34,8 +35,7 @@ def migrate(url: str, service_url: str | None = None) -> None:
     """
     if _is_current(service_url or url):
         return
-    engine = create_engine(url)
-    try:
+    with _owner(url) as engine:
         with engine.begin() as connection:
             check_server(connection)
             upgrade(connection)
@@ -43,6 +43,22 @@ def migrate(url: str, service_url: str | None = None) -> None:
                 _let_in(connection, make_url(url), make_url(service_url))
         if service_url is not None:
             psycopg.connect(libpq_url(service_url), connect_timeout=30).close()
+
+
+def downgrade(url: str, revision: str) -> None:
+    """Go back to an earlier revision, for an older version; what later ones added is lost."""
+    if not is_known(revision):
+        raise DatabaseSetupError(f"there is no revision {revision}; the newest is {newest()}")
+    with _owner(url) as engine, engine.begin() as connection:
+        _check_known(_revision(connection))
+        _run("downgrade", connection, revision)
+
+
+@contextmanager
+def _owner(url: str) -> Iterator[Engine]:
+    engine = create_engine(driver_url(url))
+    try:
+        yield engine
     except (DBAPIError, psycopg.Error) as error:
         cause = error.orig if isinstance(error, DBAPIError) else error
         reason = str(cause).strip().splitlines()[0] if str(cause) else "no reason given"
@@ -100,8 +116,22 @@ def check_server(connection: Connection) -> None:
 def upgrade(connection: Connection, revision: str = "head") -> None:
     """Apply the pending migrations up to ``revision``, in the open transaction."""
     target = newest() if revision == "head" else revision
-    if _revision(connection) == target:
+    current = _revision(connection)
+    if current == target:
         return
+    _check_known(current)
+    _run("upgrade", connection, target)
+
+
+def _check_known(current: str | None) -> None:
+    if current is not None and not is_known(current):
+        raise DatabaseSetupError(
+            f"the store is of a newer version (revision {current}, this one has {newest()});"
+            " upgrade Remembrancer, or restore a backup"
+        )
+
+
+def _run(way: str, connection: Connection, revision: str) -> None:
     # The import of Alembic takes a third of a second, and migrations are rare.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
@@ -110,8 +140,8 @@ def upgrade(connection: Connection, revision: str = "head") -> None:
         config = Config()
         config.set_main_option("script_location", str(directory))
         config.attributes["connection"] = connection
-        log.info("migrating the database to revision %s", target)
-        command.upgrade(config, revision)
+        log.info("migrating the database to revision %s", revision)
+        getattr(command, way)(config, revision)
 
 
 def lock(connection: Connection) -> None:

@@ -17,6 +17,18 @@ depends_on = None
 PROCRASTINATE = "-- {procrastinate}\n"
 """Stands where procrastinate's own schema goes, which its package holds."""
 
+_DROP = """
+DROP SCHEMA jobs CASCADE;
+DROP TABLE
+    users, platform_links, spaces, space_members, agents, memory_preferences, memory_policy,
+    memories, memory_versions, mentions, associations, conversations, participants, messages,
+    chunks, frozen_contexts, frozen_lines, recall_items, postings, reembeddings, embedding_model,
+    api_keys, audit_log, undo_records, idempotency_keys
+CASCADE;
+DROP FUNCTION IF EXISTS app_spaces(), app_conversation(uuid), app_act_as(uuid, text);
+DROP FUNCTION app_user_id(), app_role();
+"""
+
 
 def upgrade() -> None:
     """Create our tables from the SQL files beside this one, and procrastinate's."""
@@ -31,5 +43,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Refuse: before the first schema there is nothing to go back to."""
-    raise NotImplementedError("drop the database instead")
+    """Drop the store. The role, which is the cluster's, and the extension stay."""
+    op.execute("SET LOCAL lock_timeout = '4s'")
+    op.execute(_DROP)

@@ -54,5 +54,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Refuse: who left or declined would be forgotten."""
-    raise NotImplementedError("restore a backup instead")
+    """Drop them: who was invited, left or declined is forgotten."""
+    op.execute("SET LOCAL lock_timeout = '4s'")
+    op.execute("DROP TABLE space_invitations, space_refusals")
+    op.execute("DROP INDEX ix_users_merged_into")

@@ -44,6 +44,28 @@ END
 $$
 """
 
+_CONVERSATION_BEFORE = """
+CREATE FUNCTION app_conversation(
+    which uuid, OUT participants uuid[], OUT agent_id uuid, OUT message_count int
+) LANGUAGE plpgsql AS $$
+DECLARE
+    asking constant text := app_role();
+    me     constant uuid := app_user_id();
+BEGIN
+    PERFORM set_config('app.role', 'system', true);
+    SELECT ARRAY(SELECT p.user_id FROM participants AS p WHERE p.conversation_id = c.id),
+           c.agent_id, c.message_count
+      INTO participants, agent_id, message_count
+      FROM conversations AS c
+     WHERE c.id = which;
+    PERFORM set_config('app.role', asking, true);
+    IF NOT (me = ANY (participants) OR (me IS NULL AND asking IN ('service', 'admin'))) THEN
+        participants := NULL; agent_id := NULL; message_count := NULL;
+    END IF;
+END
+$$
+"""
+
 # The names of the asker's spaces, and of the authors of what is shared there, by id. The index
 # has the authors of a space in order, so that each is found without reading what they shared.
 _NAMES = """
@@ -119,25 +141,10 @@ def upgrade() -> None:
     op.execute("SELECT set_config('app.role', 'system', true)")
     op.execute("DROP FUNCTION app_conversation(uuid)")
     op.execute(_CONVERSATION)
-    op.drop_index("ix_recall_items_shared_space", "recall_items")
-    op.create_index(
-        "ix_recall_items_shared_space",
-        "recall_items",
-        ["space_id", "owner_id"],
-        postgresql_where="visibility = 'shared'",
-    )
+    _index_shared("space_id", "owner_id")
     op.execute(_NAMES)
     # The block of a group in a space belongs to the space, so that its members read it.
-    for table in ("frozen_contexts", "frozen_lines"):
-        op.execute(f"DROP POLICY own ON {table}")
-        op.execute(
-            f"CREATE POLICY own ON {table} USING ("
-            " owner_id = (SELECT app_user_id())"
-            " OR owner_id = '00000000-0000-0000-0000-000000000000'"
-            " OR owner_id = ANY ((SELECT app_spaces())::uuid[])"
-            " OR (SELECT app_role()) = 'system')"
-            " WITH CHECK ((SELECT app_role()) = 'system')"
-        )
+    _let_read_blocks(" OR owner_id = ANY ((SELECT app_spaces())::uuid[])")
     op.execute(_SCOPES)
     for table in ("messages", "chunks"):
         op.execute(_PLACE.format(table=table))
@@ -147,5 +154,28 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Refuse: where private talk lay before is not recorded."""
-    raise NotImplementedError("restore a backup instead")
+    """Private talk stays where it is: where it lay before is not recorded."""
+    op.execute("SET LOCAL lock_timeout = '4s'")
+    _let_read_blocks("")
+    op.execute("DROP FUNCTION app_space_names()")
+    _index_shared("space_id")
+    op.execute("DROP FUNCTION app_conversation(uuid)")
+    op.execute(_CONVERSATION_BEFORE)
+
+
+def _index_shared(*columns: str) -> None:
+    name, table = "ix_recall_items_shared_space", "recall_items"
+    op.drop_index(name, table)
+    op.create_index(name, table, [*columns], postgresql_where="visibility = 'shared'")
+
+
+def _let_read_blocks(members: str) -> None:
+    for table in ("frozen_contexts", "frozen_lines"):
+        op.execute(f"DROP POLICY own ON {table}")
+        op.execute(
+            f"CREATE POLICY own ON {table} USING ("
+            " owner_id = (SELECT app_user_id())"
+            f" OR owner_id = '00000000-0000-0000-0000-000000000000'{members}"
+            " OR (SELECT app_role()) = 'system')"
+            " WITH CHECK ((SELECT app_role()) = 'system')"
+        )
