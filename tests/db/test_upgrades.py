@@ -9,13 +9,14 @@ import psycopg
 import pytest
 from data.stores.write_store import ADMIN_KEY, ORDER, add_what_passes, fill
 from helpers import database_beside
+from pydantic import SecretStr
 from tables import content, shape
 
 from remembrancer import Remembrancer, Role, Settings, as_actor
 from remembrancer.backup import restore
 from remembrancer.cli.doctor import check_store
 from remembrancer.db import migrate
-from remembrancer.db.engine import libpq_url
+from remembrancer.db.engine import libpq_url, service_url
 from remembrancer.errors import DatabaseSetupError
 from remembrancer.settings import EmbeddingSettings
 
@@ -132,8 +133,13 @@ def built(url: str) -> dict[str, list[Any]]:
 
 
 def opened(url: str, folder: Path) -> Any:
-    settings = Settings(data_dir=folder, embedding=EmbeddingSettings(threads=1))
-    return Remembrancer.open(database_url=url, settings=settings)
+    settings = Settings(
+        data_dir=folder,
+        database_url=SecretStr(service_url(url)),
+        database_owner_url=SecretStr(url),
+        embedding=EmbeddingSettings(threads=1),
+    )
+    return Remembrancer.open(settings=settings)
 
 
 async def check_that_it_works(url: str, folder: Path) -> None:
