@@ -14,7 +14,7 @@ from tables import content, shape
 
 from remembrancer import Remembrancer, Role, Settings, as_actor
 from remembrancer.backup import restore
-from remembrancer.cli.doctor import check_store
+from remembrancer.cli.doctor import check_rows, check_store
 from remembrancer.db import migrate
 from remembrancer.db.engine import libpq_url, service_url
 from remembrancer.errors import DatabaseSetupError
@@ -144,7 +144,8 @@ def opened(url: str, folder: Path) -> Any:
 
 async def check_that_it_works(url: str, folder: Path) -> None:
     async with opened(url, folder) as memory:
-        assert [each for each in await check_store(memory) if not each.good] == []
+        findings = [*await check_store(memory), *await check_rows(memory)]
+        assert [each for each in findings if not each.good] == []
         admin = await memory.keys.authenticate(ADMIN_KEY, entry_point="test")
         assert admin.role is Role.ADMIN
         ada = await memory.users.find(as_actor(), "telegram", "ada-2")
