@@ -6,7 +6,7 @@ import psycopg
 
 
 def content(url: str) -> dict[str, list[str]]:
-    """Every row of every table, as text, and where the sequences stand."""
+    """Every row of every table, in any order of columns, and where the sequences stand."""
     with psycopg.connect(url) as connection:
         names = [
             name
@@ -17,7 +17,10 @@ def content(url: str) -> dict[str, list[str]]:
         ]
         found = {
             name: [
-                row[0] for row in connection.execute(f"SELECT t::text FROM {name} AS t ORDER BY 1")
+                row[0]
+                for row in connection.execute(
+                    f"SELECT to_jsonb(t)::text FROM {name} AS t ORDER BY 1"
+                )
             ]
             for name in names
         }
