@@ -77,7 +77,7 @@ def url(database_url: str, shapes: object) -> Iterator[str]:
 
 
 def to(url: str, revision: str, way: Any = "upgrade") -> None:
-    with migrate._owner(url) as connection:
+    with migrate._owner(url) as engine, engine.begin() as connection:
         migrate._run(way, connection, revision)
 
 
