@@ -65,7 +65,7 @@ def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files
 def on_post_build(config: MkDocsConfig) -> None:
     """Take away what nobody uses: search in other languages, source maps, a map without address."""
     site = Path(config.site_dir)
-    shutil.rmtree(site / "assets" / "javascripts" / "lunr")
+    shutil.rmtree(site / "assets" / "javascripts" / "lunr", ignore_errors=True)
     for file in [*site.glob("assets/**/*.map"), *site.glob("sitemap.xml*")]:
         file.unlink()
 
