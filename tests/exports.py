@@ -269,6 +269,190 @@ def claude_archive() -> dict[str, Any]:
 CLAUDE_USERS = [{"uuid": "99999999-0000-4000-8000-000000000001", "full_name": "Ada Berg"}]
 
 
+def gemini() -> dict[str, Any]:
+    """An archive of Takeout in German: the newest first, some with the page of their chat."""
+
+    def activity(title: str, at: str, answer: str = "", **more: Any) -> dict[str, Any]:
+        answers = {"safeHtmlItem": [{"html": answer}]} if answer else {}
+        named = {"header": "Gemini-Apps", "title": title, "time": at, "products": ["Gemini-Apps"]}
+        return named | answers | more
+
+    page = "https://gemini.google.com/app/b00c"
+    return {
+        "Takeout/Meine Aktivit\u00e4ten/Gemini-Apps/MeineAktivit\u00e4ten.json": [
+            activity("Gemini-Apps verwendet", "2026-09-14T08:00:00Z"),
+            activity(
+                "Eingegebener Prompt: Which rosin for a hurdy-gurdy?",
+                "2026-09-13T09:01:00.250Z",
+                "<p>Dark &amp; soft rosin.</p><ul><li>Warm it</li><li>Turn the wheel</li></ul>",
+                details=[{"name": page, "url": page}],
+                novelty=1,
+            ),
+            activity("Prompted I tune in G.", "2026-09-13T09:00:00Z", "<p>G it is.</p>",
+                     details=[{"name": page, "url": page}]),
+            activity("Prompted What is this?", "2025-02-03T04:05:06+01:00", "<p>A crank.</p>",
+                     attachedFiles=["crank.png"]),
+            {"header": "YouTube", "title": "Watched a film", "time": "2026-09-13T09:00:00Z"},
+        ],
+        "Takeout/archive_browser.html": "<html>",
+    }  # fmt: skip
+
+
+def lines(*values: dict[str, Any]) -> str:
+    return "\n".join(json.dumps(value) for value in values) + "\n"
+
+
+def claude_code() -> dict[str, Any]:
+    """A project with a session in which a prompt was taken back, and one of an agent."""
+    session = "5e55104e-0000-4000-8000-000000000001"
+
+    def line(key: str, parent: str | None, role: str, content: Any, **more: Any) -> dict[str, Any]:
+        return {
+            "parentUuid": parent, "isSidechain": False, "userType": "external", "cwd": "/src/shed",
+            "sessionId": session, "version": "2.1.12", "gitBranch": "main", "type": role,
+            "message": {"role": role, "content": content}, "uuid": key,
+            "timestamp": f"2026-01-20T11:5{len(key)}:17.716Z",
+        } | more  # fmt: skip
+
+    def text(said: str) -> list[dict[str, Any]]:
+        return [{"type": "text", "text": said}]
+
+    return {
+        f"-src-shed/{session}.jsonl": lines(
+            {"type": "file-history-snapshot", "messageId": "a", "snapshot": {}},
+            line("a", None, "user", "Read the treadle plan.<system-reminder>x</system-reminder>"),
+            line("bb", "a", "assistant", [{"type": "thinking", "thinking": "Hm."}]),
+            line("ccc", "bb", "assistant", [{"type": "tool_use", "name": "Read", "input": {}}]),
+            line("dddd", "ccc", "user", [{"type": "tool_result", "content": "Six treadles."}]),
+            line("eeeee", "dddd", "assistant", text("The loom has six treadles.")),
+            line("f", "eeeee", "user", "I hate twill."),
+            line("gg", "f", "assistant", text("No twill, then.")),
+            line("hhh", "eeeee", "user", [*text("I weave herringbone twill."), {"type": "image"}]),
+            line("iiii", "hhh", "assistant", [{"type": "hologram"}, *text("Herringbone it is.")]),
+            line("jjjjj", "iiii", "user", "<command-name>/clear</command-name>"),
+            {"type": "custom-title", "customTitle": "Treadles", "sessionId": session},
+        ),
+        f"-src-shed/{session}/subagents/agent-1.jsonl": lines(
+            line("k", None, "user", "Count the treadles.", isSidechain=True)
+        ),
+        "-src-shed/memory/MEMORY.md": "# Notes",
+    }
+
+
+def codex() -> dict[str, Any]:
+    """A session of today with a turn that was taken back, and one of before September 2025."""
+
+    def line(minute: int, kind: str, **payload: Any) -> dict[str, Any]:
+        at = f"2026-02-01T10:0{minute}:00.500Z"
+        return {"timestamp": at, "type": kind, "payload": payload}
+
+    def said(role: str, *texts: str) -> dict[str, Any]:
+        kind = "output_text" if role == "assistant" else "input_text"
+        parts = [{"type": kind, "text": text} for text in texts]
+        return {"type": "message", "role": role, "content": parts}
+
+    asked = "# Context from my IDE setup:\nTabs\n## My request for Codex:\nBuild me an orrery."
+    return {
+        "2026/02/01/rollout-2026-02-01T10-00-00-c0de.jsonl": lines(
+            line(0, "session_meta", id="c0de", cwd="/src/orrery", cli_version="0.65.0"),
+            line(1, "response_item", **said("developer", "Be brief.")),
+            line(
+                1, "response_item", **said("user", "<environment_context>x</environment_context>")
+            ),
+            line(2, "response_item", **said("user", asked)),
+            line(2, "event_msg", type="user_message", message="Build me an orrery."),
+            line(3, "response_item", type="function_call", name="shell", arguments="{}"),
+            line(4, "response_item", **said("assistant", "The orrery has six planets.")),
+            line(5, "response_item", **said("user", "Drop Saturn.")),
+            line(6, "response_item", **said("assistant", "Saturn is gone.")),
+            line(7, "event_msg", type="thread_rolled_back", num_turns=1),
+            line(8, "response_item", **said("user", "Add Uranus in brass.")),
+        ),
+        "2025/07/01/rollout-2025-07-01T10-00-00-01d.jsonl": lines(
+            {"id": "01d", "timestamp": "2025-07-01T10:00:00Z", "instructions": None},
+            {"record_type": "state"},
+            said("user", "Gears of pearwood?"),
+            said("assistant", "Pearwood wears well."),
+        ),
+        "history.jsonl": lines({"session_id": "c0de", "ts": 1, "text": "Build me an orrery."}),
+    }
+
+
+def open_webui() -> list[dict[str, Any]]:
+    """A chat with an answer that was written anew, by two models."""
+
+    def message(key: str, parent: str | None, role: str, content: str, **more: Any) -> Any:
+        said = {"id": key, "parentId": parent, "childrenIds": [], "role": role}
+        return said | {"content": content, "timestamp": 1772359560 + len(key)} | more
+
+    messages = [
+        message("q", None, "user", "I dye wool with madder.",
+                files=[{"type": "image", "url": "data:"}, {"type": "file", "name": "vat.pdf"}]),
+        message("a1", "q", "assistant", "Use indigo.", model="gemma3:4b"),
+        message("a22", "q", "assistant", model="gemma3:12b", modelName="Gemma", content=(
+            '<details type="reasoning" done="true">Hm.</details>\nMadder wants alum.')),
+    ]  # fmt: skip
+    history = {"messages": {item["id"]: item for item in messages}, "currentId": "a22"}
+    return [
+        {
+            "id": "0b3e0000-0000-4000-8000-000000000001",
+            "user_id": "owui-ada",
+            "title": "Madder",
+            "chat": {"title": "Madder", "models": ["gemma3:4b"], "history": history, "glyph": 1},
+            "updated_at": 1772359600,
+            "created_at": 1772359500,
+        }
+    ]
+
+
+def librechat(recursive: bool = False) -> dict[str, Any]:
+    """A conversation with two branches, in a list or as a tree."""
+
+    def message(key: str, parent: str, minute: int, **more: Any) -> dict[str, Any]:
+        named = {"messageId": key, "parentMessageId": parent, "isCreatedByUser": False}
+        at = {"createdAt": f"2026-03-01T10:0{minute}:00.000Z", "sender": "Claude"}
+        return named | at | {"text": "", "children": []} | more
+
+    messages = [
+        message("r", "00000000-0000-0000-0000-000000000000", 0, isCreatedByUser=True,
+                text="Where do I buy gut strings?"),
+        message("old", "r", 1, text="In Rome."),
+        message("new", "r", 2, content=[
+            {"type": "think", "think": "Hm."}, {"type": "text", "text": "In Cremona."}]),
+        message("thanks", "new", 3, isCreatedByUser=True, text="My lute has gut strings.",
+                files=[{"type": "image/png", "filename": "lute.png"}]),
+    ]  # fmt: skip
+    export = {
+        "conversationId": "11b4ec4a-0000-4000-8000-000000000001",
+        "endpoint": "anthropic",
+        "title": "Strings",
+        "exportAt": "10:05:00 GMT+0100 (CET)",
+        "branches": True,
+        "recursive": recursive,
+    }
+    if not recursive:
+        return export | {"messages": messages}
+    root, old, new, thanks = messages
+    tree = [root | {"children": [old, new | {"children": [thanks]}]}]
+    return export | {"messagesTree": tree}
+
+
+SILLYTAVERN = "\n".join(
+    json.dumps(line)
+    for line in (
+        {"user_name": "Ada", "character_name": "Seraphina", "create_date": "2024-5-8@12h00m00s",
+         "chat_metadata": {}},
+        {"name": "Seraphina", "is_user": False, "mes": "You wake in a glade.",
+         "send_date": "May 8, 2024 12:00pm", "swipes": ["x", "You wake in a glade."]},
+        {"name": "Ada", "is_user": True, "mes": "I carry a theorbo.",
+         "send_date": "2024-05-08@12h01m30s", "extra": {"image": "/user/images/theorbo.png"}},
+        {"name": "Seraphina", "is_user": False, "mes": "Play it.", "send_date": 1715162520000},
+        {"name": "System", "is_user": False, "is_system": True, "mes": "Rain.", "extra":
+         {"type": "narrator"}, "send_date": "2024-05-08T10:03:00.000Z"},
+    )
+)  # fmt: skip
+
+
 def slack() -> dict[str, Any]:
     return {
         "team/users.json": [

@@ -23,7 +23,7 @@ from remembrancer.extraction.transcript import transcript_of
 from remembrancer.guard import national, numbers, phrases, secrets
 from remembrancer.guard.guard import Guard
 from remembrancer.guard.instructions import is_instruction
-from remembrancer.importers import address_book, captions, unknown
+from remembrancer.importers import address_book, branches, captions, unknown
 from remembrancer.importers.bundle import elements, json_lines, parse_json
 from remembrancer.importers.formats import (
     discord,
@@ -34,6 +34,7 @@ from remembrancer.importers.formats import (
     whatsapp,
     whatsapp_heads,
 )
+from remembrancer.importers.html_text import html_text
 from remembrancer.importers.parse import Notes
 from remembrancer.importers.turns import split
 from remembrancer.llm import concessions
@@ -128,6 +129,8 @@ FUNCTIONS: Final[dict[str, Callable[[str], object]]] = {
         slack_attachments.attached([{"text": text}, {"blocks": [{"text": text}]}], Notes())
     ),
     "import: statements": lambda text: list(statements.statements("x", None, text)),
+    "import: HTML": html_text,
+    "import: marks": lambda text: branches.without(text, "<b", "[a]("),
     "import: unknown": lambda text: unknown.text(text, {text[:99]: 1}, "a.txt"),
     "import: Slack": lambda text: slack.plain(text, slack.Names({}, {})),
     "import: Discord": lambda text: discord._MENTION.sub("@", text),

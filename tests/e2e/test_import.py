@@ -226,6 +226,12 @@ async def test_what_was_said_is_recalled_with_sender_and_time(
 CUT_OFF = [
     *((case.name, case.content, case.for_ada, case.options) for case in CASES),
     ("claude.zip", exports.claude_archive(), False, {}),
+    ("takeout.zip", exports.gemini(), True, {}),
+    ("projects.zip", exports.claude_code(), True, {}),
+    ("sessions.zip", exports.codex(), True, {}),
+    ("chats.json", exports.open_webui(), True, {}),
+    ("strings.json", exports.librechat(), True, {}),
+    ("Seraphina.jsonl", exports.SILLYTAVERN, True, {"time_zone": ZoneInfo("Europe/Paris")}),
     ("mem0.json", exports.mem0(), True, {}),
     ("memory.jsonl", exports.MCP, True, {}),
 ]
@@ -462,6 +468,34 @@ TODAY = [
         "result.json", exports.telegram_before_2021(shifted=True), False, (2, 0),
         ("telegram", "22"), "alpaca", "[sticker: 🧶]\nI weave with alpaca.", "Bob",
         "2024-05-08T12:02:00+00:00",
+    ),
+    (
+        "takeout.zip", exports.gemini(), True, (6, 0), None,
+        "rosin for the hurdy-gurdy", "Which rosin for a hurdy-gurdy?", "Ada",
+        "2026-09-13T09:01:00.250000+00:00",
+    ),
+    (
+        "projects.zip", exports.claude_code(), True, (4, 0), None,
+        "herringbone twill", "I weave herringbone twill.\n[photo]", "Ada",
+        "2026-01-20T11:53:17.716000+00:00",
+    ),
+    (
+        "sessions.zip", exports.codex(), True, (5, 0), None,
+        "Uranus", "Add Uranus in brass.", "Ada", "2026-02-01T10:08:00.500000+00:00",
+    ),
+    (
+        "chats.json", exports.open_webui(), True, (2, 0), ("open-webui", "owui-ada"),
+        "alum", "Madder wants alum.", "Gemma", "2026-03-01T10:06:03+00:00",
+    ),
+    (
+        "strings.json", exports.librechat(), True, (3, 0), None,
+        "lute", "[photo: lute.png]\nMy lute has gut strings.", "Ada",
+        "2026-03-01T10:03:00+00:00",
+    ),
+    (
+        "Seraphina.jsonl", exports.SILLYTAVERN, True, (3, 0), None,
+        "theorbo", "[photo: theorbo.png]\nI carry a theorbo.", "Ada",
+        "2024-05-08T10:01:30+00:00",
     ),
     *(
         (

@@ -33,7 +33,9 @@ from remembrancer.importers.memory_import import _statement
 
 FEW: Final = 30
 MANY: Final = pytest.param(3_000, marks=pytest.mark.soak)
-SAID: Final = ["Zanzibar", "glaze", "tents", "kiln", "Brent", "loom", "goose", "viola", "Catalan"]
+SAID: Final = ["Zanzibar", "glaze", "tents", "kiln", "Brent", "loom", "goose", "viola", "Catalan",
+    "rosin", "treadles", "orrery", "Madder", "gut strings", "theorbo",
+]  # fmt: skip
 """Words of what is said in the exports, which no error may tell."""
 
 _LINES = [
@@ -56,6 +58,12 @@ FILES: Final[Mapping[Format, Mapping[str, Any]]] = {
     Format.DISCORD: exports.discord_package(),
     Format.TELEGRAM: {"result.json": exports.telegram_account()},
     Format.WHATSAPP: {"WhatsApp Chat with Bob.txt": exports.ANDROID},
+    Format.GEMINI: exports.gemini(),
+    Format.CLAUDE_CODE: exports.claude_code(),
+    Format.CODEX: exports.codex(),
+    Format.OPEN_WEBUI: {"chats.json": exports.open_webui()},
+    Format.LIBRECHAT: {"strings.json": exports.librechat()},
+    Format.SILLYTAVERN: {"Seraphina.jsonl": exports.SILLYTAVERN},
     Format.MEM0: {"memories.json": exports.mem0()},
     Format.MCP_MEMORY: {"memory.jsonl": exports.MCP},
 }
@@ -139,7 +147,7 @@ def _changed(name: str, content: Any, chance: random.Random) -> bytes:
             _change_value(whole, chance)
         text = json.dumps(whole[0] if whole else None, ensure_ascii=chance.random() < 0.5)
     elif way & 1 and name.endswith("jsonl"):
-        lines = [json.loads(line) for line in content.split("\n")]
+        lines = [json.loads(line) for line in content.split("\n") if line]
         _change_value(lines, chance)
         text = "\n".join(map(json.dumps, lines))
     encoded = text.encode("utf-8", "surrogatepass")

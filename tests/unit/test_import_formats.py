@@ -156,6 +156,155 @@ def test_case_57_claude_tells_the_branch_that_was_kept(tmp_path: Path) -> None:
         transcripts(opened(zipped(tmp_path / "loop.zip", files)))
 
 
+def test_case_57_gemini_of_takeout(tmp_path: Path) -> None:
+    """A chat by its page, else by the day; the verb of the account's language goes."""
+    export = opened(zipped(tmp_path / "takeout.zip", exports.gemini()))
+    assert export.format is Format.GEMINI
+    day, chat = transcripts(export)
+    assert (day.conversation, chat.conversation, chat.personal) == ("2025-02-03", "b00c", True)
+    assert turns_of(day) == [
+        ("user", None, "[photo: crank.png]\nWhat is this?"),
+        ("assistant", None, "A crank."),
+    ]
+    assert day.messages()[0].metadata == {"sent_at": "2025-02-03T04:05:06+01:00"}
+    assert [turn.content for turn in chat.turns] == [
+        "I tune in G.",
+        "G it is.",
+        "Which rosin for a hurdy-gurdy?",
+        "Dark & soft rosin.\n- Warm it\n- Turn the wheel",
+    ]
+    assert export.notes.skipped == {
+        "activity without a question": 1,
+        "activity of YouTube": 1,
+        "file in Takeout": 1,
+    }
+    assert export.notes.unknown == {"activity.novelty": 1}
+
+
+def test_case_57_claude_code_tells_what_was_not_taken_back(tmp_path: Path) -> None:
+    """Thoughts, tools, notes of the program and its agents are named and left."""
+    export = opened(zipped(tmp_path / "projects.zip", exports.claude_code()))
+    assert export.format is Format.CLAUDE_CODE
+    [session] = transcripts(export)
+    assert session.title == "Treadles"
+    assert session.conversation == "5e55104e-0000-4000-8000-000000000001"
+    assert turns_of(session) == [
+        ("user", None, "Read the treadle plan."),
+        ("assistant", None, "The loom has six treadles."),
+        ("user", None, "I weave herringbone twill.\n[photo]"),
+        ("assistant", None, "Herringbone it is."),
+    ]
+    assert session.turns[1].sent_at == datetime(2026, 1, 20, 11, 55, 17, 716000, tzinfo=UTC)
+    assert export.notes.skipped == {
+        "block of kind thinking": 1,
+        "block of kind tool_use": 1,
+        "block of kind tool_result": 1,
+        "note of the program": 1,
+        "message that was taken back": 2,
+        "message of an agent that the model started": 1,
+        "conversation without messages": 1,
+        "file in memory": 1,
+    }
+    assert export.notes.unknown == {"block.hologram": 1}
+    [alone] = exports.claude_code().keys() & {f"-src-shed/{session.conversation}.jsonl"}
+    single = opened(saved(tmp_path / "any.jsonl", exports.claude_code()[alone]))
+    assert transcripts(single) == [session]
+
+
+def test_case_57_codex_of_both_forms(tmp_path: Path) -> None:
+    """What an editor adds to a request goes, and a turn that was taken back."""
+    for name, content in exports.codex().items():
+        saved(tmp_path / "sessions" / name, content)
+    export = opened(tmp_path / "sessions")
+    assert export.format is Format.CODEX
+    old, new = transcripts(export)
+    assert (old.conversation, new.conversation, new.title) == ("01d", "c0de", "orrery")
+    assert turns_of(new) == [
+        ("user", None, "Build me an orrery."),
+        ("assistant", None, "The orrery has six planets."),
+        ("user", None, "Add Uranus in brass."),
+    ]
+    assert new.turns[0].sent_at == datetime(2026, 2, 1, 10, 2, 0, 500000, tzinfo=UTC)
+    assert [turn.content for turn in old.turns] == ["Gears of pearwood?", "Pearwood wears well."]
+    assert old.turns[1].sent_at == datetime(2025, 7, 1, 10, tzinfo=UTC)
+    assert export.notes.skipped == {
+        "unknown item": 1,
+        "developer item": 1,
+        "function_call item": 1,
+        "note of the program": 1,
+        "message that was taken back": 2,
+        "file without a session": 1,
+    }
+
+
+def test_case_57_open_webui_follows_the_open_branch(tmp_path: Path) -> None:
+    """Thoughts in the text of an answer go; the account is that of the only person."""
+    export = opened(saved(tmp_path / "chats.json", exports.open_webui()))
+    assert export.format is Format.OPEN_WEBUI
+    [chat] = transcripts(export)
+    assert chat.title == "Madder"
+    assert turns_of(chat) == [
+        ("user", "owui-ada", "[photo]\n[file: vat.pdf]\nI dye wool with madder."),
+        ("assistant", None, "Madder wants alum."),
+    ]
+    assert [turn.sender for turn in chat.turns] == [None, "Gemma"]
+    assert chat.turns[0].sent_at == datetime(2026, 3, 1, 10, 6, 1, tzinfo=UTC)
+    assert export.notes.skipped == {
+        "message of a branch that was not open": 1,
+        "reasoning in an answer": 1,
+    }
+    assert export.notes.unknown == {"chat.glyph": 1}
+    account = export.account()
+    assert account is not None
+    assert account.platform_user_id == "owui-ada"
+    bobs = exports.open_webui()[0] | {"id": "b", "user_id": "owui-bob"}
+    of_two = opened(saved(tmp_path / "all.json", [*exports.open_webui(), bobs]))
+    assert of_two.account() is None
+    assert len(transcripts(of_two)) == 2
+
+
+@pytest.mark.parametrize("recursive", [True, False])
+def test_case_57_librechat_as_a_list_and_as_a_tree(tmp_path: Path, recursive: bool) -> None:
+    """The branch with the latest message, without thoughts."""
+    export = opened(saved(tmp_path / "strings.json", exports.librechat(recursive)))
+    assert export.format is Format.LIBRECHAT
+    [chat] = transcripts(export)
+    assert turns_of(chat) == [
+        ("user", None, "Where do I buy gut strings?"),
+        ("assistant", None, "In Cremona."),
+        ("user", None, "[photo: lute.png]\nMy lute has gut strings."),
+    ]
+    assert chat.turns[1].sender == "Claude"
+    assert chat.turns[2].sent_at == datetime(2026, 3, 1, 10, 3, tzinfo=UTC)
+    assert export.notes.skipped == {
+        "message of a branch that was not open": 1,
+        "part of kind think": 1,
+    }
+    assert not export.notes.unknown
+
+
+def test_case_57_sillytavern_times_of_all_forms(tmp_path: Path) -> None:
+    """Local times need a zone; what a narrator says is nobody's."""
+    file = saved(tmp_path / "Seraphina - 2024-5-8.jsonl", exports.SILLYTAVERN)
+    with pytest.raises(InvalidInput, match="line 2, send_date: has no time zone"):
+        transcripts(opened(file))
+    export = opened(file, time_zone=PARIS)
+    assert export.format is Format.SILLYTAVERN
+    [chat] = transcripts(export)
+    assert (chat.conversation, chat.personal) == ("Seraphina/Seraphina - 2024-5-8", True)
+    assert turns_of(chat) == [
+        ("assistant", None, "You wake in a glade."),
+        ("user", None, "[photo: theorbo.png]\nI carry a theorbo."),
+        ("assistant", None, "Play it."),
+    ]
+    assert [turn.sent_at.isoformat() for turn in chat.turns if turn.sent_at] == [
+        "2024-05-08T12:00:00+02:00",
+        "2024-05-08T12:01:30+02:00",
+        "2024-05-08T10:02:00+00:00",
+    ]
+    assert export.notes.skipped == {"message of kind narrator": 1}
+
+
 @pytest.mark.parametrize("unpacked", [True, False])
 def test_slack_names_people_and_keeps_threads_together(tmp_path: Path, unpacked: bool) -> None:
     """Marks become names, an answer stands after what it answers, bots are assistants."""

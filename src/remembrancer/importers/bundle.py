@@ -136,6 +136,16 @@ def parts(bundle: Bundle, name: str) -> list[Member]:
     return [Member(bundle, path) for _, _, path in sorted(found)] or [main(bundle)]
 
 
+def files(bundle: Bundle, *endings: str) -> list[Member]:
+    """Return the files with these endings, or the only file whatever it is called."""
+    names = bundle.names()
+    return [
+        Member(bundle, name)
+        for name in names
+        if len(names) == 1 or PurePosixPath(name).suffix.casefold() in endings
+    ]
+
+
 def part_number(path: str, name: str) -> int | None:
     """Return the number of a part of the file ``name``, -1 for the file; null for any other."""
     file, stem, ending = PurePosixPath(path).name.casefold(), *name.rsplit(".", 1)

@@ -1,6 +1,7 @@
 """Detect the format of an export, and read it into conversations or memories."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -11,19 +12,33 @@ from remembrancer.errors import InvalidInput
 from remembrancer.importers import unknown
 from remembrancer.importers.address_book import owned
 from remembrancer.importers.archives import open_bundle
-from remembrancer.importers.bundle import Bundle, Member, elements, find, part_number, parts
+from remembrancer.importers.bundle import (
+    Bundle,
+    Member,
+    elements,
+    files,
+    find,
+    part_number,
+    parts,
+)
 from remembrancer.importers.exported_conversations import Transcript
 from remembrancer.importers.exported_memories import ExportedMemory
 from remembrancer.importers.formats import (
     chatgpt,
     chatgpt_memories,
     claude,
+    claude_code,
     claude_memories,
+    codex,
     discord,
+    gemini,
     jsonl,
+    librechat,
     locomo,
     mcp_memory,
     mem0,
+    open_webui,
+    sillytavern,
     slack,
     telegram,
     whatsapp,
@@ -45,6 +60,18 @@ class Format(StrEnum):
     """ChatGPT's account export."""
     CLAUDE = "claude"
     """Claude's account export."""
+    GEMINI = "gemini"
+    """Gemini's activity in Google Takeout."""
+    CLAUDE_CODE = "claude-code"
+    """Sessions of Claude Code."""
+    CODEX = "codex"
+    """Sessions of Codex."""
+    OPEN_WEBUI = "open-webui"
+    """Open WebUI's export of chats."""
+    LIBRECHAT = "librechat"
+    """LibreChat's export of a conversation."""
+    SILLYTAVERN = "sillytavern"
+    """SillyTavern's chats."""
     SLACK = "slack"
     """Slack's export of a workspace."""
     DISCORD = "discord"
@@ -62,22 +89,52 @@ class Format(StrEnum):
 _LISTS: Sequence[tuple[Format, Callable[[Any], bool]]] = (
     (Format.CHATGPT, chatgpt.looks_like),
     (Format.CLAUDE, claude.looks_like),
+    (Format.GEMINI, gemini.looks_like),
+    (Format.OPEN_WEBUI, open_webui.looks_like),
     (Format.LOCOMO, lambda first: locomo.looks_like([first])),
     (Format.MEM0, lambda first: mem0.looks_like([first])),
 )
 _OBJECTS: Sequence[tuple[Format, Callable[[Any], bool]]] = (
     (Format.CHATGPT, chatgpt.looks_like),
     (Format.CLAUDE, claude.looks_like),
+    (Format.OPEN_WEBUI, open_webui.looks_like),
+    (Format.LIBRECHAT, librechat.looks_like),
     (Format.DISCORD, discord.looks_like),
     (Format.TELEGRAM, telegram.looks_like),
     (Format.MEM0, mem0.looks_like),
 )
+_LINES: Sequence[tuple[Format, Callable[[Any], bool]]] = (
+    (Format.MCP_MEMORY, mcp_memory.looks_like),
+    (Format.CLAUDE_CODE, claude_code.looks_like),
+    (Format.CODEX, codex.looks_like),
+    (Format.SILLYTAVERN, sillytavern.looks_like),
+    (Format.JSONL, jsonl.looks_like),
+)
+"""Formats that the first line tells."""
+_FOLDERS: Final = frozenset(
+    {
+        Format.GEMINI,
+        Format.CLAUDE_CODE,
+        Format.CODEX,
+        Format.OPEN_WEBUI,
+        Format.LIBRECHAT,
+        Format.SILLYTAVERN,
+    }
+)
+"""Formats whose readers read all files of a folder, whatever they are called."""
+_MOST_TRIED: Final = 20
 _TRANSCRIPTS: Final[Mapping[Format, Callable[[Bundle, Options, Notes], Iterator[Transcript]]]] = {
     Format.JSONL: jsonl.read_lines,
     Format.JSON: jsonl.read_conversations,
     Format.LOCOMO: locomo.read,
     Format.CHATGPT: chatgpt.read,
     Format.CLAUDE: claude.read,
+    Format.GEMINI: gemini.read,
+    Format.CLAUDE_CODE: claude_code.read,
+    Format.CODEX: codex.read,
+    Format.OPEN_WEBUI: open_webui.read,
+    Format.LIBRECHAT: librechat.read,
+    Format.SILLYTAVERN: sillytavern.read,
     Format.SLACK: slack.read,
     Format.DISCORD: discord.read,
     Format.TELEGRAM: telegram.read,
@@ -92,6 +149,7 @@ _MEMORIES: Final[Mapping[Format, Callable[[Bundle, Options, Notes], Iterator[Exp
 _ACCOUNTS: Final[Mapping[Format, Callable[[Bundle], Account | None]]] = {
     Format.CHATGPT: chatgpt.find_account,
     Format.CLAUDE: claude.find_account,
+    Format.OPEN_WEBUI: open_webui.find_account,
     Format.DISCORD: discord.find_account,
     Format.TELEGRAM: telegram.find_account,
 }
@@ -108,9 +166,20 @@ def detect(bundle: Bundle) -> Format:
         found = detect_text(member.text(), member.where)
         if found is not Format.JSON:
             return found  # else a part without conversations, perhaps
+    found = found or _of_folder(bundle)
     if found is None:
         raise unknown.files(bundle)
     return found
+
+
+def _of_folder(bundle: Bundle) -> Format | None:
+    """Return the format of the first file that is of one with a file for each conversation."""
+    near = [*gemini.members(bundle), *files(bundle, ".jsonl"), *files(bundle, ".json")]
+    for member in near[:_MOST_TRIED]:
+        with suppress(InvalidInput):
+            if (found := detect_text(member.text(), member.where)) in _FOLDERS:
+                return found
+    return None
 
 
 def _candidates(bundle: Bundle) -> Iterator[Member]:
@@ -134,11 +203,9 @@ def detect_text(text: str, where: str) -> Format:
     if whatsapp.looks_like(text):
         return Format.WHATSAPP
     line = _first_value(text.lstrip().partition("\n")[0])
-    if mcp_memory.looks_like(line):
-        return Format.MCP_MEMORY
     start = text.lstrip()[:1]
-    if start == "{" and jsonl.looks_like(line):
-        return Format.JSONL
+    if start == "{" and (format_ := _match(_LINES, line)):
+        return format_
     first = _first_value(text) if start in {"[", "{"} else None
     if format_ := _match(_LISTS if start == "[" else _OBJECTS, first):
         return format_

@@ -31,6 +31,14 @@ IGNORED_FIELDS: Final[dict[str, dict[str, str]]] = {
         """,
         "user": "email_address verified_phone_number verified_at",
     },
+    "claude_code": {
+        "line": """
+            agentId entrypoint forkedFrom gitBranch imagePasteIds isVisibleInTranscriptOnly
+            logicalParentUuid origin permissionMode promptId requestId slug
+            sourceToolAssistantUUID sourceToolUseID thinkingMetadata todos toolUseResult userType
+            version error apiError
+        """,
+    },
     "discord": {
         "author": "discriminator color roles avatarUrl",
         "message": """
@@ -38,6 +46,17 @@ IGNORED_FIELDS: Final[dict[str, dict[str, str]]] = {
             interaction inlineEmojis forwardedMessage poll
         """,
         "export": "dateRange exportedAt messageCount",
+    },
+    "gemini": {
+        "activity": "activityControls audioFiles description imageFile subtitles titleUrl",
+    },
+    "librechat": {
+        "conversation": "branches endpoint exportAt options recursive",
+        "message": """
+            _id __v attachments conversationId createdAt depth endpoint expiredAt feedback
+            finish_reason iconURL isEdited lastSelectedModel metadata model plugin plugins
+            searchResult siblingIndex thread_id tokenCount unfinished updatedAt user addedConvo
+        """,
     },
     "mcp_memory": {
         "entity": "type",
@@ -47,6 +66,24 @@ IGNORED_FIELDS: Final[dict[str, dict[str, str]]] = {
         "memory": """
             hash score updated_at actor_id role app_id owner organization project_id immutable
             expiration_date internal_metadata deleted_at name structured_attributes
+        """,
+    },
+    "open_webui": {
+        "export": """
+            archived created_at folder_id meta pinned share_id summary tasks updated_at
+            current_message_id last_read_at
+        """,
+        "chat": "files id messages models params system tags timestamp title features",
+        "message": """
+            annotation childrenIds code_executions done embeds error favorite followUps info
+            lastSentence merged modelIdx models originalContent output selectedModelId sources
+            statusHistory usage user userContext
+        """,
+    },
+    "sillytavern": {
+        "message": """
+            force_avatar gen_finished gen_started index is_group is_name is_system original_avatar
+            swipe_id swipe_info swipes title tool_calls variables
         """,
     },
     "slack": {

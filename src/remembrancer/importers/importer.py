@@ -99,7 +99,7 @@ class Importer:
         longest = self._app.settings.limits.message_characters
         unnamed_role = schemas.MessageRole.USER if transcript.people else None
         if transcript.personal and self._actor.user_id is None:
-            raise invalid(export.name, "has names from an address book; name its user with --user")
+            raise invalid(export.name, "does not say whose it is; name its user with --user")
         for number, turn in enumerate(transcript.turns, 1):
             where = f"{export.name}, conversation {transcript.conversation}, message {number}"
             if len(turn.content) > longest:

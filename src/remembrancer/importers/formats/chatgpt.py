@@ -8,7 +8,6 @@ the branch that was open last is imported.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from pydantic import Field
@@ -18,6 +17,7 @@ from remembrancer.importers.bundle import Bundle, find, note_unread, part_number
 from remembrancer.importers.captions import label
 from remembrancer.importers.exported_conversations import Transcript, Turn
 from remembrancer.importers.formats.chatgpt_content import Message, content_of
+from remembrancer.importers.moments import moment
 from remembrancer.importers.options import Account, Options
 from remembrancer.importers.parse import Notes, Record, invalid, record
 from remembrancer.importers.turns import storable
@@ -158,11 +158,3 @@ def _node_time(node: Mapping[str, Any]) -> float:
     message = node.get("message")
     at = message.get("create_time") if isinstance(message, Mapping) else None
     return at if isinstance(at, int | float) else 0.0
-
-
-def moment(seconds: object) -> datetime | None:
-    try:
-        known = isinstance(seconds, int | float) and seconds
-        return datetime.fromtimestamp(known, UTC) if known else None
-    except (OverflowError, ValueError, OSError):
-        return None

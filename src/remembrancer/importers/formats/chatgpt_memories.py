@@ -12,6 +12,7 @@ from remembrancer.importers.exported_memories import ExportedMemory
 from remembrancer.importers.formats import chatgpt
 from remembrancer.importers.formats.chatgpt_content import INSTRUCTIONS
 from remembrancer.importers.formats.statements import project_statements, statements
+from remembrancer.importers.moments import moment
 from remembrancer.importers.options import Options
 from remembrancer.importers.parse import Notes
 from remembrancer.memories.schemas import Category, Kind
@@ -64,7 +65,7 @@ def _of_chat(chat: object) -> Iterator[tuple[tuple[bool, str], datetime | None]]
         content = _object(message.get("content"))
         if content.get("content_type") == INSTRUCTIONS:
             times = message.get("create_time"), _object(chat).get("create_time")
-            at = next(filter(None, map(chatgpt.moment, times)), None)
+            at = next(filter(None, map(moment, times)), None)
             exact = _object(message.get("metadata")).get("user_context_message_data")
             for words in [*_words(exact)] or _words(content):
                 yield words, at

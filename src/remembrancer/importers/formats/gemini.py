@@ -1,0 +1,113 @@
+"""Gemini's activity in Google Takeout: ``MyActivity.json`` of "My Activity", "Gemini Apps".
+
+The file is a list of activities, the newest first: what a person wrote stands in ``title`` after a
+verb in the language of the account, the answer as HTML in ``safeHtmlItem``. Google publishes no
+schema. An activity names its conversation by the address of its page since 2026, and before not at
+all: these are a conversation for each day, by UTC. Names of files and folders depend on the
+language, too; that of Gemini does not.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC
+from mimetypes import guess_type
+from pathlib import PurePosixPath
+from typing import Final
+
+from pydantic import AwareDatetime, Field
+
+from remembrancer.conversations.schemas import MessageRole
+from remembrancer.importers.bundle import Bundle, Member, files, note_unread
+from remembrancer.importers.captions import caption, joined, kind_of, label
+from remembrancer.importers.exported_conversations import Transcript, Turn
+from remembrancer.importers.html_text import html_text
+from remembrancer.importers.options import Options
+from remembrancer.importers.parse import Notes, Record, in_years, record
+from remembrancer.importers.turns import storable
+
+PLATFORM: Final = "gemini"
+_PRODUCTS: Final = ("Gemini", "Bard")
+_VERBS: Final = ("Prompted ", "Eingegebener Prompt: ", "Запит: ")
+_PAGE: Final = "//gemini.google.com/app/"
+
+
+class _Activity(Record):
+    time: AwareDatetime
+    header: str = ""
+    title: str = ""
+    products: list[str] | None = None
+    answers: list[object] | None = Field(None, alias="safeHtmlItem")
+    attached: list[object] | None = Field(None, alias="attachedFiles")
+    details: list[object] | None = None
+
+    def is_of_gemini(self) -> bool:
+        names = [self.header, *(self.products or ())]
+        return any(product in name for name in names for product in _PRODUCTS)
+
+
+def looks_like(first: object) -> bool:
+    if not isinstance(first, Mapping) or not {"header", "title", "time"} <= first.keys():
+        return False
+    names = f"{first['header']} {first.get('products')}"
+    return any(product in names for product in _PRODUCTS)
+
+
+def members(bundle: Bundle) -> list[Member]:
+    """Return the files that have Gemini in their path, else all files."""
+    found = files(bundle, ".json")
+    return [member for member in found if "gemini" in member.name.casefold()] or found
+
+
+def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
+    chats: dict[str, list[Turn]] = {}
+    found = members(bundle)
+    for where, value in (pair for member in found for pair in member.elements()):
+        activity = record(_Activity, value, where, notes)
+        if not activity.is_of_gemini():
+            notes.skip(f"activity of {label(activity.header)}")
+        elif not in_years(activity.time):
+            notes.skip("activity without a valid time")
+        elif turns := list(_turns(activity, notes)):
+            chats.setdefault(_chat(activity), []).extend(turns)
+    for key, turns in sorted(chats.items()):
+        turns.sort(key=_moment)
+        yield from storable(PLATFORM, key, turns, notes, options, personal=True)
+    note_unread(bundle, found, notes)
+
+
+def _moment(turn: Turn) -> float:
+    return turn.sent_at.timestamp() if turn.sent_at else 0.0
+
+
+def _chat(activity: _Activity) -> str:
+    for detail in activity.details or ():
+        _, page, chat = str(_field(detail, "url")).partition(_PAGE)
+        if page and (chat := label(chat)):
+            return chat
+    return activity.time.astimezone(UTC).date().isoformat()
+
+
+def _turns(activity: _Activity, notes: Notes) -> Iterator[Turn]:
+    verb = next((verb for verb in _VERBS if activity.title.startswith(verb)), None)
+    answer = joined(*(html_text(str(_field(item, "html"))) for item in activity.answers or ()))
+    if verb is None and not answer:
+        notes.skip("activity without a question")
+        return
+    question = activity.title.removeprefix(verb or "")
+    at = activity.time.isoformat()
+    captions = (_caption(item) for item in activity.attached or ())
+    asked = joined(*captions, question)
+    for role, text, sender in (
+        (MessageRole.USER, asked, None),
+        (MessageRole.ASSISTANT, answer, "Gemini"),
+    ):
+        yield Turn(role, text, sender, sent_at=activity.time, message_id=f"{at} {role.value}")
+
+
+def _caption(item: object) -> str:
+    name = item if isinstance(item, str) else str(_field(item, "name"))
+    suffix = PurePosixPath(name).suffix
+    return caption(kind_of(guess_type(f"x{suffix}")[0]), name)
+
+
+def _field(item: object, name: str) -> object:
+    return item.get(name) or "" if isinstance(item, Mapping) else ""
