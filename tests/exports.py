@@ -692,7 +692,7 @@ def mem0() -> dict[str, Any]:
                 "id": "bf4d4092-cf91-4181-bfeb-b6fa2ed3061b",
                 "memory": "Plays the viola on Thursdays",
                 "hash": "x",
-                "metadata": None,
+                "metadata": {"chair": 3},
                 "score": None,
                 "created_at": "2025-01-05T10:00:00-07:00",
                 "updated_at": None,
@@ -710,6 +710,81 @@ def mem0() -> dict[str, Any]:
         ],
         "relations": [],
     }
+
+
+def zep() -> dict[str, Any]:
+    """A fact that is true, one that is true no more, and the node that both begin at."""
+    edge = {"name": "PLAYS", "source_node_uuid": "n1", "target_node_uuid": "n2", "episodes": []}
+    return {
+        "edges": [
+            edge | {
+                "uuid": "e1", "fact": "Ada plays the nyckelharpa.",
+                "created_at": "2025-05-01T10:00:00Z", "valid_at": "2025-04-01T00:00:00Z",
+                "invalid_at": None, "expired_at": None, "attributes": {"since": "spring"},
+            },
+            edge | {
+                "uuid_": "e2", "fact": "Ada plays the hurdy-gurdy.",
+                "created_at": "2024-05-01T10:00:00Z", "valid_at": "2024-04-01T00:00:00Z",
+                "invalid_at": "2025-03-01T00:00:00Z", "novelty": 1,
+            },
+        ],
+        "nodes": [{"uuid": "n1", "name": "Ada", "labels": ["Entity"], "summary": "A player."}],
+    }  # fmt: skip
+
+
+def letta() -> dict[str, Any]:
+    """An agent file of today."""
+
+    def block(name: str, value: str) -> dict[str, Any]:
+        return {"id": f"block-{name}", "label": name, "value": value, "limit": 5000}
+
+    return {
+        "agents": [{"id": "agent-0", "messages": [{"role": "user"}], "block_ids": ["block-0"]}],
+        "blocks": [
+            block("human", "Ada binds books.\n\nAda lives in Ghent."),
+            block("persona", "I am Sam."),
+            block("current_project", "A missal in vellum."),
+        ],
+        "tools": [],
+    }
+
+
+PASSAGES = [
+    {"id": "passage-1", "text": "Ada marbles paper with carrageen.", "tags": ["craft"],
+     "created_at": "2025-11-05 23:04:24.901468+00:00", "metadata": {}, "is_deleted": False},
+    {"id": "passage-2", "text": "Old.", "is_deleted": True},
+]  # fmt: skip
+
+
+def langmem() -> list[dict[str, Any]]:
+    """Items of a tool, of a manager and of a manager with a schema."""
+    item = {"namespace": ["memories", "ada-l"], "updated_at": "2025-06-02T10:00:00+00:00",
+            "created_at": "2025-06-01T12:00:00+02:00"}  # fmt: skip
+    return [
+        item | {"key": "1", "value": {"content": "Ada grafts quinces."}},
+        item | {"key": "2", "value": {"kind": "Memory", "content": {"content": "Ada has bees."}}},
+        item | {
+            "key": "3",
+            "value": {"kind": "Taste", "content": {"category": "fruit", "likes": "medlars"}},
+        },
+    ]  # fmt: skip
+
+
+def hindsight() -> dict[str, Any]:
+    memory = {"context": "garden", "entities": "Ada (PERSON)", "chunk_id": None}
+    return {
+        "items": [
+            memory | {"id": "1", "text": "Ada espaliers pears.", "fact_type": "world",
+                      "mentioned_at": "2025-07-01T10:00:00Z", "date": "2025-06-30T10:00:00Z"},
+            memory | {"id": "2", "text": "I told Ada of canker.", "fact_type": "experience",
+                      "date": "2025-07-02T10:00:00Z", "occurred_start": "2025-07-02T09:00:00Z"},
+            memory | {"id": "3", "text": "Ada hates pears.", "fact_type": "world",
+                      "state": "invalidated"},
+        ],
+        "total": 3,
+        "limit": 100,
+        "offset": 0,
+    }  # fmt: skip
 
 
 MCP = "\n".join(

@@ -233,6 +233,10 @@ CUT_OFF = [
     ("strings.json", exports.librechat(), True, {}),
     ("Seraphina.jsonl", exports.SILLYTAVERN, True, {"time_zone": ZoneInfo("Europe/Paris")}),
     ("mem0.json", exports.mem0(), True, {}),
+    ("zep.json", exports.zep(), True, {}),
+    ("agent.af", exports.letta(), True, {}),
+    ("items.json", exports.langmem(), True, {}),
+    ("bank.json", exports.hindsight(), True, {}),
     ("memory.jsonl", exports.MCP, True, {}),
 ]
 
@@ -612,6 +616,35 @@ async def test_memories_of_mem0(memory: Remembrancer, tmp_path: Path) -> None:
     before = stored_rows()
     again = await import_file(memory, file)
     assert (again.memories_added, again.memories_skipped) == (0, 2)
+    assert stored_rows() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "count", "question", "line", "kind"),
+    [
+        (exports.zep(), 2, "What is played?", "Ada plays the nyckelharpa.", "fact"),
+        (exports.letta(), 3, "missal", "A missal in vellum.", "fact"),
+        (exports.PASSAGES, 1, "marbles", "Ada marbles paper with carrageen.", "fact"),
+        (exports.langmem(), 3, "quinces", "Ada grafts quinces.", "fact"),
+        (exports.hindsight(), 2, "canker", "I told Ada of canker.", "event"),
+    ],
+    ids=["zep", "letta", "passages", "langmem", "hindsight"],
+)
+async def test_memories_of_other_systems(
+    memory: Remembrancer, ada: User, tmp_path: Path,
+    content: Any, count: int, question: str, line: str, kind: str,
+) -> None:  # fmt: skip
+    """They are recalled, with their kinds and the times of their truth, and come once."""
+    file = saved(tmp_path / "memories.json", content)
+    assert (await import_file(memory, file, ada)).memories_added == count
+    hit = await best_hit(memory, question, ada)
+    assert (hit.content, hit.kind) == (line, kind)
+    if line == "Ada plays the nyckelharpa.":
+        assert hit.valid_from.isoformat() == "2025-04-01T00:00:00+00:00"
+    await memory.access_counts.flush()
+    before = stored_rows()
+    again = await import_file(memory, file, ada)
+    assert (again.memories_added, again.memories_skipped) == (0, count)
     assert stored_rows() == before
 
 

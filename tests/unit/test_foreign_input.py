@@ -34,7 +34,8 @@ from remembrancer.importers.memory_import import _statement
 FEW: Final = 30
 MANY: Final = pytest.param(3_000, marks=pytest.mark.soak)
 SAID: Final = ["Zanzibar", "glaze", "tents", "kiln", "Brent", "loom", "goose", "viola", "Catalan",
-    "rosin", "treadles", "orrery", "Madder", "gut strings", "theorbo",
+    "rosin", "treadles", "orrery", "Madder", "gut strings", "theorbo", "nyckelharpa",
+    "missal", "quinces", "espaliers",
 ]  # fmt: skip
 """Words of what is said in the exports, which no error may tell."""
 
@@ -65,6 +66,10 @@ FILES: Final[Mapping[Format, Mapping[str, Any]]] = {
     Format.LIBRECHAT: {"strings.json": exports.librechat()},
     Format.SILLYTAVERN: {"Seraphina.jsonl": exports.SILLYTAVERN},
     Format.MEM0: {"memories.json": exports.mem0()},
+    Format.ZEP: {"facts.json": exports.zep()},
+    Format.LETTA: {"agent.af": exports.letta()},
+    Format.LANGMEM: {"items.json": exports.langmem()},
+    Format.HINDSIGHT: {"bank.json": exports.hindsight()},
     Format.MCP_MEMORY: {"memory.jsonl": exports.MCP},
 }
 VALUES: Final[Sequence[Any]] = [

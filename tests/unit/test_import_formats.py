@@ -537,8 +537,80 @@ def test_mem0(tmp_path: Path) -> None:
         assert viola.key == "bf4d4092cf914181bfebb6fa2ed3061b"
         assert (viola.about, viola.category.value) == ("ada-m", "hobby")
         assert viola.at == datetime(2025, 1, 5, 17, 0, tzinfo=UTC)
+        assert viola.metadata == {"mem0_metadata": {"chair": 3}}
         assert luthier.metadata == {"mem0_agent_id": "helper"}
         assert export.notes.unknown == {"memory.novelty": 1}
+
+
+def test_zep(tmp_path: Path) -> None:
+    """Facts have the times of their truth, and their subject where the nodes are there."""
+    export = opened(saved(tmp_path / "facts.json", exports.zep()))
+    assert export.format is Format.ZEP
+    now, before = export.memories()
+    assert (now.content, now.subject) == ("Ada plays the nyckelharpa.", "Ada")
+    assert now.at == datetime(2025, 5, 1, 10, tzinfo=UTC)
+    assert (now.valid_from, now.valid_to) == (datetime(2025, 4, 1, tzinfo=UTC), None)
+    assert now.metadata == {"zep_relation": "PLAYS", "zep_attributes": {"since": "spring"}}
+    assert before.valid_to == datetime(2025, 3, 1, tzinfo=UTC)
+    assert export.notes.skipped == {"summary of a node": 1}
+    assert export.notes.unknown == {"edge.novelty": 1}
+    bare = opened(saved(tmp_path / "bare.json", exports.zep()["edges"]))
+    assert [memory.key for memory in bare.memories()] == [now.key, before.key]
+    backwards = exports.zep()["edges"][1] | {"invalid_at": "2020-01-01T00:00:00Z"}
+    [memory] = opened(saved(tmp_path / "b.json", [backwards])).memories()
+    assert (memory.valid_from, memory.valid_to) == (None, datetime(2020, 1, 1, tzinfo=UTC))
+
+
+def test_letta(tmp_path: Path) -> None:
+    """A statement of each paragraph about the person; passages; nothing of the agent itself."""
+    export = opened(saved(tmp_path / "agent.af", exports.letta()))
+    assert export.format is Format.LETTA
+    assert [(memory.content, memory.subject) for memory in export.memories()] == [
+        ("Ada binds books.", None),
+        ("Ada lives in Ghent.", None),
+        ("A missal in vellum.", "current project"),
+    ]
+    assert export.notes.skipped == {"message of an agent": 1, "block of the agent itself": 1}
+    passages = opened(saved(tmp_path / "passages.json", exports.PASSAGES))
+    [marbles] = passages.memories()
+    assert marbles.metadata == {"letta_tags": ["craft"]}
+    assert marbles.at == datetime(2025, 11, 5, 23, 4, 24, 901468, tzinfo=UTC)
+    assert passages.notes.skipped == {"deleted passage": 1}
+
+
+def test_langmem(tmp_path: Path) -> None:
+    """Texts, and fields of a schema line by line; the namespace names the person."""
+    export = opened(saved(tmp_path / "items.json", exports.langmem()))
+    assert export.format is Format.LANGMEM
+    memories = list(export.memories())
+    assert [memory.content for memory in memories] == [
+        "Ada grafts quinces.",
+        "Ada has bees.",
+        "category: fruit\nlikes: medlars",
+    ]
+    assert {memory.about for memory in memories} == {"ada-l"}
+    assert memories[0].at == datetime(2025, 6, 1, 10, tzinfo=UTC)
+    assert [memory.metadata for memory in memories] == [
+        None, {"langmem_kind": "Memory"}, {"langmem_kind": "Taste"},
+    ]  # fmt: skip
+
+
+def test_hindsight(tmp_path: Path) -> None:
+    """Kinds and times come over; what is valid no more is named and left."""
+    answer = exports.hindsight()
+    for name, content in (("a.json", answer), ("b.json", answer["items"])):
+        export = opened(saved(tmp_path / name, content))
+        assert export.format is Format.HINDSIGHT
+        pears, canker = export.memories()
+        assert (pears.kind.value, canker.kind.value) == ("fact", "event")
+        assert pears.at == datetime(2025, 7, 1, 10, tzinfo=UTC)
+        assert canker.metadata == {
+            "hindsight_type": "experience",
+            "hindsight_context": "garden",
+            "hindsight_entities": "Ada (PERSON)",
+            "hindsight_occurred_start": "2025-07-02T09:00:00+00:00",
+        }
+        assert export.notes.skipped == {"memory that is not valid": 1}
 
 
 def test_mcp_memory(tmp_path: Path) -> None:
@@ -591,6 +663,10 @@ def _without(content: Any, *path: Any) -> Any:
         (_without(exports.discord(), "messages", 1, "author"), "discord", "message 2, author"),
         (_without(exports.telegram(), "messages", 1, "id"), "telegram", "message 2, id"),
         (_without(exports.mem0(), "results", 1, "memory"), "mem0", "memory 2, memory"),
+        (_without(exports.zep(), "edges", 0, "fact"), "zep", "edge 1, fact: Field required"),
+        ({"agents": []}, "letta", "has no blocks; save an agent file"),
+        (_without(exports.langmem(), 1, "key"), "langmem", "f.json, 2, key: Field required"),
+        (_without(exports.hindsight(), "items", 1, "id"), "hindsight", "memory 2, id"),
         ({"type": "entity"}, "mcp-memory", "line 1, name: Field required"),
         (["x"], "chatgpt", "f.json, 1: is not an object"),
         ('[{"uuid": "x", "chat_messages": []},', "claude", "f.json, line 1: is not valid JSON"),
@@ -650,6 +726,8 @@ _HIDDEN_NOTE = json.dumps(
 @pytest.mark.parametrize(
     ("content", "format_", "items"),
     [
+        (_with(exports.mem0(), "x" * 9000, "results", 0, "metadata", "a"), "mem0", 2),
+        (_with(exports.zep(), "0001-01-01T00:00:00", "edges", 0, "valid_at"), "zep", 2),
         (exports.ANDROID.replace("The goose", "\x00The goose"), "whatsapp", 4),
         (_with(exports.mem0(), "\u200b", "results", 0, "memory"), "mem0", 1),
         (_HIDDEN_NOTE, "mcp-memory", 1),

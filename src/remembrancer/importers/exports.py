@@ -32,7 +32,10 @@ from remembrancer.importers.formats import (
     codex,
     discord,
     gemini,
+    hindsight,
     jsonl,
+    langmem,
+    letta,
     librechat,
     locomo,
     mcp_memory,
@@ -42,6 +45,7 @@ from remembrancer.importers.formats import (
     slack,
     telegram,
     whatsapp,
+    zep,
 )
 from remembrancer.importers.options import Account, Options
 from remembrancer.importers.parse import Notes, invalid
@@ -82,6 +86,14 @@ class Format(StrEnum):
     """WhatsApp's chat export."""
     MEM0 = "mem0"
     """mem0's memories, as its ``get_all`` returns them."""
+    ZEP = "zep"
+    """Facts of Zep or Graphiti."""
+    LETTA = "letta"
+    """Letta's agent file, passages or blocks."""
+    LANGMEM = "langmem"
+    """Items of LangMem's store."""
+    HINDSIGHT = "hindsight"
+    """Hindsight's memories of a bank."""
     MCP_MEMORY = "mcp-memory"
     """The file of the MCP reference memory server."""
 
@@ -93,6 +105,10 @@ _LISTS: Sequence[tuple[Format, Callable[[Any], bool]]] = (
     (Format.OPEN_WEBUI, open_webui.looks_like),
     (Format.LOCOMO, lambda first: locomo.looks_like([first])),
     (Format.MEM0, lambda first: mem0.looks_like([first])),
+    (Format.ZEP, lambda first: zep.looks_like([first])),
+    (Format.LETTA, lambda first: letta.looks_like([first])),
+    (Format.LANGMEM, langmem.looks_like),
+    (Format.HINDSIGHT, lambda first: hindsight.looks_like([first])),
 )
 _OBJECTS: Sequence[tuple[Format, Callable[[Any], bool]]] = (
     (Format.CHATGPT, chatgpt.looks_like),
@@ -102,6 +118,9 @@ _OBJECTS: Sequence[tuple[Format, Callable[[Any], bool]]] = (
     (Format.DISCORD, discord.looks_like),
     (Format.TELEGRAM, telegram.looks_like),
     (Format.MEM0, mem0.looks_like),
+    (Format.ZEP, zep.looks_like),
+    (Format.LETTA, letta.looks_like),
+    (Format.HINDSIGHT, hindsight.looks_like),
 )
 _LINES: Sequence[tuple[Format, Callable[[Any], bool]]] = (
     (Format.MCP_MEMORY, mcp_memory.looks_like),
@@ -144,6 +163,10 @@ _MEMORIES: Final[Mapping[Format, Callable[[Bundle, Options, Notes], Iterator[Exp
     Format.CHATGPT: chatgpt_memories.read,
     Format.CLAUDE: claude_memories.read,
     Format.MEM0: mem0.read,
+    Format.ZEP: zep.read,
+    Format.LETTA: letta.read,
+    Format.LANGMEM: langmem.read,
+    Format.HINDSIGHT: hindsight.read,
     Format.MCP_MEMORY: mcp_memory.read,
 }
 _ACCOUNTS: Final[Mapping[Format, Callable[[Bundle], Account | None]]] = {

@@ -50,6 +50,26 @@ IGNORED_FIELDS: Final[dict[str, dict[str, str]]] = {
     "gemini": {
         "activity": "activityControls audioFiles description imageFile subtitles titleUrl",
     },
+    "hindsight": {
+        "memory": """
+            bank_id chunk_id consolidated_at created_at document_id event_date fact_type_source
+            proof_count scores source_fact_ids stale updated_at edited_at
+        """,
+    },
+    "langmem": {
+        "item": "score updated_at",
+    },
+    "letta": {
+        "block": """
+            base_template_id created_by_id deployment_id description entity_id hidden id
+            is_template last_updated_by_id limit metadata metadata_ name preserve_on_migration
+            project_id read_only tags template_id template_name updated_at
+        """,
+        "passage": """
+            archive_id created_by_id embedding embedding_config file_id file_name
+            last_updated_by_id organization_id source_id updated_at agent_id
+        """,
+    },
     "librechat": {
         "conversation": "branches endpoint exportAt options recursive",
         "message": """
@@ -107,6 +127,16 @@ IGNORED_FIELDS: Final[dict[str, dict[str, str]]] = {
             reactions reply_to_message_id reply_to_peer_id saved_from text_entities thumbnail
             thumbnail_file_size via_bot width self_destruct_period_seconds media_spoiler title
             performer signature
+        """,
+    },
+    "zep": {
+        "edge": """
+            episodes episode_uuids fact_embedding graph_uuid group_id hyperedge_uuid reference_time
+            relevance scope score source_node_labels target_node_labels target_node_uuid
+        """,
+        "node": """
+            attributes created_at episodes graph_uuid group_id labels name_embedding relevance
+            score
         """,
     },
 }

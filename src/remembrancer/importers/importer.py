@@ -317,7 +317,7 @@ def owner_of(export: Export, people: Mapping[PlatformId, str]) -> PlatformId | N
         return person_named(export.options.me, people, export.name)
     if (account := export.account()) is not None:
         return (account.platform, account.platform_user_id)
-    if export.format is not Format.MEM0 or not people:
+    if export.format not in {Format.MEM0, Format.LANGMEM} or not people:
         return None
     if len(people) > 1:
         reason = f"has memories of {len(people)} users; name the one of --user with --as"

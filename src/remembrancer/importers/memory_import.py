@@ -14,7 +14,7 @@ from remembrancer.importers.users import People
 from remembrancer.memories import screening
 from remembrancer.memories.schemas import AssociationCreate, MemoryCreate, Status
 
-_SAME = ("content", "kind", "category", "subject", "platform")
+_SAME = ("content", "kind", "category", "subject", "platform", "valid_from", "valid_to")
 """Fields that a memory and its statement have both."""
 
 

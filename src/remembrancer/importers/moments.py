@@ -1,7 +1,11 @@
 """Times of an export: seconds or milliseconds since 1970, or ISO 8601. Pure."""
 
 from datetime import UTC, datetime
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import AfterValidator
+
+from remembrancer.importers.parse import in_years
 
 _MILLISECONDS: Final = 1e11
 """Numbers from here on are milliseconds: as seconds they lie after the year 5000."""
@@ -18,3 +22,13 @@ def moment(value: object) -> datetime | None:
         return datetime.fromtimestamp(value / 1000 if value >= _MILLISECONDS else value, UTC)
     except (OverflowError, ValueError, OSError):
         return None
+
+
+def _storable(at: datetime | None) -> datetime | None:
+    if at is None or not in_years(at):
+        return None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+StorableTime = Annotated[datetime | None, AfterValidator(_storable)]
+"""A time of a memory: UTC if it names no zone, null if no store could have it."""

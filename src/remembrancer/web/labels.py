@@ -54,8 +54,11 @@ FORMATS: Final = {
     "codex": "Codex",
     "discord": "Discord",
     "gemini": "Gemini",
+    "hindsight": "Hindsight",
     "json": lazy("Conversations as JSON"),
     "jsonl": lazy("Messages as JSON lines"),
+    "langmem": "LangMem",
+    "letta": "Letta",
     "librechat": "LibreChat",
     "locomo": "LoCoMo",
     "mcp-memory": lazy("The memory server of MCP"),
@@ -65,6 +68,7 @@ FORMATS: Final = {
     "slack": "Slack",
     "telegram": "Telegram",
     "whatsapp": "WhatsApp",
+    "zep": "Zep",
 }
 DATE_ORDERS: Final = {"dmy": "31/12/2026", "mdy": "12/31/2026", "ymd": "2026/12/31"}
 EXPORTS: Final = {

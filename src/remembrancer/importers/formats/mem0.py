@@ -1,17 +1,17 @@
 """mem0's memories: the JSON that ``get_all`` returns."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 from uuid import UUID
 
 from pydantic import BeforeValidator
 
 from remembrancer.importers.bundle import Bundle, main
-from remembrancer.importers.captions import clean, label
-from remembrancer.importers.exported_memories import ExportedMemory, key_of
+from remembrancer.importers.captions import clean
+from remembrancer.importers.exported_memories import ExportedMemory, key_of, storable_metadata
+from remembrancer.importers.moments import StorableTime
 from remembrancer.importers.options import Options
-from remembrancer.importers.parse import Notes, Record, in_years, invalid, record
+from remembrancer.importers.parse import Notes, Record, invalid, record
 from remembrancer.memories.schemas import Category
 from remembrancer.text import Key, is_blank
 
@@ -45,7 +45,7 @@ class _Memory(Record):
     user_id: _Id | None = None
     agent_id: _Id | None = None
     run_id: _Id | None = None
-    created_at: datetime | None = None
+    created_at: StorableTime = None
     categories: list[str] | None = None
     metadata: dict[str, Any] | None = None
 
@@ -72,24 +72,23 @@ def read(bundle: Bundle, _options: Options, notes: Notes) -> Iterator[ExportedMe
         if is_blank(clean(memory.memory)):
             notes.skip("memory without text")
         else:
-            yield _statement(memory)
+            yield _statement(memory, notes)
 
 
-def _statement(memory: _Memory) -> ExportedMemory:
-    ids = {"agent_id": memory.agent_id, "run_id": memory.run_id}
-    metadata = {f"mem0_{name}": label(value) for name, value in ids.items() if value}
-    at = memory.created_at
-    if at is not None:
-        at = at if at.tzinfo else at.replace(tzinfo=UTC)
-        at = at if in_years(at) else None
+def _statement(memory: _Memory, notes: Notes) -> ExportedMemory:
+    values = {
+        "agent_id": memory.agent_id,
+        "run_id": memory.run_id,
+        "metadata": memory.metadata,
+    }
     return ExportedMemory(
         key=_key(memory.id),
         content=clean(memory.memory),
         platform=PLATFORM,
         about=memory.user_id,
         category=_category(memory.categories or ()),
-        at=at,
-        metadata=metadata or None,
+        at=memory.created_at,
+        metadata=storable_metadata(PLATFORM, values, notes),
     )
 
 
