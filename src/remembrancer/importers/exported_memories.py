@@ -42,7 +42,7 @@ class ExportedMemory:
 
 def storable_metadata(
     platform: str, values: Mapping[str, object], notes: Notes
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """Return what another system knows of a memory, under names that begin with the system's."""
     known = {f"{platform}_{name}": value for name, value in values.items() if value}
     try:

@@ -98,7 +98,7 @@ class Format(StrEnum):
     """The file of the MCP reference memory server."""
 
 
-_LISTS: Sequence[tuple[Format, Callable[[Any], bool]]] = (
+_LISTS: Sequence[tuple[Format, Callable[[object], bool]]] = (
     (Format.CHATGPT, chatgpt.looks_like),
     (Format.CLAUDE, claude.looks_like),
     (Format.GEMINI, gemini.looks_like),
@@ -110,7 +110,7 @@ _LISTS: Sequence[tuple[Format, Callable[[Any], bool]]] = (
     (Format.LANGMEM, langmem.looks_like),
     (Format.HINDSIGHT, lambda first: hindsight.looks_like([first])),
 )
-_OBJECTS: Sequence[tuple[Format, Callable[[Any], bool]]] = (
+_OBJECTS: Sequence[tuple[Format, Callable[[object], bool]]] = (
     (Format.CHATGPT, chatgpt.looks_like),
     (Format.CLAUDE, claude.looks_like),
     (Format.OPEN_WEBUI, open_webui.looks_like),
@@ -122,7 +122,7 @@ _OBJECTS: Sequence[tuple[Format, Callable[[Any], bool]]] = (
     (Format.LETTA, letta.looks_like),
     (Format.HINDSIGHT, hindsight.looks_like),
 )
-_LINES: Sequence[tuple[Format, Callable[[Any], bool]]] = (
+_LINES: Sequence[tuple[Format, Callable[[object], bool]]] = (
     (Format.MCP_MEMORY, mcp_memory.looks_like),
     (Format.CLAUDE_CODE, claude_code.looks_like),
     (Format.CODEX, codex.looks_like),
@@ -246,7 +246,9 @@ def _check_json(text: str, where: str) -> None:
         pass
 
 
-def _match(formats: Sequence[tuple[Format, Callable[[Any], bool]]], content: Any) -> Format | None:
+def _match(
+    formats: Sequence[tuple[Format, Callable[[object], bool]]], content: object
+) -> Format | None:
     return next((format_ for format_, looks_like in formats if looks_like(content)), None)
 
 
