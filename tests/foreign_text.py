@@ -27,7 +27,9 @@ from remembrancer.importers import address_book, branches, captions, unknown
 from remembrancer.importers.bundle import elements, json_lines, parse_json
 from remembrancer.importers.formats import (
     discord,
+    mail,
     mcp_memory,
+    messenger,
     slack,
     slack_attachments,
     statements,
@@ -135,6 +137,15 @@ FUNCTIONS: Final[dict[str, Callable[[str], object]]] = {
     "import: Slack": lambda text: slack.plain(text, slack.Names({}, {})),
     "import: Discord": lambda text: discord._MENTION.sub("@", text),
     "import: MCP": mcp_memory._words,
+    "import: mail": lambda text: (
+        mail.own_words(text),
+        mail._QUOTATION.split(text, maxsplit=1),
+        mail._ANSWER.match(text),
+        mail._ID.findall(text),
+    ),
+    "import: mailbox": lambda text: list(mail._messages(f"From {text}".encode())),
+    "import: message": lambda text: mail._mail(f"From: a@b\nSubject: {text}".encode(), Notes()),
+    "import: Messenger": messenger.mended,
     "pages: marks": lambda text: marks.Marker("Ada's tea").parts(text),
     "pages: diff": lambda text: diff.word_changes(f"a {text}", f"b {text} c"),
 }

@@ -8,6 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import exports
+import exports_of_people
 import pytest
 from exports import saved, zipped
 from helpers import audit_lines, empty, person, rows
@@ -66,7 +67,8 @@ QUERIES = (
     "SELECT c.title, m.position, m.role, m.sender_name, m.sent_at, m.content FROM messages AS m "
     "JOIN conversations AS c ON c.id = m.conversation_id ORDER BY 1, 2, 5, 6",
     "SELECT u.display_name, p.platform, p.platform_user_id FROM platform_links AS p "
-    "JOIN users AS u ON u.id = p.user_id WHERE p.platform <> 'whatsapp' ORDER BY 1, 2, 3",
+    "JOIN users AS u ON u.id = p.user_id "
+    "WHERE p.platform NOT IN ('whatsapp', 'messenger', 'signal') ORDER BY 1, 2, 3",
     "SELECT content, subject, category, version, mention_count FROM memories ORDER BY 1",
     "SELECT s.content, a.relation, t.content FROM associations AS a "
     "JOIN memories AS s ON s.id = a.memory_id JOIN memories AS t ON t.id = a.target_id "
@@ -238,6 +240,10 @@ CUT_OFF = [
     ("items.json", exports.langmem(), True, {}),
     ("bank.json", exports.hindsight(), True, {}),
     ("memory.jsonl", exports.MCP, True, {}),
+    *(
+        (name, content, for_ada, {"time_zone": ZoneInfo("Europe/Paris")})
+        for name, content, for_ada, *_ in exports_of_people.TODAY
+    ),
 ]
 
 
@@ -524,6 +530,7 @@ TODAY = [
              "Hiányzó médiafájl", "Ez az üzenet törlésre került"),
         )
     ),
+    *exports_of_people.TODAY,
 ]  # fmt: skip
 
 

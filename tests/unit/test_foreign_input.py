@@ -20,6 +20,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import exports
+import exports_of_people
 import pytest
 from foreign_text import FUNCTIONS, PARTS, REFUSALS
 from hypothesis import HealthCheck, given, settings
@@ -35,7 +36,7 @@ FEW: Final = 30
 MANY: Final = pytest.param(3_000, marks=pytest.mark.soak)
 SAID: Final = ["Zanzibar", "glaze", "tents", "kiln", "Brent", "loom", "goose", "viola", "Catalan",
     "rosin", "treadles", "orrery", "Madder", "gut strings", "theorbo", "nyckelharpa",
-    "missal", "quinces", "espaliers",
+    "missal", "quinces", "espaliers", *exports_of_people.SAID,
 ]  # fmt: skip
 """Words of what is said in the exports, which no error may tell."""
 
@@ -71,6 +72,7 @@ FILES: Final[Mapping[Format, Mapping[str, Any]]] = {
     Format.LANGMEM: {"items.json": exports.langmem()},
     Format.HINDSIGHT: {"bank.json": exports.hindsight()},
     Format.MCP_MEMORY: {"memory.jsonl": exports.MCP},
+    **{Format(name): files for name, files in exports_of_people.FILES},
 }
 VALUES: Final[Sequence[Any]] = [
     None, True, 0, -1, 10**30, 1e308, float("nan"), "", " ", "x" * 300, "\x00", "\ud800", "\u202e",

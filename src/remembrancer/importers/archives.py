@@ -53,8 +53,11 @@ class Single:
     def names(self) -> Sequence[str]:
         return [self.name]
 
-    def text(self, name: str) -> str:
+    def content(self, name: str) -> bytes:
         return _read(self._path, name)
+
+    def text(self, name: str) -> str:
+        return _decoded(self.content(name), name)
 
 
 class Folder:
@@ -83,8 +86,11 @@ class Folder:
     def names(self) -> Sequence[str]:
         return self._names
 
-    def text(self, name: str) -> str:
+    def content(self, name: str) -> bytes:
         return _read(self._path / name, f"{self.name}, {name}")
+
+    def text(self, name: str) -> str:
+        return _decoded(self.content(name), f"{self.name}, {name}")
 
 
 class Archive:
@@ -123,7 +129,7 @@ class Archive:
     def names(self) -> Sequence[str]:
         return list(self._entries)
 
-    def text(self, name: str) -> str:
+    def content(self, name: str) -> bytes:
         where, entry = f"{self.name}, {name}", self._entries[name]
         if entry.flag_bits & 1:
             raise invalid(where, "is encrypted; import it unpacked")
@@ -138,14 +144,17 @@ class Archive:
             raise invalid(where, "cannot be unpacked; download the archive again") from None
         if len(content) > limit:
             raise _too_large(where, self._most)
-        return _decoded(content, where)
+        return content
+
+    def text(self, name: str) -> str:
+        return _decoded(self.content(name), f"{self.name}, {name}")
 
 
-def _read(path: Path, where: str) -> str:
+def _read(path: Path, where: str) -> bytes:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise _too_large(where)
-        return _decoded(path.read_bytes(), where)
+        return path.read_bytes()
     except OSError as error:
         raise invalid(where, (error.strerror or "cannot be read").lower()) from None
 

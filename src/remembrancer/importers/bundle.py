@@ -23,6 +23,10 @@ class Bundle(Protocol):
         """Return the paths of its files in order, with ``/`` between the parts."""
         ...
 
+    def content(self, name: str) -> bytes:
+        """Return the bytes of a file; raise ``InvalidInput`` if it is too large."""
+        ...
+
     def text(self, name: str) -> str:
         """Return the text of a file; raise ``InvalidInput`` if it is not UTF-8 or too large."""
         ...
@@ -42,6 +46,9 @@ class Member:
     @property
     def path(self) -> PurePosixPath:
         return PurePosixPath(self.name)
+
+    def content(self) -> bytes:
+        return self.bundle.content(self.name)
 
     def text(self) -> str:
         return self.bundle.text(self.name)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from uuid import UUID
 
@@ -38,9 +38,13 @@ from remembrancer.importers.formats import (
     letta,
     librechat,
     locomo,
+    mail,
+    matrix,
     mcp_memory,
     mem0,
+    messenger,
     open_webui,
+    signal,
     sillytavern,
     slack,
     telegram,
@@ -96,6 +100,20 @@ class Format(StrEnum):
     """Hindsight's memories of a bank."""
     MCP_MEMORY = "mcp-memory"
     """The file of the MCP reference memory server."""
+    MAIL = "mail"
+    """Mailboxes (mbox) and messages (.eml)."""
+    MESSENGER = "messenger"
+    """Chats of Messenger and Instagram in Meta's download."""
+    MATRIX = "matrix"
+    """Element's JSON of a Matrix room."""
+    SIGNAL = "signal"
+    """Signal's chats, as signal-export writes them."""
+
+
+PERSONAL: Final = frozenset({Format.WHATSAPP, Format.MESSENGER, Format.SIGNAL})
+"""Formats whose people have names alone; their readers know whose export it is."""
+_ENDINGS: Final[Mapping[str, Format]] = {".eml": Format.MAIL, ".mbox": Format.MAIL}
+"""Formats that the names of files tell."""
 
 
 _LISTS: Sequence[tuple[Format, Callable[[object], bool]]] = (
@@ -121,12 +139,22 @@ _OBJECTS: Sequence[tuple[Format, Callable[[object], bool]]] = (
     (Format.ZEP, zep.looks_like),
     (Format.LETTA, letta.looks_like),
     (Format.HINDSIGHT, hindsight.looks_like),
+    (Format.MESSENGER, messenger.looks_like),
+    (Format.MATRIX, matrix.looks_like),
 )
+_LAYOUTS: Sequence[tuple[Format, Callable[[Bundle], bool]]] = (
+    (Format.SLACK, slack.looks_like),
+    (Format.DISCORD, discord.is_package),
+    (Format.MESSENGER, messenger.is_download),
+    (Format.SIGNAL, signal.is_folder),
+)
+"""Formats that the names of files in a folder tell."""
 _LINES: Sequence[tuple[Format, Callable[[object], bool]]] = (
     (Format.MCP_MEMORY, mcp_memory.looks_like),
     (Format.CLAUDE_CODE, claude_code.looks_like),
     (Format.CODEX, codex.looks_like),
     (Format.SILLYTAVERN, sillytavern.looks_like),
+    (Format.SIGNAL, signal.looks_like),
     (Format.JSONL, jsonl.looks_like),
 )
 """Formats that the first line tells."""
@@ -138,6 +166,7 @@ _FOLDERS: Final = frozenset(
         Format.OPEN_WEBUI,
         Format.LIBRECHAT,
         Format.SILLYTAVERN,
+        Format.MESSENGER,
     }
 )
 """Formats whose readers read all files of a folder, whatever they are called."""
@@ -158,6 +187,10 @@ _TRANSCRIPTS: Final[Mapping[Format, Callable[[Bundle, Options, Notes], Iterator[
     Format.DISCORD: discord.read,
     Format.TELEGRAM: telegram.read,
     Format.WHATSAPP: whatsapp.read,
+    Format.MAIL: mail.read,
+    Format.MESSENGER: messenger.read,
+    Format.MATRIX: matrix.read,
+    Format.SIGNAL: signal.read,
 }
 _MEMORIES: Final[Mapping[Format, Callable[[Bundle, Options, Notes], Iterator[ExportedMemory]]]] = {
     Format.CHATGPT: chatgpt_memories.read,
@@ -175,21 +208,24 @@ _ACCOUNTS: Final[Mapping[Format, Callable[[Bundle], Account | None]]] = {
     Format.OPEN_WEBUI: open_webui.find_account,
     Format.DISCORD: discord.find_account,
     Format.TELEGRAM: telegram.find_account,
+    Format.MATRIX: matrix.find_account,
 }
 
 
 def detect(bundle: Bundle) -> Format:
     """Return the format of an export; raise ``InvalidInput`` that says what it looks like."""
-    if slack.looks_like(bundle):
-        return Format.SLACK
-    if discord.is_package(bundle):
-        return Format.DISCORD
+    for format_, is_laid_out in _LAYOUTS:
+        if is_laid_out(bundle):
+            return format_
+    by_ending = _by_ending(bundle)
+    if by_ending is not None and len(bundle.names()) == 1:
+        return by_ending
     found = None
     for member in _candidates(bundle):
         found = detect_text(member.text(), member.where)
         if found is not Format.JSON:
             return found  # else a part without conversations, perhaps
-    found = found or _of_folder(bundle)
+    found = found or _of_folder(bundle) or by_ending
     if found is None:
         raise unknown.files(bundle)
     return found
@@ -205,6 +241,12 @@ def _of_folder(bundle: Bundle) -> Format | None:
     return None
 
 
+def _by_ending(bundle: Bundle) -> Format | None:
+    paths = [PurePosixPath(name.casefold()) for name in bundle.names()]
+    endings = {f".{path.name}" if path.name == "mbox" else path.suffix for path in paths}
+    return next((format_ for ending, format_ in _ENDINGS.items() if ending in endings), None)
+
+
 def _candidates(bundle: Bundle) -> Iterator[Member]:
     """Yield the files that tell the format: the first ones of their kind."""
     if len(bundle.names()) == 1:
@@ -214,7 +256,7 @@ def _candidates(bundle: Bundle) -> Iterator[Member]:
         p for p in parts(bundle, chatgpt.FILE) if part_number(p.name, chatgpt.FILE) is not None
     ]
     found = found or [
-        *filter(None, (find(bundle, name) for name in (telegram.FILE, "memory.jsonl")))
+        *filter(None, (find(bundle, name) for name in (telegram.FILE, "memory.jsonl", matrix.FILE)))
     ]
     yield from found
     if not found and (chat := whatsapp.chat(bundle)) and whatsapp.looks_like(chat.text()):

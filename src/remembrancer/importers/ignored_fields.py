@@ -78,6 +78,13 @@ IGNORED_FIELDS: Final[dict[str, dict[str, str]]] = {
             searchResult siblingIndex thread_id tokenCount unfinished updatedAt user addedConvo
         """,
     },
+    "matrix": {
+        "room": "room_creator topic export_date",
+        "event": """
+            age unsigned user_id prev_content redacts replaces_state auth_events prev_events depth
+            hashes signatures origin
+        """,
+    },
     "mcp_memory": {
         "entity": "type",
         "relation": "type",
@@ -86,6 +93,16 @@ IGNORED_FIELDS: Final[dict[str, dict[str, str]]] = {
         "memory": """
             hash score updated_at actor_id role app_id owner organization project_id immutable
             expiration_date internal_metadata deleted_at name structured_attributes
+        """,
+    },
+    "messenger": {
+        "chat": """
+            is_still_participant thread_path thread_type magic_words image joinable_mode
+            admins
+        """,
+        "message": """
+            reactions ip is_geoblocked_for_viewer is_taken_down users missed
+            is_unsent_image_by_messenger_kid_parent bumped_message_metadata
         """,
     },
     "open_webui": {
@@ -105,6 +122,9 @@ IGNORED_FIELDS: Final[dict[str, dict[str, str]]] = {
             force_avatar gen_finished gen_started index is_group is_name is_system original_avatar
             swipe_id swipe_info swipes title tool_calls variables
         """,
+    },
+    "signal": {
+        "message": "quote reactions missed",
     },
     "slack": {
         "message": """

@@ -20,7 +20,7 @@ from remembrancer.errors import Conflict, InvalidInput, NotFound
 from remembrancer.importers.address_book import scoped
 from remembrancer.importers.counts import ImportResult
 from remembrancer.importers.exported_conversations import Transcript, digest
-from remembrancer.importers.exports import Export, Format
+from remembrancer.importers.exports import PERSONAL, Export, Format
 from remembrancer.importers.formats.telegram import UNKNOWN
 from remembrancer.importers.memory_import import MemoryImporter
 from remembrancer.importers.parse import invalid
@@ -311,7 +311,7 @@ def owner_of(export: Export, people: Mapping[PlatformId, str]) -> PlatformId | N
     In this order: the person that ``--as`` names, the account of the export, the only user of
     its memories.
     """
-    if export.format is Format.WHATSAPP:
+    if export.format in PERSONAL:
         return None  # its reader resolves the owner
     if export.options.me is not None:
         return person_named(export.options.me, people, export.name)

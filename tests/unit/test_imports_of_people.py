@@ -1,0 +1,157 @@
+"""Mail and chats of people, read without a store."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import exports_of_people as exports
+import pytest
+from exports import saved, zipped
+
+from remembrancer import InvalidInput
+from remembrancer.importers import Export, Format, Options, open_export
+from remembrancer.importers.formats import mail
+
+PARIS = ZoneInfo("Europe/Paris")
+
+
+def opened(path: Path, **options: object) -> Export:
+    return open_export(path, options=Options(**options))  # type: ignore[arg-type]
+
+
+def turns_of(export: Export) -> list[tuple[str, list[tuple[str | None, str]]]]:
+    return [
+        (chat.title, [(turn.platform_user_id, turn.content) for turn in chat.turns])
+        for chat in export.transcripts()
+    ]
+
+
+def test_mail_comes_in_threads(tmp_path: Path) -> None:
+    """Who wrote what, without quotations, signatures and newsletters, in any charset."""
+    export = opened(saved(tmp_path / "mail.mbox", exports.MBOX))
+    assert export.format is Format.MAIL
+    zoe, ada = "zoe@mail.example", "ada@mail.example"
+    assert turns_of(export) == [
+        (
+            "The harpsichord",
+            [
+                (
+                    zoe,
+                    "[photo: strings.jpg]\nI tune the harpsichord at café pitch.\n"
+                    "From today on, that is.",
+                ),
+                (ada, "Please leave the spinet to me."),
+                (zoe, "Gladly."),
+            ],
+        )
+    ]
+    [thread] = export.transcripts()
+    assert thread.conversation == exports.THREAD
+    assert thread.turns[2].sent_at == datetime(2024, 3, 5, 12, tzinfo=UTC)
+    assert thread.messages()[0].metadata == {"sent_at": "2024-03-04T10:00:00+01:00"}
+    assert export.notes.skipped == {"newsletter or automatic message": 1}
+    # A message of it alone is the same message of the same thread.
+    content = exports.MBOX.split("From 1792@xxx")[1].split("\n", 1)[1].split("From 1793@")[0]
+    [single] = opened(saved(tmp_path / "answer.eml", content)).transcripts()
+    assert (single.conversation, single.messages()) == (thread.conversation, thread.messages()[2:])
+    folder = {"a/answer.eml": content, "a/b/again.eml": content}
+    export = opened(zipped(tmp_path / "mail.zip", folder))
+    assert len(turns_of(export)) == 1
+    assert export.notes.skipped == {"repeated message": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Yes.\n\nAm 05.03.24 um 10:00 schrieb Ada:\n> No?", "Yes."),
+        ("My reasons:\n> Why?\nBecause.", "My reasons:\nBecause."),
+        ("Yes.\n-----Original Message-----\nFrom: Ada", "Yes."),
+        ("Yes.\r\n-- \r\nAda", "Yes."),
+    ],
+)
+def test_mail_without_words_of_others(text: str, said: str) -> None:
+    """A quotation goes with what announces it; a line of the sender's own stays."""
+    assert mail.own_words(text) == said
+
+
+def test_messenger_reads_all_parts_in_order(tmp_path: Path) -> None:
+    """Broken characters are mended; the account's own words are of whom the import is for."""
+    export = opened(zipped(tmp_path / "facebook.zip", exports.messenger()))
+    assert export.format is Format.MESSENGER
+    assert turns_of(export) == [
+        ("Trio", [("Cid", "Paddles at six.")]),
+        (
+            "Zoë Bell",
+            [
+                (None, "Which kayak?\nhttps://kayak.example"),
+                ("Zoë Bell", "My kayak is a Grønland model 🛶"),
+                (None, "[photo: kayak.jpg]"),
+            ],
+        ),
+    ]
+    _, chat = export.transcripts()
+    assert (chat.platform, chat.conversation, chat.personal) == ("messenger", "zoebell_77", True)
+    assert chat.turns[1].sent_at == datetime(2024, 3, 4, 10, 1, 0, 500000, tzinfo=UTC)
+    assert export.notes.skipped == {"message that was taken back": 1, "message of kind call": 1}
+    assert export.notes.unknown == {"message.sparkle": 1}
+
+
+def test_messenger_asks_whose_account_it_is(tmp_path: Path) -> None:
+    """A chat of two tells by its title, an encrypted one does not."""
+    files = exports.messenger()
+    files.pop("personal_information/profile_information/profile_information.json")
+    with pytest.raises(InvalidInput, match=r"trio_78.*does not name its account"):
+        turns_of(opened(zipped(tmp_path / "facebook.zip", files)))
+    [chat] = [content for name, content in files.items() if "message_2" in name]
+    assert turns_of(opened(saved(tmp_path / "message_1.json", chat)))[0][1][0][0] is None
+    file = saved(tmp_path / "Zoë_12.json", exports.messenger_encrypted())
+    with pytest.raises(InvalidInput, match="--as"):
+        turns_of(opened(file))
+    with pytest.raises(InvalidInput, match="nobody with the name"):
+        turns_of(opened(file, me="Eve"))
+    [(_, turns)] = turns_of(opened(file, me="ada berg"))
+    assert turns == [("Zoë Bell", "[video: drum.mp4]\nI drum the bodhrán.")]
+
+
+def test_matrix_has_edits_in_place(tmp_path: Path) -> None:
+    """Once, in their latest words; replies without what they answer; the exporter is known."""
+    export = opened(saved(tmp_path / "matrix-Orchard.json", exports.matrix()))
+    assert export.format is Format.MATRIX
+    ada = "@ada:m.example"
+    assert turns_of(export) == [
+        (
+            "Orchard",
+            [
+                ("@zoe:m.example", "I press cider from russets."),
+                (ada, "A crate for me."),
+                (ada, "[photo: crate.png]\nA crate"),
+                (None, "Noted: a crate."),
+            ],
+        )
+    ]
+    account = export.account()
+    assert account is not None
+    assert account.platform_user_id == ada
+    assert export.notes.skipped == {
+        "message that was not decrypted": 1,
+        "event of kind m.room.member": 1,
+        "edit of a message": 1,
+        "deleted message": 1,
+    }
+    zipped_too = zipped(tmp_path / "m.zip", {"x/export.json": exports.matrix(), "x/a.png": "x"})
+    assert turns_of(opened(zipped_too)) == turns_of(export)
+
+
+def test_signal(tmp_path: Path) -> None:
+    """A folder of chats, or the file of one; local times need their zone."""
+    export = opened(zipped(tmp_path / "signal.zip", exports.signal()), time_zone=PARIS)
+    assert export.format is Format.SIGNAL
+    turns = [("Zoe", "My cello is from Mirecourt."), (None, "[photo: bow.jpg]")]
+    assert turns_of(export) == [("Zoe", turns)]
+    [chat] = export.transcripts()
+    assert chat.turns[0].sent_at == datetime(2024, 3, 4, 10, tzinfo=UTC)
+    assert export.notes.skipped == {"deleted message": 1}
+    alone = saved(tmp_path / "data.json", exports.SIGNAL)
+    assert turns_of(opened(alone, time_zone=PARIS))[0][1] == turns
+    with pytest.raises(InvalidInput, match=r"line 1, date: has no time zone"):
+        turns_of(opened(alone))
