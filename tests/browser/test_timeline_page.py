@@ -1,5 +1,6 @@
 """The timeline in a browser: a slider over days, a date, a chart, and the same without scripts."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -67,7 +68,7 @@ async def test_a_slider_goes_back_in_time(site: Site, lived: User, theme: Any, w
         await expect(changed.locator("ins")).to_have_text("Tartu")
         await expect(page.get_by_role("region", name="Learnt since")).to_contain_text("Cello")
         await expect(slider).to_be_focused()
-        assert f"as_of={day}" in page.url
+        await page.wait_for_url(re.compile(f"as_of={day}"))
         assert not await wrong_with(page)
         SHOTS.mkdir(parents=True, exist_ok=True)
         await page.screenshot(path=SHOTS / f"timeline-{theme}-{width}.png", full_page=True)

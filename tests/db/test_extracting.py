@@ -19,7 +19,7 @@ from scripted import Json, Reply, Scripted, answer, fact, minded
 
 from remembrancer import ConversationCreate, MessageCreate, Remembrancer, User, as_actor
 from remembrancer.cli import main
-from remembrancer.db.engine import driver_url
+from remembrancer.db.engine import driver_url, service_url
 from remembrancer.db.migrate import migrate
 from remembrancer.jobs.queue import SUMMARISE
 from remembrancer.jobs.schemas import JobStatus
@@ -189,12 +189,14 @@ def test_the_command_line_extracts_and_reviews(
 ) -> None:
     """``doctor`` names the model; facts wait, are listed, confirmed and rejected."""
     Store.url = database_url
-    migrate(driver_url(database_url))
+    monkeypatch.setenv("REMEMBRANCER_DATABASE_OWNER_URL", database_url)
+    service = service_url(database_url)
+    migrate(driver_url(database_url), driver_url(service))
     empty(database_url)
 
     def command(*words: str) -> str:
         with pytest.raises(SystemExit) as ended:
-            main(["--data-dir", str(tmp_path), "--database-url", database_url, *words])
+            main(["--data-dir", str(tmp_path), "--database-url", service, *words])
         assert not ended.value.code
         return capsys.readouterr().out
 
