@@ -78,7 +78,7 @@ def _session(member: Member, options: Options, notes: Notes) -> Iterator[Transcr
 
 
 def _is_message(value: object) -> bool:
-    return isinstance(value, Mapping) and value.get("type") in _ROLES
+    return isinstance(value, Mapping) and str(value.get("type")) in _ROLES
 
 
 def _withdrawn(lines: Iterable[_Line], turns: Mapping[str | None, Turn]) -> set[str | None]:
@@ -129,7 +129,7 @@ def _turn(line: _Line, notes: Notes) -> Turn | None:
 def _texts(content: object, notes: Notes) -> Iterator[str]:
     blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
     for block in blocks:
-        kind = block.get("type") if isinstance(block, Mapping) else None
+        kind = str(block.get("type")) if isinstance(block, Mapping) else ""
         if kind == "text":
             text = str(block.get("text") or "")
             text = without(text, "<system-reminder>", "</system-reminder>").strip()
@@ -144,4 +144,4 @@ def _texts(content: object, notes: Notes) -> Iterator[str]:
         elif kind in _BLOCKS:
             notes.skip(f"block of kind {kind}")
         else:
-            notes.unknown_field(f"block.{label(str(kind))}")
+            notes.unknown_field(f"block.{label(kind)}")

@@ -115,11 +115,11 @@ def _texts(item: _Item, notes: Notes) -> Iterator[str]:
     for part in item.content or ():
         if not isinstance(part, Mapping):
             continue
-        kind = part.get("type")
+        kind = str(part.get("type"))
         if kind == "input_image":
             yield caption("photo")
         elif kind not in _TEXTS:
-            notes.unknown_field(f"content.{label(str(kind))}")
+            notes.unknown_field(f"content.{label(kind)}")
         elif (text := str(part.get("text") or "").strip()).startswith(_OF_PROGRAM):
             notes.skip("note of the program")
         elif text.startswith(_BY_EDITOR):
