@@ -693,7 +693,10 @@ def test_old_rows_are_counted_and_removed(
     [memory] = cli("memories", "list", "--user", "Iris", "--json").json
     cli("memories", "forget", memory["id"], "--user", "Iris")
     with psycopg.connect(server[1]) as owner:
-        owner.execute("UPDATE memories SET forgotten_at = now() - interval '9 days'")
+        owner.execute(
+            "UPDATE memories SET forgotten_at = now() - interval '9 days' WHERE id = %s",
+            (memory["id"],),
+        )
     monkeypatch.setenv("REMEMBRANCER_RETENTION__FORGOTTEN", "7")
 
     def counted(*options: str) -> int:
