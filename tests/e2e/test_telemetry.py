@@ -38,7 +38,7 @@ from remembrancer.embeddings import CachedQueries
 from remembrancer.settings import DatabaseSettings, EmbeddingSettings, LanguageModelSettings
 from remembrancer.telemetry import spans
 from remembrancer.telemetry.ids import bound
-from remembrancer.telemetry.logs import json_formatter
+from remembrancer.telemetry.logs import REQUESTS, json_formatter
 from remembrancer.telemetry.traces import Traces, traced
 
 MARK = "zyzzyva"
@@ -69,12 +69,16 @@ def lines() -> Iterator[list[dict[str, Any]]]:
                 written.append(json.loads(formatter.format(logging.makeLogRecord(vars(record)))))
 
     handler, root = Written(logging.DEBUG), logging.getLogger()
-    level = root.level
+    # A command that ran in this process may have left a level of its own.
+    loggers = [root, logging.getLogger("remembrancer"), logging.getLogger(REQUESTS)]
+    levels = [logger.level for logger in loggers]
     root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
+    for logger in loggers:
+        logger.setLevel(logging.DEBUG)
     yield written
     root.removeHandler(handler)
-    root.setLevel(level)
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
 
 
 # Request ids ---------------------------------------------------------------------------------
