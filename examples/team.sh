@@ -23,7 +23,7 @@ remembrancer restore store.backup --check
 remembrancer --database-url "$ELSEWHERE" restore store.backup
 remembrancer --database-url "$ELSEWHERE" recall "What does Ada drink?" --user discord:1844
 
-remembrancer keys rotate "discord bot" --grace 3600 --json | secret > bot.key
+remembrancer keys rotate "discord bot" --json | secret > bot.key
 remembrancer keys revoke "discord bot (old)"
 remembrancer keys list
 

@@ -359,7 +359,8 @@ async def test_a_thousand_first_messages_make_one_user(door: Door) -> None:
             try:
                 return await door.resolve(**who)
             except Refused as refused:
-                assert refused.status == 503
+                if refused.status != 503:
+                    raise
             await asyncio.sleep(0.1)
 
     found = await asyncio.gather(*(resolved() for _ in range(1000)))

@@ -140,6 +140,7 @@ ALLOWED: Final = {
     "adapters/paths.py": "names that are refused",
     "guard/numbers.py": "gaps in numbers",
     "importers/formats/whatsapp.py": "marks of an export",
+    "importers/formats/whatsapp_words.py": "marks of an export",
     "preferences/files.py": "the byte order mark of a file",
     "text.py": "characters that labels may not have",
     "extraction/transcript.py": "keycaps",
