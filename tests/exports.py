@@ -317,6 +317,10 @@ def claude_code() -> dict[str, Any]:
     def text(said: str) -> list[dict[str, Any]]:
         return [{"type": "text", "text": said}]
 
+    def queued(key: str, parent: str, **more: Any) -> dict[str, Any]:
+        attachment = {"type": "queued_command", "commandMode": "prompt"} | more
+        return line(key, parent, "attachment", None, attachment=attachment)
+
     return {
         f"-src-shed/{session}.jsonl": lines(
             {"type": "file-history-snapshot", "messageId": "a", "snapshot": {}},
@@ -329,7 +333,10 @@ def claude_code() -> dict[str, Any]:
             line("gg", "f", "assistant", text("No twill, then.")),
             line("hhh", "eeeee", "user", [*text("I weave herringbone twill."), {"type": "image"}]),
             line("iiii", "hhh", "assistant", [{"type": "hologram"}, *text("Herringbone it is.")]),
-            line("jjjjj", "iiii", "user", "<command-name>/clear</command-name>"),
+            queued("q", "iiii", prompt="Mind the selvedge.", origin={"kind": "human"}),
+            queued("r", "q", prompt="Read the treadle plan.", source_uuid="a"),
+            queued("s", "r", prompt="An agent is done.", commandMode="task-notification"),
+            line("jjjjj", "s", "user", "<command-name>/clear</command-name>"),
             {"type": "custom-title", "customTitle": "Treadles", "sessionId": session},
         ),
         f"-src-shed/{session}/subagents/agent-1.jsonl": lines(

@@ -485,7 +485,7 @@ TODAY = [
         "2026-09-13T09:01:00.250000+00:00",
     ),
     (
-        "projects.zip", exports.claude_code(), True, (4, 0), None,
+        "projects.zip", exports.claude_code(), True, (5, 0), None,
         "herringbone twill", "I weave herringbone twill.\n[photo]", "Ada",
         "2026-01-20T11:53:17.716000+00:00",
     ),

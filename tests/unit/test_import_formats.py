@@ -193,6 +193,7 @@ def test_case_57_claude_code_tells_what_was_not_taken_back(tmp_path: Path) -> No
         ("assistant", None, "The loom has six treadles."),
         ("user", None, "I weave herringbone twill.\n[photo]"),
         ("assistant", None, "Herringbone it is."),
+        ("user", None, "Mind the selvedge."),
     ]
     assert session.turns[1].sent_at == datetime(2026, 1, 20, 11, 55, 17, 716000, tzinfo=UTC)
     assert export.notes.skipped == {
@@ -228,7 +229,7 @@ def test_case_57_codex_of_both_forms(tmp_path: Path) -> None:
     assert [turn.content for turn in old.turns] == ["Gears of pearwood?", "Pearwood wears well."]
     assert old.turns[1].sent_at == datetime(2025, 7, 1, 10, tzinfo=UTC)
     assert export.notes.skipped == {
-        "unknown item": 1,
+        "line of kind state": 1,
         "developer item": 1,
         "function_call item": 1,
         "note of the program": 1,
@@ -554,6 +555,9 @@ def test_zep(tmp_path: Path) -> None:
     assert before.valid_to == datetime(2025, 3, 1, tzinfo=UTC)
     assert export.notes.skipped == {"summary of a node": 1}
     assert export.notes.unknown == {"edge.novelty": 1}
+    named = exports.zep()["edges"][0] | {"source_node_name": "Ada Berg"}
+    [memory] = opened(saved(tmp_path / "named.json", [named])).memories()
+    assert memory.subject == "Ada Berg"
     bare = opened(saved(tmp_path / "bare.json", exports.zep()["edges"]))
     assert [memory.key for memory in bare.memories()] == [now.key, before.key]
     backwards = exports.zep()["edges"][1] | {"invalid_at": "2020-01-01T00:00:00Z"}
@@ -723,11 +727,20 @@ _HIDDEN_NOTE = json.dumps(
 )
 
 
+_ODD_KINDS = exports.lines(
+    {
+        "type": "user", "uuid": "b", "sessionId": "s",
+        "message": {"content": [{"type": {}}, {"type": "text", "text": "Hi."}]},
+    }
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("content", "format_", "items"),
     [
         (_with(exports.mem0(), "x" * 9000, "results", 0, "metadata", "a"), "mem0", 2),
         (_with(exports.zep(), "0001-01-01T00:00:00", "edges", 0, "valid_at"), "zep", 2),
+        (_ODD_KINDS, "claude-code", 1),
         (exports.ANDROID.replace("The goose", "\x00The goose"), "whatsapp", 4),
         (_with(exports.mem0(), "\u200b", "results", 0, "memory"), "mem0", 1),
         (_HIDDEN_NOTE, "mcp-memory", 1),

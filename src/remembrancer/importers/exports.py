@@ -233,12 +233,17 @@ def detect(bundle: Bundle) -> Format:
 
 def _of_folder(bundle: Bundle) -> Format | None:
     """Return the format of the first file that is of one with a file for each conversation."""
-    near = [*gemini.members(bundle), *files(bundle, ".jsonl"), *files(bundle, ".json")]
-    for member in near[:_MOST_TRIED]:
+    found = sorted(files(bundle, ".jsonl", ".json"), key=_unlikeliness)
+    for member in found[:_MOST_TRIED]:
         with suppress(InvalidInput):
-            if (found := detect_text(member.text(), member.where)) in _FOLDERS:
-                return found
+            if (format_ := detect_text(member.text(), member.where)) in _FOLDERS:
+                return format_
     return None
+
+
+def _unlikeliness(member: Member) -> tuple[bool, bool]:
+    """Put Gemini's folder in Takeout first, then lines, and notes of programs last."""
+    return "gemini" not in member.name.casefold(), member.path.suffix.casefold() != ".jsonl"
 
 
 def _by_ending(bundle: Bundle) -> Format | None:

@@ -152,7 +152,8 @@ IGNORED_FIELDS: Final[dict[str, dict[str, str]]] = {
     "zep": {
         "edge": """
             episodes episode_uuids fact_embedding graph_uuid group_id hyperedge_uuid reference_time
-            relevance scope score source_node_labels target_node_labels target_node_uuid
+            relevance scope score source_node_labels target_node_labels target_node_name
+            target_node_uuid
         """,
         "node": """
             attributes created_at episodes graph_uuid group_id labels name_embedding relevance

@@ -2,11 +2,12 @@
 
 A line is a message, a block of one, or a note of the program. It names the line that it follows
 (``parentUuid``). Anthropic publishes no schema. When a person goes back and writes something else,
-both prompts follow the same line: the later one counts. Lines of agents that the model starts have
-``isSidechain``, and a file of their own since 2025.
+both prompts follow the same line: the later one counts. What they write while the model works is
+an ``attachment`` of type ``queued_command``, most often without a line of its own. Lines of agents
+that the model starts have ``isSidechain``, and a file of their own since 2025.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -46,6 +47,25 @@ class _Line(Record):
     cwd: str | None = None
     given_title: str | None = Field(None, alias="customTitle")
     title: str | None = Field(None, alias="aiTitle")
+    attachment: object = None
+
+    def words(self) -> tuple[MessageRole, object] | None:
+        """Return who said what; null for a note of the program."""
+        if (role := _ROLES.get(self.type)) is not None:
+            return role, (self.message or {}).get("content")
+        queued = self._queued()
+        origin = queued.get("origin")
+        is_persons = not isinstance(origin, Mapping) or origin.get("kind") == "human"
+        is_prompt = queued.get("commandMode", "prompt") == "prompt" and not queued.get("isMeta")
+        return (MessageRole.USER, queued["prompt"]) if is_prompt and is_persons and queued else None
+
+    def source(self) -> str:
+        """Return the id of the message that a queued prompt became, too; empty for none."""
+        return str(self._queued().get("source_uuid") or "")
+
+    def _queued(self) -> Mapping[str, object]:
+        found = self.attachment if isinstance(self.attachment, Mapping) else {}
+        return found if found.get("type") == "queued_command" and "prompt" in found else {}
 
 
 def looks_like(line: object) -> bool:
@@ -67,13 +87,17 @@ def _session(member: Member, options: Options, notes: Notes) -> Iterator[Transcr
         record(_Line, value, where, notes if _is_message(value) else None)
         for where, value in json_lines(member.text(), member.where)
     ]
-    said = [line for line in lines if line.type in _ROLES and line.uuid]
-    turns = {line.uuid: turn for line in said if (turn := _turn(line, notes))}
+    said = {line.uuid: line for line in lines if line.uuid and line.words()}
+    turns = {
+        key: turn
+        for key, line in said.items()
+        if line.source() not in said and (turn := _turn(line, notes))
+    }
     withdrawn = _withdrawn(lines, turns)
     for _ in range(len(withdrawn & turns.keys())):
         notes.skip("message that was taken back")
-    valid = [turn for uuid, turn in turns.items() if uuid not in withdrawn]
-    key = next((line.session for line in said if line.session), options.conversation)
+    valid = [turn for key, turn in turns.items() if key not in withdrawn]
+    key = next((line.session for line in said.values() if line.session), options.conversation)
     yield from storable(PLATFORM, key, valid, notes, options, title=_title(lines))
 
 
@@ -81,18 +105,17 @@ def _is_message(value: object) -> bool:
     return isinstance(value, Mapping) and str(value.get("type")) in _ROLES
 
 
-def _withdrawn(lines: Iterable[_Line], turns: Mapping[str | None, Turn]) -> set[str | None]:
+def _withdrawn(lines: Sequence[_Line], turns: Mapping[str, Turn]) -> set[str]:
     """Return the ids of prompts that another one stands in for, and of all that follows them."""
-    prompts: dict[str, str | None] = {}
-    withdrawn: set[str | None] = set()
+    prompts: dict[str, str] = {}
+    withdrawn: set[str] = set()
     for line in lines:
-        turn = turns.get(line.uuid)
-        if turn is not None and turn.role is MessageRole.USER and line.parent:
-            earlier = prompts.get(line.parent, line.uuid)
-            withdrawn |= {earlier} - {line.uuid}
-            prompts[line.parent] = line.uuid
+        key = line.uuid or ""
+        if key in turns and line.type == "user" and line.parent:
+            withdrawn |= {prompts.get(line.parent, key)} - {key}
+            prompts[line.parent] = key
     for line in lines:
-        if line.parent in withdrawn:
+        if line.uuid and line.parent in withdrawn:
             withdrawn.add(line.uuid)
     return withdrawn
 
@@ -118,8 +141,8 @@ def _turn(line: _Line, notes: Notes) -> Turn | None:
         if is_one:
             notes.skip(kind)
             return None
-    role = _ROLES[line.type]
-    text = joined(*_texts((line.message or {}).get("content"), notes))
+    role, content = line.words() or (MessageRole.USER, "")
+    text = joined(*_texts(content, notes))
     if not text:
         return None
     sender = "Claude" if role is MessageRole.ASSISTANT else None

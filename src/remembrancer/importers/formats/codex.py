@@ -83,7 +83,9 @@ def _session(member: Member, options: Options, notes: Notes) -> Iterator[Transcr
     for position, value in lines:
         line = record(_Line, value, position)
         item = record(_Item, value if line.payload is None else line.payload, position)
-        if line.type == "event_msg":
+        if not item.type:
+            notes.skip(f"line of kind {label(line.type) or 'state'}")
+        elif line.type == "event_msg":
             # Events repeat what is said; only this one says more.
             if item.type == "thread_rolled_back":
                 _take_back(turns, item.num_turns, notes)
@@ -97,7 +99,7 @@ def _turn(item: _Item, at: datetime | None, notes: Notes) -> Turn | None:
     """Return what a person or the model said; null for any other item."""
     role = _ROLES.get(item.role)
     if item.type != "message" or role is None:
-        notes.skip(f"{label(item.role or item.type) or 'unknown'} item")
+        notes.skip(f"{label(item.role or item.type)} item")
         return None
     text = joined(*_texts(item, notes))
     sender = "Codex" if role is MessageRole.ASSISTANT else None

@@ -1,7 +1,7 @@
 """LibreChat's export of a conversation as JSON.
 
 ``messages`` has the branch that is open, or all branches in one list; with the option "recursive",
-``messagesTree`` has them as a tree of ``children``. The source of LibreChat 0.8 writes it. The file
+``messagesTree`` has them as a tree of ``children``. Its source writes it. The file
 does not name the person, and has no times for messages that the browser has not read anew.
 """
 

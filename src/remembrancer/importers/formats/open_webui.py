@@ -2,7 +2,7 @@
 
 A chat is a tree like that of ChatGPT: ``history.messages`` by id, each with its ``parentId``, and
 ``currentId``, the message that was open last. Thoughts and calls of tools stand in the text of an
-answer, as ``<details>`` with a type. The source of Open WebUI 0.6 has the fields.
+answer, as ``<details>`` with a type. Types in its front end and in clients name the fields.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,8 @@
 """Zep's facts: the edges of a graph, as the clients of Zep and Graphiti return them.
 
-A fact has the time from which it was true, and the one until which. With ``nodes`` beside the
-``edges``, the node that a fact begins at is its subject. Zep documents the fields.
+A fact has the time from which it was true, and the one until which. The node that it begins at is
+its subject: an edge names it since version 3 of Zep's API; before, it may be among ``nodes`` beside
+the ``edges``. Zep documents the fields.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,6 +27,7 @@ class _Edge(Record):
     fact: str
     name: str | None = None
     source_node_uuid: str | None = None
+    source_node_name: str | None = None
     created_at: StorableTime = None
     valid_at: StorableTime = None
     invalid_at: StorableTime = None
@@ -63,7 +65,8 @@ def read(bundle: Bundle, _options: Options, notes: Notes) -> Iterator[ExportedMe
         if is_blank(clean(edge.fact)):
             notes.skip("fact without text")
         else:
-            yield _statement(edge, names.get(edge.source_node_uuid), notes)
+            subject = label(edge.source_node_name) or names.get(edge.source_node_uuid)
+            yield _statement(edge, subject, notes)
 
 
 def _statement(edge: _Edge, subject: str | None, notes: Notes) -> ExportedMemory:
