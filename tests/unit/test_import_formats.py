@@ -18,6 +18,7 @@ from remembrancer.importers import DateOrder, Export, Format, Options, Transcrip
 from remembrancer.importers.archives import MAX_RATIO
 from remembrancer.importers.bundle import elements
 from remembrancer.importers.formats import slack, whatsapp
+from remembrancer.importers.html_text import html_text
 from remembrancer.importers.memory_import import _statement
 from remembrancer.importers.turns import split
 from remembrancer.importers.uploads import check_alone
@@ -179,6 +180,25 @@ def test_case_57_gemini_of_takeout(tmp_path: Path) -> None:
         "file in Takeout": 1,
     }
     assert export.notes.unknown == {"activity.novelty": 1}
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<p>Ash &amp; clay</p>", "Ash & clay"),
+        ("1 < 2 and 3 <4", "1 < 2 and 3 <4"),
+        ("<UL><li>One<li class='x'>Two</UL>", "- One\n- Two"),
+        ("<title>T</title><style>p { }</style><script>if (a<b) {}</script>Said.", "Said."),
+        ("<!--[if mso]><p>Old</p><![endif]-->New<br/>line", "New\nline"),
+        ("<td>a</td><td>b</td>", "a\tb"),
+        ("a <b", "a <b"),
+        ("</\n>a</ >", "a"),
+        ("&#" + "9" * 5000 + ";", "&#" + "9" * 5000 + ";"),
+    ],
+)
+def test_html_as_text(html: str, text: str) -> None:
+    """Blocks are lines, points have dashes; styles, programs and remarks say nothing."""
+    assert html_text(html) == text
 
 
 def test_case_57_claude_code_tells_what_was_not_taken_back(tmp_path: Path) -> None:
