@@ -229,16 +229,21 @@ CUT_OFF = [
     *((case.name, case.content, case.for_ada, case.options) for case in CASES),
     ("claude.zip", exports.claude_archive(), False, {}),
     ("takeout.zip", exports.gemini(), True, {}),
-    ("projects.zip", exports.claude_code(), True, {}),
-    ("sessions.zip", exports.codex(), True, {}),
-    ("chats.json", exports.open_webui(), True, {}),
-    ("strings.json", exports.librechat(), True, {}),
-    ("Seraphina.jsonl", exports.SILLYTAVERN, True, {"time_zone": ZoneInfo("Europe/Paris")}),
     ("mem0.json", exports.mem0(), True, {}),
     ("zep.json", exports.zep(), True, {}),
-    ("agent.af", exports.letta(), True, {}),
-    ("items.json", exports.langmem(), True, {}),
-    ("bank.json", exports.hindsight(), True, {}),
+    *(
+        pytest.param(export, marks=pytest.mark.soak)
+        for export in (
+            ("projects.zip", exports.claude_code(), True, {}),
+            ("sessions.zip", exports.codex(), True, {}),
+            ("chats.json", exports.open_webui(), True, {}),
+            ("strings.json", exports.librechat(), True, {}),
+            ("Seraphina.jsonl", exports.SILLYTAVERN, True, {"time_zone": ZoneInfo("Europe/Paris")}),
+            ("agent.af", exports.letta(), True, {}),
+            ("items.json", exports.langmem(), True, {}),
+            ("bank.json", exports.hindsight(), True, {}),
+        )
+    ),
     ("memory.jsonl", exports.MCP, True, {}),
     *(
         (name, content, for_ada, {"time_zone": ZoneInfo("Europe/Paris")})
