@@ -212,14 +212,117 @@ def signal() -> dict[str, Any]:
     }
 
 
+NOTES = {
+    "Garden/Hawthorn.md": (
+        "Blooms in May. See ![[medlar]] and [the wall](../Wall%20notes.md#South), [[Nowhere]].\n"
+    ),
+    "Garden/Medlar.md": (
+        "---\ntags: [orchard, fruit]\naliases: [Mespilus]\ncreated: 2024-03-04\n---\n"
+        "# Medlar\n\nGrafted onto [[Hawthorn|a hawthorn]] in March. %%Or April?%%\n\n"
+        "- [ ] Blet the medlars #autumn\n- Sow cress, see [[Plan]]\n"
+    ),
+    "Wall notes.md": ("---\n: [\n---\nThe trellis is of ash.\r\n\r\n```python\n#notag\n```\n"),
+    "wall.png": "",
+}
+"""A vault: properties that are YAML and that are none, links of all kinds, a task, code."""
+
+CALENDAR = """\
+BEGIN:VCALENDAR
+VERSION:2.0
+PRODID:-//Bells//EN
+BEGIN:VTIMEZONE
+TZID:Europe/Paris
+BEGIN:STANDARD
+DTSTART:19700101T000000
+RRULE:FREQ=SECONDLY
+TZOFFSETFROM:+0900
+TZOFFSETTO:+0900
+END:STANDARD
+END:VTIMEZONE
+BEGIN:VEVENT
+UID:1@x
+DTSTAMP:20240302T100000Z
+CREATED:20240301T100000Z
+DTSTART;TZID=Europe/Paris:20240304T100000
+DTEND;TZID=Europe/Paris:20240304T113000
+SUMMARY:Bell founding
+LOCATION:Foundry\\, Delft
+DESCRIPTION:Bring gloves
+ATTENDEE;CN=Zoe Bell:mailto:zoe@x.example
+ATTENDEE:mailto:bob@x.example
+RRULE:FREQ=WEEKLY;INTERVAL=2;UNTIL=20240601T000000Z
+BEGIN:VALARM
+ACTION:DISPLAY
+TRIGGER:-PT10M
+END:VALARM
+END:VEVENT
+BEGIN:VEVENT
+UID:2@x
+DTSTART;VALUE=DATE:20240505
+DTEND;VALUE=DATE:20240507
+SUMMARY:Fair of
+  bells
+END:VEVENT
+BEGIN:VEVENT
+UID:3@x
+DTSTART;VALUE=DATE:20240505
+SUMMARY:Rain date
+STATUS:CANCELLED
+END:VEVENT
+BEGIN:VEVENT
+UID:4@x
+DTSTART:2024XX
+SUMMARY:Broken
+END:VEVENT
+BEGIN:VTODO
+UID:5@x
+DUE;VALUE=DATE:20240606
+SUMMARY:Order tin
+END:VTODO
+END:VCALENDAR
+"""
+
+CONTACTS = """\
+BEGIN:VCARD
+VERSION:3.0
+UID:c1
+FN:Zoe Bell
+N:Bell;Zoe;;;
+NICKNAME:Zo
+ORG:Foundry\\, Delft;Tuning
+TITLE:Campanologist
+BDAY:1980-03-01
+item1.TEL;TYPE=CELL:+31 20 555 0100
+EMAIL;TYPE=INTERNET,HOME:zoe@x.example
+ADR;TYPE=HOME:;;Kade 1;Delft;;2611;NL
+item2.X-ABRELATEDNAMES:Cid
+item2.X-ABLABEL:_$!<Spouse>!$_
+CATEGORIES:myContacts,Ringers
+NOTE:Collects handbells.\\nPlays whist.
+PHOTO;ENCODING=b;TYPE=JPEG:/9j/
+X-FANCY:1
+REV:2024-03-01T10:00:00Z
+END:VCARD
+BEGIN:VCARD
+VERSION:2.1
+N;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:=C3=84ngel;X
+TEL;CELL;PREF:123
+NOTE;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:Casts =
+=C3=B6rgan pipes
+END:VCARD
+"""
+
 FILES = [
     ("mail", {"mail.mbox": MBOX}),
     ("messenger", messenger()),
     ("matrix", {"export.json": matrix()}),
     ("signal", signal()),
+    ("notes", NOTES),
+    ("calendar", {"bells.ics": CALENDAR}),
+    ("contacts", {"people.vcf": CONTACTS}),
 ]
 """Files by format."""
-SAID = ["harpsichord", "kayak", "cider", "cello"]
+SAID = ["harpsichord", "kayak", "cider", "cello", "cress", "founding", "handbells"]
 """Words of what is said in them."""
 TODAY = [
     (
@@ -238,6 +341,18 @@ TODAY = [
     (
         "signal.zip", signal(), True, (2, 0), None, "bow",
         "[photo: bow.jpg]", "Me", "2024-03-04T10:01:00.500000+00:00",
+    ),
+    (
+        "vault.zip", NOTES, True, (0, 9), None, "cress", "Medlar: Sow cress, see Plan", None,
+        "2024-03-03T23:00:00+00:00",
+    ),
+    (
+        "bells.ics", CALENDAR, True, (0, 4), None, "gloves", "Bell founding: Bring gloves", None,
+        "2024-03-01T10:00:00+00:00",
+    ),
+    (
+        "people.vcf", CONTACTS, True, (0, 12), None, "handbells",
+        "Zoe Bell: Collects handbells.\nPlays whist.", None, "2024-03-01T10:00:00+00:00",
     ),
 ]  # fmt: skip
 """Rows of the test of exports of today."""

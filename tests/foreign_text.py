@@ -26,10 +26,13 @@ from remembrancer.guard.instructions import is_instruction
 from remembrancer.importers import address_book, branches, captions, unknown
 from remembrancer.importers.bundle import elements, json_lines, parse_json
 from remembrancer.importers.formats import (
+    calendar,
+    contacts,
     discord,
     mail,
     mcp_memory,
     messenger,
+    notes,
     slack,
     slack_attachments,
     statements,
@@ -146,6 +149,19 @@ FUNCTIONS: Final[dict[str, Callable[[str], object]]] = {
     "import: mailbox": lambda text: list(mail._messages(f"From {text}".encode())),
     "import: message": lambda text: mail._mail(f"From: a@b\nSubject: {text}".encode(), Notes()),
     "import: Messenger": messenger.mended,
+    "import: notes": lambda text: (
+        notes._plain(text),
+        notes._parted(f"---\na: {text}\n---\n{text}", Notes()),
+        notes._COMMENT.sub("", text),
+        notes._TAG.findall(text),
+        notes._CODE.split(text),
+    ),
+    "import: contacts": lambda text: [
+        (contacts._parted(line), contacts.unescaped(line), contacts._Value(line, "").parts())
+        for line in contacts._lines(f"NOTE;ENCODING=QUOTED-PRINTABLE:{text}")
+    ],
+    "import: birthdays": contacts._day,
+    "import: calendars": lambda text: list(calendar._without_zones(text)),
     "pages: marks": lambda text: marks.Marker("Ada's tea").parts(text),
     "pages: diff": lambda text: diff.word_changes(f"a {text}", f"b {text} c"),
 }

@@ -869,7 +869,7 @@ def test_what_is_no_known_export_is_refused(tmp_path: Path) -> None:
         ("a.csv", b"when,who,what\n1,2,3", "a table; name its format"),
         ("a.json", b'{"entries": [], "owner": 1}', "JSON with the fields entries, owner"),
         ("a.json", b'[{"entry": 1}]', "JSON with the fields entry, but no known export"),
-        ("a.vcf", b"BEGIN:VCARD\n", "contacts"),
+        ("a.txt", b"BEGIN:VCARD\n", "contacts; import it with --format contacts"),
         ("a.json", b'[{"entry": 1}', "is not valid JSON"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Mail and chats of people, read without a store."""
+"""Mail, chats of people, notes, calendars and contacts, read without a store."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +10,7 @@ from exports import saved, zipped
 
 from remembrancer import InvalidInput
 from remembrancer.importers import Export, Format, Options, open_export
-from remembrancer.importers.formats import mail
+from remembrancer.importers.formats import contacts, mail
 
 PARIS = ZoneInfo("Europe/Paris")
 
@@ -26,7 +26,7 @@ def turns_of(export: Export) -> list[tuple[str, list[tuple[str | None, str]]]]:
     ]
 
 
-def test_mail_comes_in_threads(tmp_path: Path) -> None:
+def test_case_57_mail_comes_in_threads(tmp_path: Path) -> None:
     """Who wrote what, without quotations, signatures and newsletters, in any charset."""
     export = opened(saved(tmp_path / "mail.mbox", exports.MBOX))
     assert export.format is Format.MAIL
@@ -74,7 +74,7 @@ def test_mail_without_words_of_others(text: str, said: str) -> None:
     assert mail.own_words(text) == said
 
 
-def test_messenger_reads_all_parts_in_order(tmp_path: Path) -> None:
+def test_case_57_messenger_reads_all_parts_in_order(tmp_path: Path) -> None:
     """Broken characters are mended; the account's own words are of whom the import is for."""
     export = opened(zipped(tmp_path / "facebook.zip", exports.messenger()))
     assert export.format is Format.MESSENGER
@@ -113,7 +113,7 @@ def test_messenger_asks_whose_account_it_is(tmp_path: Path) -> None:
     assert turns == [("Zoë Bell", "[video: drum.mp4]\nI drum the bodhrán.")]
 
 
-def test_matrix_has_edits_in_place(tmp_path: Path) -> None:
+def test_case_57_matrix_has_edits_in_place(tmp_path: Path) -> None:
     """Once, in their latest words; replies without what they answer; the exporter is known."""
     export = opened(saved(tmp_path / "matrix-Orchard.json", exports.matrix()))
     assert export.format is Format.MATRIX
@@ -142,7 +142,7 @@ def test_matrix_has_edits_in_place(tmp_path: Path) -> None:
     assert turns_of(opened(zipped_too)) == turns_of(export)
 
 
-def test_signal(tmp_path: Path) -> None:
+def test_case_57_signal_by_chats(tmp_path: Path) -> None:
     """A folder of chats, or the file of one; local times need their zone."""
     export = opened(zipped(tmp_path / "signal.zip", exports.signal()), time_zone=PARIS)
     assert export.format is Format.SIGNAL
@@ -155,3 +155,121 @@ def test_signal(tmp_path: Path) -> None:
     assert turns_of(opened(alone, time_zone=PARIS))[0][1] == turns
     with pytest.raises(InvalidInput, match=r"line 1, date: has no time zone"):
         turns_of(opened(alone))
+
+
+def contents(export: Export) -> list[str]:
+    return [memory.content for memory in export.memories()]
+
+
+@pytest.mark.parametrize("unpacked", [True, False])
+def test_case_57_notes_keep_their_links(tmp_path: Path, unpacked: bool) -> None:
+    """A paragraph is part of its note; of two notes with a link, the later one has the other."""
+    if unpacked:
+        for name, text in exports.NOTES.items():
+            saved(tmp_path / "vault" / name, text)
+    export = opened(tmp_path / "vault" if unpacked else zipped(tmp_path / "v.zip", exports.NOTES))
+    assert export.format is Format.NOTES
+    memories = {memory.content: memory for memory in export.memories()}
+    hawthorn, medlar, wall = (
+        "Note Hawthorn, in the folder Garden",
+        "Note Medlar, also called Mespilus, in the folder Garden, "
+        "with the tags orchard, fruit, autumn",
+        "Note Wall notes",
+    )
+    parts = {
+        hawthorn: ["Hawthorn: Blooms in May. See medlar and the wall, Nowhere."],
+        medlar: [
+            "Medlar: Grafted onto a hawthorn in March.",
+            "Blet the medlars #autumn",
+            "Medlar: Sow cress, see Plan",
+        ],
+        wall: ["Wall notes: The trellis is of ash.", "Wall notes: ```python\n#notag\n```"],
+    }
+    assert list(memories) == [text for note, rest in parts.items() for text in (note, *rest)]
+    for note, rest in parts.items():
+        for text in rest:
+            assert memories[text].associations == [(memories[note].key, "part_of")]
+    related = [(memories[hawthorn].key, "related_to")]
+    assert [memories[note].associations for note in parts] == [[], related, related]
+    assert memories["Blet the medlars #autumn"].kind == "todo"
+    assert memories[medlar].at == datetime(2024, 3, 4, tzinfo=UTC)
+    assert export.notes.skipped == {
+        "link to what is no note": 2,
+        "properties that are no YAML": 1,
+        "png file": 1,
+    }
+    alone = saved(tmp_path / "Daily.md", "One line.")
+    assert contents(opened(alone)) == ["Note Daily", "Daily: One line."]
+    mixed = zipped(tmp_path / "m.zip", {"README.md": "x", "a.json": "[]", "b.json": "[]"})
+    with pytest.raises(InvalidInput, match="is not a known export"):
+        opened(mixed)
+
+
+def test_properties_of_a_note_have_a_bound(tmp_path: Path) -> None:
+    """Keys that are merged, and merged again, are texts; a long head is left."""
+    merged = "\n".join(f"k{n}: &k{n} {{<<: [*k{n - 1}, *k{n - 1}]}}" for n in range(1, 40))
+    for head, skipped in ((f"k0: &k0 {{a: b}}\n{merged}", 0), ("x: y\n" * 5000, 1)):
+        export = opened(saved(tmp_path / "Beech.md", f"---\n{head}\n---\nText"))
+        assert contents(export) == ["Note Beech", "Beech: Text"]
+        assert export.notes.skipped["properties that are no YAML"] == skipped
+
+
+def test_case_57_calendars_with_zones(tmp_path: Path) -> None:
+    """Times with their zone, repetitions, people, tasks; definitions of zones are not read."""
+    export = opened(saved(tmp_path / "bells.ics", exports.CALENDAR))
+    assert export.format is Format.CALENDAR
+    founding, about, fair, tin = export.memories()
+    assert founding.content == (
+        "Bell founding: 2024-03-04 10:00 to 11:30 Europe/Paris, every 2 weeks until 2024-06-01, "
+        "at Foundry, Delft, with Zoe Bell, bob@x.example."
+    )
+    assert founding.metadata == {"calendar_starts_at": "2024-03-04T10:00:00+01:00"}
+    assert founding.at == datetime(2024, 3, 1, 10, tzinfo=UTC)
+    assert about.content == "Bell founding: Bring gloves"
+    assert about.associations == [(founding.key, "part_of")]
+    assert fair.content == "Fair of bells: 2024-05-05 to 2024-05-06."
+    assert (tin.content, tin.kind) == ("To do: Order tin, due 2024-06-06.", "todo")
+    assert export.notes.skipped == {
+        "cancelled entry": 1,
+        "entry without a title or a valid time": 1,
+    }
+    broken = saved(tmp_path / "b.ics", "BEGIN:VEVENT\nx")
+    with pytest.raises(InvalidInput, match=r"b\.ics: is no calendar"):
+        contents(opened(broken))
+
+
+def test_case_57_contacts_of_both_versions(tmp_path: Path) -> None:
+    """A person, and facts that are part of them, of either version."""
+    export = opened(saved(tmp_path / "people.vcf", exports.CONTACTS))
+    assert export.format is Format.CONTACTS
+    assert contents(export) == [
+        "Zoe Bell is one of the contacts, in Ringers.",
+        "Zoe Bell is also called Zo.",
+        "Zoe Bell works at Foundry, Delft, Tuning as Campanologist.",
+        "Zoe Bell's birthday is on 1980-03-01.",
+        "Zoe Bell's telephone number (cell) is +31 20 555 0100.",
+        "Zoe Bell's e-mail address (home) is zoe@x.example.",
+        "Zoe Bell's address (home) is Kade 1, Delft, 2611, NL.",
+        "Zoe Bell's spouse is Cid.",
+        "Zoe Bell: Collects handbells.\nPlays whist.",
+        "X Ängel is one of the contacts.",
+        "X Ängel's telephone number (cell) is 123.",
+        "X Ängel: Casts örgan pipes",
+    ]
+    person, *facts = list(export.memories())[:9]
+    assert {memory.subject for memory in (person, *facts)} == {"Zoe Bell"}
+    assert all(fact.associations == [(person.key, "part_of")] for fact in facts)
+    assert export.notes.unknown == {"contact.x-fancy": 1}
+    with pytest.raises(InvalidInput, match="is no list of contacts"):
+        contents(opened(saved(tmp_path / "a.vcf", "FN:x")))
+    with pytest.raises(InvalidInput, match="ends within a contact"):
+        contents(opened(saved(tmp_path / "b.vcf", exports.CONTACTS.removesuffix("END:VCARD\n"))))
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [("19800301", "1980-03-01"), ("--0301", "03-01"), ("1604-03-01", "03-01"), ("spring", None)],
+)
+def test_birthdays(text: str, day: str | None) -> None:
+    """With dashes or without, and without a year that nobody knows."""
+    assert contacts._day(text) == day

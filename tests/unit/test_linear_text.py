@@ -31,11 +31,11 @@ COVERED: Final = frozenset(
     associations/rules.py chat/discord.py chat/parser.py cli/output.py cli/recall.py
     context/lines.py extraction/date_words.py extraction/dates.py extraction/transcript.py
     guard/guard.py guard/instructions.py guard/national.py guard/numbers.py guard/phrases.py
-    guard/secrets.py importers/address_book.py importers/formats/discord.py
-    importers/formats/mail.py importers/formats/mcp_memory.py
-    importers/formats/slack.py importers/formats/whatsapp.py importers/formats/whatsapp_heads.py
-    llm/concessions.py llm/json_output.py memories/sameness.py recall/candidates.py sanitizer.py
-    text.py tools/arguments.py web/diff.py web/marks.py
+    guard/secrets.py importers/address_book.py importers/formats/contacts.py
+    importers/formats/discord.py importers/formats/mail.py importers/formats/mcp_memory.py
+    importers/formats/notes.py importers/formats/slack.py importers/formats/whatsapp.py
+    importers/formats/whatsapp_heads.py llm/concessions.py llm/json_output.py memories/sameness.py
+    recall/candidates.py sanitizer.py text.py tools/arguments.py web/diff.py web/marks.py
     """.split()  # noqa: SIM905
 )
 """Modules with patterns, all of whose functions for foreign text are in the table."""

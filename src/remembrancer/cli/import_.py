@@ -73,9 +73,9 @@ def import_(
     """Import chats and memories from other systems. Safe to repeat.
 
     Reads exports of ChatGPT, Claude, Gemini, Open WebUI, LibreChat, SillyTavern, Slack, Discord,
-    Telegram, WhatsApp, Messenger, Signal and Matrix, mail, sessions of Claude Code and Codex,
-    memories of mem0, Zep, Letta, LangMem, Hindsight and the MCP memory server, LoCoMo files, JSONL
-    and JSON. Checks all files before it stores anything.
+    Telegram, WhatsApp, Messenger, Signal and Matrix, mail, notes in Markdown, calendars, contacts,
+    sessions of Claude Code and Codex, memories of mem0, Zep, Letta, LangMem, Hindsight and the MCP
+    memory server, LoCoMo files, JSONL and JSON. Checks all files before it stores anything.
 
     Examples:
       remembrancer import chatgpt-export.zip --user Ada --dry-run

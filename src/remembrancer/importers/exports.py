@@ -24,12 +24,14 @@ from remembrancer.importers.bundle import (
 from remembrancer.importers.exported_conversations import Transcript
 from remembrancer.importers.exported_memories import ExportedMemory
 from remembrancer.importers.formats import (
+    calendar,
     chatgpt,
     chatgpt_memories,
     claude,
     claude_code,
     claude_memories,
     codex,
+    contacts,
     discord,
     gemini,
     hindsight,
@@ -43,6 +45,7 @@ from remembrancer.importers.formats import (
     mcp_memory,
     mem0,
     messenger,
+    notes,
     open_webui,
     signal,
     sillytavern,
@@ -108,12 +111,24 @@ class Format(StrEnum):
     """Element's JSON of a Matrix room."""
     SIGNAL = "signal"
     """Signal's chats, as signal-export writes them."""
+    NOTES = "notes"
+    """A folder of Markdown files, such as a vault of Obsidian."""
+    CALENDAR = "calendar"
+    """Calendars (.ics)."""
+    CONTACTS = "contacts"
+    """Contacts (.vcf)."""
 
 
 PERSONAL: Final = frozenset({Format.WHATSAPP, Format.MESSENGER, Format.SIGNAL})
 """Formats whose people have names alone; their readers know whose export it is."""
-_ENDINGS: Final[Mapping[str, Format]] = {".eml": Format.MAIL, ".mbox": Format.MAIL}
-"""Formats that the names of files tell."""
+_ENDINGS: Final[Mapping[str, Format]] = {
+    ".eml": Format.MAIL,
+    ".mbox": Format.MAIL,
+    calendar.ENDING: Format.CALENDAR,
+    contacts.ENDING: Format.CONTACTS,
+    **dict.fromkeys(notes.ENDINGS, Format.NOTES),
+}
+"""Formats that the endings of files tell."""
 
 
 _LISTS: Sequence[tuple[Format, Callable[[object], bool]]] = (
@@ -201,6 +216,9 @@ _MEMORIES: Final[Mapping[Format, Callable[[Bundle, Options, Notes], Iterator[Exp
     Format.LANGMEM: langmem.read,
     Format.HINDSIGHT: hindsight.read,
     Format.MCP_MEMORY: mcp_memory.read,
+    Format.NOTES: notes.read,
+    Format.CALENDAR: calendar.read,
+    Format.CONTACTS: contacts.read,
 }
 _ACCOUNTS: Final[Mapping[Format, Callable[[Bundle], Account | None]]] = {
     Format.CHATGPT: chatgpt.find_account,
@@ -249,7 +267,8 @@ def _unlikeliness(member: Member) -> tuple[bool, bool]:
 def _by_ending(bundle: Bundle) -> Format | None:
     paths = [PurePosixPath(name.casefold()) for name in bundle.names()]
     endings = {f".{path.name}" if path.name == "mbox" else path.suffix for path in paths}
-    return next((format_ for ending, format_ in _ENDINGS.items() if ending in endings), None)
+    found = next((format_ for ending, format_ in _ENDINGS.items() if ending in endings), None)
+    return None if found is Format.NOTES and not notes.is_vault(bundle) else found
 
 
 def _candidates(bundle: Bundle) -> Iterator[Member]:

@@ -29,9 +29,9 @@ _TEXTS: Final = (
     ("<!doctype html", "a web page", _AS_JSON),
     ("<html", "a web page", _AS_JSON),
     ("<?xml", "XML", _OWN),
-    ("begin:vcard", "contacts", _OWN),
-    ("begin:vcalendar", "a calendar", _OWN),
-    ("from ", "a mailbox", _OWN),
+    ("begin:vcard", "contacts", "import it with --format contacts"),
+    ("begin:vcalendar", "a calendar", "import it with --format calendar"),
+    ("from ", "a mailbox", "import it with --format mail"),
 )
 _FEW: Final = 5
 
