@@ -7,7 +7,7 @@ trash or drafts. Of a message, what it quotes and its signature are left: others
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
@@ -17,7 +17,7 @@ from email.utils import getaddresses, parsedate_to_datetime
 from typing import Final
 
 from remembrancer.conversations.schemas import MessageRole
-from remembrancer.importers.bundle import Bundle, Member
+from remembrancer.importers.bundle import Bundle, Member, note_unread
 from remembrancer.importers.captions import caption, clean, joined, kind_of, label
 from remembrancer.importers.exported_conversations import Transcript, Turn, digest
 from remembrancer.importers.html_text import html_text
@@ -73,7 +73,9 @@ def members(bundle: Bundle) -> list[Member]:
 
 def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
     mails: dict[str, _Mail] = {}
-    for member in members(bundle):
+    files = members(bundle)
+    note_unread(bundle, files, notes)
+    for member in files:
         for content in _messages(member.content()):
             mail = _mail(content, notes)
             if mail is not None and mail.key in mails:
@@ -81,8 +83,9 @@ def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]
             elif mail is not None:
                 mails[mail.key] = mail
     threads: defaultdict[str, list[_Mail]] = defaultdict(list)
+    roots = _roots(mails)
     for mail in mails.values():
-        threads[_root(mail, mails)].append(mail)
+        threads[roots[mail.key]].append(mail)
     for root, thread in threads.items():
         thread.sort(key=lambda mail: mail.turn.sent_at or datetime.max.replace(tzinfo=UTC))
         subject = thread[0].subject
@@ -104,12 +107,17 @@ def _messages(content: bytes) -> Iterator[bytes]:
         yield re.sub(rb"(?m)^>(>*From )", rb"\1", message)
 
 
-def _root(mail: _Mail, mails: dict[str, _Mail]) -> str:
-    known = {mail.key}
-    while (parent := mails.get(mail.root)) is not None and parent.key not in known:
-        known.add(parent.key)
-        mail = parent
-    return mail.root
+def _roots(mails: Mapping[str, _Mail]) -> dict[str, str]:
+    """Return the id of the first message of the thread that each message is in."""
+    roots: dict[str, str] = {}
+    for key in mails:
+        way: dict[str, None] = {}
+        at = key
+        while at in mails and at not in roots and at not in way:
+            way[at] = None
+            at = mails[at].root
+        roots |= dict.fromkeys(way, roots.get(at, at))
+    return roots
 
 
 def _mail(content: bytes, notes: Notes) -> _Mail | None:

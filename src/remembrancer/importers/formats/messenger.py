@@ -18,7 +18,7 @@ from typing import Any, Final
 from pydantic import AliasChoices, Field
 
 from remembrancer.conversations.schemas import MessageRole
-from remembrancer.importers.bundle import Bundle, Member, find, part_number
+from remembrancer.importers.bundle import Bundle, Member, find, note_unread, part_number
 from remembrancer.importers.captions import caption, joined, kind_of, label
 from remembrancer.importers.exported_conversations import Transcript, Turn
 from remembrancer.importers.moments import moment
@@ -114,7 +114,10 @@ def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]
         for name in bundle.names()
         if name.casefold().endswith(".json") or len(bundle.names()) == 1
     }
-    me = options.me or _profile_name(bundle)
+    profile = find(bundle, "profile_information.json")
+    files = [member for members in folders.values() for member in members]
+    note_unread(bundle, [*files, *filter(None, [profile])], notes)
+    me = options.me or _full_name(profile)
     is_known = False
     for folder, members in folders.items():
         parts = [(m.where, record(_Chat, m.json(), m.where, notes)) for m in members]
@@ -142,9 +145,8 @@ def _sent_at(turn: Turn) -> datetime:
     return turn.sent_at or datetime.min.replace(tzinfo=UTC)
 
 
-def _profile_name(bundle: Bundle) -> str | None:
-    member = find(bundle, "profile_information.json")
-    content = member.json() if member else None
+def _full_name(profile: Member | None) -> str | None:
+    content = profile.json() if profile else None
     for step in ("profile_v2", "name", "full_name"):
         content = content.get(step) if isinstance(content, Mapping) else None
     return label(mended(content)) if isinstance(content, str) else None
