@@ -1,5 +1,6 @@
 """Mail, chats of people, notes, calendars and contacts as programs save them, of our own words."""
 
+import base64
 import json
 from typing import Any
 
@@ -212,6 +213,71 @@ def signal() -> dict[str, Any]:
     }
 
 
+ADA, ZOE = (base64.b64encode(letter * 16).decode() for letter in (b"A", b"Z"))
+"""Ids of accounts, as Signal writes them."""
+SIGNAL_FRAMES = "\n".join(
+    map(
+        json.dumps,
+        (
+            {"version": "1", "backupTimeMs": "1772359200000", "currentAppVersion": "8.10.2"},
+            {"account": {"profileKey": "c2VjcmV0", "givenName": "Ada", "familyName": "Berg"}},
+            {"recipient": {"id": "1", "self": {}}},
+            {"recipient": {"id": "2", "contact": {"aci": ZOE, "profileGivenName": "Zoë"}}},
+            {
+                "recipient": {
+                    "id": "3",
+                    "contact": {"e164": "31205550100", "systemGivenName": "Cid", "nickname": {}},
+                }
+            },
+            {
+                "recipient": {
+                    "id": "4",
+                    "group": {"masterKey": "c2VjcmV0", "snapshot": {"title": {"title": "Quartet"}}},
+                }
+            },
+            {"chat": {"id": "9", "recipientId": "4"}},
+            {"chat": {"id": "8", "recipientId": "1"}},
+            {
+                "chatItem": {
+                    "chatId": "9",
+                    "authorId": "2",
+                    "dateSent": "1772359260000",
+                    "incoming": {"read": True},
+                    "revisions": [
+                        {"chatId": "9", "authorId": "2", "dateSent": "1772359201000"},
+                    ],
+                    "standardMessage": {
+                        "text": {
+                            "body": "\ufffc the spinet is by Ruckers",
+                            "bodyRanges": [{"length": 1, "mentionAci": ZOE}],
+                        },
+                        "attachments": [
+                            {
+                                "pointer": {"contentType": "audio/aac", "fileName": "a.aac"},
+                                "flag": "VOICE_MESSAGE",
+                            }
+                        ],
+                    },
+                }
+            },
+            {
+                "chatItem": {
+                    "chatId": "9",
+                    "authorId": "3",
+                    "dateSent": "1772359202000",
+                    "stickerMessage": {"sticker": {"emoji": "🎻"}},
+                }
+            },
+            {"chatItem": {"chatId": "9", "authorId": "2", "dateSent": "1772359203000",
+                          "directionless": {}, "updateMessage": {"groupCall": {}}}},
+            {"chatItem": {"chatId": "9", "authorId": "2", "dateSent": "1772359204000",
+                          "remoteDeletedMessage": {}}},
+            {"chatItem": {"chatId": "8", "authorId": "1", "dateSent": "1772359205000",
+                          "standardMessage": {"text": {"body": "Buy quills"}}}},
+        ),
+    )
+)  # fmt: skip
+
 NOTES = {
     "Garden/Hawthorn.md": (
         "Blooms in May. See ![[medlar]] and [the wall](../Wall%20notes.md#South), [[Nowhere]].\n"
@@ -341,6 +407,10 @@ TODAY = [
     (
         "signal.zip", signal(), True, (2, 0), None, "bow",
         "[photo: bow.jpg]", "Me", "2024-03-04T10:01:00.500000+00:00",
+    ),
+    (
+        "signal-own.zip", {"main.jsonl": SIGNAL_FRAMES, "metadata.json": {"version": 1}}, True,
+        (3, 0), None, "quills", "Buy quills", "Ada Berg", "2026-03-01T10:00:05+00:00",
     ),
     (
         "vault.zip", NOTES, True, (0, 9), None, "cress", "Medlar: Sow cress, see Plan", None,

@@ -33,6 +33,7 @@ from remembrancer.importers.formats import (
     mcp_memory,
     messenger,
     notes,
+    signal_frames,
     slack,
     slack_attachments,
     statements,
@@ -149,6 +150,9 @@ FUNCTIONS: Final[dict[str, Callable[[str], object]]] = {
     "import: mailbox": lambda text: list(mail._messages(f"From {text}".encode())),
     "import: message": lambda text: mail._mail(f"From: a@b\nSubject: {text}".encode(), Notes()),
     "import: Messenger": messenger.mended,
+    "import: Signal": lambda text: signal_frames.words(
+        {"body": text, "bodyRanges": [{"mentionAci": text}] * 3}, {}
+    ),
     "import: notes": lambda text: (
         notes._plain(text),
         notes._parted(f"---\na: {text}\n---\n{text}", Notes()),

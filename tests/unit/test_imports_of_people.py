@@ -157,6 +157,33 @@ def test_case_57_signal_by_chats(tmp_path: Path) -> None:
         turns_of(opened(alone))
 
 
+def test_case_57_signal_by_records(tmp_path: Path) -> None:
+    """Signal's own export: edits under their first time, names for mentions, no key of a group."""
+    files = {"x/main.jsonl": exports.SIGNAL_FRAMES, "x/metadata.json": {"version": 1}}
+    export = opened(zipped(tmp_path / "signal.zip", files))
+    assert export.format is Format.SIGNAL
+    zoe = "5a5a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a5a"
+    assert turns_of(export) == [
+        (
+            "Quartet",
+            [
+                (zoe, "[voice: a.aac]\n@Zoë the spinet is by Ruckers"),
+                ("+31205550100", "[sticker: 🎻]"),
+            ],
+        ),
+        ("Note to Self", [(None, "Buy quills")]),
+    ]
+    group, own = export.transcripts()
+    assert group.people == {zoe: "Zoë", "+31205550100": "Cid"}
+    assert group.turns[0].message_id == f"1772359201000-{zoe}"
+    assert group.turns[0].sent_at == datetime(2026, 3, 1, 10, 0, 1, tzinfo=UTC)
+    assert "c2VjcmV0" not in group.conversation
+    assert (own.conversation, own.turns[0].sender) == ("notes", "Ada Berg")
+    assert export.notes.skipped == {"notice": 1, "deleted message": 1}
+    alone = opened(saved(tmp_path / "main.jsonl", exports.SIGNAL_FRAMES))
+    assert (alone.format, turns_of(alone)) == (Format.SIGNAL, turns_of(export))
+
+
 def contents(export: Export) -> list[str]:
     return [memory.content for memory in export.memories()]
 

@@ -126,6 +126,12 @@ IGNORED_FIELDS: Final[dict[str, dict[str, str]]] = {
     "signal": {
         "message": "quote reactions missed",
     },
+    "signal_frames": {
+        "item": """
+            expireStartDate expiresInMs sms incoming outgoing updateMessage paymentNotification
+            giftBadge viewOnceMessage pinDetails
+        """,
+    },
     "slack": {
         "message": """
             app_id bot_profile client_msg_id display_as_bot edited hidden

@@ -1,7 +1,7 @@
-"""Signal: the folder that signal-export makes of Signal Desktop's messages.
+"""Signal: its own export (``signal_frames.py``), and the folder that signal-export makes.
 
-A folder for each chat, named after it, with ``data.json``: a message on each line, of the user as
-"Me". Names come from the user's address book, and times from their clock.
+The latter has a folder for each chat, named after it, with ``data.json``: a message on each line,
+of the user as "Me". Names come from the user's address book, and times from their clock.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,6 +15,7 @@ from remembrancer.conversations.schemas import MessageRole
 from remembrancer.importers.bundle import Bundle, Member, json_lines
 from remembrancer.importers.captions import caption, joined, kind_of, label
 from remembrancer.importers.exported_conversations import Transcript, Turn
+from remembrancer.importers.formats import signal_frames
 from remembrancer.importers.options import Options
 from remembrancer.importers.parse import Notes, Record, invalid, record
 from remembrancer.importers.turns import storable
@@ -42,10 +43,13 @@ class _Message(Record):
 
 def looks_like(first: Any) -> bool:
     fields = {"date", "sender", "body", "quote", "reactions"}
-    return isinstance(first, Mapping) and fields <= first.keys()
+    is_message = isinstance(first, Mapping) and fields <= first.keys()
+    return is_message or signal_frames.looks_like(first)
 
 
 def is_folder(bundle: Bundle) -> bool:
+    if len(bundle.names()) > 1 and signal_frames.export_of(bundle) is not None:
+        return True
     names = {member.path.parent.as_posix() for member in _members(bundle)}
     return any(f"{folder}/chat.md" in bundle.names() for folder in names)
 
@@ -60,6 +64,9 @@ def _members(bundle: Bundle) -> list[Member]:
 
 
 def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
+    if (export := signal_frames.export_of(bundle)) is not None:
+        yield from signal_frames.read(export, options, notes)
+        return
     for member in _members(bundle):
         turns = list(_turns(member, options, notes))
         title = label(member.path.parent.name or member.path.stem) or "chat"
