@@ -246,7 +246,10 @@ CUT_OFF = [
     ),
     ("memory.jsonl", exports.MCP, True, {}),
     *(
-        (name, content, for_ada, {"time_zone": ZoneInfo("Europe/Paris")})
+        pytest.param(
+            (name, content, for_ada, {"time_zone": ZoneInfo("Europe/Paris")}),
+            marks=() if name in {"mail.mbox", "bells.ics"} else pytest.mark.soak,
+        )
         for name, content, for_ada, *_ in exports_of_people.TODAY
     ),
 ]

@@ -111,6 +111,9 @@ def test_messenger_asks_whose_account_it_is(tmp_path: Path) -> None:
         turns_of(opened(file, me="Eve"))
     [(_, turns)] = turns_of(opened(file, me="ada berg"))
     assert turns == [("Zoë Bell", "[video: drum.mp4]\nI drum the bodhrán.")]
+    folder = {f"e2ee/Zoë_{number}.json": exports.messenger_encrypted() for number in (12, 13)}
+    export = opened(zipped(tmp_path / "e2ee.zip", folder), me="Ada Berg")
+    assert (export.format, len(turns_of(export))) == (Format.MESSENGER, 2)
 
 
 def test_case_57_matrix_has_edits_in_place(tmp_path: Path) -> None:
