@@ -286,10 +286,10 @@ def test_case_57_contacts_of_both_versions(tmp_path: Path) -> None:
         "X Ängel's telephone number (cell) is 123.",
         "X Ängel: Casts örgan pipes",
     ]
+    assert export.notes.unknown == {"contact.x-fancy": 1}
     person, *facts = list(export.memories())[:9]
     assert {memory.subject for memory in (person, *facts)} == {"Zoe Bell"}
     assert all(fact.associations == [(person.key, "part_of")] for fact in facts)
-    assert export.notes.unknown == {"contact.x-fancy": 1}
     with pytest.raises(InvalidInput, match="is no list of contacts"):
         contents(opened(saved(tmp_path / "a.vcf", "FN:x")))
     with pytest.raises(InvalidInput, match="ends within a contact"):
