@@ -157,7 +157,7 @@ def _cards(member: Member, notes: Notes) -> Iterator[_Card]:
 def _lines(text: str) -> Iterator[str]:
     """Yield the lines, unfolded: by a space before their rest, or in version 2.1 by a sign."""
     try:
-        lines = Contentlines.from_ical(text)
+        lines = Contentlines.from_ical(text)  # type: ignore[no-untyped-call]
     except _BROKEN:
         return
     begun: list[str] = []
@@ -176,7 +176,7 @@ def _lines(text: str) -> Iterator[str]:
 def _parted(line: str) -> tuple[str, str, Mapping[str, str], str]:
     """Return the group, the name, the parameters and the value of a line."""
     try:
-        name, found, text = Contentline(line).raw_parts()
+        name, found, text = Contentline(line).raw_parts()  # type: ignore[no-untyped-call]
         parameters = {key.upper(): _joined(value) for key, value in found.items()}
     except _BROKEN:
         # Version 2.1 has parameters without a name.
