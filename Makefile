@@ -8,7 +8,7 @@ SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header
 
-.PHONY: help serve demo test soak load wheel-check check format site typescript screenshots messages licences audit sbom lock clean
+.PHONY: help serve demo test soak load wheel-check adapters-check check format site typescript screenshots messages licences audit sbom lock clean
 
 help:  ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -33,6 +33,9 @@ load: .venv/dev .venv/load/bin/locust  ## Measure a server under load, and under
 
 wheel-check: .venv/dev  ## Install the wheel as a project would, and try it (three minutes)
 	$(BIN)/pytest -q -n 2 --dist loadgroup -m wheel tests/wheel
+
+adapters-check: .venv/frameworks  ## Try the frameworks that do not fit beside the rest (a minute)
+	.venv/frameworks/bin/python -m pytest -q tests/adapters/test_google_adk.py tests/adapters/test_llama_index.py
 
 check: .venv/dev  ## Check format, lint, types and contracts
 	$(BIN)/ruff format --check .
@@ -74,6 +77,7 @@ sbom: .venv/dev .venv/tools  ## Write the packages of an installation as Cyclone
 lock:  ## Write requirements/*.txt anew from pyproject.toml (needs uv)
 	$(LOCK) --extra all --group build pyproject.toml -o requirements/app.txt
 	$(LOCK) --extra all --group dev pyproject.toml -o requirements/dev.txt
+	$(LOCK) --extra all --extra google-adk --extra llama-index --group frameworks pyproject.toml -o requirements/frameworks.txt
 	$(LOCK) --group pyproject.toml:load -o requirements/load.txt
 	$(LOCK) requirements/tools.in -o requirements/tools.txt
 
@@ -101,6 +105,12 @@ clean:  ## Remove the environment and the data of `make serve`
 	@echo "Installing what sends the load into .venv/load ..."
 	@$(PYTHON) -m venv .venv/load
 	@.venv/load/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/load.txt
+	@touch $@
+
+.venv/frameworks: requirements/frameworks.txt | .venv/bin/python
+	@echo "Installing the frameworks that do not fit beside the rest ..."
+	@$(BIN)/python -m venv $@
+	@$@/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/frameworks.txt
 	@touch $@
 
 .venv/tools: requirements/tools.txt | .venv/bin/python

@@ -1,9 +1,12 @@
 """Helpers of the tests: people, clients, an empty store."""
 
+import importlib.util
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar
 from unittest.mock import patch
 
@@ -31,6 +34,17 @@ GENERATED = settings(
 """For tests that compare with another implementation: a few examples, always the same."""
 
 ADMIN = Actor(Role.ADMIN)
+
+
+def example(name: str) -> ModuleType:
+    """An example, as a module of its own."""
+    path = Path(__file__).parents[1] / "examples" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"example_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class Store:

@@ -1,13 +1,10 @@
 """The examples, run against a scripted model: each agent remembers across two conversations."""
 
-import importlib.util
 import json
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
-from helpers import rows
+from helpers import example, rows
 from langgraph.store.memory import InMemoryStore
 from openai import AsyncOpenAI
 from scripted import Reply, Scripted
@@ -24,18 +21,7 @@ from remembrancer import (
 )
 from remembrancer.settings import JobSettings
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 FACT = "Ada is allergic to peanuts."
-
-
-def example(name: str) -> ModuleType:
-    """An example, as a module of its own."""
-    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(autouse=True)
