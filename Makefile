@@ -35,7 +35,7 @@ wheel-check: .venv/dev  ## Install the wheel as a project would, and try it (thr
 	$(BIN)/pytest -q -n 2 --dist loadgroup -m wheel tests/wheel
 
 adapters-check: .venv/frameworks  ## Try the frameworks that do not fit beside the rest (a minute)
-	.venv/frameworks/bin/python -m pytest -q tests/adapters/test_google_adk.py tests/adapters/test_llama_index.py
+	PYTHONPATH=src .venv/frameworks/bin/python -m pytest -q tests/adapters/test_google_adk.py tests/adapters/test_llama_index.py
 
 check: .venv/dev  ## Check format, lint, types and contracts
 	$(BIN)/ruff format --check .

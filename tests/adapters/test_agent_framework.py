@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import pytest
 from agent_framework import (
     Agent,
     AgentSession,
@@ -63,6 +64,8 @@ async def test_an_agent_remembers_for_its_user_alone(
     assert told[-1] == "What may I not eat?"
     assert await answer(ada, "2", "What may I not eat?") == "No peanuts."
     assert await answer(bob, "1", "What may I not eat?") == "I do not know."
+    with pytest.raises(RuntimeError, match="names no user"):
+        await provider.get_messages("1")
     talks = (await memory.conversations.list(as_actor(ada))).items
     assert len(talks) == 2
     assert len((await memory.conversations.list(as_actor(bob))).items) == 1
@@ -92,7 +95,7 @@ async def test_tools_run_and_come_back_whole(memory: Remembrancer, ada: User) ->
     assert types.count("function_call") == types.count("function_result") == 2
     assert "Nothing was done." in str([part.to_dict() for part in parts])
     hits = (await memory.recall("tea", user=ada)).hits
-    assert {hit.content for hit in hits if hit.type == "message"} == {"I like tea."}
+    assert {hit.role for hit in hits if hit.type == "message"} == {"user", "assistant"}
     bare = Told(remembers)
     provider = RemembrancerProvider(memory, as_actor(ada), tools=False, window=1)
     await Agent(bare, context_providers=[provider]).run("Hello.", session=session)
@@ -112,3 +115,11 @@ async def test_a_picture_is_left_out_and_the_rest_is_kept(memory: Remembrancer, 
     assert [m.text for m in client.requests[1][1]][:1] == ["Look at my boat."]
     await agent.run("Bye.", session=session)
     assert [part.type for part in client.requests[2][1][0].contents] == ["text", "data"]
+    await agent.run(Message("user", [picture]), session=session)
+    await agent.run("Well?", session=session)
+    assert client.requests[4][1][0].text == "(something without text)"
+    # With one actor, the id of a session is enough.
+    await provider.save_messages(session.session_id, [Message("user", ["And a last word."])])
+    stored = await provider.get_messages(session.session_id)
+    assert [message.text for message in stored] == ["Nice.", "And a last word."]
+    assert await provider.get_messages(None) == []

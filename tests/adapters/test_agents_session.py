@@ -1,15 +1,19 @@
 """Sessions of the OpenAI Agents SDK: items come back as they went in, from a conversation."""
 
+import asyncio
 from typing import Any
 
 import pytest
-from agents import Session
+from agents import Agent, Runner, Session
+from agents.testing import ScriptedModel
 from helpers import rows
+from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 
 from remembrancer import (
     ConversationCreate,
     InvalidInput,
     MessageCreate,
+    MessageRole,
     NotFound,
     Remembrancer,
     User,
@@ -52,6 +56,14 @@ ITEMS: list[Any] = [
     {"role": "developer", "content": "Be brief."},
     {"role": "user", "content": ""},
 ]
+
+
+def said_by_the_agent(text: str) -> Any:
+    """An item as a model of the SDK answers."""
+    part = ResponseOutputText(text=text, type="output_text", annotations=[], logprobs=[])
+    return ResponseOutputMessage(
+        id="1", type="message", role="assistant", content=[part], status="completed"
+    )
 
 
 @pytest.fixture
@@ -101,6 +113,48 @@ async def test_the_last_item_is_popped(session: RemembrancerSession) -> None:
     assert await session.pop_item() is None
     await session.add_items(ITEMS[:1])
     assert await session.get_items() == ITEMS[:1]
+
+
+async def test_what_is_no_item_is_neither_told_nor_popped(
+    memory: Remembrancer, session: RemembrancerSession
+) -> None:
+    """A note of another program stays where it is, and the limit counts items alone."""
+    await session.add_items(ITEMS[:2])
+    note = MessageCreate(role=MessageRole.SYSTEM, content="moved to another server")
+    await memory.conversations.append(session._actor, session._conversation_id, [note])
+    assert await session.get_items(limit=2) == ITEMS[:2]
+    assert await session.get_items(limit=0) == []
+    assert await session.pop_item() == ITEMS[1]
+    assert await session.pop_item() == ITEMS[0]
+    assert await session.pop_item() is None
+    assert rows("SELECT role FROM messages") == [("system",)]
+
+
+async def test_runs_on_another_event_loop(session: RemembrancerSession) -> None:
+    """`Runner.run_sync` in a thread has a loop of its own; ways of all three runs are told."""
+    model = ScriptedModel()
+    agent: Agent[Any] = Agent(name="helper", model=model)
+    for text in ("In Oslo.", "Since May.", "Yes."):
+        model.enqueue([said_by_the_agent(text)])
+    first = await Runner.run(agent, "Where does Ada live?", session=session)
+
+    def in_a_thread() -> Any:
+        asyncio.set_event_loop(loop := asyncio.new_event_loop())
+        try:
+            return Runner.run_sync(agent, "Since when?", session=session)
+        finally:
+            loop.close()
+
+    second = await asyncio.wait_for(asyncio.to_thread(in_a_thread), 60)
+    third = Runner.run_streamed(agent, "Sure?", session=session)
+    assert [event async for event in third.stream_events()]
+    assert [run.final_output for run in (first, second, third)] == [
+        "In Oslo.",
+        "Since May.",
+        "Yes.",
+    ]
+    assert len(model.calls[-1].input) == 5
+    assert len(await session.get_items()) == 6
 
 
 async def test_a_session_is_cleared(session: RemembrancerSession) -> None:

@@ -215,6 +215,11 @@ async def test_filters_compare(store: RemembrancerStore) -> None:
     assert await keys({"tags": ["a"]}) == {"2"}
     assert await keys({"in": {"x": 1}}) == {"1"}
     assert await keys({"score": 4, "tags": ["a"]}) == set()
+    # As in LangGraph's own store, a dot is part of a name.
+    await store.aput(("f",), "4", {"in.x": 1, "a-b": "x' OR '1'='1"})
+    assert await keys({"in.x": 1}) == {"4"}
+    assert await keys({"a-b": "x' OR '1'='1"}) == {"4"}
+    assert await keys({"a-b": "x"}) == set()
     with pytest.raises(ValueError, match="unknown operator"):
         await keys({"score": {"$near": 4}})
 
@@ -322,8 +327,18 @@ async def test_threads_use_the_methods_that_do_not_await(store: RemembrancerStor
     assert item.value == {"text": "from a thread"}
     assert [one.key for one in found] == ["1"]
     assert namespaces == [("sync",)]
-    with pytest.raises(RuntimeError, match="use the async method"):
-        store.get(("sync",), "1")
+    for error in (RuntimeError, asyncio.InvalidStateError):
+        with pytest.raises(error, match="use the async method"):
+            store.get(("sync",), "1")
+
+
+async def test_names_may_have_line_breaks(store: RemembrancerStore) -> None:
+    """One at the end makes another name."""
+    for name in ("ada", "ada\n"):
+        await store.aput(("users", name), "k", {"name": name})
+    assert await store.alist_namespaces(suffix=("ada",)) == [("users", "ada")]
+    assert await store.alist_namespaces(prefix=("users", "ada")) == [("users", "ada")]
+    assert [item.value for item in await store.asearch(("users", "ada\n"))] == [{"name": "ada\n"}]
 
 
 async def test_nodes_that_do_not_await_use_it(store: RemembrancerStore) -> None:
@@ -413,6 +428,10 @@ async def test_what_cannot_be_kept_is_refused(
     with pytest.raises(InvalidInput, match="0 or more"):
         await store.asearch((), limit=-1)
     assert await store.aget(("n",), "\x00") is None
+    assert await store.asearch(("n", "\ud800")) == []
+    for wanted in ({"text": "a\x00b"}, {"a\x00b": "text"}, {"text": "\ud800"}):
+        with pytest.raises(InvalidInput, match="filter"):
+            await store.asearch((), filter=wanted)
     with pytest.raises(NotFound):
         await RemembrancerStore(memory, as_actor(uuid4())).aget(("n",), "k")
 

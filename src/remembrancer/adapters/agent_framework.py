@@ -1,16 +1,17 @@
 """Memory for Microsoft's Agent Framework: ``pip install 'remembrancer[agent-framework]'``."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+from uuid import UUID
 
 from remembrancer.access import Actor
-from remembrancer.adapters.items import Items
+from remembrancer.adapters.items import Item, MessageForm
 from remembrancer.app import Remembrancer
 from remembrancer.context.schemas import ContextQuery
 from remembrancer.conversations.schemas import ConversationCreate
 from remembrancer.extras import extra
 from remembrancer.text import is_blank
-from remembrancer.tools.registry import Tool, ToolContext
+from remembrancer.tools.registry import ToolContext
 from remembrancer.tools.schema import parameters
 from remembrancer.validation import validate
 
@@ -29,7 +30,7 @@ PLATFORM: Final = "agent-framework"
 ActorSource = Actor | Callable[[AgentSession], Actor]
 """The actor, or a function that returns it for a session, for example from its ``state``."""
 
-_ITEMS: Final = Items("contents", "agent_framework", lambda part: part.get("type") == "text")
+_FORM: Final = MessageForm("contents", "agent_framework", lambda part: part.get("type") == "text")
 _LONGEST_QUERY: Final = 2_000
 
 
@@ -63,17 +64,12 @@ class RemembrancerProvider(HistoryProvider):
         agent: SupportsAgentRun,
         session: AgentSession,
         context: SessionContext,
-        state: dict[str, Any],
+        state: Item,
     ) -> None:
         """Add the history, the context and the tools to a run."""
-        actor, conversation_id = await self._place(session)
-        page = await self._memory.conversations.messages(actor, conversation_id, last=self._window)
-        stored = [m for m in page.items if not m.withheld]
-        items = [_ITEMS.item(message, {"type": "text"}) for message in stored]
-        history = [Message.from_dict(item) for item in items if item is not None]
-        # A model refuses the result of a call that it does not see.
-        while history and history[0].role == "tool":
-            history.pop(0)
+        actor = self._actor_of(session)
+        conversation_id = await self._open(actor, session.session_id)
+        history = await self._history(actor, conversation_id)
         said = "\n".join(m.text for m in context.input_messages if m.role == "user")
         told = await self._memory.conversations.context(
             actor,
@@ -91,10 +87,7 @@ class RemembrancerProvider(HistoryProvider):
         context.extend_messages(self, history)
         if self._tools:
             where = ToolContext(conversation_id=conversation_id)
-            context.extend_tools(
-                self.source_id,
-                [self._tool(actor, tool, where) for tool in self._memory.tools.select()],
-            )
+            context.extend_tools(self.source_id, self._functions(actor, where))
 
     async def after_run(
         self,
@@ -102,33 +95,48 @@ class RemembrancerProvider(HistoryProvider):
         agent: SupportsAgentRun,
         session: AgentSession,
         context: SessionContext,
-        state: dict[str, Any],
+        state: Item,
     ) -> None:
         """Store what was said in a run, and the calls of tools for the next one."""
         answers = context.response.messages if context.response else []
-        await self._append(session, [*context.input_messages, *answers])
+        messages = [*context.input_messages, *answers]
+        await self._append(self._actor_of(session), session.session_id, messages)
 
     async def get_messages(
-        self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
+        self, session_id: str | None, *, state: Item | None = None, **kwargs: object
     ) -> list[Message]:
-        """Raise ``NotImplementedError``: a session names its user, and an id alone does not."""
-        raise NotImplementedError("run the agent with a session; its id alone names no user")
+        """Return the last messages of a session of the actor.
+
+        Raises ``RuntimeError`` if the actor is a function: a session's id alone names no user.
+        """
+        if session_id is None:
+            return []
+        actor = self._only_actor()
+        return await self._history(actor, await self._open(actor, session_id))
 
     async def save_messages(
         self,
         session_id: str | None,
         messages: Sequence[Message],
         *,
-        state: dict[str, Any] | None = None,
-        **kwargs: Any,
+        state: Item | None = None,
+        **kwargs: object,
     ) -> None:
-        """Raise ``NotImplementedError`` as :meth:`get_messages` does."""
-        raise NotImplementedError("run the agent with a session; its id alone names no user")
+        """Append messages to a session of the actor. Raises what :meth:`get_messages` does."""
+        if session_id is not None:
+            await self._append(self._only_actor(), session_id, messages)
 
-    async def _place(self, session: AgentSession) -> tuple[Actor, Any]:
-        """Return the actor of a session, and the id of its conversation."""
+    def _actor_of(self, session: AgentSession) -> Actor:
         source = self._actor
-        actor = source(session) if callable(source) else source
+        return source(session) if callable(source) else source
+
+    def _only_actor(self) -> Actor:
+        if callable(self._actor):
+            raise RuntimeError("a session's id alone names no user; run the agent with the session")
+        return self._actor
+
+    async def _open(self, actor: Actor, session_id: str) -> UUID:
+        """Return the id of the conversation of a session."""
         user = await self._memory.users.get(actor, actor.user_name or actor.require_user())
         conversation = await self._memory.conversations.open(
             actor,
@@ -137,24 +145,39 @@ class RemembrancerProvider(HistoryProvider):
                 agent_id=actor.agent_id,
                 platform=PLATFORM,
                 # Two users may have a session of the same name.
-                platform_conversation_id=f"{user.id}/{session.session_id}",
+                platform_conversation_id=f"{user.id}/{session_id}",
             ),
         )
-        return actor, conversation.id
+        return conversation.id
 
-    async def _append(self, session: AgentSession, messages: Sequence[Message]) -> None:
+    async def _history(self, actor: Actor, conversation_id: UUID) -> list[Message]:
+        page = await self._memory.conversations.messages(actor, conversation_id, last=self._window)
+        items = [_FORM.item(m, {"type": "text"}) for m in page.items if not m.withheld]
+        history = [Message.from_dict(item) for item in items if item is not None]
+        # A model refuses the result of a call that it does not see.
+        while history and history[0].role == "tool":
+            history.pop(0)
+        return history
+
+    async def _append(self, actor: Actor, session_id: str, messages: Sequence[Message]) -> None:
         if messages:
-            actor, conversation_id = await self._place(session)
-            items = [_ITEMS.message(message.to_dict()) for message in messages]
+            items = [_FORM.message(message.to_dict()) for message in messages]
+            conversation_id = await self._open(actor, session_id)
             await self._memory.conversations.append(actor, conversation_id, items)
 
-    def _tool(self, actor: Actor, tool: Tool[Any], where: ToolContext) -> FunctionTool:
-        async def invoke(**arguments: Any) -> str:
-            return (await self._memory.tools.call(actor, tool.name, arguments, where)).text
+    def _functions(self, actor: Actor, where: ToolContext) -> list[FunctionTool]:
+        def function(name: str) -> Callable[..., Awaitable[str]]:
+            async def invoke(**arguments: object) -> str:
+                return (await self._memory.tools.call(actor, name, arguments, where)).text
 
-        return FunctionTool(
-            name=tool.name,
-            description=tool.description,
-            func=invoke,
-            input_model=parameters(tool.arguments),
-        )
+            return invoke
+
+        return [
+            FunctionTool(
+                name=tool.name,
+                description=tool.description,
+                func=function(tool.name),
+                input_model=parameters(tool.arguments),
+            )
+            for tool in self._memory.tools.select()
+        ]

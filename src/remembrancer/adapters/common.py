@@ -7,6 +7,10 @@ from typing import Any, TypeVar
 Answer = TypeVar("Answer")
 
 
+class WouldBlock(RuntimeError, asyncio.InvalidStateError):
+    """A method that waits was called on the event loop. LangGraph's stores raise the second."""
+
+
 class Bridge:
     """Runs coroutines on the event loop of a store, from any thread or loop.
 
@@ -24,11 +28,11 @@ class Bridge:
     def wait(self, answer: Coroutine[Any, Any, Answer]) -> Answer:
         """Return an answer to code in another thread.
 
-        Raises ``RuntimeError`` in the event loop's own thread, where it would wait for itself.
+        Raises :class:`WouldBlock` in the event loop's own thread, where it would wait for itself.
         """
         if _running() is self._loop:
             answer.close()
-            raise RuntimeError("this would block the event loop; use the async method")
+            raise WouldBlock("this would block the event loop; use the async method")
         return asyncio.run_coroutine_threadsafe(answer, self._loop).result()
 
     async def run(self, answer: Coroutine[Any, Any, Answer]) -> Answer:

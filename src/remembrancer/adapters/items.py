@@ -1,7 +1,7 @@
 """Messages of other frameworks as messages of a conversation, and back. Pure."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from remembrancer.conversations.schemas import Message, MessageCreate, MessageRole
@@ -13,17 +13,18 @@ Item = dict[str, Any]
 
 _WHOLE: Final = "content"
 """The metadata value if the content is the whole item as JSON."""
+_NO_TEXT: Final = "(something without text)"
 _SPOKEN: Final = (MessageRole.USER, MessageRole.ASSISTANT)
 
 
-class Items:
+class MessageForm:
     """The form of a framework's messages.
 
     ``parts`` is the name of the parts in an item, ``key`` that of an item in the metadata of a
     message, and ``is_text`` says whether a part is text that was said.
     """
 
-    def __init__(self, parts: str, key: str, is_text: Callable[[Mapping[str, Any]], bool]) -> None:
+    def __init__(self, parts: str, key: str, is_text: Callable[[Item], bool]) -> None:
         self._parts = parts
         self._key = key
         self._is_text = is_text
@@ -38,6 +39,12 @@ class Items:
         What is around the text is left out if it is too large for metadata, such as a picture.
         """
         text = self.text(item)
+        parts = [part for part in item[self._parts] if not self._is_text(part)]
+        metadata: Item = {self._key: {**item, self._parts: parts}}
+        if not _fits(metadata):
+            metadata = {}
+            if item["role"] == MessageRole.USER and is_blank(text):
+                text = _NO_TEXT
         if item["role"] not in _SPOKEN or is_blank(text):
             return validate(
                 MessageCreate,
@@ -45,12 +52,6 @@ class Items:
                 content=json.dumps(item, ensure_ascii=False),
                 metadata={self._key: _WHOLE},
             )
-        parts = [part for part in item[self._parts] if not self._is_text(part)]
-        metadata: Item = {self._key: {**item, self._parts: parts}}
-        try:
-            storable_json(metadata)
-        except ValueError:
-            metadata = {}
         return validate(MessageCreate, role=item["role"], content=text, metadata=metadata)
 
     def item(self, message: Message, text_part: Item) -> Item | None:
@@ -65,6 +66,14 @@ class Items:
             return None
         item = rest if isinstance(rest, dict) else {"role": message.role.value, self._parts: []}
         return {**item, self._parts: [{**text_part, "text": message.content}, *item[self._parts]]}
+
+
+def _fits(metadata: Item) -> bool:
+    try:
+        storable_json(metadata)
+    except ValueError:
+        return False
+    return True
 
 
 def _parsed(content: str) -> Item | None:

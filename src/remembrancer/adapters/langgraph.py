@@ -10,6 +10,7 @@ from remembrancer.app import Remembrancer
 from remembrancer.errors import InvalidInput
 from remembrancer.extras import extra
 from remembrancer.records.schemas import Address, Changes, Record, RecordWrite
+from remembrancer.text import storable_json
 
 with extra("langgraph"):
     import langgraph.store.base as base  # noqa: PLR0402  a missing module must fail here
@@ -100,11 +101,15 @@ class RemembrancerStore(base.BaseStore):
 
     async def _search(self, actor: Actor, op: base.SearchOp) -> list[base.SearchItem]:
         _check_page(op.limit, op.offset)
+        try:
+            wanted = storable_json(dict(op.filter or {}))
+        except ValueError as error:
+            raise InvalidInput(str(error), field="filter") from None
         records = await self._records.search(
             actor,
             (SHELF, *op.namespace_prefix),
             query=op.query,
-            conditions=conditions(op.filter or {}),
+            conditions=conditions(wanted),
             limit=op.limit,
             offset=op.offset,
             refresh=op.refresh_ttl,

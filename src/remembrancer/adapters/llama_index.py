@@ -1,12 +1,12 @@
 """Memory for LlamaIndex: ``pip install 'remembrancer[llama-index]'``."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from remembrancer.access import Actor
 from remembrancer.adapters.common import Bridge
-from remembrancer.adapters.items import Items
+from remembrancer.adapters.items import Item, MessageForm
 from remembrancer.app import Remembrancer
 from remembrancer.context.schemas import ContextQuery
 from remembrancer.conversations.schemas import Message
@@ -19,7 +19,7 @@ with extra("llama-index"):
     from llama_index.core.llms import ChatMessage, MessageRole
     from llama_index.core.memory import BaseMemory
 
-_ITEMS: Final = Items("blocks", "llama_index", lambda block: block.get("block_type") == "text")
+_FORM: Final = MessageForm("blocks", "llama_index", lambda block: block.get("block_type") == "text")
 _LONGEST_QUERY: Final = 2_000
 
 
@@ -48,11 +48,13 @@ class RemembrancerMemory(BaseMemory):
         return "RemembrancerMemory"
 
     @classmethod
-    def from_defaults(cls, **arguments: Any) -> "RemembrancerMemory":
-        """Return a memory with these arguments of the constructor."""
-        return cls(**arguments)
+    def from_defaults(
+        cls, memory: Remembrancer, actor: Actor, conversation_id: UUID, *, window: int = 20
+    ) -> "RemembrancerMemory":
+        """Return what the constructor does."""
+        return cls(memory, actor, conversation_id, window=window)
 
-    async def aget(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002
+    async def aget(self, input: str | None = None, **kwargs: object) -> list[ChatMessage]:  # noqa: A002
         """Return what the model is told: context and the last messages."""
         return await self._bridge.run(self._get(input))
 
@@ -80,7 +82,7 @@ class RemembrancerMemory(BaseMemory):
         """Delete all messages with everything based only on them."""
         await self._bridge.run(self._set([]))
 
-    def get(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002
+    def get(self, input: str | None = None, **kwargs: object) -> list[ChatMessage]:  # noqa: A002
         """Run :meth:`aget` for code in a thread beside the event loop."""
         return self._bridge.wait(self._get(input))
 
@@ -143,7 +145,7 @@ class RemembrancerMemory(BaseMemory):
         return messages
 
     async def _put(self, messages: Sequence[ChatMessage]) -> None:
-        items = [_ITEMS.message(_dump(message)) for message in messages]
+        items = [_FORM.message(_dump(message)) for message in messages]
         batch = self._memory.settings.limits.batch
         for start in range(0, len(items), batch):
             await self._memory.conversations.append(
@@ -164,11 +166,11 @@ class RemembrancerMemory(BaseMemory):
         await self._put(messages[same:])
 
 
-def _dump(message: ChatMessage) -> dict[str, Any]:
-    dump: dict[str, Any] = message.model_dump(mode="json", exclude_none=True)
+def _dump(message: ChatMessage) -> Item:
+    dump: Item = message.model_dump(mode="json", exclude_none=True)
     return dump
 
 
 def _chat(messages: Sequence[Message]) -> list[ChatMessage]:
-    items = [_ITEMS.item(message, {"block_type": "text"}) for message in messages]
+    items = [_FORM.item(message, {"block_type": "text"}) for message in messages]
     return [ChatMessage.model_validate(item) for item in items if item is not None]

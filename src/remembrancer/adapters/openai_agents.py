@@ -10,6 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from remembrancer.access import Actor
+from remembrancer.adapters.common import Bridge
 from remembrancer.app import Remembrancer
 from remembrancer.context.schemas import ContextQuery
 from remembrancer.conversations.schemas import Message, MessageCreate, MessageRole
@@ -38,6 +39,7 @@ class RemembrancerSession:
     Messages of people and the agent are recalled, summarised and used for facts. Tool calls,
     their results and the model's thoughts are only stored for the next run. Other messages of the
     conversation are items too. ``limit`` is the number of items for a run, by default all.
+    Construct it on the event loop of ``memory``; runs may be on any other.
     """
 
     def __init__(
@@ -53,64 +55,74 @@ class RemembrancerSession:
         self._memory = memory
         self._actor = actor
         self._conversation_id = conversation_id
+        self._bridge = Bridge()
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return the items, oldest first; the latest ``limit`` if given."""
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
-        messages = await self._messages(limit)
-        told = (_item(message) for message in messages if not message.withheld)
-        items = [item for item in told if item is not None]
-        return items if limit is None else items[max(0, len(items) - limit) :]
+        messages = await self._bridge.run(self._messages(limit, _is_item))
+        return [_item(message) for message in messages]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Add items at the end, in whole batches of the request limit (1,000).
 
         Raises ``InvalidInput`` for an item over the length of a message.
         """
-        messages = [_message(dict(item)) for item in items]
+        await self._bridge.run(self._append([_message(dict(item)) for item in items]))
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Delete the last item with everything based only on it; return it, or null without one.
+
+        Messages that are no items stay.
+        """
+        return await self._bridge.run(self._pop())
+
+    async def clear_session(self) -> None:
+        """Delete the actor's items with everything based only on them; items of others stay."""
+        await self._bridge.run(self._clear())
+
+    async def _append(self, messages: Sequence[MessageCreate]) -> None:
         batch = self._memory.settings.limits.batch
         for start in range(0, len(messages), batch):
             await self._memory.conversations.append(
                 self._actor, self._conversation_id, messages[start : start + batch]
             )
 
-    async def pop_item(self) -> TResponseInputItem | None:
-        """Delete the last item with everything based only on it; return it, or null without one."""
-        page = await self._memory.conversations.messages(self._actor, self._conversation_id, last=1)
-        for message in page.items:
-            await self._delete([message])
-            popped: TResponseInputItem | None = _item(message)
-            return popped
-        return None
+    async def _pop(self) -> TResponseInputItem | None:
+        last = await self._messages(1, _is_item)
+        await self._delete(last)
+        popped: TResponseInputItem | None = _item(last[0]) if last else None
+        return popped
 
-    async def clear_session(self) -> None:
-        """Delete the actor's items with everything based only on them; items of others stay."""
+    async def _clear(self) -> None:
         # The user may have been merged into another.
         person = await self._memory.users.get(self._actor, self._actor.require_user())
-        own = [m for m in await self._messages(None) if m.user_id == person.id]
-        if own:
-            await self._delete(own)
+        await self._delete(await self._messages(None, lambda m: m.user_id == person.id))
 
     async def _delete(self, messages: Sequence[Message]) -> None:
-        await self._memory.conversations.delete_messages(
-            self._actor, self._conversation_id, [message.id for message in messages]
-        )
+        if messages:
+            await self._memory.conversations.delete_messages(
+                self._actor, self._conversation_id, [message.id for message in messages]
+            )
 
-    async def _messages(self, limit: int | None) -> Sequence[Message]:
-        """Return the last messages, oldest first, all without a limit."""
+    async def _messages(
+        self, limit: int | None, wanted: Callable[[Message], bool]
+    ) -> Sequence[Message]:
+        """Return the last messages that are wanted, oldest first, all without a limit."""
         messages: list[Message] = []
         before: int | None = None
         while limit is None or len(messages) < limit:
-            last = LARGEST_PAGE if limit is None else min(limit - len(messages), LARGEST_PAGE)
+            # As many as wanted at first; whole pages if some of them are not.
+            last = LARGEST_PAGE if limit is None or before else min(limit, LARGEST_PAGE)
             page = await self._memory.conversations.messages(
                 self._actor, self._conversation_id, last=last, before=before
             )
-            messages = [*page.items, *messages]
+            messages = [*filter(wanted, page.items), *messages]
             if len(page.items) < last or page.items[0].position == 1:
                 break
             before = page.items[0].position
-        return messages
+        return messages if limit is None else messages[max(0, len(messages) - limit) :]
 
 
 def memory_tools(
@@ -124,8 +136,8 @@ def memory_tools(
 
     The actor sets the user; the model cannot change it.
     """
-    context = ToolContext(conversation_id=conversation_id)
-    return [_function(memory, actor, tool, context) for tool in memory.tools.select(names)]
+    context, bridge = ToolContext(conversation_id=conversation_id), Bridge()
+    return [_function(memory, actor, tool, context, bridge) for tool in memory.tools.select(names)]
 
 
 def with_memory(
@@ -135,20 +147,21 @@ def with_memory(
 
     They stay the same during a conversation, so providers can cache them.
     """
+    bridge = Bridge()
 
     async def with_context(_context: RunContextWrapper[Any], _agent: Agent[Any]) -> str:
         query = ContextQuery(conversation_id=conversation_id)
-        context = await memory.conversations.context(actor, query)
+        context = await bridge.run(memory.conversations.context(actor, query))
         return f"{instructions}\n\n{context.stable.text}"
 
     return with_context
 
 
 def _function(
-    memory: Remembrancer, actor: Actor, tool: Tool[Any], context: ToolContext
+    memory: Remembrancer, actor: Actor, tool: Tool[Any], context: ToolContext, bridge: Bridge
 ) -> FunctionTool:
     async def invoke(_call: CallContext[Any], arguments: str) -> str:
-        return (await memory.tools.call(actor, tool.name, arguments, context)).text
+        return (await bridge.run(memory.tools.call(actor, tool.name, arguments, context))).text
 
     return FunctionTool(
         name=tool.name,
@@ -194,6 +207,10 @@ def _split(item: Item) -> tuple[str, Item] | None:
 
 def _is_text(part: Any) -> bool:
     return isinstance(part, Mapping) and part.get("type") in _TEXT and bool(part.get("text"))
+
+
+def _is_item(message: Message) -> bool:
+    return not message.withheld and _item(message) is not None
 
 
 def _item(message: Message) -> Any:

@@ -86,6 +86,8 @@ class Records:
         ``refresh``, the time to live of the returned records starts again.
         """
         query = query if query is not None and query.strip() else None
+        if not _is_valid((*prefix, "a name")):
+            return []
         async with self._backend.database.transaction(actor) as (connection, now):
             now.require_user()
             await checks.check_exist(connection, now)
