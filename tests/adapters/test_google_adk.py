@@ -171,6 +171,13 @@ async def test_names_of_users_and_sessions_lead_nowhere(
     for number, (user, id) in enumerate([("a/b", "c"), ("a", "b/c"), ("a%2Fb", "c")]):  # noqa: A001
         event = Event(id="e1", author="user", content=content(f"My number is {number}."))
         await service.add_session_to_memory(session(user, event, id=id))
+    await service.add_session_to_memory(
+        session("</b>", Event(id="e1", author="user", content=content("A tag is my name.")))
+    )
+    found = await service.search_memory(
+        app_name="kitchen", user_id="</b>", query="A tag is my name."
+    )
+    assert [entry.author is not None and "<" in entry.author for entry in found.memories] == [False]
     for number, user in enumerate(["a/b", "a", "a%2Fb"]):
         assert await search(service, user, "number") == [f"My number is {number}."]
 
@@ -192,6 +199,9 @@ async def test_memories_are_added_found_and_deleted(
     assert len(found.memories) == 3
     assert "<" not in str([entry.content.parts for entry in found.memories])
     assert await search(service, "ada", " ") == []
+    assert len(await search(service, "ada", "aller\x00gic")) == 3
+    with pytest.raises(InvalidInput):
+        await service.add_events_to_memory(app_name="kitchen", user_id="\ud800", events=[event])
     assert len(await search(service, "ada", "allergic " * 2000)) == 3
     for entry in found.memories:
         await service.delete_memory(app_name="kitchen", user_id="bob", memory_id=entry.id)
@@ -199,7 +209,11 @@ async def test_memories_are_added_found_and_deleted(
     assert len(await search(service, "ada", "allergic")) == 3
     for entry in found.memories:
         await service.delete_memory(**at, memory_id=entry.id)
-    assert await search(service, "ada", "allergic") == []
+    # The session still has the event, and is added after each turn.
+    later = Event(id="e2", author="user", content=content("Tea makes me happy."))
+    await service.add_session_to_memory(session("ada", event, later))
+    assert "Sesame" not in str(await search(service, "ada", "Sesame makes me sneeze, allergic."))
+    assert await search(service, "ada", "Tea makes me happy.") == ["Tea makes me happy."]
     card = "My card is 4111 1111 1111 1111."
     with pytest.raises(InvalidInput) as refused:
         await service.add_memory(**at, memories=[MemoryEntry(content=content(card))])

@@ -10,11 +10,17 @@ from remembrancer.access import Actor, as_actor
 from remembrancer.adapters.common import Bridge
 from remembrancer.adapters.filters import cut
 from remembrancer.app import Remembrancer
-from remembrancer.conversations.schemas import ConversationCreate, MessageCreate, MessageRole
+from remembrancer.conversations.schemas import (
+    ConversationCreate,
+    Message,
+    MessageCreate,
+    MessageRole,
+)
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.extras import extra
 from remembrancer.memories.schemas import MemoryCreate, RememberRefusal
 from remembrancer.recall.schemas import MIN_RELEVANCE, Hit, RecallQuery
+from remembrancer.records.schemas import Address, Changes, RecordWrite
 from remembrancer.sanitizer import prompt_line, quotation
 from remembrancer.text import is_blank
 from remembrancer.validation import validate
@@ -74,7 +80,7 @@ class RemembrancerMemoryService(BaseMemoryService):
             if not event.partial and not is_blank(text := _text(event.content))
         ]
         # Two users may have a session of the same name.
-        name = f"{quote(user_id, safe='')}/{session_id or ''}"
+        name = f"{quote(user_id, safe='', errors='replace')}/{session_id or ''}"
         await self._bridge.run(self._append(app_name, user_id, name, messages))
 
     async def add_memory(
@@ -106,9 +112,10 @@ class RemembrancerMemoryService(BaseMemoryService):
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
         """Return what recall finds of the user, through the agent; nothing for an unknown user."""
+        query = _clean(query)[:_LONGEST_QUERY]
         if is_blank(query):
             return SearchMemoryResponse()
-        hits = await self._bridge.run(self._recall(app_name, user_id, query[:_LONGEST_QUERY]))
+        hits = await self._bridge.run(self._recall(app_name, user_id, query))
         return SearchMemoryResponse(memories=[_entry(hit) for hit in hits])
 
     async def delete_memory(
@@ -116,7 +123,8 @@ class RemembrancerMemoryService(BaseMemoryService):
     ) -> None:
         """Forget a memory, or erase a message, by the id from a search.
 
-        An unknown id changes nothing. A session that is added again brings its message back.
+        An unknown id changes nothing. A session that is added again does not bring the message
+        back.
         """
         if memory_id:
             await self._bridge.run(self._delete(app_name, user_id, memory_id))
@@ -127,6 +135,10 @@ class RemembrancerMemoryService(BaseMemoryService):
         if not messages:
             return
         actor = await self._actor(app_name, user_id)
+        erased = await self._memory.records.get(
+            actor, {_erased(message) for message in messages if message.platform_message_id}
+        )
+        messages = [message for message in messages if _erased(message) not in erased]
         conversation = await self._memory.conversations.open(
             actor,
             validate(
@@ -166,13 +178,23 @@ class RemembrancerMemoryService(BaseMemoryService):
         try:
             actor = await self._known(app_name, user_id)
             if conversation_id:
-                await self._memory.conversations.delete_messages(
-                    actor, UUID(conversation_id), [UUID(message_id)]
-                )
+                await self._erase(actor, UUID(conversation_id), UUID(message_id))
             else:
                 await self._memory.memories.forget(actor, memory_id)
         except (NotFound, ValueError):
             return
+
+    async def _erase(self, actor: Actor, conversation_id: UUID, message_id: UUID) -> None:
+        conversations = self._memory.conversations
+        position = await conversations.position(actor, conversation_id, message_id)
+        page = await conversations.messages(actor, conversation_id, last=1, before=position + 1)
+        await conversations.delete_messages(actor, conversation_id, [message_id])
+        notes = [
+            RecordWrite(_erased(message), "An event of ADK was erased.", recalled=False)
+            for message in page.items
+            if message.platform_message_id
+        ]
+        await self._memory.records.write(actor, Changes(notes), source=PLATFORM)
 
     async def _known(self, app_name: str, user_id: str) -> Actor:
         agent = await self._memory.agents.resolve(as_actor(), app_name)
@@ -196,7 +218,10 @@ class RemembrancerMemoryService(BaseMemoryService):
 def _text(content: types.Content | None) -> str:
     """Return what was said; thoughts and calls of tools are not."""
     parts = (content.parts if content else None) or []
-    text = "\n".join(part.text for part in parts if part.text and not part.thought)
+    return _clean("\n".join(part.text for part in parts if part.text and not part.thought))
+
+
+def _clean(text: str) -> str:
     # A model may say what is no text, and the rest of a session must not be lost with it.
     return text.replace("\x00", "").encode("utf-8", "replace").decode()
 
@@ -212,6 +237,11 @@ def _message(event: Event, text: str, metadata: Mapping[str, object]) -> Message
     )
 
 
+def _erased(message: Message | MessageCreate) -> Address:
+    """Return the address of the note that an event was erased."""
+    return (PLATFORM, "erased", message.platform_message_id or "")
+
+
 def _entry(hit: Hit) -> MemoryEntry:
     line = prompt_line(hit.content)
     is_answer = hit.role == MessageRole.ASSISTANT
@@ -221,7 +251,7 @@ def _entry(hit: Hit) -> MemoryEntry:
             role="model" if is_answer else "user",
             parts=[types.Part(text=quotation(line) if hit.quoted else line)],
         ),
-        author=hit.sender_name,
+        author=prompt_line(hit.sender_name) if hit.sender_name else None,
         timestamp=hit.at.isoformat(),
         custom_metadata={"type": hit.type, "relevance": hit.relevance},
     )
