@@ -29,7 +29,7 @@ async def way(request: pytest.FixtureRequest, site: Site) -> dict[str, Any]:
 async def looked_at(page: Page, name: str, way: dict[str, Any]) -> None:
     """Nothing serious for axe, nothing too wide; and a picture."""
     wrong = await wrong_with(page)
-    picture = SHOTS / f"{name}-{way['color_scheme']}.png"
+    picture = SHOTS / f"{name}-{way['color_scheme']}.jpg"
     await page.screenshot(path=picture, full_page=True)
     assert not wrong, (name, wrong)
 

@@ -27,7 +27,7 @@ async def test_the_site_opens_and_finds_words(site: Site) -> None:
     async with site.opened(color_scheme="dark") as page:
         await page.goto("/docs/")
         await expect(page.get_by_role("heading", level=1)).to_contain_text("Remembrancer")
-        await page.screenshot(path=SHOTS / "documentation-dark.png")
+        await page.screenshot(path=SHOTS / "documentation-dark.jpg")
         await page.goto("/docs/settings/")
         await page.get_by_role("textbox", name="Search").fill("time zone")
         found = page.locator(".md-search-result__link").first
@@ -46,7 +46,7 @@ async def test_the_api_can_be_tried_with_a_key(site: Site) -> None:
         await expect(
             page.locator(".live-responses-table tbody .response-col_status").first
         ).to_contain_text("200", timeout=30_000)
-        await page.screenshot(path=SHOTS / "documentation-api.png")
+        await page.screenshot(path=SHOTS / "documentation-api.jpg")
 
 
 def test_no_page_of_the_site_takes_a_file_from_elsewhere() -> None:

@@ -30,7 +30,7 @@ def _chatgpt(folder: Path) -> Path:
 
 async def _looked_at(page: Page, name: str) -> None:
     SHOTS.mkdir(parents=True, exist_ok=True)
-    await page.screenshot(path=SHOTS / f"{name}.png", full_page=True)
+    await page.screenshot(path=SHOTS / f"{name}.jpg", full_page=True)
     assert not await wrong_with(page)
 
 

@@ -68,7 +68,7 @@ async def test_the_picture_is_the_table(site: Site, world: World, theme: Any, wi
             assert not await wrong_with(page)
             name = re.sub(r"\W+", "-", path.replace(world.tea, "tea"))
             SHOTS.mkdir(parents=True, exist_ok=True)
-            await page.screenshot(path=SHOTS / f"picture-{name}-{theme}-{width}.png")
+            await page.screenshot(path=SHOTS / f"picture-{name}-{theme}-{width}.jpg")
 
 
 async def test_a_memory_two_steps_away_hangs_on_its_neighbour(site: Site, world: World) -> None:

@@ -38,7 +38,7 @@ async def looked_at(page: Page, path: str, picture: str) -> list[str]:
     if (shifted := await page.evaluate(SHIFTED)) > 0.01:
         wrong.append(f"jumps by {shifted}")
     SHOTS.mkdir(parents=True, exist_ok=True)
-    await page.screenshot(path=SHOTS / f"{picture}.png", full_page=True)
+    await page.screenshot(path=SHOTS / f"{picture}.jpg", full_page=True)
     return [f"{picture}: {one}" for one in wrong]
 
 
@@ -107,6 +107,6 @@ async def test_long_words_break_and_long_texts_scroll(site: Site, world: World) 
             assert await page.evaluate(TOO_WIDE) <= 0, path
         await page.goto(f"/people/{long.ada.id}/memories")
         SHOTS.mkdir(parents=True, exist_ok=True)
-        await page.screenshot(path=SHOTS / "long-memories-360.png", full_page=True)
+        await page.screenshot(path=SHOTS / "long-memories-360.jpg", full_page=True)
         await page.goto(f"/people/{long.ada.id}/agents")
-        await page.screenshot(path=SHOTS / "long-agents-360.png", full_page=True)
+        await page.screenshot(path=SHOTS / "long-agents-360.jpg", full_page=True)

@@ -173,7 +173,7 @@ async def test_filters_are_saved_opened_renamed_and_deleted(
 
         async def looked_at(name: str) -> None:
             SHOTS.mkdir(parents=True, exist_ok=True)
-            await page.screenshot(path=SHOTS / f"filters-{name}-{theme}.png")
+            await page.screenshot(path=SHOTS / f"filters-{name}-{theme}.jpg")
             assert await wrong_with(page) == []
 
         await page.goto(f"/people/{world.ada.id}/memories")

@@ -71,7 +71,7 @@ async def test_a_slider_goes_back_in_time(site: Site, lived: User, theme: Any, w
         await page.wait_for_url(re.compile(f"as_of={day}"))
         assert not await wrong_with(page)
         SHOTS.mkdir(parents=True, exist_ok=True)
-        await page.screenshot(path=SHOTS / f"timeline-{theme}-{width}.png", full_page=True)
+        await page.screenshot(path=SHOTS / f"timeline-{theme}-{width}.jpg", full_page=True)
         await page.get_by_label("What was known on").fill(TODAY.isoformat())
         await expect(page.get_by_text("3 memories are known today")).to_be_visible()
         await expect(slider).to_have_value("30")

@@ -46,7 +46,7 @@ class Walk:
         self.stops += 1
         wrong = await wrong_with(self.page)
         picture = f"walk-{self.who}-{self.stops:02}-{name}-{self.theme}"
-        await self.page.screenshot(path=SHOTS / f"{picture}.png", full_page=True)
+        await self.page.screenshot(path=SHOTS / f"{picture}.jpg", full_page=True)
         assert not wrong, (picture, wrong)
 
 
