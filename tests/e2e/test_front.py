@@ -237,6 +237,23 @@ async def test_nobody_holds_a_connection_without_a_request(
         assert await late.is_closed()
 
 
+async def test_a_connection_is_kept_between_requests(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Longer than for a head, unless there are many: proxies send on what they have open."""
+    monkeypatch.setattr(http_server, "HEAD_SECONDS", 0.2)
+    url = await serve()
+    async with wire(url) as connection:
+        for _ in range(2):
+            await connection.head("GET", "/healthz", {})
+            assert (await connection.answer())[0] == 200
+            await asyncio.sleep(0.4)
+        monkeypatch.setattr(http_server, "most_connections", lambda: 1)
+        await connection.head("GET", "/healthz", {})
+        assert (await connection.answer())[0] == 200
+        assert await connection.is_closed()
+
+
 async def test_a_head_has_an_end(serve: Serve) -> None:
     """431 to one that goes on and on."""
     url = await serve()

@@ -25,6 +25,9 @@ STOP_SECONDS = 8.5
 HEAD_SECONDS = 10
 """Seconds that a connection may take for the head of a request, and for the rest of a body that
 was answered before it was read."""
+KEEP_SECONDS = 75
+"""Seconds that a connection is kept between two requests: longer than proxies and clients keep
+theirs. Whoever is the first to close one must not be asked on it in the same moment."""
 HEAD_BYTES = 65_536
 """Bytes of a head from which on it is refused. The parser has no limit of its own."""
 ACCEPTS = 32
@@ -43,6 +46,7 @@ class QuietServer(uvicorn.Server):
                 access_log=False,
                 log_config=None,
                 server_header=False,
+                timeout_keep_alive=KEEP_SECONDS,
                 timeout_graceful_shutdown=GRACE_SECONDS,
             )
         )
@@ -76,7 +80,7 @@ class Connection(HttpToolsProtocol):
         if len(self.connections) > most_connections():
             self._refuse(b"503 Service Unavailable", b"retry-after: 2\r\n")
         else:
-            self._set_deadline()
+            self._set_deadline(HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -93,8 +97,7 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._is_in_head = True
-        if self._deadline is None:
-            self._set_deadline()
+        self._set_deadline(HEAD_SECONDS)
 
     def on_headers_complete(self) -> None:
         self._is_in_head = False
@@ -104,11 +107,13 @@ class Connection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self.cycle.response_complete:  # else the next request was there already
-            self._clear_deadline()
-            self._set_deadline()
+            is_crowded = len(self.connections) > most_connections() // 2
+            is_kept = not self.cycle.more_body and not is_crowded
+            self._set_deadline(KEEP_SECONDS if is_kept else HEAD_SECONDS)
 
-    def _set_deadline(self) -> None:
-        self._deadline = self.loop.call_later(HEAD_SECONDS, self._give_up)
+    def _set_deadline(self, seconds: float) -> None:
+        self._clear_deadline()
+        self._deadline = self.loop.call_later(seconds, self._give_up)
 
     def _clear_deadline(self) -> None:
         if self._deadline is not None:
