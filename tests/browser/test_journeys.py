@@ -18,6 +18,11 @@ async def stayed(page: Page) -> bool:
     return bool(await page.evaluate("() => window.mark === true"))
 
 
+async def settled(page: Page) -> None:
+    """Wait until what came in has its handlers: a hand is slower, a test is not."""
+    await expect(page.locator(".htmx-added, .htmx-settling, .htmx-request")).to_have_count(0)
+
+
 async def test_a_switch_is_flipped_by_keyboard_and_keeps_the_focus(
     site: Site, world: World
 ) -> None:
@@ -59,10 +64,13 @@ async def test_a_list_is_searched_walked_and_mended_without_leaving_it(
         await expect(page.locator("li.memory")).to_have_count(1)
         await expect(page).to_have_url(re.compile("text=espresso"))
         row = page.locator("li.memory")
+        await settled(page)
         await row.get_by_role("button", name="Pin").click()
         await expect(row.locator(".badge", has_text="Pinned")).to_be_visible()
+        await settled(page)
         await row.get_by_role("button", name="Unpin").click()
         await expect(row.locator(".badge", has_text="Pinned")).to_have_count(0)
+        await settled(page)
         await row.get_by_role("button", name="Forget").click()
         await expect(row.locator(".badge.bad")).to_have_text("Forgotten")
         await expect(page.locator(".toasts")).to_be_in_viewport()

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from remembrancer.errors import MissingExtra
 
@@ -21,7 +21,7 @@ def as_exit_code() -> Iterator[None]:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # the reader of our output, such as `head`, has ended
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(1)
     except MissingExtra as error:
         sys.stderr.write(f"error: {error}\n")
@@ -34,4 +34,12 @@ def as_exit_code() -> Iterator[None]:
         line = explain(error)
         text = plain(f"error: {line or unexpected(error)}")
         error_console().print(text, style="red")
+        if isinstance(error, OSError) and error.filename is None:
+            _drop_output()
         sys.exit(REFUSED if line else BUG)
+
+
+def _drop_output() -> None:
+    """Keep the interpreter from writing the rest at its end, which would fail once more."""
+    with suppress(OSError, ValueError):  # it may be no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
