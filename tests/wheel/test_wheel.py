@@ -130,8 +130,10 @@ def test_a_server_runs_with_its_extra(
     install(python, wheel, "server", *locked)
     played = run(python, "-m", "remembrancer", "demo", directory=tmp_path)
     assert played.returncode == 0, played.stderr
-    checked = run(python, "-m", "pip", "check", directory=tmp_path)
-    assert checked.stdout == "No broken requirements found.\n", checked.stdout
+    # Without "-W error": pip has warnings of its own.
+    pip = [python, "-m", "pip", "check"]
+    checked = subprocess.run(pip, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout
 
 
 def test_two_builds_are_the_same_bytes_and_only_the_package(

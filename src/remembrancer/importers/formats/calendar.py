@@ -9,11 +9,10 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
-from icalendar import Calendar, Component
-
+from remembrancer.extras import extra
 from remembrancer.importers.bundle import Bundle, Member, note_unread
 from remembrancer.importers.captions import clean, label
 from remembrancer.importers.exported_memories import ExportedMemory, key_of
@@ -21,6 +20,9 @@ from remembrancer.importers.formats.statements import statements
 from remembrancer.importers.options import Options
 from remembrancer.importers.parse import Notes, invalid
 from remembrancer.memories.schemas import Kind, Relation
+
+if TYPE_CHECKING:
+    from icalendar import Component
 
 PLATFORM: Final = "calendar"
 ENDING: Final = ".ics"
@@ -64,7 +66,10 @@ def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[ExportedMem
                     yield memory
 
 
-def _components(member: Member) -> list[Component]:
+def _components(member: Member) -> "list[Component]":
+    with extra("cli"):
+        from icalendar import Calendar  # noqa: PLC0415
+
     text = "".join(_without_zones(member.text()))
     try:
         with warnings.catch_warnings():
@@ -92,7 +97,7 @@ def _without_zones(text: str) -> Iterator[str]:
         is_zone &= sign != "END:VTIMEZONE"
 
 
-def _memories(component: Component, options: Options, notes: Notes) -> Iterator[ExportedMemory]:
+def _memories(component: "Component", options: Options, notes: Notes) -> Iterator[ExportedMemory]:
     kind = component.name or ""
     if kind in {"VCALENDAR", "VALARM"}:
         return
@@ -122,7 +127,7 @@ def _memories(component: Component, options: Options, notes: Notes) -> Iterator[
         )
 
 
-def _memory(component: Component, options: Options) -> ExportedMemory | None:
+def _memory(component: "Component", options: Options) -> ExportedMemory | None:
     is_event = component.name == "VEVENT"
     content = _event(component, options) if is_event else _task(component, options)
     if not content:
@@ -140,17 +145,17 @@ def _memory(component: Component, options: Options) -> ExportedMemory | None:
     )
 
 
-def _text(component: Component, name: str) -> str:
+def _text(component: "Component", name: str) -> str:
     value = _values(component, name)
     return clean(str(value[0])) if value else ""
 
 
-def _values(component: Component, name: str) -> Sequence[object]:
+def _values(component: "Component", name: str) -> Sequence[object]:
     value = component.get(name)
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _event(component: Component, options: Options) -> str:
+def _event(component: "Component", options: Options) -> str:
     title = label(_text(component, "summary"))
     starts = _when(component, "dtstart", options)
     if not title or starts is None:
@@ -168,13 +173,13 @@ def _event(component: Component, options: Options) -> str:
     return ", ".join(filter(None, parts)) + "."
 
 
-def _task(component: Component, options: Options) -> str:
+def _task(component: "Component", options: Options) -> str:
     title = label(_text(component, "summary"))
     due = _when(component, "due", options)
     return (f"To do: {title}" + (f", due {_shown(due)}" if due else "") + ".") if title else ""
 
 
-def _when(component: Component, name: str, options: Options) -> date | None:
+def _when(component: "Component", name: str, options: Options) -> date | None:
     """Return a day or a time, in the zone of the calendar or of the import if it has none."""
     first = next(iter(_values(component, name)), None)
     # What is no time is a text, whose attributes raise.
@@ -186,7 +191,7 @@ def _when(component: Component, name: str, options: Options) -> date | None:
     return value
 
 
-def _moment(component: Component, name: str, options: Options) -> datetime | None:
+def _moment(component: "Component", name: str, options: Options) -> datetime | None:
     """Return a time; of a day its beginning."""
     value = _when(component, name, options)
     if value is None:
@@ -211,7 +216,7 @@ def _interval(starts: date, ends: date | None) -> str:
     return f"{_shown(starts)} to {_shown(ends)}"
 
 
-def _repetition(component: Component) -> str:
+def _repetition(component: "Component") -> str:
     rule = component.get("rrule")
     if not isinstance(rule, dict):
         return ""
@@ -229,7 +234,7 @@ def _first(rule: dict[str, object], name: str) -> object:
     return next(iter(value), None) if isinstance(value, list) else value
 
 
-def _people(component: Component, name: str) -> Iterator[str]:
+def _people(component: "Component", name: str) -> Iterator[str]:
     for value in _values(component, name):
         parameters = getattr(value, "params", {})
         shown = str(parameters.get("CN") or value)

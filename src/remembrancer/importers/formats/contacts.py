@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final
 
-from icalendar.parser import Contentline, Contentlines
-
+from remembrancer.extras import extra
 from remembrancer.importers.bundle import Bundle, Member, note_unread
 from remembrancer.importers.captions import label
 from remembrancer.importers.exported_memories import ExportedMemory, key_of
@@ -122,7 +121,8 @@ def members(bundle: Bundle) -> list[Member]:
 
 
 def read(bundle: Bundle, _options: Options, notes: Notes) -> Iterator[ExportedMemory]:
-    seen: set[str] = set()
+    with extra("cli", "icalendar"):
+        seen: set[str] = set()
     files = members(bundle)
     note_unread(bundle, files, notes)
     for member in files:
@@ -156,6 +156,8 @@ def _cards(member: Member, notes: Notes) -> Iterator[_Card]:
 
 def _lines(text: str) -> Iterator[str]:
     """Yield the lines, unfolded: by a space before their rest, or in version 2.1 by a sign."""
+    from icalendar.parser import Contentlines  # noqa: PLC0415
+
     try:
         lines = Contentlines.from_ical(text)  # type: ignore[no-untyped-call]
     except _BROKEN:
@@ -175,6 +177,8 @@ def _lines(text: str) -> Iterator[str]:
 
 def _parted(line: str) -> tuple[str, str, Mapping[str, str], str]:
     """Return the group, the name, the parameters and the value of a line."""
+    from icalendar.parser import Contentline  # noqa: PLC0415
+
     try:
         name, found, text = Contentline(line).raw_parts()  # type: ignore[no-untyped-call]
         parameters = {key.upper(): _joined(value) for key, value in found.items()}

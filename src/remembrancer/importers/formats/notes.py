@@ -16,8 +16,7 @@ from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import unquote
 
-import yaml
-
+from remembrancer.extras import extra
 from remembrancer.importers.bundle import Bundle, Member, note_unread
 from remembrancer.importers.captions import clean, label
 from remembrancer.importers.exported_memories import ExportedMemory, key_of
@@ -140,6 +139,8 @@ def _parted(text: str, notes: Notes) -> tuple[Mapping[object, object], str]:
     line, _, body = rest.partition("\n")
     if not separator or line.strip() or not text.startswith("---\n"):
         return {}, text
+    with extra("cli"):
+        import yaml  # noqa: PLC0415
     properties: object = None
     try:
         if len(head) <= _LONGEST_PROPERTIES:
