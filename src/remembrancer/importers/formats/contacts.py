@@ -121,8 +121,7 @@ def members(bundle: Bundle) -> list[Member]:
 
 
 def read(bundle: Bundle, _options: Options, notes: Notes) -> Iterator[ExportedMemory]:
-    with extra("cli", "icalendar"):
-        seen: set[str] = set()
+    seen: set[str] = set()
     files = members(bundle)
     note_unread(bundle, files, notes)
     for member in files:
@@ -156,7 +155,8 @@ def _cards(member: Member, notes: Notes) -> Iterator[_Card]:
 
 def _lines(text: str) -> Iterator[str]:
     """Yield the lines, unfolded: by a space before their rest, or in version 2.1 by a sign."""
-    from icalendar.parser import Contentlines  # noqa: PLC0415
+    with extra("cli"):
+        from icalendar.parser import Contentlines  # noqa: PLC0415
 
     try:
         lines = Contentlines.from_ical(text)  # type: ignore[no-untyped-call]
