@@ -201,7 +201,7 @@ CORPUS = (
     "<math><mtext><table><mglyph><style><!--</style><img src=x onerror=alert(1)>",
     "--><!--<img src=x onerror=alert(1)>-->",
     "<style>*{background:url(//evil.example)}</style>",
-    "{{ 7*7 }}${7*7}#{7*7}<%= 7*7 %>{% raw %}",
+    "{{ 1009*9973 }}${1009*9973}#{1009*9973}<%= 1009*9973 %>{% raw %}",
     "&lt;script&gt;alert(1)&lt;/script&gt;&#60;b&#62;",
     '<noscript><p title="</noscript><img src=x onerror=alert(1)>">',
 )
