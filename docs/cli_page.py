@@ -15,6 +15,7 @@ _MORE: Final = {
     "serve": "[deploying](deploying.md), [REST](rest.md), [the pages](web.md)",
     "chat": "[an agent in the terminal](chat.md#an-agent-in-the-terminal)",
     "import": "[importing](importing.md), [our own format](import-format.md)",
+    "watch": "[a folder that is watched](importing.md#a-folder-that-is-watched)",
     "backup": "[backup](deploying.md#backup-and-restore)",
     "mcp": "[MCP](mcp.md)",
     "tools": "[tools](rest.md#tools)",

@@ -216,6 +216,59 @@ def test_an_import_that_was_killed_goes_on(
     assert count("spaces") == spaces + 1
 
 
+@pytest.mark.parametrize("kills", [1, pytest.param(12, marks=pytest.mark.soak)])
+def test_a_watch_that_was_killed_goes_on(
+    cli: Cli, server: tuple[Path, str], tmp_path: Path, kills: int
+) -> None:
+    """After kill -9 at any moment it comes to the same; SIGTERM ends it without a word."""
+    name, per_file = f"Nor-{kills}", 40 * kills
+    cli("users", "resolve", "web", name, "--name", name)
+    said = [[f"{name}, dune {file} has {n} terns." for n in range(per_file)] for file in range(3)]
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for file, texts in enumerate(said):
+        lines = "\n".join(json.dumps({"content": text}) for text in texts)
+        (folder / f"{file}.jsonl").write_text(lines)
+    watch = ("watch", folder, "--user", name, "--still", "0.1")
+
+    def stored() -> list[str]:
+        with psycopg.connect(server[1]) as connection:
+            found = connection.execute(
+                "SELECT m.content FROM messages AS m"
+                " JOIN conversations AS c ON c.id = m.conversation_id"
+                " WHERE m.content LIKE %s ORDER BY c.platform_conversation_id, m.position",
+                (f"{name},%",),
+            )
+            return [content for (content,) in found]
+
+    for number in range(kills + 1):
+        is_last = number == kills
+        running = subprocess.Popen(
+            [*COMMAND, "--data-dir", server[0], *map(str, watch)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            enough = 3 * per_file if is_last else 3 * per_file * (number + 1) // (kills + 2)
+            while len(stored()) < enough:
+                assert running.poll() is None, running.communicate()
+                time.sleep(0.01)
+            running.send_signal(signal.SIGTERM if is_last else signal.SIGKILL)
+            out, err = running.communicate(timeout=30)
+        finally:
+            running.kill()
+            running.communicate()
+        assert err == ""
+    assert running.returncode == 0
+    assert out.startswith(f"Watching {folder}. Ctrl-C stops it.\n")
+    assert stored() == [text for texts in said for text in texts]
+    (folder / "broken.json").write_text("[{")
+    ended = cli(*watch, "--once")
+    assert (ended.code, ended.err) == (2, "broken.json: line 1: is not valid JSON\n")
+    assert stored() == [text for texts in said for text in texts]
+
+
 def test_an_export_of_another_system(cli: Cli, count: Any, tmp_path: Path) -> None:
     """Tried first, then stored, with what was left out; what it does not say is asked for."""
     file = tmp_path / "WhatsApp Chat with Ole.txt"

@@ -47,6 +47,7 @@ _PANELS: Final = {
     ),
     "Data": (
         _Entry("import", "Import chats and memories from other systems. Safe to repeat."),
+        _Entry("watch", "Import what appears in a folder, until Ctrl-C."),
         _Entry("documents", "Export the memories of a user as JSON, and import them."),
         _Entry("backup", "Write everything to one file. Servers may keep running."),
         _Entry("restore", "Read a backup into an empty database. Stop servers first.", "backup"),

@@ -4,7 +4,6 @@ import time
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
-from zoneinfo import ZoneInfo
 
 import typer
 from rich.progress import Progress
@@ -13,11 +12,18 @@ from rich.table import Table
 from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for
+from remembrancer.cli.import_options import (
+    DateOrderOption,
+    FormatOption,
+    Me,
+    Platform,
+    TimeZone,
+    Together,
+)
 from remembrancer.cli.options import AgentOption, UserOption
 from remembrancer.cli.output import console, plain, progress
 from remembrancer.cli.runtime import settings_of, with_store
 from remembrancer.importers import (
-    DateOrder,
     Export,
     Format,
     Importer,
@@ -26,13 +32,6 @@ from remembrancer.importers import (
     open_export,
 )
 from remembrancer.importers.progress import ImportProgress
-from remembrancer.users.schemas import zones
-
-
-def _zone(name: str) -> ZoneInfo:
-    if name not in zones():
-        raise typer.BadParameter("must be an IANA time zone such as Europe/Paris")
-    return ZoneInfo(name)
 
 
 def import_(
@@ -40,32 +39,12 @@ def import_(
     files: Annotated[list[Path], typer.Argument(help="Exports: files, folders or zip archives.")],
     user: UserOption = None,
     agent: AgentOption = None,
-    platform: Annotated[
-        str, typer.Option(help="Platform of conversations that name none.")
-    ] = "import",
-    format: Annotated[  # noqa: A002
-        Format, typer.Option(help="Format of the files; auto finds it.")
-    ] = Format.AUTO,
-    me: Annotated[
-        str | None,
-        typer.Option("--as", help="What --user is called in the files: a name or a platform's id."),
-    ] = None,
-    together: Annotated[
-        bool,
-        typer.Option("--together", help="All who took part recall all messages."),
-    ] = False,
-    date_order: Annotated[
-        DateOrder | None,
-        typer.Option(help="Order of day, month and year in WhatsApp's exports."),
-    ] = None,
-    time_zone: Annotated[
-        ZoneInfo | None,
-        typer.Option(
-            parser=_zone,
-            metavar="<zone>",
-            help="Time zone of times that name none, such as Europe/Paris.",
-        ),
-    ] = None,
+    platform: Platform = "import",
+    format: FormatOption = Format.AUTO,  # noqa: A002
+    me: Me = None,
+    together: Together = False,
+    date_order: DateOrderOption = None,
+    time_zone: TimeZone = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be imported, but store nothing.")
     ] = False,

@@ -121,7 +121,7 @@ class Format(StrEnum):
 
 PERSONAL: Final = frozenset({Format.WHATSAPP, Format.MESSENGER, Format.SIGNAL})
 """Formats whose people have names alone; their readers know whose export it is."""
-_ENDINGS: Final[Mapping[str, Format]] = {
+ENDINGS: Final[Mapping[str, Format]] = {
     ".eml": Format.MAIL,
     ".mbox": Format.MAIL,
     calendar.ENDING: Format.CALENDAR,
@@ -249,6 +249,14 @@ def detect(bundle: Bundle) -> Format:
     return found
 
 
+def is_one_export(bundle: Bundle) -> bool:
+    """Return whether the files of a folder belong together, so that none stands for itself."""
+    directly = [name for name in bundle.names() if "/" not in name]
+    return any(is_laid_out(bundle) for _, is_laid_out in _LAYOUTS) or any(
+        name == whatsapp.FILE or part_number(name, chatgpt.FILE) is not None for name in directly
+    )
+
+
 def _of_folder(bundle: Bundle) -> Format | None:
     """Return the format of the first file that is of one with a file for each conversation."""
     found = sorted(files(bundle, ".jsonl", ".json"), key=_unlikeliness)
@@ -267,7 +275,7 @@ def _unlikeliness(member: Member) -> tuple[bool, bool]:
 def _by_ending(bundle: Bundle) -> Format | None:
     paths = [PurePosixPath(name.casefold()) for name in bundle.names()]
     endings = {f".{path.name}" if path.name == "mbox" else path.suffix for path in paths}
-    found = next((format_ for ending, format_ in _ENDINGS.items() if ending in endings), None)
+    found = next((format_ for ending, format_ in ENDINGS.items() if ending in endings), None)
     return None if found is Format.NOTES and not notes.is_vault(bundle) else found
 
 

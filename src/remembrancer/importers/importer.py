@@ -80,7 +80,7 @@ class Importer:
             if exported.about is not None:
                 people[exported.platform, exported.about] = exported.about
         if not result.total:
-            raise invalid(export.name, "has no messages")
+            raise InvalidInput("has no messages", field=export.name, items=0)
         result.people = set(people)
         await self._check_owner(export, people)
         return result

@@ -7,6 +7,7 @@ of the user as "Me". Names come from the user's address book, and times from the
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from mimetypes import guess_type
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 from pydantic import Field
@@ -51,7 +52,7 @@ def is_folder(bundle: Bundle) -> bool:
     if len(bundle.names()) > 1 and signal_frames.export_of(bundle) is not None:
         return True
     names = {member.path.parent.as_posix() for member in _members(bundle)}
-    return any(f"{folder}/chat.md" in bundle.names() for folder in names)
+    return any((PurePosixPath(folder) / "chat.md").as_posix() in bundle.names() for folder in names)
 
 
 def _members(bundle: Bundle) -> list[Member]:
@@ -69,7 +70,8 @@ def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]
         return
     for member in _members(bundle):
         turns = list(_turns(member, options, notes))
-        title = label(member.path.parent.name or member.path.stem) or "chat"
+        folder = member.path.parent.name or bundle.name.removesuffix(".json")
+        title = label(folder) or "chat"
         yield from storable(PLATFORM, title, turns, notes, options, title=title, personal=True)
 
 

@@ -25,6 +25,7 @@ from remembrancer.importers.parse import Notes, invalid
 from remembrancer.importers.turns import storable
 
 PLATFORM: Final = "whatsapp"
+FILE: Final = "_chat.txt"
 _ATTACHED = re.compile(r"<[^<>:\uff1a]{1,30}[:\uff1a] ?([^<>]+\.\w{1,5})>")
 _FILE = re.compile(r"([^\n]+\.\w{1,5}) \(([^()\n]{3,40})\)")
 _OMITTED = re.compile(r"<[^<>:\n]{3,40}>")
@@ -53,7 +54,7 @@ def looks_like(text: str) -> bool:
 def chat(bundle: Bundle) -> Member | None:
     if len(bundle.names()) == 1:
         return Member(bundle, bundle.names()[0])
-    return find(bundle, "_chat.txt") or only(bundle, ".txt")
+    return find(bundle, FILE) or only(bundle, ".txt")
 
 
 def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
@@ -255,7 +256,7 @@ def _platform_id(sender: str) -> str:
 
 def _title(member: Member, bundle: Bundle) -> str:
     stem = PurePosixPath(member.name).stem
-    if stem == "_chat":
+    if stem == PurePosixPath(FILE).stem:
         stem = PurePosixPath(bundle.name).stem
     # A browser numbers a second download.
     stem = re.sub(r" ?\(\d{1,3}\)$", "", stem)
