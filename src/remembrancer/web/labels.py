@@ -79,19 +79,33 @@ FORMATS: Final = {
 }
 DATE_ORDERS: Final = {"dmy": "31/12/2026", "mdy": "12/31/2026", "ymd": "2026/12/31"}
 EXPORTS: Final = {
-    "ChatGPT": lazy("Settings, Data controls, Export data"),
-    "Claude": lazy("Settings, Privacy, Export data"),
-    "Gemini": lazy("takeout.google.com: My Activity, Gemini Apps alone, as JSON"),
-    "Open WebUI": lazy("Settings, Data Controls, Export Chats"),
-    "LibreChat": lazy("The menu of a conversation, Export, as JSON"),
-    "SillyTavern": lazy("The files in data, your name, chats"),
-    "Slack": lazy("Workspace settings, Import/Export data"),
-    "Discord": lazy("Settings, Data & Privacy, Request data; or DiscordChatExporter, as JSON"),
-    "Telegram": lazy("In Telegram Desktop: Settings, Advanced, Export, as JSON"),
-    "WhatsApp": lazy("The menu of a chat, Export chat, without media"),
+    "chatgpt": lazy("Settings, Data controls, Export data"),
+    "claude": lazy("Settings, Privacy, Export data"),
+    "gemini": lazy("takeout.google.com: My Activity, Gemini Apps alone, as JSON"),
+    "claude-code": lazy("The folder .claude/projects in your home, as a zip archive"),
+    "codex": lazy("The folder .codex/sessions in your home, as a zip archive"),
+    "open-webui": lazy("Settings, Data Controls, Export Chats"),
+    "librechat": lazy("The menu of a conversation, Export, as JSON"),
+    "sillytavern": lazy("The files in data, your name, chats"),
+    "slack": lazy("Workspace settings, Import/Export data"),
+    "discord": lazy("Settings, Data & Privacy, Request data; or DiscordChatExporter, as JSON"),
+    "telegram": lazy("In Telegram Desktop: Settings, Advanced, Export, as JSON"),
+    "whatsapp": lazy("The menu of a chat, Export chat, without media"),
+    "messenger": lazy("Accounts Center, Download your information, as JSON"),
+    "signal": lazy("In Signal Desktop: Settings, Chats, Export; the folder as a zip archive"),
+    "matrix": lazy("In Element: Room info, Export chat, as JSON"),
+    "mail": lazy("Google Takeout, Mail; or mailboxes and messages that your program saves"),
+    "notes": lazy("The folder with your Markdown files, as a zip archive"),
+    "calendar": lazy("Export your calendar, as .ics"),
+    "contacts": lazy("Export your contacts, as vCard"),
     "mem0": lazy("What get_all returns, as a JSON file"),
+    "zep": lazy("Its edges and nodes, as a JSON file"),
+    "letta": lazy("An agent file, or its passages or blocks, as a JSON file"),
+    "langmem": lazy("The items of its store, as a JSON file"),
+    "hindsight": lazy("The memories of a bank, as a JSON file"),
+    "mcp-memory": lazy("Its file, memory.jsonl"),
 }
-"""Where people get an export, by system."""
+"""Where people get an export, by format."""
 OWN_PLATFORM: Final = "pages"
 """The platform of people who were added here, on none of their own. It is not shown."""
 PARTS: Final = {
