@@ -19,7 +19,8 @@ SHOWN = ("aria-label", "title", "placeholder", "alt")
 SAME = {
     *("Remembrancer", "MCP", "REST", "JSON", "CSV", "API", "UTC", "Python", "Claude", "Code"),
     *("Desktop", "Cursor", "VS", "ChatGPT", "Discord", "Slack", "Telegram", "WhatsApp", "mem"),
-    *("Gemini", "Open", "WebUI", "LibreChat", "SillyTavern"),
+    *("Gemini", "Open", "WebUI", "LibreChat", "SillyTavern", "Codex", "Messenger", "Signal"),
+    *("Matrix", "Zep", "Letta", "LangMem", "Hindsight"),
     *("REMEMBRANCER", "KEY", "mcp", "json", "cursor", "vscode"),  # in names of files
     *("LoCoMo", "English", "Deutsch", "DiscordChatExporter", "get", "all", "cl", "k", "base", "MB"),
 }
