@@ -23,7 +23,7 @@ from remembrancer.importers.exports import Export, Format, open_export
 from remembrancer.importers.importer import Importer
 from remembrancer.importers.options import Options
 from remembrancer.importers.watch_state import WatchState
-from remembrancer.importers.watched_folder import Entry, Found, WatchedFolder
+from remembrancer.importers.watched_folder import Entry, Look, WatchedFolder
 from remembrancer.text import plural
 
 STILL: Final = 5.0
@@ -210,7 +210,7 @@ class Watch:
         if self._is_stopping:
             raise _StoppedError
 
-    def _tell(self, found: Found) -> None:
+    def _tell(self, found: Look) -> None:
         for name in found.closed:
             self._say_once(name, "cannot be read")
         for ending, count in found.left.items():

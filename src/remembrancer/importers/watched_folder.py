@@ -57,7 +57,7 @@ class Entry:
 
 
 @dataclass(slots=True)
-class Found:
+class Look:
     """``left`` has the files of other kinds by ending, ``closed`` folders that cannot be read."""
 
     entries: list[Entry] = field(default_factory=list)
@@ -79,9 +79,9 @@ class WatchedFolder:
         self._decided: dict[str, tuple[int, bool]] = {}
         """By folder: a hash of the names in it, and whether they are one export."""
 
-    def look(self) -> Found:
+    def look(self) -> Look:
         """Return what is in the folder now; raise ``InvalidInput`` if it cannot be read."""
-        found = Found()
+        found = Look()
         if not self.path.is_dir():
             raise invalid(str(self.path), "is no folder")
         files = self._files(found)
@@ -91,7 +91,7 @@ class WatchedFolder:
             found.entries = list(self._entries("", files, found))
         return found
 
-    def _files(self, found: Found) -> list[_File]:
+    def _files(self, found: Look) -> list[_File]:
         files: list[_File] = []
 
         def closed(error: OSError) -> None:
@@ -115,7 +115,7 @@ class WatchedFolder:
     def _name(self, path: Path) -> str:
         return path.relative_to(self.path).as_posix()
 
-    def _entries(self, folder: str, files: list[_File], found: Found) -> Iterator[Entry]:
+    def _entries(self, folder: str, files: list[_File], found: Look) -> Iterator[Entry]:
         if folder and self._is_one_export(folder, files):
             yield from self._whole(folder, files)
             return
