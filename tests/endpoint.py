@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qsl
 
 Answer = tuple[int, dict[str, str], Any]
 """Status, headers, and the body: bytes, an iterator of pieces, or what is written as JSON."""
@@ -35,7 +36,9 @@ def listening(proper: Callable[[dict[str, Any]], Answer]) -> Iterator[Endpoint]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            self.respond(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            content = self.rfile.read(int(self.headers["Content-Length"]))
+            is_form = "form" in (self.headers["Content-Type"] or "")
+            self.respond(dict(parse_qsl(content.decode())) if is_form else json.loads(content))
 
         def do_GET(self) -> None:
             self.respond({})

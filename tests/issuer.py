@@ -1,11 +1,14 @@
 """A small identity provider on loopback, with real keys that it rotates."""
 
+import base64
+import hashlib
 import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
+from urllib.parse import parse_qs, urlencode
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
@@ -34,6 +37,10 @@ class Issuer:
         }
         self.extra: list[Any] = []
         """Further entries of the list of keys."""
+        self.clients: dict[str, list[str]] = {}
+        """Registered clients, with the addresses that they may be sent back to."""
+        self.codes: dict[str, dict[str, str]] = {}
+        self.refreshes: dict[str, dict[str, str]] = {}
         self.endpoint: Endpoint
 
     @property
@@ -72,11 +79,75 @@ class Issuer:
 
     def answer(self, sent: dict[str, Any]) -> Answer:
         if sent["path"] == "/realm/.well-known/openid-configuration":
-            return 200, {}, {"issuer": self.url, "jwks_uri": f"{self.endpoint.url}/keys"}
+            return 200, {}, self.described()
         if sent["path"] == "/keys":
             listed = [{"kid": kid, "use": "sig", **public(key)} for kid, key in self.keys.items()]
             return 200, {}, {"keys": [*self.extra, *listed]}
+        return self._authorized(sent)
+
+    # As an authorization server for OAuth clients ------------------------------------------
+
+    def described(self) -> dict[str, Any]:
+        at = self.endpoint.url
+        return {
+            "issuer": self.url,
+            "jwks_uri": f"{at}/keys",
+            "authorization_endpoint": f"{at}/authorize",
+            "token_endpoint": f"{at}/token",
+            "registration_endpoint": f"{at}/register",
+            "response_types_supported": ["code"],
+            "grant_types_supported": ["authorization_code", "refresh_token"],
+            "code_challenge_methods_supported": ["S256"],
+            "token_endpoint_auth_methods_supported": ["none"],
+            "authorization_response_iss_parameter_supported": True,
+        }
+
+    def _authorized(self, sent: dict[str, Any]) -> Answer:
+        path, _, query = sent["path"].partition("?")
+        asked = {name: values[-1] for name, values in parse_qs(query).items()}
+        if path == "/register":
+            client_id = f"client-{len(self.clients) + 1}"
+            self.clients[client_id] = sent["redirect_uris"]
+            return (
+                201,
+                {},
+                {k: v for k, v in sent.items() if k != "path"} | {"client_id": client_id},
+            )
+        if path == "/authorize":
+            assert asked["redirect_uri"] in self.clients[asked["client_id"]]
+            assert (asked["response_type"], asked["code_challenge_method"]) == ("code", "S256")
+            code = f"code-{len(self.codes) + 1}"
+            self.codes[code] = asked
+            back = {"code": code, "state": asked["state"], "iss": self.url}
+            return 302, {"Location": f"{asked['redirect_uri']}?{urlencode(back)}"}, {}
+        if path == "/token":
+            return self._token(sent)
         return 404, {}, {}
+
+    def _token(self, sent: dict[str, Any]) -> Answer:
+        given = {"authorization_code": self.codes, "refresh_token": self.refreshes}
+        asked = given[sent["grant_type"]].pop(sent.get("code") or sent.get("refresh_token"), None)
+        if asked is None or asked["client_id"] != sent["client_id"]:
+            return 400, {}, {"error": "invalid_grant"}
+        if sent["grant_type"] == "authorization_code":
+            digest = hashlib.sha256(sent["code_verifier"].encode()).digest()
+            challenge = base64.urlsafe_b64encode(digest).decode().rstrip("=")
+            assert challenge == asked["code_challenge"]
+            assert sent["resource"] == asked["resource"]
+        refresh = f"refresh-{len(self.fetches)}"
+        self.refreshes[refresh] = asked
+        token = self.token(aud=asked["resource"], scope=asked.get("scope"))
+        return (
+            200,
+            {},
+            {
+                "access_token": token,
+                "token_type": "Bearer",
+                "expires_in": 300,
+                "refresh_token": refresh,
+                "scope": asked.get("scope", ""),
+            },
+        )
 
 
 def public(key: PrivateKey) -> dict[str, Any]:

@@ -75,7 +75,7 @@ from remembrancer.retention.service import Retention
 from remembrancer.review.service import Reviews
 from remembrancer.search.index import SearchIndex
 from remembrancer.search.model import claim_store
-from remembrancer.settings import OidcSettings, Settings, place
+from remembrancer.settings import Settings, place
 from remembrancer.tools.memory import memory_tools
 from remembrancer.uploads.service import Uploads
 from remembrancer.usage.counts import UsageCounts
@@ -158,7 +158,7 @@ class Remembrancer:
         self.tools = memory_tools(
             memories, recall, self.places, self.documents, settings.tools, backend
         )
-        self.keys = Keys(backend, _user_tokens(database, settings.oidc))
+        self.keys = Keys(backend, _user_tokens(database, settings))
         self.sign_ins = SignIns(backend, self.keys.uses, days=settings.retention.sessions)
         self.uploads = Uploads(backend)
         self.tasks: dict[str, Task] = {SUMMARISE: self.summaries.job}
@@ -278,14 +278,14 @@ def at_embedded_server(settings: Settings, owner_url: str) -> Settings:
     return settings.model_copy(update={"database_url": service, "database_owner_url": owner})
 
 
-def _user_tokens(database: Database, settings: OidcSettings) -> "UserTokens | None":
-    if not settings.issuer:
+def _user_tokens(database: Database, settings: Settings) -> "UserTokens | None":
+    if not settings.oidc.issuer:
         return None
     with extra("server"):
         # Cryptography, which only servers with an identity provider need.
         from remembrancer.keys.tokens import UserTokens  # noqa: PLC0415
 
-    return UserTokens(database, settings)
+    return UserTokens(database, settings.oidc, settings.server.public_url)
 
 
 @asynccontextmanager

@@ -35,10 +35,11 @@ class RemembrancerError(Exception):
 
     ``field`` names the wrong field, if there is one. ``extra`` has machine-readable facts (an id,
     a version) for the problem document. ``request_id`` finds the lines of a server's log, where a
-    client raises the error.
+    client raises the error. ``challenge`` is what to authenticate with (``WWW-Authenticate``).
     """
 
     request_id: str | None = None
+    challenge: str | None = None
     status: ClassVar[int] = 500
     title: ClassVar[str] = "Internal error"
 
@@ -65,6 +66,8 @@ class InvalidInput(RemembrancerError, status=422, title="Invalid input"):
 
 class Unauthenticated(RemembrancerError, status=401, title="Not authenticated"):
     """The API key is missing, unknown, expired or revoked."""
+
+    challenge = "Bearer"
 
 
 class Forbidden(RemembrancerError, status=403, title="Not allowed"):

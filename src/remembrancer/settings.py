@@ -4,6 +4,7 @@ Each is an environment variable: ``REMEMBRANCER_`` and the names, joined by two
 underscores, such as ``REMEMBRANCER_EMBEDDING__PROVIDER``. Each may be in a settings file too.
 """
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
@@ -258,8 +259,18 @@ class ContextSettings(BaseModel):
     """Directory of templates that replace the built-in ones of the same name."""
 
 
+class ToolSet(StrEnum):
+    """The tools that an MCP client lists."""
+
+    SMALL = "small"
+    """``add_to_memory`` and ``memory_recall``, with few arguments: for small models."""
+    DEFAULT = "default"
+    """With ``update_memory`` and ``forget_memory``, and the arguments that most calls need."""
+    ALL = "all"
+
+
 class McpSettings(BaseModel):
-    """Server, user and agent of ``remembrancer mcp``."""
+    """Server, user, agent and tools of MCP."""
 
     url: str | None = None
     """URL of a running server; without it, the command opens the database."""
@@ -269,6 +280,8 @@ class McpSettings(BaseModel):
     """A user: id, ``platform:platform_user_id``, or a unique name."""
     agent: str | None = None
     """An agent: id or a unique name."""
+    tools: ToolSet = ToolSet.DEFAULT
+    """Tools that a client lists, at ``/mcp`` too, unless it chooses: small, default or all."""
 
 
 class ServerSettings(BaseModel):
@@ -292,7 +305,8 @@ class OidcSettings(BaseModel):
     issuer: str = ""
     """The provider, as its tokens name it (``iss``); empty accepts no tokens."""
     audience: str = ""
-    """What a token must be made for (``aud``); required with an issuer."""
+    """What a token must be made for (``aud``); required with an issuer, unless
+    ``server.public_url`` is set, whose ``/mcp`` tokens may be for too."""
     jwks_url: HttpUrl | None = None
     """Address of the provider's keys; by default, what its discovery document names."""
     algorithms: str = Field(

@@ -20,6 +20,7 @@ from remembrancer import Agent, Remembrancer, User, as_actor
 from remembrancer.mcp.resources import fixed
 from remembrancer.mcp.server import create_server
 from remembrancer.mcp.sources import MemoryTools, StoreSource
+from remembrancer.settings import ToolSet
 from remembrancer.tools.registry import plain_tool
 
 Json = dict[str, Any]
@@ -60,7 +61,7 @@ async def test_a_client_sees_the_tools_of_the_registry(
     """Names, guidance and schemas are the registry's, with what a call may do; so it is in both
     generations of the protocol.
     """
-    async with connected(api, ada, mode=mode) as client:
+    async with connected(api, ada, mode=mode, query="?tools=all") as client:
         listed = (await client.list_tools()).tools
     wanted = [plain_tool(tool) for tool in memory.tools.select()]
     assert [tool.name for tool in listed] == [one["name"] for one in wanted]
@@ -92,7 +93,8 @@ async def test_every_tool_answers_as_its_schema_says(
     api: Api, ada: User, memory: Remembrancer, mode: str
 ) -> None:
     """Each tool, and each operation of the one that has several, by the SDK's own check."""
-    async with served(memory) as url, connected(api, ada, url=url, mode=mode) as client:
+    how = {"mode": mode, "query": "?tools=all"}
+    async with served(memory) as url, connected(api, ada, url=url, **how) as client:
         await every_tool(client)
 
 
@@ -153,7 +155,7 @@ async def test_the_prompt_begins_with_what_is_remembered(
 async def test_long_answers_come_in_pages(api: Api, ada: User, memory: Remembrancer) -> None:
     """Each resource and the tool that has much to tell go to the page that is asked for."""
     one = (await memory.remember("Ada plays the flute", user=ada)).memory
-    async with connected(api, ada) as client:
+    async with connected(api, ada, query="?tools=all") as client:
         for uri in ("remembrancer://document", f"remembrancer://memories/{one.id}"):
             first, second = [json.loads(await text_of(client, f"{uri}?page={n}")) for n in (1, 2)]
             kept = "facts" if "facts" in first else "versions"
@@ -168,7 +170,8 @@ async def test_long_answers_come_in_pages(api: Api, ada: User, memory: Remembran
 
 async def test_two_users_of_one_server_never_see_each_other(api: Api, ada: User, bob: User) -> None:
     """Whatever one of them names, asks for or reads: only their own is in it."""
-    async with connected(api, ada) as hers, connected(api, bob) as his:
+    both = {"query": "?tools=all"}
+    async with connected(api, ada, **both) as hers, connected(api, bob, **both) as his:
         await done(hers, "add_to_memory", content="I live in Lisbon", category="person")
         theirs = await done(his, "add_to_memory", content="I live in Oslo", category="person")
         found = await done(hers, "memory_recall", query="Where do I live?")
@@ -193,7 +196,8 @@ async def test_two_users_of_one_server_never_see_each_other(api: Api, ada: User,
 
 async def test_nobody_changes_what_is_somebody_elses(api: Api, ada: User, bob: User) -> None:
     """By its id a memory of another user does not exist; nothing changes, the audit log knows."""
-    async with connected(api, ada) as hers, connected(api, bob) as his:
+    both = {"query": "?tools=all"}
+    async with connected(api, ada, **both) as hers, connected(api, bob, **both) as his:
         kept = await done(hers, "add_to_memory", content="I live in Lisbon", category="person")
         memory_id = kept["memory_id"]
         calls = [
@@ -291,7 +295,7 @@ BAD_ARGUMENTS: list[tuple[str, Json, str, str]] = [
     ("add_to_memory", {"content": "x\ud800", "category": "other"}, "content", ""),
     ("add_to_memory", {"content": "a\x00b", "category": "other"}, "content", ""),
     ("memory_recall", {"query": "x", "max_results": 51}, "max_results", "less than or equal"),
-    ("memory_recall", {"query": "x", "secret": "hush"}, "secret", "unknown field"),
+    ("memory_recall", {"query": "x", "secret": "hush"}, "secret", "not an argument"),
     ("memory_recall", {"mode": "hybrid"}, "query", "needs a query"),
     ("update_memory", {"memory_id": "nope", "content": "x"}, "memory_id", "8 letters"),
     ("manage_user_memory", {"operation": "explode"}, "operation", "should be"),
@@ -311,7 +315,9 @@ async def test_a_bad_argument_is_told_by_name_and_reason(api: Api, ada: User) ->
         params = {"name": name, "arguments": arguments}
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         # As bytes, since the SDK's client refuses to send some of it.
-        answer = await api.client.post("/mcp", content=json.dumps(body).encode(), headers=headers)
+        answer = await api.client.post(
+            "/mcp?tools=all", content=json.dumps(body).encode(), headers=headers
+        )
         assert "Traceback" not in answer.text
         if "\ud800" in str(arguments.get("content")):
             assert answer.status_code == 400
@@ -424,6 +430,7 @@ class Faulty:
     """A source with a fault in it."""
 
     id_arguments = ()
+    tool_set = ToolSet.ALL
 
     async def tools(self) -> Any:
         raise RuntimeError(SAID)

@@ -52,7 +52,9 @@ async def test_it_shares_a_database_and_takes_it_over(tmp_path: Path) -> None:
     with careless():
         await asyncio.to_thread(owner.start)
     try:
-        async with connected("--data-dir", str(tmp_path / "data"), "mcp") as client:
+        async with connected(
+            "--data-dir", str(tmp_path / "data"), "mcp", "--tools", "all"
+        ) as client:
             await every_tool(client)
             await said(client, "add_to_memory", content="I keep bees", category="hobby")
             [contents] = (await client.read_resource("remembrancer://context")).contents
@@ -79,7 +81,8 @@ async def test_it_shows_what_a_server_shows_to_a_key(
     async with (
         served(memory) as url,
         connected(
-            "--data-dir", "/nowhere", "mcp", "--url", url, "--key-file", str(key_file)
+            *("--data-dir", "/nowhere", "mcp", "--url", url, "--key-file", str(key_file)),
+            REMEMBRANCER_MCP__TOOLS="all",
         ) as client,
     ):
         found = json.loads(await said(client, "memory_recall", query="Who plays what?"))["found"]

@@ -127,7 +127,10 @@ async def test_refused_tokens_are_answered_alike_on_each_way_in(
         for path in ("/api/memory/recall", "/mcp", "/api/keys"):
             answer = await api.client.post(path, content=b"no JSON", headers=bearer(token))
             assert (answer.status_code, answer.json()["detail"]) == (401, REFUSED), (name, path)
-            assert answer.headers["www-authenticate"] == "Bearer"
+            challenge = answer.headers["www-authenticate"]
+            assert challenge.startswith("Bearer")
+            # Clients of MCP are told where to get a token.
+            assert ("resource_metadata=" in challenge) is (path == "/mcp")
     # What is no token is looked up as a key.
     answer = await api.client.get("/api/keys/own", headers=bearer("garbage"))
     assert "the API key is unknown" in answer.json()["detail"]

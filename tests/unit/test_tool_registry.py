@@ -1,19 +1,25 @@
 """The registry: what selection keeps, what schemas say, what cannot leave its line."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from remembrancer import NotFound, Registry, Tool, as_actor
 from remembrancer.errors import DatabaseUnavailable, InvalidInput
+from remembrancer.mcp.server import tool_of
+from remembrancer.settings import ToolSet
 from remembrancer.tokens import count
 from remembrancer.tools.arguments import AddToMemory, ManageUserMemory, MemorySave
+from remembrancer.tools.definitions import MEMORY_TOOLS
 from remembrancer.tools.json_text import MAX_TOKENS, to_json_line, truncate
+from remembrancer.tools.registry import plain_tool
 from remembrancer.tools.schema import parameters
+from remembrancer.tools.sets import has
 
 
 class _Nothing(BaseModel):
@@ -114,8 +120,38 @@ def test_what_a_model_is_given_is_one_line_that_says_the_same(value: dict[str, A
 
 
 @given(st.text(max_size=5000))
+@settings(deadline=None)  # the first count loads the vocabulary
 def test_a_clipped_text_has_few_tokens(text: str) -> None:
     """It is the text, or a beginning of it with a mark."""
     kept = truncate(text)
     assert kept == text or kept.endswith(" [...]")
     assert count(kept) <= MAX_TOKENS + 5
+
+
+ROOM = {ToolSet.SMALL: 350, ToolSet.DEFAULT: 900}
+
+
+def test_sets_of_tools_leave_room_in_a_prompt() -> None:
+    """Counted as JSON that a client hands to a model; docs/mcp.md has the numbers."""
+    listed = [plain_tool(tool) for tool in MEMORY_TOOLS]
+    page = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text("utf-8")
+    for chosen in ToolSet:
+        shown = [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "input_schema": tool.input_schema,
+            }
+            for tool in (tool_of(tool, (), chosen) for tool in listed if has(chosen, tool["name"]))
+        ]
+        tokens = count(json.dumps(shown))
+        assert count(json.dumps(shown, separators=(",", ":"))) < tokens
+        assert tokens <= ROOM.get(chosen, 10_000), chosen
+        assert f"| `{chosen}` |" in page
+        assert f"| {tokens:,} |" in page, (chosen, tokens)
+        for tool in shown:
+            assert len(tool["description"]) >= 100, tool
+            assert all(
+                a.get("description") or a.get("enum") or a.get("default")
+                for a in tool["input_schema"]["properties"].values()
+            )

@@ -16,7 +16,6 @@ from remembrancer.errors import (
     InvalidInput,
     RemembrancerError,
     TooManyRequests,
-    Unauthenticated,
     Unavailable,
 )
 from remembrancer.telemetry.ids import bound_ids
@@ -114,8 +113,8 @@ async def _ours(request: Request, error: Exception) -> Response:
 
 
 def _headers(error: RemembrancerError) -> dict[str, str]:
-    if isinstance(error, Unauthenticated):
-        return {"WWW-Authenticate": "Bearer"}
+    if error.challenge is not None:
+        return {"WWW-Authenticate": error.challenge}
     if isinstance(error, TooManyRequests):
         return {"Retry-After": str(error.extra["retry_after"])}
     return {}

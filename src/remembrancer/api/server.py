@@ -35,7 +35,7 @@ from remembrancer.api.limits import Front, RateLimit
 from remembrancer.api.request_log import RequestLog
 from remembrancer.app import Remembrancer
 from remembrancer.fast_imports import uncollected
-from remembrancer.mcp.http import McpEndpoint
+from remembrancer.mcp.http import McpEndpoint, ResourceMetadata
 from remembrancer.web import sessions
 
 _DESCRIPTION = """
@@ -140,6 +140,10 @@ def create_app(memory: Remembrancer, shared: Path | None = None) -> FastAPI:
     app.state.sign_in_limit = RateLimit(limits.sign_ins_per_minute, shared, what="sign-ins")
     problems.install(app)
     app.router.routes.append(NamedRoute("/mcp", McpEndpoint(memory), include_in_schema=False))
+    metadata = ResourceMetadata(memory)
+    for path in ("", "/mcp"):
+        route = NamedRoute(ResourceMetadata.PATH + path, metadata, include_in_schema=False)
+        app.router.routes.append(route)
     if memory.settings.server.languages:
         from remembrancer.web import languages  # noqa: PLC0415 - a mistake is told at the start
 

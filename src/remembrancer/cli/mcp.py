@@ -18,7 +18,7 @@ from remembrancer.cli.actors import actor_for, only_id, parse_id
 from remembrancer.cli.runtime import SERVICE, log_quietly, run, settings_of, starting_database
 from remembrancer.errors import ConfigurationError, InvalidInput
 from remembrancer.fast_imports import uncollected
-from remembrancer.settings import McpSettings, Settings
+from remembrancer.settings import McpSettings, Settings, ToolSet
 from remembrancer.users.schemas import ResolveUser
 from remembrancer.validation import server_address, validate
 
@@ -55,6 +55,11 @@ UserOption = Annotated[
 ]
 AgentOption = Annotated[str | None, typer.Option(help="The agent: an id or a name.")]
 
+ToolsOption = Annotated[
+    ToolSet | None,
+    typer.Option(help="Tools that the client lists.", show_default="mcp.tools"),
+]
+
 group.command("install")(mcp_install.install)
 
 
@@ -65,6 +70,7 @@ def serve(
     key_file: KeyFileOption = None,
     user: UserOption = None,
     agent: AgentOption = None,
+    tools: ToolsOption = None,
 ) -> None:
     """Serve MCP on standard input and output until the input ends.
 
@@ -75,7 +81,7 @@ def serve(
     # An assistant starts this in a directory of its own choice, whose files say nothing here.
     settings = settings_of(context, only_named=True)
     log_quietly(settings)
-    options = mcp_install.merge_options(settings.mcp, url=url, user=user, agent=agent)
+    options = mcp_install.merge_options(settings.mcp, url=url, user=user, agent=agent, tools=tools)
     if sys.stdin.isatty():
         typer.echo("This is for assistants; set one up with `remembrancer mcp install`.", err=True)
     from remembrancer.mcp import stdio  # noqa: PLC0415
@@ -85,7 +91,7 @@ def serve(
         if key_file is not None:
             raise InvalidInput("is only for --url; leave it out", field="key-file")
         embedded = settings.database_url is None
-        catalogue = MemoryTools()
+        catalogue = MemoryTools(options.tools)
         run(stdio.serve(lambda: _store(settings, options), reopens=embedded, catalogue=catalogue))
     else:
         options = options.model_copy(update={"url": server_address(options.url)})
@@ -124,7 +130,7 @@ async def _store(settings: Settings, options: McpSettings) -> AsyncIterator["Sou
         if database is not None:
             settings = at_embedded_server(settings, await asyncio.to_thread(database.result))
         async with Remembrancer.open(settings=settings) as app:
-            yield StoreSource(app, await _actor(app, options))
+            yield StoreSource(app, await _actor(app, options), options.tools)
 
 
 async def _actor(app: "Remembrancer", options: McpSettings) -> Actor:
@@ -155,7 +161,7 @@ async def _server(options: McpSettings, key: str) -> AsyncIterator["Source"]:
         holder = await client.keys.own()
         user_id = await _user(client, options.user) if options.user is not None else None
         agent_id = await _agent(client, options.agent) if options.agent is not None else None
-        yield RemoteSource(client, holder, user_id, agent_id)
+        yield RemoteSource(client, holder, user_id, agent_id, options.tools)
 
 
 async def _user(client: "AsyncClient", name: str) -> UUID:

@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -15,7 +16,7 @@ from remembrancer.cli.actors import parse_id
 from remembrancer.cli.runtime import settings_of
 from remembrancer.errors import ConfigurationError, InvalidInput
 from remembrancer.mcp_clients import ClientName, location, merge, server_entry
-from remembrancer.settings import McpSettings, Settings
+from remembrancer.settings import McpSettings, Settings, ToolSet
 from remembrancer.validation import server_address
 
 
@@ -35,6 +36,10 @@ def install(
     ] = None,
     user: Annotated[str | None, typer.Option(help="Whose memory; with --url, an id.")] = None,
     agent: Annotated[str | None, typer.Option(help="The agent; with --url, an id.")] = None,
+    tools: Annotated[
+        ToolSet | None,
+        typer.Option(help="Tools that the client lists.", show_default="mcp.tools"),
+    ] = None,
 ) -> None:
     """Print the lines that give an MCP client this memory, or write them to its file.
 
@@ -43,11 +48,15 @@ def install(
     """
     settings = settings_of(context)
     options = merge_options(settings.mcp, url=url, user=user, agent=agent)
-    command = _command(context, settings, options, key_file)
+    chosen = {} if tools is None else {"tools": tools.value}
+    command = [
+        *_command(context, settings, options, key_file),
+        *(word for name, value in chosen.items() for word in _named(name, value)),
+    ]
     server = server_entry(client, command, url=options.url, query="")
     if "url" in server:
         server = server_entry(
-            client, command, url=server_address(options.url), query=_query(options)
+            client, command, url=server_address(options.url), query=_query(options, chosen)
         )
     path = file or location(
         client,
@@ -63,7 +72,7 @@ def install(
     typer.echo(_write(path, client, server))
 
 
-def merge_options(settings: McpSettings, **values: str | None) -> McpSettings:
+def merge_options(settings: McpSettings, **values: object) -> McpSettings:
     return settings.model_copy(update={k: v for k, v in values.items() if v is not None})
 
 
@@ -96,9 +105,9 @@ def _named(option: str, value: str | None) -> list[str]:
     return [] if value is None else [f"--{option}", value]
 
 
-def _query(options: McpSettings) -> str:
+def _query(options: McpSettings, chosen: Mapping[str, str]) -> str:
     values = {"user_id": ("user", options.user), "agent_id": ("agent", options.agent)}
-    ids = {}
+    ids: dict[str, str] = {}
     for name, (option, value) in values.items():
         if value is None:
             continue
@@ -106,7 +115,8 @@ def _query(options: McpSettings) -> str:
         if id_ is None:
             raise InvalidInput("must be an id if the client uses a URL", field=option)
         ids[name] = str(id_)
-    return f"?{urlencode(ids)}" if ids else ""
+    values = {**ids, **chosen}
+    return f"?{urlencode(values)}" if values else ""
 
 
 def _write(path: Path, client: ClientName, server: dict[str, Any]) -> str:

@@ -35,15 +35,23 @@ _LONGEST: Final = 16_384
 _WRONG: Final = (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError)
 _NOBODY: Final = Actor(Role.SERVICE)
 
+_RESOURCE_PATH: Final = "/mcp"
+_SCOPE_CLAIMS: Final = {"scope", "scp"}
+
 _sql = partial(statement, "remembrancer.keys", "tokens")
 
 
 class TokenVerifier:
     """Checks tokens: signature, algorithm, issuer, audience and times."""
 
-    def __init__(self, settings: OidcSettings, keys: IssuerKeys) -> None:
-        if not settings.audience:
-            raise ConfigurationError("oidc.audience: must be set with oidc.issuer")
+    def __init__(
+        self, settings: OidcSettings, keys: IssuerKeys, resource: str | None = None
+    ) -> None:
+        self._audiences = [each for each in (settings.audience, resource) if each]
+        if not self._audiences:
+            raise ConfigurationError(
+                "oidc.audience: must be set with oidc.issuer, unless server.public_url is"
+            )
         self._settings = settings
         self._algorithms = settings.algorithms.split(",")
         self._keys = keys
@@ -75,7 +83,7 @@ class TokenVerifier:
             token,
             key.jwk.key,
             algorithms=own,
-            audience=self._settings.audience,
+            audience=self._audiences,
             issuer=self._settings.issuer,
             leeway=self._settings.leeway,
             options={"require": ["exp", "iss", "aud"], "enforce_minimum_key_length": True},
@@ -84,13 +92,29 @@ class TokenVerifier:
 
 
 class UserTokens:
-    """Finds the user of a token; see :class:`OidcSettings`."""
+    """Finds the user of a token; see :class:`OidcSettings`.
 
-    def __init__(self, database: Database, settings: OidcSettings) -> None:
+    A server with a ``public_url`` is a resource (RFC 8707), for which OAuth clients ask tokens.
+    """
+
+    def __init__(
+        self, database: Database, settings: OidcSettings, public_url: str | None = None
+    ) -> None:
         self._database = database
-        self._settings = settings
+        self.settings = settings
+        self._public_url = public_url
         self._keys = IssuerKeys(settings)
-        self.verifier = TokenVerifier(settings, self._keys)
+        resource = self.resource_at(public_url) if public_url else None
+        self.verifier = TokenVerifier(settings, self._keys, resource)
+
+    def resource_at(self, address: str) -> str:
+        """Return the resource that tokens are for, of this server as a client reaches it."""
+        return (self._public_url or address).rstrip("/") + _RESOURCE_PATH
+
+    @property
+    def scope(self) -> str | None:
+        """The scope that a token must have, if it is a scope that it must have."""
+        return self.settings.role if self.settings.role_claim in _SCOPE_CLAIMS else None
 
     async def close(self) -> None:
         """Close the connections to the provider."""
@@ -103,12 +127,12 @@ class UserTokens:
         ``Forbidden`` for a token without the role.
         """
         claims = await self.verifier.verify(token)
-        wanted = self._settings.role_claim
-        if wanted and self._settings.role not in _words(claims.get(wanted)):
+        wanted = self.settings.role_claim
+        if wanted and self.settings.role not in _words(claims.get(wanted)):
             raise Forbidden("the token does not have the role that this server asks for")
         user = self._user(claims)
         row = await self._find(user)
-        if row is None and self._settings.create_users:
+        if row is None and self.settings.create_users:
             async with self._database.system() as connection:
                 await users.create_if_new(connection, new_uuid(), **user.model_dump())
             row = await self._find(user)
@@ -131,7 +155,7 @@ class UserTokens:
 
     def _user(self, claims: Mapping[str, object]) -> ResolveUser:
         """Return who a token says that its user is."""
-        id_ = claims.get(self._settings.user_claim)
+        id_ = claims.get(self.settings.user_claim)
         if isinstance(id_, int) and not isinstance(id_, bool):
             id_ = str(id_)
         if not isinstance(id_, str):
@@ -140,7 +164,7 @@ class UserTokens:
             try:
                 return ResolveUser.model_validate(
                     {
-                        "platform": self._settings.platform,
+                        "platform": self.settings.platform,
                         "platform_user_id": id_,
                         "display_name": name,
                     }
@@ -150,7 +174,7 @@ class UserTokens:
         _refuse("no user")
 
     def _agent_id(self, claims: Mapping[str, object]) -> UUID | None:
-        id_ = claims.get(self._settings.agent_claim) if self._settings.agent_claim else None
+        id_ = claims.get(self.settings.agent_claim) if self.settings.agent_claim else None
         try:
             return None if id_ is None else UUID(str(id_))
         except ValueError:

@@ -1,16 +1,22 @@
 """Streamable HTTP at ``/mcp``: authenticated by API key, without sessions."""
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urlsplit
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
-from remembrancer.errors import Forbidden, Unauthenticated
+from remembrancer.errors import Forbidden, InvalidInput, Unauthenticated
+from remembrancer.settings import ToolSet
 from remembrancer.validation import as_id, check_names
+
+if TYPE_CHECKING:
+    from remembrancer.keys.tokens import UserTokens
 
 _SOURCE = "remembrancer.mcp.source"
 
@@ -19,7 +25,8 @@ class McpEndpoint:
     """An ASGI application that speaks MCP for every API key.
 
     A user key acts for its user. A service key can be bound to a user with ``?user_id=``; otherwise
-    each request names one. Any key can be bound to an agent with ``?agent_id=``.
+    each request names one. Any key can be bound to an agent with ``?agent_id=``. ``?tools=``
+    chooses the tools.
     """
 
     def __init__(self, app: Remembrancer) -> None:
@@ -32,13 +39,15 @@ class McpEndpoint:
             raise HTTPException(405, "use POST for MCP", {"Allow": "POST"})
         _check_origin(request, self._app.settings.server.public_url)
         check_names(
-            (name for name, _ in request.query_params.multi_items()), {"user_id", "agent_id"}
+            (name for name, _ in request.query_params.multi_items()),
+            {"user_id", "agent_id", "tools"},
         )
+        tool_set = _tool_set(request.query_params.get("tools"), self._app.settings.mcp.tools)
         actor = await self._actor(request)
         body = await request.body()
         from remembrancer.mcp.sources import StoreSource  # noqa: PLC0415 - as below
 
-        scope[_SOURCE] = StoreSource(self._app, actor)
+        scope[_SOURCE] = StoreSource(self._app, actor, tool_set)
         read = iter([{"type": "http.request", "body": body, "more_body": False}])
 
         async def receive_again() -> Message:
@@ -69,15 +78,70 @@ class McpEndpoint:
 
     async def _actor(self, request: Request) -> Actor:
         kind, _, secret = request.headers.get("authorization", "").partition(" ")
-        if kind.lower() != "bearer" or not secret.strip():
-            raise Unauthenticated("send an API key: Authorization: Bearer …")
-        caller = await self._app.keys.authenticate(secret.strip(), entry_point="mcp")
+        has_secret = kind.lower() == "bearer" and secret.strip()
+        try:
+            if not has_secret:
+                raise Unauthenticated("send an API key: Authorization: Bearer …")
+            caller = await self._app.keys.authenticate(secret.strip(), entry_point="mcp")
+        except (Unauthenticated, Forbidden) as error:
+            if (tokens := self._app.keys.tokens) is not None:
+                kind = "insufficient_scope" if isinstance(error, Forbidden) else "invalid_token"
+                error.challenge = _challenge(tokens, request, kind if has_secret else None)
+            raise
         request.app.state.rate_limit.count(str(caller.key_id or caller.user_id))
         agent_id = request.query_params.get("agent_id")
         return caller.acting_for(
             request.query_params.get("user_id"),
             None if agent_id is None else as_id(agent_id, field="agent_id"),
         )
+
+
+class ResourceMetadata:
+    """An ASGI application that tells OAuth clients who makes tokens for ``/mcp`` (RFC 9728)."""
+
+    PATH: Final = "/.well-known/oauth-protected-resource"
+
+    def __init__(self, app: Remembrancer) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        tokens = self._app.keys.tokens
+        if request.method not in {"GET", "HEAD"}:
+            raise HTTPException(405, "use GET", {"Allow": "GET"})
+        if tokens is None:
+            raise HTTPException(404, "this server takes no tokens: oidc.issuer is not set")
+        document = {
+            "resource": tokens.resource_at(str(request.base_url)),
+            "authorization_servers": [tokens.settings.issuer],
+            "bearer_methods_supported": ["header"],
+            "resource_name": "Remembrancer",
+            **({"scopes_supported": [tokens.scope]} if tokens.scope else {}),
+        }
+        # For clients in a browser: there is nothing secret in it.
+        await JSONResponse(document, headers={"Access-Control-Allow-Origin": "*"})(
+            scope, receive, send
+        )
+
+
+def _challenge(tokens: "UserTokens", request: Request, error: str | None) -> str:
+    """Return where a client learns how to get a token, and what is wrong with the one it sent."""
+    resource = urlsplit(tokens.resource_at(str(request.base_url)))
+    # As RFC 9728 has it: between the host and the path of the resource.
+    address = resource._replace(path=ResourceMetadata.PATH + resource.path).geturl()
+    parts = {
+        "error": error,
+        "scope": tokens.scope,
+        "resource_metadata": quote(address, safe=":/[]%"),
+    }
+    return "Bearer " + ", ".join(f'{name}="{value}"' for name, value in parts.items() if value)
+
+
+def _tool_set(name: str | None, default: ToolSet) -> ToolSet:
+    try:
+        return default if name is None else ToolSet(name)
+    except ValueError:
+        raise InvalidInput(f"must be one of {', '.join(ToolSet)}", field="tools") from None
 
 
 def _check_origin(request: Request, public_url: str | None) -> None:

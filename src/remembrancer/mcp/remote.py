@@ -13,6 +13,7 @@ from remembrancer.keys.schemas import KeyHolder
 from remembrancer.mcp.resources import Principal
 from remembrancer.mcp.sources import ListedTools, id_arguments
 from remembrancer.memories.schemas import MemoryHistory
+from remembrancer.settings import ToolSet
 from remembrancer.tools.registry import ToolAnswer
 from remembrancer.user_names import UserName
 
@@ -24,7 +25,9 @@ class RemoteSource:
         holder: KeyHolder,
         user_id: UUID | None = None,
         agent_id: UUID | None = None,
+        tool_set: ToolSet = ToolSet.ALL,
     ) -> None:
+        self.tool_set = tool_set
         self._client = client
         self._trusted = holder.role is not Role.USER
         self._user_id = user_id if self._trusted else holder.user_id

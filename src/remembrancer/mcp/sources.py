@@ -9,6 +9,7 @@ from remembrancer.context.schemas import Context, ContextQuery
 from remembrancer.document.schemas import MemoryDocument
 from remembrancer.mcp.resources import Principal
 from remembrancer.memories.schemas import MemoryHistory
+from remembrancer.settings import ToolSet
 from remembrancer.tools.definitions import MEMORY_TOOLS
 from remembrancer.tools.registry import ToolAnswer, ToolContext, plain_tool
 
@@ -25,6 +26,10 @@ class Catalogue(Protocol):
     @property
     def id_arguments(self) -> Sequence[str]:
         """The ids that each request must name: of ``user_id`` and ``agent_id``, or none."""
+
+    @property
+    def tool_set(self) -> ToolSet:
+        """The tools that are there, of those of ``tools``."""
 
     async def tools(self) -> ListedTools: ...
 
@@ -55,13 +60,17 @@ class MemoryTools:
 
     id_arguments: Sequence[str] = ()
 
+    def __init__(self, tool_set: ToolSet = ToolSet.ALL) -> None:
+        self.tool_set = tool_set
+
     async def tools(self) -> ListedTools:
         return [plain_tool(tool) for tool in MEMORY_TOOLS]
 
 
 class StoreSource:
-    def __init__(self, app: "Remembrancer", actor: Actor) -> None:
+    def __init__(self, app: "Remembrancer", actor: Actor, tool_set: ToolSet = ToolSet.ALL) -> None:
         self._app = app
+        self.tool_set = tool_set
         self._actor = actor
 
     @property

@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from remembrancer.memories.schemas import AssociationCreate, Category, Expiry, Importance, Kind
 from remembrancer.places.schemas import Notes
@@ -11,6 +11,7 @@ from remembrancer.recall.schemas import MIN_RELEVANCE, Mode, Sort
 from remembrancer.text import Key, Label, Statement
 from remembrancer.validation import Input
 
+_LONGEST_ID = 64
 _SHOWN_ID = re.compile(r"^\[?\s*(?:id:)?\s*([0-9A-Za-z]+)\s*\]?$")
 
 
@@ -19,19 +20,22 @@ def _bare_id(value: Any) -> Any:
     return match[1] if match else value
 
 
-MemoryRef = Annotated[str, BeforeValidator(_bare_id), Field(min_length=1, max_length=64)]
+def _id_like(value: str) -> str:
+    if not 1 <= len(value) <= _LONGEST_ID:
+        raise ValueError("must be an id of 8 letters and digits, such as a1B2c3D4")
+    return value
+
+
+MemoryRef = Annotated[str, BeforeValidator(_bare_id), AfterValidator(_id_like)]
 Content = Annotated[
     Statement,
-    Field(
-        description="One statement that can be understood by itself, in one or two sentences, "
-        "with names instead of pronouns."
-    ),
+    Field(description="One statement, clear by itself, with names instead of pronouns."),
 ]
 Confirmed = Annotated[
     bool,
     Field(
-        description="True only if the user told you to remember it, or said yes when you asked. "
-        "Otherwise it may stay pending until they confirm it."
+        description="True only if the user told you to remember it or said yes. Otherwise it may "
+        "stay pending."
     ),
 ]
 Operation = Literal["add_fact", "deactivate_fact", "add_poi", "add_poi_mention", "get_memory"]
@@ -51,19 +55,19 @@ class AddToMemory(_Arguments):
     content: Content
     category: Category = Field(description="What it is about.")
     subject: Label | None = Field(
-        None, description="Whom or what it is about: the name of a person, a project, a thing."
+        None, description="The name of the person, project or thing that it is about."
     )
     further_fact: bool = Field(
         False,
-        description="True only after this call was refused because of a memory on the same "
-        "subject, and if yours neither changes nor repeats it. Both are kept.",
+        description="True only after a refusal because of a memory on the same subject, if yours "
+        "neither changes nor repeats it.",
     )
     confirmed: Confirmed = False
 
 
 class UpdateMemory(_Arguments):
     memory_id: MemoryRef = Field(description="Id of the memory, 8 letters and digits.")
-    content: Content
+    content: Statement = Field(description="The whole new statement, not the difference.")
 
 
 class ForgetMemory(_Arguments):
@@ -111,7 +115,7 @@ class MemorySave(_Arguments):
 
 class MemoryRecall(_Arguments):
     query: Statement | None = Field(
-        None, description="What to look for, as a question or in words. Needed in mode hybrid."
+        None, description="A question, or words. Needed in mode hybrid."
     )
     max_results: int = Field(10, ge=1, le=50)
     memory_type: Kind | None = Field(None, description="Memories of this type only.")
@@ -130,8 +134,8 @@ class MemoryRecall(_Arguments):
     )
     space: Label | None = Field(
         None,
-        description="The name of a space, a subject of its own such as a relative or a project, "
-        "if the user asks about it: what lies there, and nothing else.",
+        description="If the user asks about a space, a subject such as a relative or a project: "
+        "its name. Nothing else is searched then.",
     )
     user_id: str | None = Field(None, description="The current user. No other user is allowed.")
 

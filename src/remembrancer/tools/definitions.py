@@ -29,11 +29,11 @@ async def _without_store(_actor: Actor, _arguments: object, _context: ToolContex
 def _tool(
     name: str, arguments: type[Arguments], effects: Effects, returns: type[BaseModel]
 ) -> Tool[Arguments]:
-    description = _guidance(name).replace("{when}", _guidance("when"))
+    description = guidance(name).replace("{when}", guidance("when"))
     return Tool(name, description, arguments, _without_store, _TAGS, effects, returns)
 
 
-def _guidance(name: str) -> str:
+def guidance(name: str) -> str:
     """Return the text for models: when to call a tool, when to ask first, when not to."""
     return (files(__package__) / "guidance" / f"{name}.txt").read_text("utf-8").rstrip("\n")
 

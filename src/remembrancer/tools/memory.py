@@ -230,11 +230,8 @@ class _UserMemory:
         self, actor: Actor, arguments: ManageUserMemory, _context: ToolContext
     ) -> Result:
         fact_id = arguments.fact_id or ""
-        try:
-            _, actor = await _changeable(self._memories, actor, fact_id, self._settings)
-            fact = await self._memories.deactivate(actor, fact_id)
-        except NotFound as error:
-            raise NotFound(error.reason, field="fact_id") from error
+        _, actor = await _changeable(self._memories, actor, fact_id, self._settings)
+        fact = await self._memories.deactivate(actor, fact_id)
         return {
             "deactivated": True,
             "fact_id": fact.id,
@@ -264,7 +261,7 @@ class _UserMemory:
             "outcome": result.outcome,
             "place_id": stored.place_id,
             "place_name": stored.place_name,
-            "notes": stored.notes,
+            **({"notes": stored.notes} if stored.notes else {}),
             "mention_count": stored.mention_count,
             "memory_id": stored.memory_id,
         }

@@ -1,8 +1,10 @@
 """Errors as text that a model can act on. Pure."""
 
+from collections.abc import Collection
 from typing import Final
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from remembrancer import errors
 from remembrancer.tools.json_text import to_json_line
@@ -10,6 +12,16 @@ from remembrancer.validation import wrong_field
 
 _CALLER_FIELDS: Final = frozenset({"user_id", "agent_id", "name"})
 """Fields that the caller sets, not the model."""
+_ARGUMENTS: Final = {
+    "memory_id": "fact_id",
+    "kind": "memory_type",
+    "kinds": "memory_type",
+    "sort": "sort_by",
+    "limit": "max_results",
+    "space_id": "space",
+}
+"""Fields of services, and the arguments that they come from."""
+_IDS: Final = frozenset({"memory_id", "fact_id", "target_id"})
 _MAX_REASONS: Final = 5
 """Invalid arguments named in one answer."""
 
@@ -45,14 +57,24 @@ def can_model_fix(error: errors.RemembrancerError) -> bool:
     return not (isinstance(error, errors.Unavailable | errors.Forbidden) or set_by_caller)
 
 
-def to_refusal(error: errors.RemembrancerError) -> ToolRefusal:
-    text = None
-    if isinstance(error, errors.NotFound) and error.field in {"memory_id", "fact_id"}:
+def to_refusal(error: errors.RemembrancerError, arguments: type[BaseModel]) -> ToolRefusal:
+    """Return an error of a service in the words of the tool: a model knows its arguments alone."""
+    field = _argument(error.field or "", arguments.model_fields)
+    text = None if field else f"{error.reason}."
+    is_wrong = isinstance(error, errors.NotFound | errors.InvalidInput)
+    if field and is_wrong and field.rpartition(".")[2] in _IDS:
         text = (
-            f"{error.field}: no memory has this id. An id has 8 letters and digits, such as "
+            f"{field}: no memory has this id. An id has 8 letters and digits, such as "
             "a1B2c3D4; take one from your memory or from memory_recall."
         )
-    return ToolRefusal(error.slug, error.reason, field=error.field, text=text)
+    return ToolRefusal(error.slug, error.reason, field=field or error.field, text=text)
+
+
+def _argument(field: str, names: Collection[str]) -> str | None:
+    """Return the argument that a field of a service comes from; null where there is none."""
+    first, dot, rest = field.partition(".")
+    name = next((name for name in (first, _ARGUMENTS.get(first)) if name in names), None)
+    return name and name + dot + rest
 
 
 def same_subject(memory_id: str, content: str) -> ToolRefusal:
@@ -71,13 +93,16 @@ def same_subject(memory_id: str, content: str) -> ToolRefusal:
     )
 
 
+def _wrong_argument(problem: ErrorDetails) -> tuple[list[str], str]:
+    path, reason = wrong_field(problem)
+    if problem["type"] == "extra_forbidden":
+        reason = "is not an argument of this tool; leave it out"
+    return path, reason
+
+
 def invalid_arguments(model: type[BaseModel], error: ValidationError) -> ToolRefusal:
-    wrong = [
-        (".".join(path), reason)
-        for path, reason in (
-            wrong_field(problem) for problem in error.errors(include_input=False, include_url=False)
-        )
-    ]
+    problems = error.errors(include_input=False, include_url=False)
+    wrong = [(".".join(path), reason) for path, reason in map(_wrong_argument, problems)]
     reasons = "; ".join(f"{name or 'arguments'}: {reason}" for name, reason in wrong[:_MAX_REASONS])
     names = ", ".join(model.model_fields)
     name, reason = wrong[0]

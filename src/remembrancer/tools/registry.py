@@ -156,7 +156,7 @@ class Registry:
         except RemembrancerError as error:
             if not refusals.can_model_fix(error):
                 raise
-            return _refused(name, refusals.to_refusal(error))
+            return _refused(name, refusals.to_refusal(error, tool.arguments))
         return ToolAnswer(tool=name, ok=True, text=to_json_line(result), result=result)
 
 
