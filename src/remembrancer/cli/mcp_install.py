@@ -115,8 +115,8 @@ def _query(options: McpSettings, chosen: Mapping[str, str]) -> str:
         if id_ is None:
             raise InvalidInput("must be an id if the client uses a URL", field=option)
         ids[name] = str(id_)
-    values = {**ids, **chosen}
-    return f"?{urlencode(values)}" if values else ""
+    query = {**ids, **chosen}
+    return f"?{urlencode(query)}" if query else ""
 
 
 def _write(path: Path, client: ClientName, server: dict[str, Any]) -> str:
