@@ -7,7 +7,7 @@ RemembrancerError
 ├── NotFound                     404  does not exist, or not for this actor
 ├── Conflict                     409
 │   ├── VersionConflict          409  another update came first; carries the current version
-│   ├── Deadlock                 409  two changes waited for each other; nothing was done
+│   ├── Deadlock                 409  two changes collided; nothing was done
 │   ├── SimilarMemoryExists      409  a memory on that subject exists; carries its id
 │   └── IdempotencyMismatch      409  the key was used for a different request
 ├── PreconditionFailed           412  If-Match does not name the current version
@@ -98,7 +98,9 @@ class SimilarMemoryExists(Conflict, title="Similar memory exists"):
 
 
 class Deadlock(Conflict):
-    """Two changes waited for each other, and this one was undone. Try it again."""
+    """Another change was made at the same moment, and this one was undone. Try it again."""
+
+    AGAIN = "another change was made at the same moment; try again"
 
 
 class IdempotencyMismatch(Conflict, title="Idempotency key reused"):

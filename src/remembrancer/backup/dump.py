@@ -45,7 +45,10 @@ def back_up(
     try:
         with (
             new_archive(path, replace=replace) as archive,
-            psycopg.connect(libpq_url(url), client_encoding="utf8") as connection,
+            # Behind a pooler, what is prepared outlives the transaction.
+            psycopg.connect(
+                libpq_url(url), client_encoding="utf8", prepare_threshold=None
+            ) as connection,
         ):
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             connection.read_only = True

@@ -37,7 +37,8 @@ def restore(
             )
         observer = observer or Observer()
         observer.start(manifest.rows)
-        engine = create_engine(driver_url(url), connect_args={"client_encoding": "utf8"})
+        options = {"client_encoding": "utf8", "prepare_threshold": None}
+        engine = create_engine(driver_url(url), connect_args=options)
         try:
             with engine.begin() as connection:
                 _replace_store(connection, archive, replace, observer)
@@ -96,7 +97,7 @@ def _load(connection: Connection, archive: Archive, observer: Observer) -> None:
     for table in tables:
         _fill(connection, archive, table, entries[table.name], observer)
     for name, value in archive.manifest.sequences.items():
-        quoted_name = Identifier(*name.split(".", 1)).as_string(connection)
+        quoted_name = Identifier(*name.removeprefix("public.").split(".", 1)).as_string(connection)
         setval = SQL("SELECT setval({}, {}, true)").format(Literal(quoted_name), Literal(value))
         connection.execute(setval)
     connection.execute(SQL("ANALYZE {}").format(names))

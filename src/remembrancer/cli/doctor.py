@@ -138,9 +138,13 @@ async def _rows(app: Remembrancer, name: str, **binds: Any) -> Sequence[Any]:
 async def _server(app: Remembrancer) -> list[Finding]:
     [row] = await _rows(app, "server")
     kind = "embedded" if app.settings.database_url is None else "your server"
+    way = "direct"
+    if await app.database.is_pooled():
+        way = "through a pooler: no statement is prepared, a worker looks for jobs every 2 s"
     return [
         Finding(row.number >= 160000, "Postgres", f"{row.server} ({kind})"),
         Finding(row.vector is not None, "pgvector", row.vector or "not installed"),
+        Finding(True, "Connections", way),
         Finding(row.role == APP_ROLE, "Database role", row.role),
     ]
 

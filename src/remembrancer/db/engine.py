@@ -5,17 +5,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import wraps
+from inspect import iscoroutinefunction
 from typing import Any, Final, ParamSpec, TypeVar, cast, overload
 from uuid import UUID
 
 import psycopg
-from sqlalchemy import NullPool, TextClause, event, make_url, text
+from sqlalchemy import NullPool, TextClause, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from remembrancer import errors
 from remembrancer.access import REFUSED_KEY, Actor, KeyCheck, as_user
-from remembrancer.db.pipeline import pipelined, prepare_early
+from remembrancer.db.pipeline import is_pooled, pipelined
 from remembrancer.db.pool import Driver, Pool
 from remembrancer.db.rows import Binds
 from remembrancer.db.slow import SlowTrips, watched_cursor
@@ -42,14 +43,14 @@ def _is_no_echo(record: logging.LogRecord) -> bool:
 
 logging.getLogger("psycopg").addFilter(_is_no_echo)
 
-_SESSION = {
-    "role": APP_ROLE,
+_SETTINGS: Final = {
     "timezone": "UTC",
     "jit": "off",
     # The best plan depends on the user's number of rows. Planning for the actual values costs
     # two milliseconds; a generic plan costs two hundred.
     "plan_cache_mode": "force_custom_plan",
 }
+"""Settings of each transaction, never of a session: a pooler may change what is behind it."""
 
 _LIVENESS = {
     "connect_timeout": 10,
@@ -64,7 +65,7 @@ say otherwise."""
 _BEGIN = NumberedSql("BEGIN", ())
 _ROLLBACK = NumberedSql("ROLLBACK", ())
 _COMMIT = text("COMMIT")
-_PLAN_ANEW = text(f"SET LOCAL plan_cache_mode = {_SESSION['plan_cache_mode']}")
+_PLAN_ANEW = text(f"SET LOCAL plan_cache_mode = {_SETTINGS['plan_cache_mode']}")
 _ACT_AS = "SELECT app_act_as(:user_id, :role) AS user_id"
 _ACT_BY_KEY = (
     "SELECT app_act_by_key(:user_id, :role, :key_id, :key_role, :key_user_id,"
@@ -162,7 +163,10 @@ class Database:
         self.url = driver_url(url)
         self._slow = SlowTrips(slow_query_ms, self._plan) if slow_query_ms else None
         self._engine = _create_engine(self.url, self._slow)
-        self._pool = Pool(self._engine, pool_size)
+        self._pool = Pool(self._engine, pool_size, self._slow)
+        self._settings = _SETTINGS
+        if make_url(url).username != APP_ROLE:
+            self._settings = {**_SETTINGS, "role": APP_ROLE}
         self._is_closed = False
 
     @asynccontextmanager
@@ -270,7 +274,8 @@ class Database:
                         trip = Trip(end)
                         planned = plan(user_id, trip)
                         # A merged user is followed to the survivor.
-                        act_as = _act_as(user_id, role, check, PLANNED_ONCE if trip else {})
+                        settings = {**self._settings, **(PLANNED_ONCE if trip else {})}
+                        act_as = _act_as(user_id, role, check, settings)
                         *_, [(survivor, *_)] = await trip.send(connection, *begin, act_as)
                         if survivor == user_id or not trip:
                             break
@@ -294,7 +299,7 @@ class Database:
         try:
             async with self._pool.lend() as lent:
                 role = "system" if system else actor.role
-                settings = statements[0].settings
+                settings = {**self._settings, **statements[0].settings}
                 act_as = _act_as(actor.user_id, role, actor.key_check, settings)
                 # A pipeline is one transaction, so the settings end with it, without BEGIN or
                 # COMMIT.
@@ -312,6 +317,11 @@ class Database:
         async with self.system() as connection:
             await connection.execute(text("SELECT 1"))
 
+    async def is_pooled(self) -> bool:
+        """Whether a pooler stands between us and Postgres, such as PgBouncer."""
+        async with self._pool.lend() as lent:
+            return is_pooled(lent.driver)
+
     async def revision(self) -> str:
         """Return the revision of the schema."""
         async with self.system() as connection:
@@ -322,7 +332,7 @@ class Database:
         """Return the generic plan of a statement."""
         async with self._pool.lend() as lent, lent.driver.transaction():
             cursor = psycopg.AsyncCursor(lent.driver)
-            for name, value in settings.items():
+            for name, value in {**self._settings, **settings}.items():
                 await cursor.execute("SELECT set_config(%s, %s, true)", (name, value))
             # No values are bound: with them, the plan would have them too.
             await cursor.execute(f"EXPLAIN (GENERIC_PLAN) {sql}".encode(), prepare=False)
@@ -354,6 +364,14 @@ async def plan_anew(connection: AsyncConnection) -> None:
 
 def _nothing(*_: object) -> None:
     """Add no statement to a trip."""
+
+
+def retries_deadlocks(service: type[T]) -> type[T]:
+    """Let the public methods of a service run again, as :func:`retries_deadlock` does."""
+    for name, method in list(vars(service).items()):
+        if iscoroutinefunction(method) and not name.startswith("_"):
+            setattr(service, name, retries_deadlock(method))
+    return service
 
 
 def retries_deadlock(
@@ -400,23 +418,17 @@ def _note(check: KeyCheck | None) -> None:
 
 
 def _create_engine(url: str, slow: SlowTrips | None) -> AsyncEngine:
-    engine = create_async_engine(
+    return create_async_engine(
         url,
         poolclass=NullPool,  # ours keeps them
         # Errors and logs must not have values, which are texts of users.
         hide_parameters=True,
         connect_args={
             **liveness(url),
-            "options": " ".join(f"-c {name}={value}" for name, value in _SESSION.items()),
             "cursor_factory": watched_cursor(slow),
+            "prepare_threshold": None,
         },
     )
-
-    @event.listens_for(engine.sync_engine, "connect")
-    def connect(connection: Any, _record: Any) -> None:
-        prepare_early(connection.driver_connection, slow)
-
-    return engine
 
 
 def liveness(url: str) -> dict[str, int]:
@@ -428,8 +440,8 @@ def _translate(error: Exception) -> Exception:
     cause = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(cause, psycopg.Error) and cause.sqlstate == _REFUSED_KEY:
         return errors.Unauthenticated(REFUSED_KEY)
-    if isinstance(cause, psycopg.errors.DeadlockDetected):
-        return errors.Deadlock("another change was made at the same moment; try again")
+    if isinstance(cause, psycopg.errors.DeadlockDetected | psycopg.errors.SerializationFailure):
+        return errors.Deadlock(errors.Deadlock.AGAIN)
     if reason := _why_unavailable(error, cause):
         return errors.DatabaseUnavailable(reason)
     if isinstance(cause, psycopg.DataError) and "different halfvec dimensions" in str(cause):

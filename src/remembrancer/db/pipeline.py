@@ -56,6 +56,8 @@ class Session:
         self, driver: "psycopg.AsyncConnection[Any]", slow: SlowTrips | None = None
     ) -> None:
         self.slow = slow
+        self.most_prepared = 0
+        """None, until it is known that all trips reach the same process of Postgres."""
         self._connection = driver.pgconn
         self._transformer = Transformer(driver.adapters)
         # By text and types of the values.
@@ -104,7 +106,7 @@ class Session:
         types = transformer.types or ()
         key = sql.text, types
         name = self._names.get(key)
-        if name is None and len(self._names) >= MOST_PREPARED:
+        if name is None and len(self._names) >= self.most_prepared:
             connection.send_query_params(
                 sql.text.encode(), dumped, types, transformer.formats, Format.BINARY
             )
@@ -135,6 +137,21 @@ _sessions: Final[WeakKeyDictionary["psycopg.AsyncConnection[Any]", Session]] = W
 _numbers: Final = count()
 
 
+async def set_up(driver: "psycopg.AsyncConnection[Any]", slow: SlowTrips | None) -> None:
+    """Set up a new connection: without a pooler, statements are prepared at their second use."""
+    session = _sessions[driver] = Session(driver, slow)
+    row = await (await driver.execute("SELECT pg_backend_pid()")).fetchone()
+    # A pooler makes up the process that it names at the login: transactions run in one or another,
+    # which lack what was prepared, or have something of others under its name.
+    if row == (driver.pgconn.backend_pid,):
+        session.most_prepared = MOST_PREPARED
+        driver.prepare_threshold = 2
+
+
+def is_pooled(driver: "psycopg.AsyncConnection[Any]") -> bool:
+    return not _sessions[driver].most_prepared
+
+
 async def pipelined(
     driver: "psycopg.AsyncConnection[Any]",
     statements: Sequence["Statement"],
@@ -144,8 +161,7 @@ async def pipelined(
 
     ``in_effect`` are settings that the first statement makes.
     """
-    if (session := _sessions.get(driver)) is None:
-        session = _sessions[driver] = Session(driver)
+    session = _sessions[driver]
     began = time.perf_counter()
     with span("database.trip") as trip:
         trip.note(db_query_summary=" ".join(statement.sql.name for statement in statements))
@@ -160,9 +176,3 @@ async def pipelined(
         sent = [(each.sql.text, {**in_effect, **each.settings}) for each in statements]
         session.slow.note(seconds, sent)
     return rows
-
-
-def prepare_early(driver: "psycopg.AsyncConnection[Any]", slow: SlowTrips | None) -> None:
-    """Set up a new connection: statements are prepared at their second use."""
-    driver.prepare_threshold = 2
-    _sessions[driver] = Session(driver, slow)

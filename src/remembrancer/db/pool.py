@@ -16,6 +16,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.util import greenlet_spawn
 
+from remembrancer.db.pipeline import set_up
+from remembrancer.db.slow import SlowTrips
 from remembrancer.errors import DatabaseUnavailable, RemembrancerError
 from remembrancer.telemetry.spans import span
 
@@ -39,8 +41,9 @@ class Lent:
 class Pool:
     """Lends up to ``size`` connections; they are opened when they are needed."""
 
-    def __init__(self, engine: AsyncEngine, size: int) -> None:
+    def __init__(self, engine: AsyncEngine, size: int, slow: SlowTrips | None) -> None:
         self._engine = engine
+        self._slow = slow
         self._free = asyncio.Semaphore(size)
         self._idle: list[Lent] = []
 
@@ -104,6 +107,7 @@ class Pool:
         driver = cast("Driver", record.driver_connection)
         # BEGIN is ours: it travels with the first statement.
         await driver.set_autocommit(True)
+        await set_up(driver, self._slow)
         return Lent(driver, record)
 
     async def _take_back(self, lent: Lent, *, usable: bool) -> None:

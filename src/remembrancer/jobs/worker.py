@@ -11,6 +11,7 @@ import psycopg
 from procrastinate import App, BaseRetryStrategy, JobContext, PsycopgConnector, RetryDecision
 from procrastinate.exceptions import ConnectorException, JobAborted
 from procrastinate.jobs import Job
+from psycopg.rows import DictRow
 from sqlalchemy import make_url
 
 from remembrancer.db.engine import APP_ROLE, Database, liveness
@@ -41,7 +42,10 @@ SILENT_BEATS: Final = 4
 """Heartbeats that a worker may miss before its jobs are requeued."""
 FULL_SWEEP: Final = 3600.0
 """Seconds between sweeps that look at all work."""
-_OPTIONS: Final = f"-c role={APP_ROLE} -c app.role=system -c timezone=UTC -c search_path=jobs"
+_SETTINGS: Final = (
+    f"SELECT set_config('role', '{APP_ROLE}', true), set_config('app.role', 'system', true),"
+    " set_config('timezone', 'UTC', true), set_config('search_path', 'jobs', true)"
+)
 """Role and time zone of the service, and the schema of the queue, which users cannot write."""
 LOST_DATABASE: Final = 2.0
 """Seconds until a worker that lost the database tries again, and that it waits for a connection.
@@ -65,6 +69,18 @@ class Backoff(BaseRetryStrategy):
             return None
         wait = min(self._first_wait * 2.0 ** min(job.attempts, 30), queue.LONGEST_WAIT)
         return RetryDecision(retry_in={"milliseconds": round(wait * 1000)})
+
+
+class Connector(PsycopgConnector):
+    """The queue's connections, whose settings are those of each transaction."""
+
+    @asynccontextmanager
+    async def _get_cursor(
+        self, connection: psycopg.AsyncConnection | None = None
+    ) -> AsyncIterator[psycopg.AsyncCursor[DictRow]]:
+        async with super()._get_cursor(connection) as cursor:
+            await cursor.execute(_SETTINGS)
+            yield cursor
 
 
 class Worker:
@@ -122,6 +138,8 @@ class Worker:
         self._swept = self._swept_all = time.monotonic()
         await self._maintain(sweep=True, everything=True)
         app = self._app()
+        # What a pooler is told to listen for reaches nobody.
+        listens = not await self._database.is_pooled()
         async with app.open_async():
             maintenance = Periodic(
                 self._maintain_again,
@@ -135,6 +153,7 @@ class Worker:
                     queues=list(self._tasks),
                     name="remembrancer",
                     wait=not once,
+                    listen_notify=listens,
                     concurrency=self._settings.concurrency,
                     install_signal_handlers=False,
                     shutdown_graceful_timeout=GRACE,
@@ -168,9 +187,9 @@ class Worker:
 
     def _app(self) -> App:
         url = make_url(self._database.url).set(drivername="postgresql")
-        connector = PsycopgConnector(
+        connector = Connector(
             conninfo=url.render_as_string(hide_password=False),
-            kwargs={**liveness(self._database.url), "options": _OPTIONS},
+            kwargs={**liveness(self._database.url), "prepare_threshold": None},
             min_size=1,
             max_size=self._settings.concurrency + 2,
             timeout=LOST_DATABASE,
