@@ -36,7 +36,7 @@ class Observer:
 
 class TableEntry(Input):
     name: str
-    """With its schema: ``public.users``."""
+    """With its schema: ``public.users``. The store's own is ``public``, whatever its name."""
     columns: list[str]
     rows: int
     sha256: str

@@ -8,11 +8,10 @@ from typing import Any
 import psycopg
 from psycopg.sql import SQL, Identifier
 
+from remembrancer.db.migrate import REVISION, VERSION_TABLE
 from remembrancer.db.sql import statement_text
 
 Connection = psycopg.Connection[Any]
-
-_REVISION = "SELECT version_num FROM public.alembic_version"
 
 
 def query(name: str) -> str:
@@ -23,14 +22,12 @@ def query(name: str) -> str:
 class Table:
     """A table of the store. ``forced``: row-level security also applies to its owner."""
 
+    name: str
+    """In an archive, where `public` is the schema of the store."""
     schema: str
     table: str
     forced: bool
     columns: Sequence[str]
-
-    @property
-    def name(self) -> str:
-        return f"{self.schema}.{self.table}"
 
     @property
     def identifier(self) -> Identifier:
@@ -38,10 +35,9 @@ class Table:
 
 
 def revision(connection: Connection) -> str | None:
-    version_table = connection.execute("SELECT to_regclass('public.alembic_version')").fetchone()
-    if version_table is None or version_table[0] is None:
+    if connection.execute(VERSION_TABLE).fetchone() in {None, (None,)}:
         return None
-    row = connection.execute(_REVISION).fetchone()
+    row = connection.execute(REVISION).fetchone()
     return str(row[0]) if row else None
 
 
@@ -77,7 +73,7 @@ def drop(connection: Connection, tables: Sequence[Table]) -> None:
     functions = [row[0] for row in connection.execute(query("functions"))]
     connection.execute("DROP SCHEMA IF EXISTS jobs CASCADE")
     names = [table.identifier for table in tables if table.schema != "jobs"]
-    names.append(Identifier("public", "alembic_version"))
+    names.append(Identifier("alembic_version"))
     connection.execute(SQL("DROP TABLE IF EXISTS {} CASCADE").format(SQL(", ").join(names)))
     for signature in functions:
         # The database quotes the signature. Some functions are dropped with a table.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import psycopg
 from psycopg.sql import SQL, Identifier, Literal
@@ -17,7 +17,21 @@ from remembrancer.errors import DatabaseSetupError
 
 log = logging.getLogger(__name__)
 
-_REVISION = "SELECT version_num FROM alembic_version"
+VERSION_TABLE: Final = "SELECT to_regclass(quote_ident(current_schema()) || '.alembic_version')"
+"""The table of the revision, null without a store: one further along the search path is another's.
+"""
+REVISION: Final = "SELECT version_num FROM alembic_version"
+# The service may not enter the schema before the migration, so for it the next one is the current.
+_CURRENT: Final = """
+SELECT v.version_num FROM alembic_version AS v JOIN pg_class AS c ON c.oid = v.tableoid
+ WHERE c.relnamespace = (
+       SELECT n.oid
+         FROM regexp_split_to_table(replace(current_setting('search_path'), '"', ''), ', *')
+              WITH ORDINALITY AS s (name, place)
+         JOIN pg_namespace AS n
+           ON n.nspname = CASE s.name WHEN '$user' THEN current_user ELSE s.name END
+        ORDER BY s.place LIMIT 1)
+"""
 _ONE_LOGIN = (
     "database_url logs in as the owner of the tables, who could switch row-level security off;"
     f" let it log in as {APP_ROLE}, and give database_owner_url the owner's address (see Deploy)"
@@ -42,7 +56,8 @@ def migrate(url: str, service_url: str | None = None) -> None:
             if service_url is not None:
                 _let_in(connection, make_url(url), make_url(service_url))
         if service_url is not None:
-            psycopg.connect(libpq_url(service_url), connect_timeout=30).close()
+            with psycopg.connect(libpq_url(service_url), connect_timeout=30) as connection:
+                _check_found(connection)
 
 
 def downgrade(url: str, revision: str) -> None:
@@ -56,7 +71,8 @@ def downgrade(url: str, revision: str) -> None:
 
 @contextmanager
 def _owner(url: str) -> Iterator[Engine]:
-    engine = create_engine(driver_url(url))
+    # Behind a pooler, what is prepared outlives the transaction.
+    engine = create_engine(driver_url(url), connect_args={"prepare_threshold": None})
     try:
         yield engine
     except (DBAPIError, psycopg.Error) as error:
@@ -100,8 +116,16 @@ def _let_in(connection: Connection, owner: URL, service: URL) -> None:
 def _is_current(url: str) -> bool:
     # Without SQLAlchemy, and without the checks, which the migrations were made after.
     with suppress(psycopg.Error), psycopg.connect(libpq_url(url), connect_timeout=30) as connection:
-        return connection.execute(_REVISION).fetchone() == (newest(),)
+        return connection.execute(_CURRENT).fetchone() == (newest(),)
     return False
+
+
+def _check_found(service: psycopg.Connection[Any]) -> None:
+    if service.execute(VERSION_TABLE).fetchone() in {None, (None,)}:
+        raise DatabaseSetupError(
+            f"{APP_ROLE} looks for the tables in another schema than their owner made them in;"
+            " set one search_path for both: ALTER DATABASE … SET search_path = …"
+        )
 
 
 def check_server(connection: Connection) -> None:
@@ -163,7 +187,7 @@ def _revisions() -> set[str]:
 
 
 def _revision(connection: Connection) -> str | None:
-    if connection.scalar(text("SELECT to_regclass('alembic_version')")) is None:
+    if connection.scalar(text(VERSION_TABLE)) is None:
         return None
-    revision: str | None = connection.scalar(text(_REVISION))
+    revision: str | None = connection.scalar(text(REVISION))
     return revision

@@ -1,14 +1,16 @@
--- The tables, sequences and functions of a store, from the database's catalogue.
+-- The tables, sequences and functions of a store, from the database's catalogue. The schema of the
+-- store is called `public` here, whatever its name: a backup may be restored into another.
 
 -- name: tables
-SELECT n.nspname, c.relname, c.relforcerowsecurity,
+SELECT CASE n.nspname WHEN current_schema() THEN 'public' ELSE n.nspname END || '.' || c.relname,
+       n.nspname, c.relname, c.relforcerowsecurity,
        ARRAY(SELECT a.attname::text FROM pg_attribute AS a
               WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
                 AND a.attgenerated = '' ORDER BY a.attnum)
   FROM pg_class AS c
   JOIN pg_namespace AS n ON n.oid = c.relnamespace
- WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname IN ('public', 'jobs')
-   AND (n.nspname, c.relname) <> ('public', 'alembic_version')
+ WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname IN (current_schema(), 'jobs')
+   AND c.relname <> 'alembic_version'
    -- The service may read its own tables; the database may have others.
    AND has_table_privilege('remembrancer_app', c.oid, 'SELECT')
    AND NOT EXISTS (SELECT FROM pg_depend AS d
@@ -17,26 +19,27 @@ SELECT n.nspname, c.relname, c.relforcerowsecurity,
  ORDER BY 1, 2;
 
 -- name: references
-SELECT n.nspname || '.' || c.relname, m.nspname || '.' || t.relname
+SELECT CASE n.nspname WHEN current_schema() THEN 'public' ELSE n.nspname END || '.' || c.relname,
+       CASE m.nspname WHEN current_schema() THEN 'public' ELSE m.nspname END || '.' || t.relname
   FROM pg_constraint AS f
   JOIN pg_class AS c ON c.oid = f.conrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
   JOIN pg_class AS t ON t.oid = f.confrelid JOIN pg_namespace AS m ON m.oid = t.relnamespace
- WHERE f.contype = 'f' AND f.conrelid <> f.confrelid;
+ WHERE n.nspname IN (current_schema(), 'jobs') AND f.contype = 'f' AND f.conrelid <> f.confrelid;
 
 -- name: sequences
-SELECT n.nspname || '.' || s.relname,
+SELECT CASE n.nspname WHEN current_schema() THEN 'public' ELSE n.nspname END || '.' || s.relname,
        pg_sequence_last_value(s.oid)
   FROM pg_class AS s
   JOIN pg_namespace AS n ON n.oid = s.relnamespace
   JOIN pg_depend AS d ON d.classid = 'pg_class'::regclass AND d.objid = s.oid
                      AND d.deptype IN ('a', 'i') AND d.refclassid = 'pg_class'::regclass
   JOIN pg_class AS t ON t.oid = d.refobjid
- WHERE s.relkind = 'S' AND n.nspname IN ('public', 'jobs')
+ WHERE s.relkind = 'S' AND n.nspname IN (current_schema(), 'jobs')
    AND has_table_privilege('remembrancer_app', t.oid, 'SELECT');
 
 -- name: functions
 SELECT p.oid::regprocedure::text FROM pg_proc AS p
- WHERE p.pronamespace = 'public'::regnamespace AND p.proname LIKE 'app\_%'
+ WHERE p.pronamespace = quote_ident(current_schema())::regnamespace AND p.proname LIKE 'app\_%'
    AND NOT EXISTS (SELECT FROM pg_depend AS d
                     WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid
                       AND d.deptype = 'e');

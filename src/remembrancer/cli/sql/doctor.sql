@@ -24,7 +24,7 @@ SELECT session_user AS login,
 -- Tables that the service may change, without forced row-level security.
 SELECT c.relname
   FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
- WHERE n.nspname IN ('public', 'jobs') AND c.relkind IN ('r', 'p')
+ WHERE n.nspname IN (current_schema(), 'jobs') AND c.relkind IN ('r', 'p')
    AND has_table_privilege(:role, c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
    AND NOT (c.relrowsecurity AND c.relforcerowsecurity)
  ORDER BY c.relname;

@@ -32,7 +32,7 @@ DELETE FROM jobs.procrastinate_jobs
 INSERT INTO jobs.job_outcomes (job_id, reason, counts)
 SELECT id, :reason, CAST(:counts AS jsonb) FROM jobs.procrastinate_jobs WHERE id = :job_id
 ON CONFLICT (job_id) DO UPDATE
-   SET at = now(), reason = excluded.reason, counts = excluded.counts;
+   SET at = excluded.at, reason = excluded.reason, counts = excluded.counts;
 
 -- name: count
 SELECT CAST(j.status AS text) AS status, count(*) AS jobs,

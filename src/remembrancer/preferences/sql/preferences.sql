@@ -24,7 +24,7 @@ INSERT INTO memory_preferences AS p (user_id, agent_id, id, allow_agent_specific
 SELECT user_id, agent_id, id, allow FROM setting ORDER BY user_id, agent_id
     ON CONFLICT (user_id, agent_id) DO UPDATE
    SET allow_agent_specific_memory = excluded.allow_agent_specific_memory,
-       updated_at = now()
+       updated_at = excluded.updated_at
  WHERE p.allow_agent_specific_memory <> excluded.allow_agent_specific_memory
 RETURNING user_id, agent_id, created_at = updated_at AS is_new;
 

@@ -596,6 +596,13 @@ BEGIN
 END
 $$;
 
-GRANT USAGE ON SCHEMA public TO remembrancer_app;
-GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO remembrancer_app;
-GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO remembrancer_app;
+DO $$
+DECLARE
+    ours constant text := quote_ident(current_schema());
+BEGIN
+    EXECUTE 'GRANT USAGE ON SCHEMA ' || ours || ' TO remembrancer_app';
+    EXECUTE 'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ' || ours
+            || ' TO remembrancer_app';
+    EXECUTE 'GRANT USAGE ON ALL SEQUENCES IN SCHEMA ' || ours || ' TO remembrancer_app';
+END
+$$;

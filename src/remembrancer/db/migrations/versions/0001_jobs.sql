@@ -2,7 +2,7 @@
 -- neither row-level security nor sharding. Why: docs/decisions/0014-jobs.md.
 
 CREATE SCHEMA jobs;
-SET LOCAL search_path = jobs, public;
+SET LOCAL search_path = jobs;
 
 -- {procrastinate}
 
