@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor
 from remembrancer.agents import repository as agents
-from remembrancer.errors import Conflict
+from remembrancer.errors import Deadlock
 from remembrancer.users import repository as users
 from remembrancer.users.rows import UserRow
 
@@ -14,12 +14,12 @@ from remembrancer.users.rows import UserRow
 async def hold_user(connection: AsyncConnection, actor: Actor) -> UUID:
     """Hold the actor's user against a merge or an erasure, and return their id.
 
-    Raises ``InvalidInput`` without a user, ``NotFound`` for an unknown one, and ``Conflict`` for a
-    user who was merged into another at this moment.
+    Raises ``InvalidInput`` without a user, ``NotFound`` for an unknown one, and ``Deadlock`` for a
+    user who was merged into another at this moment: the next try acts for the survivor.
     """
     user_id = actor.require_user()
     if await users.hold_current(connection, user_id) != user_id:
-        raise Conflict("the user was merged into another at the same moment; try again")
+        raise Deadlock(Deadlock.AGAIN)
     return user_id
 
 

@@ -24,6 +24,7 @@ from remembrancer.conversations.schemas import (
     Message,
     MessageCreate,
 )
+from remembrancer.db.engine import retries_deadlocks
 from remembrancer.errors import NotFound
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
@@ -33,6 +34,7 @@ from remembrancer.text import check_range
 from remembrancer.validation import model_of
 
 
+@retries_deadlocks
 class Conversations:
     """Conversations and their messages.
 

@@ -12,7 +12,7 @@ from remembrancer.access import Actor
 from remembrancer.associations import repository as associations
 from remembrancer.associations.writer import AssociationRequest, AssociationWriter
 from remembrancer.backend import Backend
-from remembrancer.db.engine import together
+from remembrancer.db.engine import retries_deadlocks, together
 from remembrancer.document import repository, rules
 from remembrancer.document.pages import PER_PAGE, with_facts
 from remembrancer.document.rules import ExistingMemories, Item, Plan
@@ -35,6 +35,7 @@ from remembrancer.places.rows import PlaceMentionRow
 from remembrancer.search.index import SearchDocument
 
 
+@retries_deadlocks
 class Documents:
     """A user's memories outside spaces as one document: all, or those that an agent reads.
 

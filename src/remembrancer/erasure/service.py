@@ -15,6 +15,7 @@ from remembrancer.conversations.repository import find_messages, participants_of
 from remembrancer.conversations.rows import MessageRow
 from remembrancer.conversations.rules import may_edit
 from remembrancer.conversations.schemas import AnyMessage, PlatformMessageId
+from remembrancer.db.engine import retries_deadlocks
 from remembrancer.erasure import deletions, locks
 from remembrancer.erasure.locks import MessageKey
 from remembrancer.erasure.schemas import Receipt, What
@@ -29,6 +30,7 @@ Deletion = Callable[[AsyncConnection, Actor], Awaitable[tuple[UUID, Counts]]]
 """Deletes rows; returns their owner, and the number of rows by table."""
 
 
+@retries_deadlocks
 class Erasure:
     """Deletes for good, where ``forget`` only hides. It cannot be undone.
 

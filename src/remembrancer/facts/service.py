@@ -10,6 +10,7 @@ from remembrancer import audit
 from remembrancer.access import Actor, Visibility
 from remembrancer.associations import repository as associations
 from remembrancer.backend import Backend
+from remembrancer.db.engine import retries_deadlocks
 from remembrancer.errors import Conflict, HiddenMemory, InvalidInput, NotFound
 from remembrancer.facts import repository
 from remembrancer.facts.schemas import Fact, FactCreate
@@ -41,6 +42,7 @@ _SHARED_COLUMNS: Final = (
 """Columns of a memory that is shared as a fact: its sources too, so that erasure reaches it."""
 
 
+@retries_deadlocks
 class Facts:
     """Memories in spaces.
 

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit, undo
 from remembrancer.access import STAFF, Actor
 from remembrancer.backend import Backend
+from remembrancer.db.engine import retries_deadlocks
 from remembrancer.db.tables import undo_records
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.identity import merge
@@ -21,6 +22,7 @@ from remembrancer.users.schemas import PlatformLink
 from remembrancer.users.service import with_links
 
 
+@retries_deadlocks
 class Identity:
     """Platform links and merges. For admins and services, never for users: a user who links
     another user's platform id to themselves would read that user's messages.

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit
 from remembrancer.access import REFUSED_KEY, Actor, KeyCheck, Role
 from remembrancer.backend import Backend
+from remembrancer.db.engine import retries_deadlocks
 from remembrancer.db.tables import api_keys
 from remembrancer.errors import Conflict, InvalidInput, NotFound, Unauthenticated
 from remembrancer.ids import SHARED_OWNER, new_uuid
@@ -33,6 +34,7 @@ LONGEST_GRACE: Final = 30 * 86_400
 MOST_HOLDERS: Final = 10_000
 
 
+@retries_deadlocks
 class Keys:
     """API keys of this server."""
 

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit, checks
 from remembrancer.access import Actor, may_change
 from remembrancer.backend import Backend
-from remembrancer.db.engine import Trip, plan_anew, together
+from remembrancer.db.engine import Trip, plan_anew, retries_deadlocks, together
 from remembrancer.errors import (
     Conflict,
     HiddenMemory,
@@ -97,6 +97,7 @@ class NewMemoryAssociations(Protocol):
         """Let a trip find suggestions for each result; none for memories that are not new."""
 
 
+@retries_deadlocks
 class Memories:
     """The memories of users.
 

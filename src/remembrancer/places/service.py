@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit, checks
 from remembrancer.access import Actor, may_change
 from remembrancer.backend import Backend
-from remembrancer.db.engine import together
+from remembrancer.db.engine import retries_deadlocks, together
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.idempotency import once
 from remembrancer.ids import MemoryKey, public_owner
@@ -30,6 +30,7 @@ LATEST: Final = 100
 """Mentions that come with a place."""
 
 
+@retries_deadlocks
 class Places:
     """Places of users: memories with a place id, unique for a user and a namespace.
 

@@ -11,6 +11,7 @@ from remembrancer.agents import repository as agents
 from remembrancer.agents.schemas import Agent
 from remembrancer.backend import Backend
 from remembrancer.checks import check_agent, find_user, hold_user
+from remembrancer.db.engine import retries_deadlocks
 from remembrancer.errors import NotFound
 from remembrancer.paging import Items, Page, PageMethod
 from remembrancer.preferences import repository, rules
@@ -31,6 +32,7 @@ from remembrancer.users import repository as users
 from remembrancer.users.rows import UserRow
 
 
+@retries_deadlocks
 class Preferences:
     """Preferences of users for agents, and the scopes in effect.
 

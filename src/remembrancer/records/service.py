@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit, checks
 from remembrancer.access import Actor
 from remembrancer.backend import Backend
-from remembrancer.db.engine import retries_deadlock
+from remembrancer.db.engine import retries_deadlocks
 from remembrancer.errors import Conflict, InvalidInput, NotFound
 from remembrancer.memories import repository as memories
 from remembrancer.memories.budget import Budget
@@ -33,6 +33,7 @@ _RANKED = 100
 """Records that a search ranks; the others follow, the latest first."""
 
 
+@retries_deadlocks
 class Records:
     """Records of users: memories that a program stores and reads by address.
 
@@ -51,7 +52,6 @@ class Records:
         self.longest = backend.limits.memory_characters
         """Characters of the longest content."""
 
-    @retries_deadlock
     async def get(
         self, actor: Actor, addresses: Collection[Address], *, refresh: Collection[Address] = ()
     ) -> dict[Address, Record]:
@@ -68,7 +68,6 @@ class Records:
         await self._note_read(actor, list(rows.values()))
         return {address: _record(row) for address, row in rows.items()}
 
-    @retries_deadlock
     async def search(
         self,
         actor: Actor,
@@ -128,7 +127,6 @@ class Records:
             return await repository.sizes(connection, actor, prefix)
 
     @counted(UsageKind.WRITE)
-    @retries_deadlock
     async def write(self, actor: Actor, changes: Changes, *, source: str) -> None:
         """Write and forget records, all or none. The last of two writes to an address counts.
 
@@ -208,7 +206,6 @@ class Records:
         changes = validate(MemoryUpdate, **changed, valid_to=draft.statement.valid_to)
         await new_version(connection, self._backend.search, row, changes, text=text, source=source)
 
-    @retries_deadlock
     async def remove(self, actor: Actor, prefix: Address) -> int:
         """Forget the records at and under an address; return their number."""
         async with self._backend.database.transaction(actor) as (connection, actor):
@@ -220,7 +217,6 @@ class Records:
             await _note(connection, actor, "memory.forget", ids)
             return len(ids)
 
-    @retries_deadlock
     async def move(self, actor: Actor, old: Address, new: Address) -> None:
         """Move the records at and under ``old`` to the address ``new``, with their history.
 

@@ -13,7 +13,7 @@ from remembrancer import audit
 from remembrancer.access import Actor, Visibility
 from remembrancer.backend import Backend
 from remembrancer.checks import hold_user
-from remembrancer.db.engine import together
+from remembrancer.db.engine import retries_deadlocks, together
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.facts.service import set_visibility
 from remembrancer.memories import mentions, views
@@ -32,6 +32,7 @@ Documents = Mapping[str, tuple[str, SearchDocument]]
 """By memory: its content and the search document made of it."""
 
 
+@retries_deadlocks
 class Reviews:
     """Pending memories. Only their owner decides about them."""
 

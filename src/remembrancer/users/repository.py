@@ -16,7 +16,7 @@ from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.sql import among, statement
 from remembrancer.db.tables import agents, platform_links, users
-from remembrancer.errors import NotFound
+from remembrancer.errors import Deadlock, NotFound
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.paging import Page
 from remembrancer.users.rows import HeldUser, LinkRow, PlatformUserRow, UserRow
@@ -86,6 +86,8 @@ async def find(connection: AsyncConnection, user_id: UUID, *, lock: bool = False
     row = await first_row(connection, UserRow, query.with_for_update() if lock else query)
     if row is None or row.merged_into is None:
         return row
+    if lock:
+        _check_order([row.id], [row.merged_into])
     return await find(connection, row.merged_into, lock=lock)
 
 
@@ -101,6 +103,7 @@ async def hold(connection: AsyncConnection, user_ids: Collection[UUID]) -> dict[
     """Hold users against merges and erasures; return the current id of each known user, by old id.
 
     Every writer for a user holds them: merges and erasures wait for the end of the transaction.
+    Raises ``Deadlock`` where a merge of this moment would make it hold users out of order.
     """
     to_lock = set(user_ids) - {SHARED_OWNER}
     while True:
@@ -108,14 +111,21 @@ async def hold(connection: AsyncConnection, user_ids: Collection[UUID]) -> dict[
             rows = read_held(trip, to_lock)
         current = {row.id: row.current_id for row in rows}
         # A write for a former id goes to the survivor: hold the survivor too.
-        if current.keys() >= set(current.values()):
+        if not (missing := set(current.values()) - current.keys()):
             return {user_id: current[user_id] for user_id in set(user_ids) & current.keys()}
-        to_lock |= set(current.values())
+        _check_order(current, missing)
+        to_lock |= missing
 
 
 def read_held(trip: Trip, user_ids: Collection[UUID]) -> Sequence[HeldUser]:
     """Let a trip hold users, without the survivors of merges; its rows have their current ids."""
     return trip.add(_sql("hold"), {"ids": list(user_ids)}, HeldUser)
+
+
+def _check_order(locked: Collection[UUID], further: Collection[UUID]) -> None:
+    """Raise ``Deadlock`` unless all come after those that are locked: others lock by id."""
+    if locked and min(further) < max(locked):
+        raise Deadlock(Deadlock.AGAIN)
 
 
 async def hold_current(connection: AsyncConnection, user_id: UUID) -> UUID:
@@ -132,9 +142,10 @@ async def lock(connection: AsyncConnection, user_ids: Sequence[UUID]) -> dict[UU
     while True:
         known = select(users.c.id, users.c.merged_into).where(users.c.id.in_(user_ids))
         current = {row.id: row.merged_into or row.id for row in await connection.execute(known)}
-        if locked >= set(current.values()):
+        if not (missing := set(current.values()) - locked):
             return current
         # The wait may have been for a merge: lock the survivor too.
+        _check_order(locked, missing)
         query = select(users.c.id).where(users.c.id.in_(current.values())).order_by(users.c.id)
         locked |= set((await connection.execute(query.with_for_update())).scalars())
 

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit
 from remembrancer.access import STAFF, Actor
 from remembrancer.backend import Backend
+from remembrancer.db.engine import retries_deadlocks
 from remembrancer.errors import Conflict, NotFound, PreconditionFailed
 from remembrancer.ids import new_uuid
 from remembrancer.paging import LARGEST_PAGE, Page, PageMethod
@@ -30,6 +31,7 @@ from remembrancer.validation import model_of
 LARGEST_OFFSET: Final = 1_000_000_000
 
 
+@retries_deadlocks
 class Users:
     """Resolve, read and change users."""
 

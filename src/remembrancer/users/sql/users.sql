@@ -12,10 +12,12 @@ INSERT INTO users (id, display_name, time_zone)
 SELECT user_id, :display_name, coalesce(:time_zone, 'UTC') FROM link;
 
 -- name: hold
--- Against merges and erasures, until the transaction ends.
+-- Against merges and erasures, until the transaction ends; with the survivors of merges.
 SELECT id, coalesce(merged_into, id) AS current_id, paused_at IS NOT NULL AS is_paused
   FROM users
- WHERE id = ANY (CAST(:ids AS uuid[]))
+ WHERE id = ANY (ARRAY(SELECT unnest(CAST(:ids AS uuid[]))
+                        UNION
+                       SELECT merged_into FROM users WHERE id = ANY (CAST(:ids AS uuid[]))))
  ORDER BY id
    FOR KEY SHARE;
 
