@@ -207,5 +207,5 @@ async def test_a_transaction_that_is_cancelled_at_any_step_gives_its_connection_
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
-        async with asyncio.timeout(5), alone.system() as connection:
+        async with asyncio.timeout(30), alone.system() as connection:
             assert (await connection.execute(text("SELECT 'after'"))).scalar_one() == "after"

@@ -50,7 +50,7 @@ print(url, flush=True)
 
 
 def make(data_dir: Path) -> EmbeddedPostgres:
-    return EmbeddedPostgres(data_dir, shared_buffers="16MB", start_timeout=20)
+    return EmbeddedPostgres(data_dir, shared_buffers="16MB", start_timeout=120)
 
 
 def ask(url: str, sql: str) -> list[tuple[object, ...]]:
@@ -83,7 +83,7 @@ def owners_of(pids: list[int]) -> set[int]:
 
 
 def eventually(holds: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not holds():
         if time.monotonic() > deadline:
             return False

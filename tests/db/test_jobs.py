@@ -69,7 +69,7 @@ async def listed(memory: Remembrancer) -> Sequence[Job]:
     return (await memory.jobs.list(ADMIN)).items
 
 
-async def until(condition: Any, seconds: float = 60) -> None:
+async def until(condition: Any, seconds: float = 240) -> None:
     """Wait until something is true; fail if it does not become so."""
     deadline = time.monotonic() + seconds
     while not await asyncio.to_thread(condition):
@@ -402,8 +402,9 @@ async def test_kill_9_amid_summarising_changes_nothing_in_the_end(
     memory: Remembrancer, ada: User, database_url: str
 ) -> None:
     """Killed at random moments, again and again: the next worker goes on where it was."""
-    conversation = await opened(memory, ada, 240)
-    for _ in range(2):
+    conversation, said, killed = await opened(memory, ada, 240), 240, 0
+    left = "SELECT CAST(status AS text) FROM jobs.procrastinate_jobs WHERE status <> 'succeeded'"
+    while killed < 2:
         before = len(ranges())
         worker = started(database_url)
         try:
@@ -412,21 +413,26 @@ async def test_kill_9_amid_summarising_changes_nothing_in_the_end(
         finally:
             worker.send_signal(signal.SIGKILL)
             worker.wait()
-    assert rows("SELECT CAST(status AS text) FROM jobs.procrastinate_jobs") == [("doing",)]
+        if rows(left):
+            killed += 1
+        else:  # On a busy machine it may have ended first.
+            await say(memory, ada, conversation, 240)
+            said += 240
+    assert rows(left) == [("doing",)]
     worker = started(database_url)
     try:
-        await until(lambda: rows("SELECT 1 FROM jobs.procrastinate_jobs WHERE status='succeeded'"))
+        await until(lambda: not rows(left))
     finally:
         worker.send_signal(signal.SIGINT)
         assert worker.wait(timeout=60) == 0
     tiled(conversation)
     [(end, count)] = rows("SELECT summarised_to, count(*) FROM conversations, chunks GROUP BY 1")
-    assert 210 <= end <= 220
+    assert said - 30 <= end <= said - 20
     assert ranges() == [(n, n + 3) for n in range(1, end, 4)]
     assert count == end / 4
     with psycopg.connect(database_url) as connection:
-        left = connection.execute(
+        loose = connection.execute(
             "SELECT count(*) FROM recall_items AS i WHERE source_type = 'chunk' AND NOT EXISTS"
             " (SELECT FROM chunks AS c WHERE c.id = i.source_id)"
         ).fetchone()
-    assert left == (0,)
+    assert loose == (0,)

@@ -75,7 +75,7 @@ async def bot(
 @pytest.fixture
 def waiting(memory: Remembrancer, database_url: str, model: Scripted) -> Iterator[Memory]:
     """A blocking memory over the store of the test, with the scripted model."""
-    llm = LanguageModelSettings(model="openai:scripted", base_url=model.base_url, timeout=5)
+    llm = LanguageModelSettings(model="openai:scripted", base_url=model.base_url, timeout=60)
     changes = {"llm": llm, "jobs": JobSettings(in_server=False)}
     with Memory(database_url, settings=memory.settings.model_copy(update=changes)) as opened:
         yield opened
@@ -536,7 +536,7 @@ async def test_a_chat_that_is_left_stores_what_was_shown(waiting: Memory, model:
     for piece in waiting.chat("Tell me a story", user="ada"):
         assert piece
         break
-    assert model.left_alone.wait(10)
+    assert model.left_alone.wait(60)
     assert "".join(waiting.chat("Well?", user="ada")) == "Fine."
     [_, (role, shown), *_] = texts()
     assert role == "assistant"

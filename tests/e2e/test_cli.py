@@ -646,7 +646,7 @@ def _interrupted(
                     break
                 time.sleep(0.01)
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=10)
+        out, err = running.communicate(timeout=60)
         return running.returncode, out, err
     finally:
         running.kill()

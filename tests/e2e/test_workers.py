@@ -59,11 +59,11 @@ def _is_worker(process: psutil.Process) -> bool:
 
 
 def eventually(check: Callable[[], Any]) -> Any:
-    for _ in range(600):
+    for _ in range(2400):
         if found := check():
             return found
         time.sleep(0.05)
-    pytest.fail("it did not happen within 30 seconds")
+    pytest.fail("it did not happen within two minutes")
 
 
 def served(data_dir: Path, **environment: str) -> Serving:

@@ -11,6 +11,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from filelock import FileLock
 
 from benchmarks.size import build_wheel, constraints, environment, install, sizes
 
@@ -40,7 +41,11 @@ with Memory("./memory") as memory:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_wheel(tmp_path_factory.mktemp("wheel"))
+    """Built by whichever process comes first, for all of them."""
+    base = tmp_path_factory.getbasetemp()
+    place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "wheel"
+    with FileLock(f"{place}.lock"):
+        return next(place.glob("*.whl"), None) or build_wheel(place)
 
 
 @pytest.fixture(scope="module")
