@@ -55,6 +55,14 @@ MBOX = (
     "<ada@mail.example> wrote:\n"
     "> Please leave the spinet to me.\n"
     "\n"
+    "From 1794@xxx Tue Mar 05 12:30:00 +0000 2024\n"
+    "Message-ID: <5@mail.example>\n"
+    "From: Zoe Bell <zoe@mail.example>\n"
+    "X-Gmail-Labels: =?UTF-8?Q?Ge=C3=B6ffnet,Entw=C3=BCrfe?=\n"
+    "Subject: Draft\n"
+    "\n"
+    "Not yet.\n"
+    "\n"
     "From 1793@xxx Tue Mar 05 12:00:00 +0000 2024\n"
     "Message-ID: <4@news.example>\n"
     "From: Shop <shop@news.example>\n"
@@ -317,10 +325,24 @@ DESCRIPTION:Bring gloves
 ATTENDEE;CN=Zoe Bell:mailto:zoe@x.example
 ATTENDEE:mailto:bob@x.example
 RRULE:FREQ=WEEKLY;INTERVAL=2;UNTIL=20240601T000000Z
+EXDATE;TZID=Europe/Paris:20240318T100000
 BEGIN:VALARM
 ACTION:DISPLAY
 TRIGGER:-PT10M
 END:VALARM
+END:VEVENT
+BEGIN:VEVENT
+UID:1@x
+RECURRENCE-ID;TZID=Europe/Paris:20240401T100000
+DTSTART;TZID=Europe/Paris:20240401T100000
+SUMMARY:Bell founding
+STATUS:CANCELLED
+END:VEVENT
+BEGIN:VEVENT
+UID:1@x
+RECURRENCE-ID;TZID=Europe/Paris:20240415T100000
+DTSTART;TZID=Europe/Paris:20240416T140000
+SUMMARY:Bell founding
 END:VEVENT
 BEGIN:VEVENT
 UID:2@x
@@ -417,7 +439,7 @@ TODAY = [
         "2024-03-03T23:00:00+00:00",
     ),
     (
-        "bells.ics", CALENDAR, True, (0, 4), None, "gloves", "Bell founding: Bring gloves", None,
+        "bells.ics", CALENDAR, True, (0, 5), None, "gloves", "Bell founding: Bring gloves", None,
         "2024-03-01T10:00:00+00:00",
     ),
     (

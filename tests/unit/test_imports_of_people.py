@@ -49,9 +49,12 @@ def test_case_57_mail_comes_in_threads(tmp_path: Path) -> None:
     assert thread.conversation == exports.THREAD
     assert thread.turns[2].sent_at == datetime(2024, 3, 5, 12, tzinfo=UTC)
     assert thread.messages()[0].metadata == {"sent_at": "2024-03-04T10:00:00+01:00"}
-    assert export.notes.skipped == {"newsletter or automatic message": 1}
+    assert export.notes.skipped == {
+        "newsletter or automatic message": 1,
+        "message in spam, trash or drafts": 1,
+    }
     # A message of it alone is the same message of the same thread.
-    content = exports.MBOX.split("From 1792@xxx")[1].split("\n", 1)[1].split("From 1793@")[0]
+    content = exports.MBOX.split("From 1792@xxx")[1].split("\n", 1)[1].split("From 1794@")[0]
     [single] = opened(saved(tmp_path / "answer.eml", content)).transcripts()
     assert (single.conversation, single.messages()) == (thread.conversation, thread.messages()[2:])
     folder = {"a/answer.eml": content, "a/b/again.eml": content}
@@ -248,19 +251,22 @@ def test_case_57_calendars_with_zones(tmp_path: Path) -> None:
     """Times with their zone, repetitions, people, tasks; definitions of zones are not read."""
     export = opened(saved(tmp_path / "bells.ics", exports.CALENDAR))
     assert export.format is Format.CALENDAR
-    founding, about, fair, tin = export.memories()
+    founding, about, moved, fair, tin = export.memories()
     assert founding.content == (
-        "Bell founding: 2024-03-04 10:00 to 11:30 Europe/Paris, every 2 weeks until 2024-06-01, "
-        "at Foundry, Delft, with Zoe Bell, bob@x.example."
+        "Bell founding: 2024-03-04 10:00 to 11:30 Europe/Paris, every 2 weeks until 2024-06-01 "
+        "except on 2024-03-18 and 2024-04-01, at Foundry, Delft, with Zoe Bell, bob@x.example."
     )
     assert founding.metadata == {"calendar_starts_at": "2024-03-04T10:00:00+01:00"}
     assert founding.at == datetime(2024, 3, 1, 10, tzinfo=UTC)
     assert about.content == "Bell founding: Bring gloves"
     assert about.associations == [(founding.key, "part_of")]
+    assert moved.content == (
+        "Bell founding: 2024-04-16 14:00 Europe/Paris, instead of 2024-04-15 10:00 Europe/Paris."
+    )
     assert fair.content == "Fair of bells: 2024-05-05 to 2024-05-06."
     assert (tin.content, tin.kind) == ("To do: Order tin, due 2024-06-06.", "todo")
     assert export.notes.skipped == {
-        "cancelled entry": 1,
+        "cancelled entry": 2,
         "entry without a title or a valid time": 1,
     }
     broken = saved(tmp_path / "b.ics", "BEGIN:VEVENT\nx")

@@ -1,12 +1,15 @@
 """Calendars: iCalendar files (RFC 5545), read by icalendar.
 
 An event becomes a memory of its title, time, repetition, place and people, and a task one of its
-title and due date. What is written about it becomes memories that are part of it. An id is made of
-that of the event and its words, so an event that moved is a new memory.
+title and due date. A repeated event tells on which days it does not take place, and an event in the
+place of one says so. What is written about it becomes memories that are part of it. An id is made
+of that of the event and its words, so an event that moved is a new memory.
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 PLATFORM: Final = "calendar"
 ENDING: Final = ".ics"
 _MOST_PEOPLE: Final = 20
+_MOST_DAYS: Final = 10
 _EVERY: Final = {
     "SECONDLY": "second",
     "MINUTELY": "minute",
@@ -59,8 +63,10 @@ def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[ExportedMem
     files = members(bundle)
     note_unread(bundle, files, notes)
     for member in files:
-        for component in _components(member):
-            for memory in _memories(component, options, notes):
+        components = _components(member)
+        left_out = _left_out(components, options)
+        for component in components:
+            for memory in _memories(component, left_out, options, notes):
                 if memory.key not in seen:
                     seen.add(memory.key)
                     yield memory
@@ -97,19 +103,47 @@ def _without_zones(text: str) -> Iterator[str]:
         is_zone &= sign != "END:VTIMEZONE"
 
 
-def _memories(component: "Component", options: Options, notes: Notes) -> Iterator[ExportedMemory]:
+def _left_out(components: "Sequence[Component]", options: Options) -> dict[str, list[date]]:
+    """Return the days on which repeated events do not take place, by the ids of the events."""
+    days: defaultdict[str, list[date]] = defaultdict(list)
+    for component in components:
+        is_cancelled = _status(component) == "cancelled"
+        with suppress(*_BROKEN):
+            found = [_moved(component, options)] if is_cancelled else _excluded(component)
+            days[_text(component, "uid")] += [day for day in found if day is not None]
+    return days
+
+
+def _excluded(component: "Component") -> Iterator[date]:
+    for value in _values(component, "exdate"):
+        for day in getattr(value, "dts", ()):
+            yield day.dt
+
+
+def _moved(component: "Component", options: Options) -> date | None:
+    """Return the day or time of a repeated event in whose place this one is."""
+    return _when(component, "recurrence-id", options)
+
+
+def _status(component: "Component") -> str:
+    return _text(component, "status").casefold()
+
+
+def _memories(
+    component: "Component", left_out: Mapping[str, list[date]], options: Options, notes: Notes
+) -> Iterator[ExportedMemory]:
     kind = component.name or ""
     if kind in {"VCALENDAR", "VALARM"}:
         return
     if kind not in {"VEVENT", "VTODO"}:
         notes.skip(f"entry of kind {label(kind.casefold())}")
         return
-    status = _text(component, "status").casefold()
+    status = _status(component)
     if status in {"cancelled", "completed"}:
         notes.skip(f"{status} entry")
         return
     try:
-        memory = _memory(component, options)
+        memory = _memory(component, left_out, options)
         description = _text(component, "description")
     except _BROKEN:
         memory = None
@@ -127,9 +161,12 @@ def _memories(component: "Component", options: Options, notes: Notes) -> Iterato
         )
 
 
-def _memory(component: "Component", options: Options) -> ExportedMemory | None:
+def _memory(
+    component: "Component", left_out: Mapping[str, list[date]], options: Options
+) -> ExportedMemory | None:
     is_event = component.name == "VEVENT"
-    content = _event(component, options) if is_event else _task(component, options)
+    days = left_out.get(_text(component, "uid"), [])
+    content = _event(component, days, options) if is_event else _task(component, options)
     if not content:
         return None
     begins = _moment(component, "dtstart" if is_event else "due", options)
@@ -155,7 +192,7 @@ def _values(component: "Component", name: str) -> Sequence[object]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _event(component: "Component", options: Options) -> str:
+def _event(component: "Component", left_out: Sequence[date], options: Options) -> str:
     title = label(_text(component, "summary"))
     starts = _when(component, "dtstart", options)
     if not title or starts is None:
@@ -166,7 +203,8 @@ def _event(component: "Component", options: Options) -> str:
     people = list(dict.fromkeys(filter(None, _people(component, "attendee"))))
     parts = [
         f"{title}: {_interval(starts, ends)}",
-        _repetition(component),
+        _repetition(component, left_out),
+        f"instead of {_shown(moved)}" if (moved := _moved(component, options)) else "",
         f"at {place}" if (place := label(_text(component, "location"))) else "",
         f"with {', '.join(people[:_MOST_PEOPLE])}" if people else "",
     ]
@@ -216,7 +254,7 @@ def _interval(starts: date, ends: date | None) -> str:
     return f"{_shown(starts)} to {_shown(ends)}"
 
 
-def _repetition(component: "Component") -> str:
+def _repetition(component: "Component", left_out: Sequence[date]) -> str:
     rule = component.get("rrule")
     if not isinstance(rule, dict):
         return ""
@@ -226,7 +264,12 @@ def _repetition(component: "Component") -> str:
     count = _first(rule, "INTERVAL")
     every = f"every {count} {unit}s" if isinstance(count, int) and count > 1 else f"every {unit}"
     until = _first(rule, "UNTIL")
-    return f"{every} until {until:%Y-%m-%d}" if isinstance(until, date) else every
+    if isinstance(until, date):
+        every += f" until {until:%Y-%m-%d}"
+    days = sorted({f"{day:%Y-%m-%d}" for day in left_out})
+    rest = len(days) - _MOST_DAYS
+    shown = [*days[:_MOST_DAYS], *([f"{rest} more days"] if rest > 0 else [])]
+    return f"{every} except on {' and '.join(shown)}" if shown else every
 
 
 def _first(rule: dict[str, object], name: str) -> object:

@@ -32,7 +32,17 @@ _ID: Final = re.compile(r"<([^<>\s]{1,998})>")
 _START: Final = re.compile(rb"(?:\A|(?<=\n))From [^\n]{0,300}\d\d:\d\d[^\n]{0,60}\n")
 _ANSWER: Final = re.compile(r"(?:(?:re|aw|fw|fwd|wg|sv|tr|rv|r)\s{0,3}:\s{0,3})+", re.IGNORECASE)
 _ORIGINAL: Final = re.compile(r"-{3,20} ?[^-\n]{5,40} ?-{3,20}")
-_NOT_SENT: Final = frozenset({"spam", "trash", "drafts"})
+_NOT_SENT: Final = frozenset(
+    """
+    spam trash bin drafts
+    papierkorb entwürfe|corbeille brouillons|papelera borradores|cestino bozze|lixeira rascunhos
+    prullenbak concepten|papirkurv kladder utkast|papperskorgen skräppost søppelpost
+    roskakori roskaposti luonnokset|kosz|koš koncepty|kuka piszkozatok
+    корзина спам черновики|кошик чернетки|ゴミ箱 迷惑メール 下書き|휴지통 스팸함 임시보관함
+    垃圾邮件 已删除邮件 草稿|垃圾郵件 垃圾桶
+    """.replace("|", " ").split()
+) | {"wersje robocze", "çöp kutusu", "taslaklar"}
+"""What Gmail calls spam, trash and drafts."""
 _QUOTATION: Final = re.compile(
     r"<(?:blockquote|div class=.{0,2}gmail_quote|div id=.{0,2}divRplyFwdMsg)", re.IGNORECASE
 )
