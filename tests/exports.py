@@ -16,6 +16,7 @@ def saved(path: Path, content: Any) -> Path:
 
 def zipped(path: Path, files: dict[str, Any]) -> Path:
     """An archive of files by name, each a text or JSON."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             archive.writestr(name, content if isinstance(content, str) else json.dumps(content))
@@ -296,6 +297,35 @@ def gemini() -> dict[str, Any]:
         ],
         "Takeout/archive_browser.html": "<html>",
     }  # fmt: skip
+
+
+def gemini_page(**cells: str) -> str:
+    """Takeout's page: a cell for each body, under the name of its product."""
+    return "<!doctype html><html><body>" + "".join(
+        '<div class="outer-cell mdl-cell"><div class="mdl-grid"><div class="header-cell">'
+        f"<p>{product.split('_')[0]}<br></p></div>"
+        f'<div class="content-cell mdl-cell--6-col">{body}</div><div class="content-cell '
+        f'mdl-typography--text-right"></div><div\n class="content-cell"><b>Products:</b></div>'
+        "</div></div>"
+        for product, body in cells.items()
+    )
+
+
+def gemini_html() -> dict[str, Any]:
+    """Takeout as pages, which is its default."""
+    page = gemini_page(
+        Gemini_1="Prompted\u00a0Which peg for a viol?<br>Is ebony too hard?<br>"
+        "Sep 13, 2026, 1:01:02\u202fPM CEST<br><p>Boxwood <b>turns</b> well.</p>"
+        "<ul><li>Shape it<br>first</li></ul>",
+        Gemini_2='Prompted\u00a0What is this?<br>Attached 1 file.<br>-  <a href="a.png">peg.png</a>'
+        "<br>Feb 3, 2025, 12:05:06\u202fAM GMT+1<br><p>A peg.</p>",
+        Gemini_3="Used Gemini Apps<br>Feb 2, 2025, 12:05:06\u202fAM GMT+1<br>",
+        YouTube="Watched a film<br>Feb 2, 2025, 12:05:06\u202fAM GMT+1<br>",
+    )
+    return {
+        "Takeout/My Activity/Gemini Apps/MyActivity.html": page,
+        "Takeout/archive_browser.html": "<html>",
+    }
 
 
 def lines(*values: dict[str, Any]) -> str:
@@ -745,8 +775,26 @@ def letta() -> dict[str, Any]:
     def block(name: str, value: str) -> dict[str, Any]:
         return {"id": f"block-{name}", "label": name, "value": value, "limit": 5000}
 
+    def said(role: str, content: Any, **more: Any) -> dict[str, Any]:
+        at = f"2025-03-01T10:0{len(more)}:00+00:00"
+        return {"id": "message-0", "role": role, "content": content, "created_at": at} | more
+
+    speak = {"name": "send_message", "arguments": '{"message": "Goatskin, then."}'}
+    search = {"name": "archival_memory_search", "arguments": "{}"}
+    packed = '{"type": "user_message", "message": "Which leather for a spine?"}'
+    messages = [
+        said("system", [{"type": "text", "text": "You are Sam."}]),
+        said("user", [{"type": "text", "text": '{"type": "heartbeat", "reason": "x"}'}]),
+        said("user", [{"type": "text", "text": packed}]),
+        said("assistant", "Look first.", tool_calls=[{"id": "1", "function": search}]),
+        said("tool", "None"),
+        said("assistant", [{"type": "text", "text": "Goats?"}], tool_calls=[{"function": speak}]),
+        said("user", "Thin it?", otid="x", novelty=1),
+        said("assistant", [{"type": "reasoning", "reasoning": "x"},
+                           {"type": "text", "text": "With a spokeshave."}], a=1, b=1, c=1),
+    ]  # fmt: skip
     return {
-        "agents": [{"id": "agent-0", "messages": [{"role": "user"}], "block_ids": ["block-0"]}],
+        "agents": [{"id": "agent-0", "name": "Sam", "messages": messages}],
         "blocks": [
             block("human", "Ada binds books.\n\nAda lives in Ghent."),
             block("persona", "I am Sam."),
@@ -808,3 +856,35 @@ MCP = "\n".join(
         {"type": "chord", "notes": []},
     )
 )
+
+
+JSONL = lines(
+    {"content": "I fly kites at Scheveningen.", "sender": "Wim", "conversation": "beach",
+     "sent_at": "2026-05-01T09:30:00+02:00"},
+    {"content": "Mind the wind.", "role": "assistant", "conversation": "beach",
+     "sent_at": "2026-05-01T09:30:05+02:00"},
+)  # fmt: skip
+CONVERSATIONS = [
+    {
+        "conversation": "crew", "platform": "radio", "title": "Crew",
+        "messages": [
+            {"content": "My sextant is by Plath.", "sender": "Elke", "message_id": "1",
+             "sent_at": "2026-05-01T09:31:00+02:00"},
+            {"content": "Mine is an octant.", "sender": "Jan", "message_id": "2",
+             "sent_at": "2026-05-01T09:32:00+02:00"},
+        ],
+    }
+]  # fmt: skip
+LOCOMO = [
+    {
+        "sample_id": "conv-9",
+        "conversation": {
+            "speaker_a": "Ines", "speaker_b": "Tomas",
+            "session_1_date_time": "1:56 pm on 8 May, 2023",
+            "session_1": [
+                {"speaker": "Ines", "dia_id": "D1:1", "text": "I caulk the sloop."},
+                {"speaker": "Tomas", "dia_id": "D1:2", "text": "With oakum?"},
+            ],
+        },
+    }
+]  # fmt: skip

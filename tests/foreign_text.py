@@ -29,6 +29,7 @@ from remembrancer.importers.formats import (
     calendar,
     contacts,
     discord,
+    gemini_html,
     mail,
     mcp_memory,
     messenger,
@@ -41,6 +42,7 @@ from remembrancer.importers.formats import (
     whatsapp_heads,
 )
 from remembrancer.importers.html_text import html_text
+from remembrancer.importers.options import Options
 from remembrancer.importers.parse import Notes
 from remembrancer.importers.turns import split
 from remembrancer.llm import concessions
@@ -62,6 +64,7 @@ from remembrancer.web import diff, marks
 
 _AT: Final = datetime(2026, 11, 28, tzinfo=UTC)
 _ID: Final = UUID(int=1)
+_UTC: Final = Options(time_zone=UTC)
 _GUARD: Final = Guard(GuardSettings())
 
 
@@ -136,6 +139,18 @@ FUNCTIONS: Final[dict[str, Callable[[str], object]]] = {
     ),
     "import: statements": lambda text: list(statements.statements("x", None, text)),
     "import: HTML": html_text,
+    "import: Gemini": lambda text: (
+        gemini_html._BREAK.split(text),
+        gemini_html._FILE.match(text),
+        list(
+            gemini_html.activities(
+                f'class="outer-cell"class="content-cell">{text}<br>3.5.2025 4:05:06<br>{text}',
+                "MyActivity.html",
+                _UTC,
+            )
+        ),
+    ),
+    "import: Gemini's times": lambda text: gemini_html._time_of(["", text[:60]], "", _UTC),
     "import: marks": lambda text: branches.without(text, "<b", "[a]("),
     "import: unknown": lambda text: unknown.text(text, {text[:99]: 1}, "a.txt"),
     "import: Slack": lambda text: slack.plain(text, slack.Names({}, {})),

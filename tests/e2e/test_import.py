@@ -14,7 +14,7 @@ from exports import saved, zipped
 from helpers import audit_lines, empty, person, rows
 
 from remembrancer import InvalidInput, Remembrancer, User, as_actor
-from remembrancer.importers import Importer, ImportResult, Options, importer, open_export
+from remembrancer.importers import Format, Importer, ImportResult, Options, importer, open_export
 from remembrancer.recall.schemas import RecallQuery
 
 TABLES = (
@@ -225,69 +225,6 @@ async def test_what_was_said_is_recalled_with_sender_and_time(
     assert stored_rows() == before
 
 
-CUT_OFF = [
-    *((case.name, case.content, case.for_ada, case.options) for case in CASES),
-    ("claude.zip", exports.claude_archive(), False, {}),
-    ("takeout.zip", exports.gemini(), True, {}),
-    ("mem0.json", exports.mem0(), True, {}),
-    ("zep.json", exports.zep(), True, {}),
-    *(
-        pytest.param(export, marks=pytest.mark.soak)
-        for export in (
-            ("projects.zip", exports.claude_code(), True, {}),
-            ("sessions.zip", exports.codex(), True, {}),
-            ("chats.json", exports.open_webui(), True, {}),
-            ("strings.json", exports.librechat(), True, {}),
-            ("Seraphina.jsonl", exports.SILLYTAVERN, True, {"time_zone": ZoneInfo("Europe/Paris")}),
-            ("agent.af", exports.letta(), True, {}),
-            ("items.json", exports.langmem(), True, {}),
-            ("bank.json", exports.hindsight(), True, {}),
-        )
-    ),
-    ("memory.jsonl", exports.MCP, True, {}),
-    *(
-        pytest.param(
-            (name, content, for_ada, {"time_zone": ZoneInfo("Europe/Paris")}),
-            marks=() if name in {"mail.mbox", "bells.ics"} else pytest.mark.soak,
-        )
-        for name, content, for_ada, *_ in exports_of_people.TODAY
-    ),
-]
-
-
-@pytest.mark.parametrize("export", CUT_OFF, ids=lambda export: export[0])
-async def test_an_import_cut_off_after_any_batch_goes_on(
-    memory: Remembrancer,
-    database_url: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    export: tuple[str, Any, bool, dict[str, Any]],
-) -> None:
-    """Started again after each batch that it stored, it comes to what one import comes to."""
-    name, content, for_ada, options = export
-    file = (zipped if name.endswith(".zip") else saved)(tmp_path / name, content)
-    monkeypatch.setattr(importer, "BATCH", 1)
-    stored = []
-    for cut in (False, True):
-        await asyncio.to_thread(empty, database_url)
-        ada = await person(memory, "Ada")
-        result = cuts = 0
-        while True:
-            importing = Importer(
-                memory, as_actor(ada if for_ada else None), Cut(result if cut else None)
-            )
-            export = open_export(file, options=Options(**options))
-            await importing.check(export)
-            try:
-                await importing.store(export)
-                break
-            except CutOffError:
-                result, cuts = result + 1, cuts + 1
-        assert cuts > 1 if cut else cuts == 0
-        stored.append({statement: rows(statement) for statement in QUERIES})
-    assert stored[0] == stored[1]
-
-
 async def test_an_account_is_linked_to_whom_the_import_is_for(
     memory: Remembrancer, ada: User, bob: User, tmp_path: Path
 ) -> None:
@@ -493,6 +430,10 @@ TODAY = [
         "2026-09-13T09:01:00.250000+00:00",
     ),
     (
+        "takeout-pages.zip", exports.gemini_html(), True, (4, 0), None, "boxwood",
+        "Boxwood turns well.\n- Shape it\nfirst", "Gemini", "2026-09-13T11:01:02+00:00",
+    ),
+    (
         "projects.zip", exports.claude_code(), True, (5, 0), None,
         "herringbone twill", "I weave herringbone twill.\n[photo]", "Ada",
         "2026-01-20T11:53:17.716000+00:00",
@@ -539,6 +480,46 @@ TODAY = [
         )
     ),
     *exports_of_people.TODAY,
+    (
+        "mem0.json", exports.mem0(), False, (0, 2), ("mem0", "ada-m"), "viola",
+        "Plays the viola on Thursdays", None, "2025-01-05T17:00:00+00:00",
+    ),
+    (
+        "zep.json", exports.zep(), True, (0, 2), None, "nyckelharpa",
+        "Ada plays the nyckelharpa.", None, "2025-05-01T10:00:00+00:00",
+    ),
+    (
+        "agent.af", exports.letta(), True, (4, 3), None, "spokeshave", "With a spokeshave.",
+        "Sam", "2025-03-01T10:03:00+00:00",
+    ),
+    (
+        "passages.json", exports.PASSAGES, True, (0, 1), None, "carrageen",
+        "Ada marbles paper with carrageen.", None, "2025-11-05T23:04:24.901468+00:00",
+    ),
+    (
+        "items.json", exports.langmem(), False, (0, 3), ("langmem", "ada-l"), "quinces",
+        "Ada grafts quinces.", None, "2025-06-01T10:00:00+00:00",
+    ),
+    (
+        "bank.json", exports.hindsight(), True, (0, 2), None, "canker", "I told Ada of canker.",
+        None, "2025-07-02T10:00:00+00:00",
+    ),
+    (
+        "memory.jsonl", exports.MCP, True, (0, 5), None, "rye bread", "Ada_Berg bakes rye bread",
+        None, None,
+    ),
+    (
+        "talk.jsonl", exports.JSONL, False, (2, 0), ("import", "Wim"), "kites",
+        "I fly kites at Scheveningen.", "Wim", "2026-05-01T07:30:00+00:00",
+    ),
+    (
+        "crew.json", exports.CONVERSATIONS, False, (2, 0), ("radio", "Elke"), "sextant",
+        "My sextant is by Plath.", "Elke", "2026-05-01T07:31:00+00:00",
+    ),
+    (
+        "locomo.json", exports.LOCOMO, False, (2, 0), ("locomo", "conv-9:Ines"), "sloop",
+        "I caulk the sloop.", "Ines", "2023-05-08T13:56:00+00:00",
+    ),
 ]  # fmt: skip
 
 
@@ -554,7 +535,8 @@ async def test_case_57_exports_of_today_come_in_whole_and_once(
         assert (result.messages_added, result.memories_added) == counts, name
         owner = await by_platform(memory, *key) if key else ada
         hit = await best_hit(memory, question, owner)
-        assert (hit.content, hit.sender_name, hit.at.isoformat()) == (line, sender, at), name
+        assert (hit.content, hit.sender_name) == (line, sender), name
+        assert at is None or hit.at.isoformat() == at, name
         imports.append((file, user, counts))
     assert rows("SELECT 1 FROM messages WHERE content LIKE %s", "%hate tents%") == []
     await memory.access_counts.flush()
@@ -564,6 +546,74 @@ async def test_case_57_exports_of_today_come_in_whole_and_once(
         assert (again.messages_added, again.memories_added) == (0, 0)
         assert (again.messages_skipped, again.memories_skipped) == counts
     assert stored_rows() == before
+
+
+QUICK = {
+    "claude.zip",
+    "takeout.zip",
+    "mem0.json",
+    "zep.json",
+    "memory.jsonl",
+    "mail.mbox",
+    "bells.ics",
+}
+"""Exports of today that are cut off without ``make soak`` too."""
+CUT_OFF = [
+    *((case.name, case.content, case.for_ada, case.options) for case in CASES),
+    *(
+        pytest.param(
+            (name, content, for_ada, {"time_zone": ZoneInfo("Europe/Paris")}),
+            marks=() if name in QUICK else pytest.mark.soak,
+        )
+        for name, content, for_ada, counts, *_ in TODAY
+        if sum(counts) > 1 and not name.startswith("WhatsApp Chat")
+    ),
+]
+
+
+@pytest.mark.parametrize("export", CUT_OFF, ids=lambda export: export[0])
+async def test_an_import_cut_off_after_any_batch_goes_on(
+    memory: Remembrancer,
+    database_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    export: tuple[str, Any, bool, dict[str, Any]],
+) -> None:
+    """Started again after each batch that it stored, it comes to what one import comes to."""
+    name, content, for_ada, options = export
+    file = (zipped if name.endswith(".zip") else saved)(tmp_path / name, content)
+    monkeypatch.setattr(importer, "BATCH", 1)
+    stored = []
+    for cut in (False, True):
+        await asyncio.to_thread(empty, database_url)
+        ada = await person(memory, "Ada")
+        result = cuts = 0
+        while True:
+            importing = Importer(
+                memory, as_actor(ada if for_ada else None), Cut(result if cut else None)
+            )
+            export = open_export(file, options=Options(**options))
+            await importing.check(export)
+            try:
+                await importing.store(export)
+                break
+            except CutOffError:
+                result, cuts = result + 1, cuts + 1
+        assert cuts > 1 if cut else cuts == 0
+        stored.append({statement: rows(statement) for statement in QUERIES})
+    assert stored[0] == stored[1]
+
+
+def test_every_format_is_tried(tmp_path: Path) -> None:
+    """Whole, and cut off: a new format needs its row."""
+    cut_off = [getattr(export, "values", [export])[0][:2] for export in CUT_OFF]
+    today = [*((case.name, case.content) for case in CASES), *(row[:2] for row in TODAY)]
+    for table in (today, cut_off):
+        found = set()
+        for number, (name, content) in enumerate(table):
+            write = zipped if name.endswith(".zip") else saved
+            found.add(open_export(write(tmp_path / str(number) / name, content)).format)
+        assert found == {*Format} - {Format.AUTO}
 
 
 async def test_case_46_imported_history_was_known_when_it_was_said(
@@ -638,12 +688,9 @@ async def test_memories_of_mem0(memory: Remembrancer, tmp_path: Path) -> None:
     ("content", "count", "question", "line", "kind"),
     [
         (exports.zep(), 2, "nyckelharpa", "Ada plays the nyckelharpa.", "fact"),
-        (exports.letta(), 3, "missal", "A missal in vellum.", "fact"),
-        (exports.PASSAGES, 1, "marbles", "Ada marbles paper with carrageen.", "fact"),
-        (exports.langmem(), 3, "quinces", "Ada grafts quinces.", "fact"),
         (exports.hindsight(), 2, "canker", "I told Ada of canker.", "event"),
     ],
-    ids=["zep", "letta", "passages", "langmem", "hindsight"],
+    ids=["zep", "hindsight"],
 )
 async def test_memories_of_other_systems(
     memory: Remembrancer, ada: User, tmp_path: Path,

@@ -182,6 +182,66 @@ def test_case_57_gemini_of_takeout(tmp_path: Path) -> None:
     assert export.notes.unknown == {"activity.novelty": 1}
 
 
+def test_gemini_as_a_page(tmp_path: Path) -> None:
+    """As in JSON, to the second; local times need a zone, and the day is that of UTC."""
+    file = zipped(tmp_path / "takeout.zip", exports.gemini_html())
+    with pytest.raises(InvalidInput, match="activity 1, time: has no time zone that is clear"):
+        transcripts(opened(file))
+    export = opened(file, time_zone=PARIS)
+    assert export.format is Format.GEMINI
+    peg, viol = transcripts(export)
+    assert (peg.conversation, viol.conversation) == ("2025-02-02", "2026-09-13")
+    assert turns_of(peg) == [
+        ("user", None, "[photo: peg.png]\nWhat is this?"),
+        ("assistant", None, "A peg."),
+    ]
+    assert turns_of(viol) == [
+        ("user", None, "Which peg for a viol?\nIs ebony too hard?"),
+        ("assistant", None, "Boxwood turns well.\n- Shape it\nfirst"),
+    ]
+    assert [str(chat.turns[0].sent_at) for chat in (peg, viol)] == [
+        "2025-02-03 00:05:06+01:00",
+        "2026-09-13 13:01:02+02:00",
+    ]
+    assert export.notes.skipped == {
+        "activity without a question": 1,
+        "activity of YouTube": 1,
+        "file in Takeout": 1,
+    }
+    page = saved(tmp_path / "MyActivity.html", exports.gemini_html().popitem()[1])
+    with pytest.raises(InvalidInput, match="looks like a web page"):
+        opened(page)
+    both = exports.gemini_html() | exports.gemini()
+    assert len(transcripts(opened(zipped(tmp_path / "both.zip", both)))) == 2
+
+
+@pytest.mark.parametrize(
+    ("written", "at"),
+    [
+        ("1. 1. 2026 10:05:00 SEČ", "2026-01-01 10:05:00+01:00"),
+        ("03.02.2025, 04:05:06 MEZ", "2025-02-03 04:05:06+01:00"),
+        ("3 févr. 2025, 04:05:06 CET", "2025-02-03 04:05:06+01:00"),
+        ("3 лют. 2025 р., 04:05:06 EET", "2025-02-03 04:05:06+01:00"),  # noqa: RUF001
+        ("2025/02/03 午後4:05:06 JST", "2025-02-03 16:05:06+01:00"),
+        ("2025. 2. 3. 오전 12:05:06 KST", "2025-02-03 00:05:06+01:00"),
+        ("13/02/2025, 04:05:06 UTC", "2025-02-13 04:05:06+00:00"),
+        ("May 3, 2025, 4:05:06 a.m. GMT+05:30", "2025-05-03 04:05:06+05:30"),
+        ("03/02/2025, 04:05:06 CET", "name it with --date-order"),
+        ("32.13.2025, 04:05:06", "is not a date that is known"),
+        ("3 Wxyz 2025, 04:05:06", "is not a date that is known"),
+    ],
+)
+def test_times_of_a_page_of_gemini(tmp_path: Path, written: str, at: str) -> None:
+    """In the languages whose dates can be read in one way."""
+    page = exports.gemini_page(Gemini=f"Prompted Hi.<br>{written}<br><p>Yes.</p>")
+    export = opened(saved(tmp_path / "MyActivity.html", page), time_zone=PARIS)
+    if at.startswith("20"):
+        assert str(transcripts(export)[0].turns[0].sent_at) == at
+    else:
+        with pytest.raises(InvalidInput, match=at):
+            transcripts(export)
+
+
 @pytest.mark.parametrize(
     ("html", "text"),
     [
@@ -594,7 +654,29 @@ def test_letta(tmp_path: Path) -> None:
         ("Ada lives in Ghent.", None),
         ("A missal in vellum.", "current project"),
     ]
-    assert export.notes.skipped == {"message of an agent": 1, "block of the agent itself": 1}
+    assert export.notes.skipped == {"block of the agent itself": 1}
+    [chat] = transcripts(export)
+    assert (chat.conversation, chat.title, chat.personal) == ("Sam", "Sam", True)
+    assert turns_of(chat) == [
+        ("user", None, "Which leather for a spine?"),
+        ("assistant", None, "Goatskin, then."),
+        ("user", None, "Thin it?"),
+        ("assistant", None, "With a spokeshave."),
+    ]
+    assert [turn.sender for turn in chat.turns] == [None, "Sam", None, "Sam"]
+    assert chat.turns[0].sent_at == datetime(2025, 3, 1, 10, tzinfo=UTC)
+    assert export.notes.skipped == {
+        "system message without words for the person": 1,
+        "message of kind heartbeat": 1,
+        "assistant message without words for the person": 1,
+        "tool message without words for the person": 1,
+    }
+    assert export.notes.unknown == {
+        "message.novelty": 1,
+        "message.a": 1,
+        "message.b": 1,
+        "message.c": 1,
+    }
     passages = opened(saved(tmp_path / "passages.json", exports.PASSAGES))
     [marbles] = passages.memories()
     assert marbles.metadata == {"letta_tags": ["craft"]}
@@ -866,6 +948,13 @@ def test_what_is_no_known_export_is_refused(tmp_path: Path) -> None:
         ("a.txt", "Hi".encode("utf-16"), "UTF-16 text; save it as UTF-8"),
         ("a.txt", b"\xe9t\xe9", "is not UTF-8 text"),
         ("a.txt", b"Dear diary, hello", "no line begins with a date"),
+        ("signal-2024.backup", b"\x00\x00\x00\xff", "backup of a telephone, which is encrypted"),
+        (
+            "sms.xml",
+            b"<?xml version='1.0'?>\n<!-- x -->\n<smses count='1'>",
+            "export Signal on a computer",
+        ),
+        ("a.xml", b"<?xml version='1.0'?><x/>", "looks like XML"),
         ("a.csv", b"when,who,what\n1,2,3", "a table; name its format"),
         ("a.json", b'{"entries": [], "owner": 1}', "JSON with the fields entries, owner"),
         ("a.json", b'[{"entry": 1}]', "JSON with the fields entry, but no known export"),

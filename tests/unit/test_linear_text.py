@@ -32,7 +32,8 @@ COVERED: Final = frozenset(
     context/lines.py extraction/date_words.py extraction/dates.py extraction/transcript.py
     guard/guard.py guard/instructions.py guard/national.py guard/numbers.py guard/phrases.py
     guard/secrets.py importers/address_book.py importers/formats/contacts.py
-    importers/formats/discord.py importers/formats/mail.py importers/formats/mcp_memory.py
+    importers/formats/discord.py importers/formats/gemini_html.py importers/formats/mail.py
+    importers/formats/mcp_memory.py
     importers/formats/notes.py importers/formats/slack.py importers/formats/whatsapp.py
     importers/formats/whatsapp_heads.py llm/concessions.py llm/json_output.py memories/sameness.py
     recall/candidates.py sanitizer.py text.py tools/arguments.py web/diff.py web/marks.py

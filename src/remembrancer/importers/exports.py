@@ -34,6 +34,7 @@ from remembrancer.importers.formats import (
     contacts,
     discord,
     gemini,
+    gemini_html,
     hindsight,
     jsonl,
     langmem,
@@ -96,7 +97,7 @@ class Format(StrEnum):
     ZEP = "zep"
     """Facts of Zep or Graphiti."""
     LETTA = "letta"
-    """Letta's agent file, passages or blocks."""
+    """Letta's agent file with its messages, passages or blocks."""
     LANGMEM = "langmem"
     """Items of LangMem's store."""
     HINDSIGHT = "hindsight"
@@ -206,6 +207,7 @@ _TRANSCRIPTS: Final[Mapping[Format, Callable[[Bundle, Options, Notes], Iterator[
     Format.MESSENGER: messenger.read,
     Format.MATRIX: matrix.read,
     Format.SIGNAL: signal.read,
+    Format.LETTA: letta.read_messages,
 }
 _MEMORIES: Final[Mapping[Format, Callable[[Bundle, Options, Notes], Iterator[ExportedMemory]]]] = {
     Format.CHATGPT: chatgpt_memories.read,
@@ -259,7 +261,7 @@ def is_one_export(bundle: Bundle) -> bool:
 
 def _of_folder(bundle: Bundle) -> Format | None:
     """Return the format of the first file that is of one with a file for each conversation."""
-    found = sorted(files(bundle, ".jsonl", ".json"), key=_unlikeliness)
+    found = sorted(files(bundle, ".jsonl", ".json", ".html"), key=_unlikeliness)
     for member in found[:_MOST_TRIED]:
         with suppress(InvalidInput):
             if (format_ := detect_text(member.text(), member.where)) in _FOLDERS:
@@ -299,6 +301,8 @@ def detect_text(text: str, where: str) -> Format:
     """Return the format of one text; raise ``InvalidInput`` that says what it looks like."""
     if whatsapp.looks_like(text):
         return Format.WHATSAPP
+    if gemini_html.looks_like(text):
+        return Format.GEMINI
     line = _first_value(text.lstrip().partition("\n")[0])
     start = text.lstrip()[:1]
     if start == "{" and (format_ := _match(_LINES, line)):

@@ -65,6 +65,11 @@ IGNORED_FIELDS: Final[dict[str, dict[str, str]]] = {
             is_template last_updated_by_id limit metadata metadata_ name preserve_on_migration
             project_id read_only tags template_id template_name updated_at
         """,
+        "message": """
+            id type agent_id model name tool_call_id tool_returns otid sender_id batch_item_id
+            is_err approve group_id denial_reason approval_request_id approvals step_id
+            organization_id
+        """,
         "passage": """
             archive_id created_by_id embedding embedding_config file_id file_name
             last_updated_by_id organization_id source_id updated_at agent_id

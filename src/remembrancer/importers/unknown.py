@@ -13,6 +13,7 @@ from remembrancer.text import plural
 _UNPACK: Final = "unpack it, and import the folder"
 _AS_JSON: Final = "export the chats again, as JSON"
 _OWN: Final = "name its format with --format, or bring it as JSONL (import-format.md)"
+_BACKUPS: Final = (".backup", ".crypt14", ".crypt15")
 _BYTES: Final = (
     (0, b"%PDF", "a PDF document", _AS_JSON),
     (0, b"SQLite format 3", "a database of an application", "export the chats in the application"),
@@ -28,6 +29,7 @@ _BYTES: Final = (
 _TEXTS: Final = (
     ("<!doctype html", "a web page", _AS_JSON),
     ("<html", "a web page", _AS_JSON),
+    ("<smses", "SMS, or chats of an old Signal", f"export Signal on a computer; SMS: {_OWN}"),
     ("<?xml", "XML", _OWN),
     ("begin:vcard", "contacts", "import it with --format contacts"),
     ("begin:vcalendar", "a calendar", "import it with --format calendar"),
@@ -41,6 +43,9 @@ def binary(content: bytes, where: str) -> InvalidInput:
     for at, sign, what, remedy in _BYTES:
         if content[at : at + len(sign)] == sign:
             return invalid(where, f"is not UTF-8 text, but looks like {what}; {remedy}")
+    if where.casefold().endswith(_BACKUPS):
+        reason = "looks like a backup of a telephone, which is encrypted; export the chats instead"
+        return invalid(where, reason)
     return invalid(where, "is not UTF-8 text; convert it to UTF-8")
 
 
@@ -51,6 +56,8 @@ def text(content: str, first: object, where: str) -> InvalidInput:
         fields = f" with the fields {', '.join(map(label, names))}" if names else ""
         return invalid(where, f"looks like JSON{fields}, but no known export; {_OWN}")
     start = content[:1000].lstrip().casefold()
+    if start.startswith("<?xml"):
+        start = start[max(0, start.find("<smses")) :]
     for sign, what, remedy in _TEXTS:
         if start.startswith(sign):
             return invalid(where, f"looks like {what}; {remedy}")

@@ -1,5 +1,7 @@
 """Gemini's activity in Google Takeout: ``MyActivity.json`` of "My Activity", "Gemini Apps".
 
+``gemini_html.py`` reads the same as a page.
+
 The file is a list of activities, the newest first: what a person wrote stands in ``title`` after a
 verb in the language of the account, the answer as HTML in ``safeHtmlItem``. Google publishes no
 schema. An activity names its conversation by the address of its page since 2026, and before not at
@@ -19,6 +21,7 @@ from remembrancer.conversations.schemas import MessageRole
 from remembrancer.importers.bundle import Bundle, Member, files, note_unread
 from remembrancer.importers.captions import caption, joined, kind_of, label
 from remembrancer.importers.exported_conversations import Transcript, Turn
+from remembrancer.importers.formats import gemini_html
 from remembrancer.importers.html_text import html_text
 from remembrancer.importers.options import Options
 from remembrancer.importers.parse import Notes, Record, in_years, record
@@ -26,7 +29,8 @@ from remembrancer.importers.turns import storable
 
 PLATFORM: Final = "gemini"
 _PRODUCTS: Final = ("Gemini", "Bard")
-_VERBS: Final = ("Prompted ", "Eingegebener Prompt: ", "Запит: ")
+_VERBS: Final = ("Prompted ", "Eingegebener Prompt: ", "Pokyn ", "Запит: ")
+_LONGEST_VERB: Final = 40
 _PAGE: Final = "//gemini.google.com/app/"
 
 
@@ -52,15 +56,22 @@ def looks_like(first: object) -> bool:
 
 
 def members(bundle: Bundle) -> list[Member]:
-    """Return the files that have Gemini in their path, else all files."""
+    """Return the files that have Gemini in their path, JSON before pages; else all JSON files."""
     found = files(bundle, ".json")
-    return [member for member in found if "gemini" in member.name.casefold()] or found
+    named = [m for m in files(bundle, ".json", ".html", ".htm") if "gemini" in m.name.casefold()]
+    return [m for m in named if m in found] or named or found
+
+
+def _activities(member: Member, options: Options) -> Iterator[tuple[str, object]]:
+    if member.path.suffix.casefold() in {".html", ".htm"}:
+        return gemini_html.activities(member.text(), member.where, options)
+    return member.elements()
 
 
 def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
     chats: dict[str, list[Turn]] = {}
     found = members(bundle)
-    for where, value in (pair for member in found for pair in member.elements()):
+    for where, value in (pair for member in found for pair in _activities(member, options)):
         activity = record(_Activity, value, where, notes)
         if not activity.is_of_gemini():
             notes.skip(f"activity of {label(activity.header)}")
@@ -87,12 +98,13 @@ def _chat(activity: _Activity) -> str:
 
 
 def _turns(activity: _Activity, notes: Notes) -> Iterator[Turn]:
-    verb = next((verb for verb in _VERBS if activity.title.startswith(verb)), None)
+    begins = activity.title[:_LONGEST_VERB].replace("\u00a0", " ")
+    verb = next((verb for verb in _VERBS if begins.startswith(verb)), None)
     answer = joined(*(html_text(str(_field(item, "html"))) for item in activity.answers or ()))
     if verb is None and not answer:
         notes.skip("activity without a question")
         return
-    question = activity.title.removeprefix(verb or "")
+    question = activity.title[len(verb or "") :]
     at = activity.time.isoformat()
     captions = (_caption(item) for item in activity.attached or ())
     asked = joined(*captions, question)
