@@ -3,14 +3,25 @@
 from typing import Any
 
 from axe_playwright_python.base import AXE_SCRIPT
+from fastapi import FastAPI, Response
 from playwright.async_api import Page
+
+PATH = "/axe.js"
 
 TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
+def serve_axe(app: FastAPI) -> None:
+    """Let the server have the script, which a browser then compiles once and not for each page."""
+    headers = {"Cache-Control": "public, max-age=31536000, immutable"}
+    script = Response(AXE_SCRIPT, media_type="text/javascript", headers=headers)
+    app.add_route(PATH, lambda _: script)
+
+
 async def findings(page: Page) -> list[str]:
     """What axe finds serious or critical."""
-    await page.evaluate(AXE_SCRIPT)
+    if not await page.evaluate("() => 'axe' in window"):
+        await page.add_script_tag(url=PATH)
     found: Any = await page.evaluate("() => axe.run({resultTypes: ['violations']})")
     return [
         f"{one['id']} ({one['impact']}): {[node['html'][:200] for node in one['nodes'][:3]]}"

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import uvicorn
+from axe import serve_axe
 from browsing import Site, Watch, chromium
 from helpers import Store, empty
 from pages import World, peopled
@@ -23,7 +24,9 @@ async def site(opened: Remembrancer, database_url: str) -> AsyncIterator[Site]:
     Store.url = database_url
     await asyncio.to_thread(empty, database_url)
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(create_app(opened), log_level="warning", lifespan="off"))
+    app = create_app(opened)
+    serve_axe(app)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     # Chromium keeps no sandbox for root.
     arguments = ["--no-sandbox"] if os.name == "posix" and os.geteuid() == 0 else []
