@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 from uuid import UUID
 
 from pydantic import SecretStr
 
-from remembrancer.access import as_actor
+from remembrancer.access import Actor, Role, as_actor
 from remembrancer.agents.schemas import Agent
 from remembrancer.associations.service import Associations
 from remembrancer.associations.writer import AssociationWriter
@@ -38,8 +38,10 @@ from remembrancer.extras import extra
 from remembrancer.facts.service import Facts
 from remembrancer.guard.guard import Guard
 from remembrancer.identity.service import Identity
+from remembrancer.ids import DEFAULT_WORKSPACE
 from remembrancer.jobs.queue import SUMMARISE
 from remembrancer.jobs.service import Jobs
+from remembrancer.keys.schemas import KeyCreate, NewKey
 from remembrancer.keys.service import Keys
 from remembrancer.keys.sign_ins import SignIns
 from remembrancer.llm import create_language_model
@@ -76,6 +78,7 @@ from remembrancer.review.service import Reviews
 from remembrancer.search.index import SearchIndex
 from remembrancer.search.model import claim_store
 from remembrancer.settings import Settings, place
+from remembrancer.statistics import counts
 from remembrancer.tools.memory import memory_tools
 from remembrancer.uploads.service import Uploads
 from remembrancer.usage.counts import UsageCounts
@@ -83,10 +86,17 @@ from remembrancer.usage.service import Usage
 from remembrancer.user_names import AnyUser
 from remembrancer.users.schemas import User
 from remembrancer.validation import validate
+from remembrancer.workspaces.host import Host
+from remembrancer.workspaces.rows import WorkspaceRow
+from remembrancer.workspaces.servers import Servers
+from remembrancer.workspaces.service import Workspaces
+from remembrancer.workspaces.turns import Turns
 
 if TYPE_CHECKING:
     from remembrancer.jobs.worker import Task, Worker
     from remembrancer.keys.tokens import UserTokens
+    from remembrancer.llm.language_model import LanguageModel
+    from remembrancer.recall.rerank import Reranker
 
 # A program that sets up no log does not get our lines on its standard error.
 logging.getLogger("remembrancer").addHandler(logging.NullHandler())
@@ -100,26 +110,33 @@ class Remembrancer:
     The nouns are those of ``remembrancer.client``, and ``records`` (decision 26).
     """
 
-    def __init__(self, settings: Settings, database: Database, embedder: Embedder) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        embedder: Embedder,
+        *,
+        workspace: str = DEFAULT_WORKSPACE,
+        beside: "Remembrancer | None" = None,
+    ) -> None:
+        # What speaks with models is that of the store ``beside`` this one, in the same process.
         search = SearchIndex(embedder)
-        self.settings = settings
+        self.settings, self.workspace, self._beside = settings, workspace, beside
         self.database = database
         self.embedder = embedder
         self.reads = Reads(database, whose=settings.audit.reads)
-        self.guard = Guard(settings.guard)
+        self.guard, self.language_model, self.reranker = _parts(settings, beside)
         self.backend = backend = Backend(
             database, search, self.guard, self.reads, settings.limits, UsageCounts(database)
         )
         self.retention = Retention(database, settings.retention)
         self.expiry = Expiry(database)
         self.access_counts = AccessCounts(database)
-        self.language_model = create_language_model(settings.llm)
         budget = Budget(settings.budget.tokens, backend.usage_counts)
         pipeline = WritePipeline(search, budget)
         renderer = Renderer(Templates(settings.context.templates))
         associations = AssociationWriter(settings.recall.near_duplicate)
         memories = Memories(backend, pipeline, budget, associations, remake_chunks)
-        self.reranker = create_reranker(settings.rerank)
         recall = Recall(backend, embedder, self.access_counts, self.reranker)
         erasure = Erasure(backend, clear_caches=recall.forget)
         summariser: Summariser = Verbatim()
@@ -158,13 +175,71 @@ class Remembrancer:
         self.tools = memory_tools(
             memories, recall, self.places, self.documents, settings.tools, backend
         )
-        self.keys = Keys(backend, _user_tokens(database, settings))
-        self.sign_ins = SignIns(backend, self.keys.uses, days=settings.retention.sessions)
+        tokens = None if beside else _user_tokens(database, settings)
+        self.keys = Keys(backend, tokens, workspace=workspace)
+        self.sign_ins = SignIns(
+            backend, self.keys.uses, days=settings.retention.sessions, workspace=workspace
+        )
         self.uploads = Uploads(backend)
         self.tasks: dict[str, Task] = {SUMMARISE: self.summaries.job}
         self.jobs = Jobs(database)
         self.audit = AuditLog(database)
         self.usage = Usage(database, backend.usage_counts)
+        self.workspaces = Workspaces(
+            database,
+            lambda: self.host,
+            first_key=_first_key,
+            counts=lambda store: counts(store.database),
+            is_host=self.is_default,
+        )
+
+    @property
+    def is_default(self) -> bool:
+        """Whether this is the default workspace."""
+        return self.workspace == DEFAULT_WORKSPACE
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether this workspace is not suspended."""
+        return self._beside is None or self._beside.host.is_active(self.workspace)
+
+    @cached_property
+    def host(self) -> "Host[Remembrancer]":
+        """The workspaces beside this one, which is the default one."""
+        servers = Servers.of(self.settings, self.database.url)
+        most = self.settings.workspaces.opened
+        return Host(self, self.database, servers, self._open_beside, most)
+
+    @asynccontextmanager
+    async def _open_beside(self, row: WorkspaceRow, url: str) -> "AsyncIterator[Remembrancer]":
+        database = Database(
+            url,
+            pool_size=self.settings.workspaces.pool_size,
+            slow_query_ms=self.settings.database.slow_query_ms,
+        )
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(database.close)
+            await claim_store(database, self.embedder)
+            memory = Remembrancer(
+                self.settings, database, self.embedder, workspace=row.name, beside=self
+            )
+            await memory._run_in_background(stack)
+            yield memory
+
+    async def _run_in_background(self, stack: AsyncExitStack) -> None:
+        """Do what is due while the store is open, until ``stack`` ends."""
+        self.retention.start()
+        stack.push_async_callback(self.retention.stop)
+        periodics = (
+            self.access_counts.writing,
+            self.reads.writing,
+            self.expiry.sweeping,
+            self.keys.uses.writing,
+            self.backend.usage_counts.writing,
+        )
+        for periodic in periodics:
+            periodic.start()
+        stack.push_async_callback(close_all, periodics)
 
     @cached_property
     def worker(self) -> "Worker":
@@ -179,6 +254,18 @@ class Remembrancer:
             sweeps={SUMMARISE: self.summaries.sweep},
         )
 
+    @cached_property
+    def turns(self) -> "Turns[Remembrancer]":
+        """Background work of the workspaces beside this one."""
+        recover, at_once = self.workspaces.recover, self.settings.jobs.concurrency
+        return Turns(self.database, self.host, _turn, recover, at_once=at_once)
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        """Run background jobs of all workspaces until the end."""
+        async with self.worker.running(), self.turns.running():
+            yield
+
     @staticmethod
     @asynccontextmanager
     async def open(
@@ -186,9 +273,13 @@ class Remembrancer:
         *,
         database_url: str | None = None,
         settings: Settings | None = None,
+        workspace: str | None = None,
         check_model: bool = True,
     ) -> "AsyncIterator[Remembrancer]":
         """Open the store in ``data_dir`` or at ``database_url``; close it at the end.
+
+        With ``workspace``, a workspace beside it: ``NotFound`` is raised for an unknown one, and
+        ``WorkspaceUnavailable`` for one that is suspended.
 
         ``data_dir`` holds an embedded Postgres that runs while the store is open. Other values
         come from ``settings``, by default from the environment and the settings file. Raises
@@ -202,6 +293,7 @@ class Remembrancer:
             owner_url = await stack.enter_async_context(database_server(chosen))
             given = chosen.database_url
             url = service_url(owner_url) if given is None else given.get_secret_value()
+            chosen = chosen.model_copy(update={"database_owner_url": SecretStr(owner_url)})
             await asyncio.to_thread(migrate, driver_url(owner_url), driver_url(url))
             stack.push_async_callback(embedder.close)
             if chosen.traces:
@@ -220,19 +312,9 @@ class Remembrancer:
             for client in (memory.language_model, memory.reranker, memory.keys.tokens):
                 if client is not None:
                     stack.push_async_callback(client.close)
-            memory.retention.start()
-            stack.push_async_callback(memory.retention.stop)
-            periodics = (
-                memory.access_counts.writing,
-                memory.reads.writing,
-                memory.expiry.sweeping,
-                memory.keys.uses.writing,
-                memory.backend.usage_counts.writing,
-            )
-            for periodic in periodics:
-                periodic.start()
-            stack.push_async_callback(close_all, periodics)
-            yield memory
+            await memory._run_in_background(stack)
+            stack.push_async_callback(memory.host.close)
+            yield await stack.enter_async_context(memory.host.use(workspace or chosen.workspace))
 
     async def remember(
         self,
@@ -270,6 +352,33 @@ class Remembrancer:
         """
         request = validate(RecallQuery, query=query, **details)
         return await self.memories.recall(as_actor(user, agent), request)
+
+
+class _Parts(NamedTuple):
+    """What the workspaces of a process share, beside the embedding model."""
+
+    guard: Guard
+    language_model: "LanguageModel | None"
+    reranker: "Reranker | None"
+
+
+def _parts(settings: Settings, beside: Remembrancer | None) -> _Parts:
+    if beside is not None:
+        return _Parts(beside.guard, beside.language_model, beside.reranker)
+    model, reranker = create_language_model(settings.llm), create_reranker(settings.rerank)
+    return _Parts(Guard(settings.guard), model, reranker)
+
+
+async def _turn(store: Remembrancer, seconds: float, *, sweep: bool, remove_old: bool) -> None:
+    await store.worker.turn(seconds, sweep=sweep)
+    if sweep:
+        await store.expiry.sweep()
+    if remove_old:
+        await store.retention.remove_old()
+
+
+async def _first_key(store: Remembrancer) -> NewKey:
+    return await store.keys.create(Actor(Role.ADMIN), KeyCreate(name="admin", role=Role.ADMIN))
 
 
 def at_embedded_server(settings: Settings, owner_url: str) -> Settings:

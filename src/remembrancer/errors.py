@@ -15,6 +15,7 @@ RemembrancerError
 └── Unavailable                  503  a service that this one needs does not answer
     ├── DatabaseUnavailable      503
     ├── EmbeddingUnavailable     503
+    ├── WorkspaceUnavailable     503  it is being created or dropped, or of another version
     └── LanguageModelUnavailable 503
         ├── AnswerCutShort       503  the question or the answer is too long
         └── UnusableAnswer       503  its answer does not fit the schema
@@ -125,6 +126,10 @@ class DatabaseUnavailable(Unavailable):
 
 class EmbeddingUnavailable(Unavailable):
     """The embedding model or its endpoint does not answer."""
+
+
+class WorkspaceUnavailable(Unavailable, title="Workspace unavailable"):
+    """The workspace is being created or dropped, or has the schema of another version."""
 
 
 class LanguageModelUnavailable(Unavailable):

@@ -7,6 +7,8 @@ from uuid import UUID
 
 from uuid_utils import compat
 
+DEFAULT_WORKSPACE: Final = "default"
+"""The workspace in the host's own database, which always exists."""
 SHARED_OWNER: Final = UUID(int=0)
 """Owner of shared knowledge in storage; the API shows it as null."""
 

@@ -6,12 +6,16 @@ underscores, such as ``REMEMBRANCER_EMBEDDING__PROVIDER``. Each may be in a sett
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Final, Literal, TypedDict
 
-from pydantic import BaseModel, Field, HttpUrl, SecretStr
+from pydantic import BaseModel, Field, HttpUrl, SecretStr, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from remembrancer.settings_file import SettingsFile
+
+MAIN: Final = "main"
+"""The server of ``database_url``, or the embedded one."""
+ServerName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
 
 
 class DatabaseSettings(BaseModel):
@@ -299,6 +303,37 @@ class ServerSettings(BaseModel):
     """Directory with more languages for the pages: a file for each, such as ``fr.po``."""
 
 
+class WorkspaceServer(BaseModel):
+    """A Postgres server that holds workspaces."""
+
+    url: SecretStr
+    """Address of any database there, for the service, such as
+    ``postgresql://remembrancer_app:…@db2/postgres``."""
+    owner_url: SecretStr | None = None
+    """The same for who may create databases; by default ``url``."""
+
+
+class WorkspaceSettings(BaseModel):
+    """Workspaces: tenants, each in a database of its own."""
+
+    servers: dict[ServerName, WorkspaceServer] = {}
+    """Further Postgres servers by name; ``main`` is that of ``database_url``, or the embedded
+    one."""
+    opened: int = Field(50, ge=1, le=10_000)
+    """Workspaces that each process keeps open, beside the default one."""
+    pool_size: int = Field(4, ge=1, le=100)
+    """Connections of each workspace."""
+    connections: int = Field(40, ge=2, le=10_000)
+    """Connections of all workspaces together in each process, beside those of the default one."""
+
+    @field_validator("servers")
+    @classmethod
+    def _check_servers(cls, servers: dict[str, WorkspaceServer]) -> dict[str, WorkspaceServer]:
+        if MAIN in servers:
+            raise ValueError(f"{MAIN} is the server of database_url; choose another name")
+        return servers
+
+
 class OidcSettings(BaseModel):
     """Tokens of an identity provider (OpenID Connect), which act like keys of their users."""
 
@@ -356,6 +391,8 @@ class Settings(BaseSettings):
     """Postgres 16 or newer with pgvector, to use instead of the embedded one."""
     database_owner_url: SecretStr | None = None
     """The same database for the owner of its tables: migrations, backup and restore use it."""
+    workspace: str = "default"
+    """The workspace that commands, ``mcp`` and the library work on; a server serves all."""
     database: DatabaseSettings = DatabaseSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     limits: LimitSettings = LimitSettings()
@@ -370,6 +407,7 @@ class Settings(BaseSettings):
     extraction: ExtractionSettings = ExtractionSettings()
     context: ContextSettings = ContextSettings()
     server: ServerSettings = ServerSettings()
+    workspaces: WorkspaceSettings = WorkspaceSettings()
     oidc: OidcSettings = OidcSettings()
     mcp: McpSettings = McpSettings()
     audit: AuditSettings = AuditSettings()
@@ -402,6 +440,7 @@ class Place(TypedDict, total=False):
     data_dir: Path
     database_url: SecretStr | None
     database_owner_url: SecretStr | None
+    workspace: str
 
 
 def place(data_dir: str | Path | None, database_url: str | None) -> Place:

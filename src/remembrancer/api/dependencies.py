@@ -14,6 +14,7 @@ from remembrancer.app import Remembrancer
 from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import Outcome, RememberResult
 from remembrancer.places.schemas import PlaceResult
+from remembrancer.request_store import store_of
 from remembrancer.user_names import AnyUser, UserRef
 from remembrancer.validation import Model, as_id
 
@@ -21,10 +22,9 @@ _ETAG = re.compile(r'(?:W/)?"(?P<quoted>[0-9]{1,9})"|(?P<bare>[0-9]{1,9})')
 
 
 async def application(request: Request) -> Remembrancer:
-    """Return the application that this server serves."""
+    """Return the store of the workspace that the key is of."""
     # Async, because FastAPI calls other functions in a thread.
-    app: Remembrancer = request.app.state.memory
-    return app
+    return store_of(request.scope)
 
 
 App = Annotated[Remembrancer, Depends(application)]
@@ -54,7 +54,7 @@ async def request_actor(
 ) -> Actor:
     """Return the actor for the user and agent of the query or the body."""
     body = await body_ids(request)
-    user = await _same_user(request.app.state.memory, actor, user_id, body.get("user_id"))
+    user = await _same_user(store_of(request.scope), actor, user_id, body.get("user_id"))
     return actor.acting_for(user, _same_agent(agent_id, body.get("agent_id")))
 
 

@@ -23,6 +23,7 @@ from remembrancer.api.limits import allow_bytes
 from remembrancer.api.problems import MEDIA_TYPE, Problem
 from remembrancer.app import Remembrancer
 from remembrancer.errors import InvalidInput, Unauthenticated, Unavailable
+from remembrancer.request_store import check_workspace, store_of, take_store_of_bearer
 from remembrancer.validation import MOST_CHOICES, check_names
 from remembrancer.web import sessions
 
@@ -183,9 +184,8 @@ class EndpointRequest(Request):
 
     @property
     def memory(self) -> Remembrancer:
-        """The application that this server serves."""
-        memory: Remembrancer = self.app.state.memory
-        return memory
+        """The store of the workspace that the key is of."""
+        return store_of(self.scope)
 
     @property
     def is_check_due(self) -> bool:
@@ -198,9 +198,13 @@ class EndpointRequest(Request):
         credentials = await bearer(self)
         is_counted = self.caller is not None
         if credentials is not None:
+            secret = credentials.credentials
+            if not is_counted:
+                await take_store_of_bearer(self.scope, secret)
             self.caller = await self.memory.keys.authenticate(
-                credentials.credentials, entry_point="rest", check_later=check_later
+                secret, entry_point="rest", check_later=check_later and self.memory.is_usable
             )
+            check_workspace(self.scope)
             if not is_counted:
                 self.app.state.rate_limit.count(str(self.caller.key_id or self.caller.user_id))
             return

@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remembrancer.api.problems import HUNG_UP, busy
 from remembrancer.errors import TooManyRequests
+from remembrancer.request_store import lend_until_end
 from remembrancer.settings import LimitSettings
 
 UPLOAD_PATH: Final = "/start/history"
@@ -103,7 +105,8 @@ class Front:
         body = scope[_BODY] = Body(scope, receive, self)
         self.in_work += 1
         try:
-            await self._app(scope, body.receive, send)
+            async with lend_until_end(scope):
+                await self._app(scope, body.receive, send)
         finally:
             self.in_work -= 1
 
@@ -130,20 +133,25 @@ class RateLimit:
         self._per_minute, self._what = per_minute, what
         self._clock = clock
         self._minute = 0
-        self._counts = _counts(directory) if per_minute else None
+        self._directory = directory
 
-    def count(self, key: str) -> None:
-        """Count a request; raise ``TooManyRequests`` over the limit."""
-        if self._counts is None:
+    @cached_property
+    def _counts(self) -> sqlite3.Connection:
+        return _counts(self._directory)
+
+    def count(self, key: str, per_minute: int | None = None) -> None:
+        """Count a request; raise ``TooManyRequests`` over the limit, or another one."""
+        most = self._per_minute if per_minute is None else per_minute
+        if not most:
             return
         now = self._clock()
         if (minute := int(now // 60)) != self._minute:
             self._minute = minute
             self._counts.execute("DELETE FROM counts WHERE minute <> ?", [minute])
         [[count]] = self._counts.execute(_COUNT, [key, minute]).fetchall()
-        if count > self._per_minute:
+        if count > most:
             raise TooManyRequests(
-                f"more than {self._per_minute} {self._what} in a minute",
+                f"more than {most} {self._what} in a minute",
                 retry_after=60 - int(now % 60),
             )
 

@@ -29,6 +29,7 @@ from remembrancer.api import (
     summaries,
     tools,
     users,
+    workspaces,
 )
 from remembrancer.api.endpoints import completed
 from remembrancer.api.limits import Front, RateLimit
@@ -36,6 +37,7 @@ from remembrancer.api.request_log import RequestLog
 from remembrancer.app import Remembrancer
 from remembrancer.fast_imports import uncollected
 from remembrancer.mcp.http import McpEndpoint, ResourceMetadata
+from remembrancer.request_store import store_of
 from remembrancer.web import sessions
 
 _DESCRIPTION = """
@@ -99,7 +101,7 @@ class Pages(BaseRoute):
 
         async def send_after_session(message: Message) -> None:
             if message["type"] == "http.response.start":
-                await sessions.store(scope, scope["app"].state.memory.sign_ins)
+                await sessions.store(scope, store_of(scope).sign_ins)
             await send(message)
 
         await self._router(scope, receive, send_after_session)
@@ -192,6 +194,7 @@ def _rest_api() -> FastAPI:
         admin.keys,
         admin.usage,
         admin.retention,
+        workspaces.router,
     ):
         # Not as routers, which FastAPI would search twice for each request.
         app.router.routes.extend(part.routes)

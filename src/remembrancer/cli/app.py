@@ -64,6 +64,7 @@ _PANELS: Final = {
             "usage",
             "Print recalls, writes, refusals, evictions, tokens and disk by day and agent.",
         ),
+        _Entry("workspaces", "Create, list, limit, suspend and drop workspaces."),
         _Entry("retention", "Say what is stored how long; remove what is older."),
         _Entry("jobs", "List background jobs, such as summaries.", "maintenance"),
         _Entry("worker", "Run background jobs until Ctrl-C.", "maintenance"),
@@ -221,6 +222,10 @@ def options(
             help="The settings file.",
             show_default="remembrancer.toml, if there is one in this directory",
         ),
+    ] = None,
+    workspace: Annotated[
+        str | None,
+        typer.Option(help="The workspace to work on.", show_default="default"),
     ] = None,
     _version: Annotated[
         bool,

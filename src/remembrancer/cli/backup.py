@@ -12,11 +12,12 @@ from remembrancer.backup import Archive, Manifest, Observer
 from remembrancer.backup import back_up as write
 from remembrancer.backup import restore as load
 from remembrancer.cli.output import console, progress
-from remembrancer.cli.runtime import log_quietly, settings_of
+from remembrancer.cli.runtime import log_quietly, run, settings_of
 from remembrancer.db.embedded import embedded_server
 from remembrancer.errors import ConfigurationError
 from remembrancer.settings import Settings
 from remembrancer.text import plural
+from remembrancer.workspaces.host import owner_address
 
 
 def backup(
@@ -86,6 +87,12 @@ def _observer(bar: Progress) -> Observer:
 @contextmanager
 def _database(settings: Settings, *, must_exist: bool) -> Iterator[str]:
     log_quietly(settings)
+    with _server(settings, must_exist=must_exist) as url:
+        yield url if settings.workspace == "default" else run(owner_address(settings, url))
+
+
+@contextmanager
+def _server(settings: Settings, *, must_exist: bool) -> Iterator[str]:
     if settings.database_url is not None:
         yield (settings.database_owner_url or settings.database_url).get_secret_value()
         return

@@ -46,7 +46,13 @@ async def _work_until_stopped(settings: Settings, *, once: bool) -> None:
             if not once:
                 console().print("The worker is ready. Ctrl-C stops it.")
             serve_uploads(app)
-            await app.worker.run(once=once)
+            app.host.prepare = serve_uploads
+            if once:
+                await app.worker.run(once=True)
+                await app.turns.once()
+                return
+            async with app.turns.running():
+                await app.worker.run()
     except asyncio.CancelledError:
         return  # stopped by a signal; unfinished jobs are back in the queue
 

@@ -38,6 +38,8 @@ def settings_of(context: typer.Context, *, only_named: bool = False) -> Settings
         values["settings"] = options["settings"]
     elif only_named:
         values["settings"] = None
+    if options["workspace"] is not None:
+        values["workspace"] = options["workspace"]
     return Settings(**values)
 
 

@@ -60,6 +60,8 @@ def serve(
       remembrancer serve --host 0.0.0.0 --workers 4
     """
     settings = settings_of(context)
+    if settings.workspace != "default":
+        raise ConfigurationError("a server serves all workspaces; leave the workspace out")
     options = {"host": host, "port": port, "public_url": public_url, "workers": workers}
     server = settings.server.model_copy(update={k: v for k, v in options.items() if v is not None})
     settings = settings.model_copy(update={"server": server})

@@ -70,7 +70,8 @@ async def _serve(
         from remembrancer.importers.uploads import serve_uploads  # noqa: PLC0415 - it answers
 
         serve_uploads(app)
-        jobs = app.worker.running() if app.settings.jobs.in_server else nullcontext()
+        app.host.prepare = serve_uploads
+        jobs = app.working() if app.settings.jobs.in_server else nullcontext()
         async with jobs, asyncio.TaskGroup() as others:
             for _ in range(app.settings.server.workers - 1):
                 assert shared is not None

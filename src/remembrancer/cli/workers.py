@@ -36,8 +36,7 @@ FORGET_SECONDS = 1.0
 
 async def keep_worker(settings: Settings, url: str, listener: socket.socket, shared: Path) -> None:
     """Run a worker until cancelled; start another when it ends."""
-    update = {"database_url": SecretStr(url), "database_owner_url": None}
-    settings = settings.model_copy(update=update)
+    settings = settings.model_copy(update={"database_url": SecretStr(url)})
     while True:
         process = _start(settings, listener, shared)
         try:

@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from remembrancer.agents.schemas import Agent
-from remembrancer.client.admin import Audit, Jobs, Keys, Retention, Usage
+from remembrancer.client.admin import Audit, Jobs, Keys, Retention, Usage, Workspaces
 from remembrancer.client.calls import json_of
 from remembrancer.client.conversations import Chat, Conversations
 from remembrancer.client.memories import Associations, Documents, Memories, Places, Review
@@ -70,6 +70,7 @@ class _Nouns(Group[By]):
         self.audit = Audit(sender)
         self.usage = Usage(sender)
         self.retention = Retention(sender)
+        self.workspaces = Workspaces(sender)
 
     @operation("POST /api/memory/", ids="body", body=_as(MemoryCreate))
     def remember(

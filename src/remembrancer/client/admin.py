@@ -1,16 +1,24 @@
-"""Keys, jobs, the audit log, usage and retention."""
+"""Keys, jobs, the audit log, usage, retention and workspaces."""
 
 from datetime import date
 from typing import Unpack
 from uuid import UUID
 
 import remembrancer
+from remembrancer.client.calls import json_of
 from remembrancer.client.operations import By, Group, Paging, listing, operation
 from remembrancer.jobs.schemas import JobPage, JobStatus
 from remembrancer.keys.schemas import DEFAULT_GRACE, Key, KeyCreate, KeyHolder, NewKey
 from remembrancer.paging import Items, Page
 from remembrancer.retention.schemas import RetentionReport
+from remembrancer.settings import MAIN
 from remembrancer.usage.schemas import DailyUsage
+from remembrancer.workspaces.schemas import (
+    DropReceipt,
+    NewWorkspace,
+    Workspace,
+    WorkspaceLimits,
+)
 
 
 class Keys(Group[By]):
@@ -89,4 +97,45 @@ class Retention(Group[By]):
 
         Ends after 30 seconds; then the report says that it is not complete, and another run goes
         on. It cannot be undone.
+        """
+
+
+class Workspaces(Group[By]):
+    """Workspaces of the host. For admin keys of the default workspace."""
+
+    @operation("POST /api/workspaces", body=json_of)
+    def create(
+        self, name: str, *, server: str = MAIN, limits: WorkspaceLimits | None = None
+    ) -> NewWorkspace:
+        """Create a workspace with an admin key; only this answer has its secret.
+
+        ``server`` is one of the server's setting ``workspaces.servers``. Raises ``Conflict`` for a
+        name that exists, and ``InvalidInput`` for an unknown server.
+        """
+
+    @listing("GET /api/workspaces")
+    def list(self, **paging: Unpack[Paging]) -> Page[Workspace]:
+        """List workspaces by name, all but the default one."""
+
+    @operation("GET /api/workspaces/{name}")
+    def get(self, name: str) -> Workspace:
+        """Return a workspace; raise ``NotFound`` for an unknown one."""
+
+    @operation("PUT /api/workspaces/{name}/limits")
+    def update(self, name: str, limits: WorkspaceLimits) -> Workspace:
+        """Set the limits of a workspace. All servers know them within a second."""
+
+    @operation("POST /api/workspaces/{name}/suspend")
+    def suspend(self, name: str) -> Workspace:
+        """Refuse all requests to a workspace until it is resumed: within a second everywhere."""
+
+    @operation("POST /api/workspaces/{name}/resume")
+    def resume(self, name: str) -> Workspace:
+        """Let a workspace be used again that was suspended."""
+
+    @operation("DELETE /api/workspaces/{name}")
+    def drop(self, name: str, *, dry_run: bool = True) -> DropReceipt:
+        """Drop a suspended workspace with all that is in it, for good, or say what that is.
+
+        A dry run, the default, drops nothing. Raises ``Conflict`` for one that is not suspended.
         """

@@ -91,6 +91,12 @@ async def recover(connection: AsyncConnection, silent: float) -> Sequence[int]:
     return list((await connection.execute(_RECOVER, {"silent": silent})).scalars())
 
 
+async def is_due(connection: AsyncConnection, tasks: Sequence[str]) -> bool:
+    """Return whether a job of one of the tasks is ready to run."""
+    found = await connection.execute(_sql("is_due"), {"tasks": list(tasks)})
+    return bool(found.scalar_one())
+
+
 async def delete_old(
     connection: AsyncConnection, statuses: Sequence[str], before: datetime, most: int
 ) -> int:

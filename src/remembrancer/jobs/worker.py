@@ -102,6 +102,8 @@ class Worker:
         self._tasks = tasks
         self._sweeps = sweeps
         self._swept = self._swept_all = 0.0
+        self._turn: asyncio.Task[None] | None = None
+        self._turn_ends = 0.0
 
     async def run(self, *, once: bool = False) -> None:
         """Work until cancelled, or with ``once`` until no job is ready.
@@ -124,6 +126,34 @@ class Worker:
                 return
             await asyncio.sleep(LOST_DATABASE)
 
+    async def turn(self, seconds: float, *, sweep: bool) -> None:
+        """Run jobs that are ready, one by one, for so many seconds: what runs then is finished.
+
+        With ``sweep`` it first does what :meth:`run` does regularly.
+        """
+        if sweep:
+            await self._maintain(sweep=True, everything=True)
+        async with self._database.system() as connection:
+            if not await queue.is_due(connection, list(self._tasks)):
+                return
+        self._turn_ends = time.monotonic() + seconds
+        self._turn = asyncio.create_task(self._work(once=True, concurrency=1), name="turn")
+        try:
+            await self._turn
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                self._turn.cancel()
+                with suppress(asyncio.CancelledError):
+                    await self._turn
+                raise
+        finally:
+            self._turn = None
+
+    def _end_turn(self) -> None:
+        if self._turn is not None and time.monotonic() > self._turn_ends:
+            self._turn.cancel()
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         task = asyncio.create_task(self.run(), name="worker")
@@ -137,7 +167,10 @@ class Worker:
     async def _run(self, *, once: bool) -> None:
         self._swept = self._swept_all = time.monotonic()
         await self._maintain(sweep=True, everything=True)
-        app = self._app()
+        await self._work(once=once, concurrency=self._settings.concurrency)
+
+    async def _work(self, *, once: bool, concurrency: int) -> None:
+        app = self._app(concurrency)
         # What a pooler is told to listen for reaches nobody.
         listens = not await self._database.is_pooled()
         async with app.open_async():
@@ -154,7 +187,7 @@ class Worker:
                     name="remembrancer",
                     wait=not once,
                     listen_notify=listens,
-                    concurrency=self._settings.concurrency,
+                    concurrency=concurrency,
                     install_signal_handlers=False,
                     shutdown_graceful_timeout=GRACE,
                     fetch_job_polling_interval=min(self._settings.heartbeat, 2.0),
@@ -185,13 +218,13 @@ class Worker:
             if queued := await queue_missing(everything=everything):
                 log.info("queued %d %s jobs", queued, name)
 
-    def _app(self) -> App:
+    def _app(self, concurrency: int) -> App:
         url = make_url(self._database.url).set(drivername="postgresql")
         connector = Connector(
             conninfo=url.render_as_string(hide_password=False),
             kwargs={**liveness(self._database.url), "prepare_threshold": None},
             min_size=1,
-            max_size=self._settings.concurrency + 2,
+            max_size=concurrency + 2,
             timeout=LOST_DATABASE,
         )
         app = App(connector=connector)
@@ -216,7 +249,10 @@ class Worker:
                 await self._note(job, reason, getattr(error, "counts", {}))
                 # The error itself may quote users, and procrastinate logs it.
                 raise JobFailed(reason) from None
-            await self._note(job, None, counts)
+            else:
+                await self._note(job, None, counts)
+            finally:
+                self._end_turn()
 
         return run
 

@@ -16,7 +16,7 @@ from remembrancer.backend import Backend
 from remembrancer.db.engine import retries_deadlocks
 from remembrancer.db.tables import api_keys
 from remembrancer.errors import Conflict, InvalidInput, NotFound, Unauthenticated
-from remembrancer.ids import SHARED_OWNER, new_uuid
+from remembrancer.ids import DEFAULT_WORKSPACE, SHARED_OWNER, new_uuid
 from remembrancer.keys import repository
 from remembrancer.keys.schemas import DEFAULT_GRACE, Key, KeyCreate, NewKey, is_past
 from remembrancer.keys.uses import KeyUses
@@ -38,8 +38,15 @@ MOST_HOLDERS: Final = 10_000
 class Keys:
     """API keys of this server."""
 
-    def __init__(self, backend: Backend, tokens: "UserTokens | None" = None) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        tokens: "UserTokens | None" = None,
+        *,
+        workspace: str = DEFAULT_WORKSPACE,
+    ) -> None:
         self._database = backend.database
+        self._prefix = PREFIX if workspace == DEFAULT_WORKSPACE else f"{PREFIX}{workspace}."
         self.tokens = tokens
         self.uses = KeyUses(backend.database)
         # By the hash of the secret. Nothing trusts them without a check in the database.
@@ -58,7 +65,9 @@ class Keys:
         async with self._database.system() as connection:
             if user_id is not None:
                 await users.hold_current(connection, user_id)
-            created = await _add(connection, **key.model_dump(exclude={"user_id"}), user_id=user_id)
+            created = await self._add(
+                connection, **key.model_dump(exclude={"user_id"}), user_id=user_id
+            )
             await _note(connection, actor, "key.create", created)
         return created
 
@@ -80,7 +89,7 @@ class Keys:
                 name: getattr(old, name) for name in ("name", "role", "user_id", "expires_at")
             }
             await repository.retire(connection, old.id, grace)
-            new = await _add(connection, **values)
+            new = await self._add(connection, **values)
             await audit.note(
                 connection,
                 actor,
@@ -132,7 +141,7 @@ class Keys:
         With ``check_later``, for a secret that was valid before, the first transaction of the actor
         checks the key instead.
         """
-        if self.tokens is not None and "." in secret:  # which no key has
+        if self.tokens is not None and "." in secret and not secret.startswith(PREFIX):
             return await self.tokens.authenticate(secret, entry_point=entry_point)
         # The secret has 256 random bits: nobody can guess its hash, and the time of a look-up
         # says nothing about it.
@@ -149,6 +158,12 @@ class Keys:
         if len(self._holders) > MOST_HOLDERS:
             del self._holders[next(iter(self._holders))]
         return _actor(row, entry_point)
+
+    async def _add(self, connection: AsyncConnection, **values: object) -> NewKey:
+        secret = self._prefix + secrets.token_urlsafe(_BYTES)
+        values |= {"id": new_uuid(), "hash": hash_secret(secret)}
+        created = await repository.add(connection, values)
+        return NewKey(**created.model_dump(), secret=secret)
 
     async def _holder(self, condition: ColumnElement[bool]) -> repository.HolderRow:
         async with self._database.system() as connection:
@@ -175,13 +190,6 @@ async def _find(connection: AsyncConnection, key: UUID | str, user_id: UUID | No
     return found[0]
 
 
-async def _add(connection: AsyncConnection, **values: object) -> NewKey:
-    secret = PREFIX + secrets.token_urlsafe(_BYTES)
-    values |= {"id": new_uuid(), "hash": hash_secret(secret)}
-    created = await repository.add(connection, values)
-    return NewKey(**created.model_dump(), secret=secret)
-
-
 async def _note(connection: AsyncConnection, actor: Actor, action: str, key: Key) -> None:
     owner_id = key.user_id or SHARED_OWNER
     await audit.note(connection, actor, action, [str(key.id)], owner_id=owner_id)
@@ -196,6 +204,17 @@ def _actor(row: repository.HolderRow, entry_point: str) -> Actor:
         key_id=row.id,
         merged_ids=frozenset(row.merged_ids),
     )
+
+
+def marked(secret: str, workspace: str) -> str:
+    """Return the secret of a link or a session, with its workspace before it."""
+    return secret if workspace == DEFAULT_WORKSPACE else f"{workspace}.{secret}"
+
+
+def workspace_of(secret: str) -> str:
+    """Return the workspace that a key, a link or a session says it is of."""
+    name, dot, _ = secret.removeprefix(PREFIX).partition(".")
+    return name if dot else DEFAULT_WORKSPACE
 
 
 def hash_secret(secret: str) -> bytes:

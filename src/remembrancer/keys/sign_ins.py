@@ -10,9 +10,9 @@ from remembrancer import audit
 from remembrancer.access import Actor, Role
 from remembrancer.backend import Backend
 from remembrancer.errors import TooManyRequests, Unauthenticated
-from remembrancer.ids import SHARED_OWNER
+from remembrancer.ids import DEFAULT_WORKSPACE, SHARED_OWNER
 from remembrancer.keys import repository, sessions
-from remembrancer.keys.service import hash_secret
+from remembrancer.keys.service import hash_secret, marked
 from remembrancer.keys.uses import KeyUses
 from remembrancer.user_names import AnyUser
 from remembrancer.users import repository as users
@@ -42,7 +42,10 @@ class SignIns:
     secret.
     """
 
-    def __init__(self, backend: Backend, uses: KeyUses, *, days: int) -> None:
+    def __init__(
+        self, backend: Backend, uses: KeyUses, *, days: int, workspace: str = DEFAULT_WORKSPACE
+    ) -> None:
+        self._workspace = workspace
         self._database = backend.database
         self._uses = uses
         self._most_refusals = backend.limits.sign_ins_per_minute
@@ -56,7 +59,7 @@ class SignIns:
         """
         actor.require(Role.ADMIN)
         owner_id = None if user_id is None else await self._database.user_id(user_id)
-        secret = secrets.token_urlsafe(32)
+        secret = marked(secrets.token_urlsafe(32), self._workspace)
         async with self._database.system() as connection:
             if owner_id is not None:
                 owner_id = await users.hold_current(connection, owner_id)
@@ -88,7 +91,7 @@ class SignIns:
             return await self._start(connection, actor)
 
     async def _start(self, connection: AsyncConnection, actor: Actor) -> str:
-        secret = secrets.token_urlsafe(32)
+        secret = marked(secrets.token_urlsafe(32), self._workspace)
         is_admin_link = actor.key_id is None and actor.user_id is None
         await sessions.add(
             connection,

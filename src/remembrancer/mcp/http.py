@@ -12,6 +12,7 @@ from starlette.types import Message, Receive, Scope, Send
 from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
 from remembrancer.errors import Forbidden, InvalidInput, Unauthenticated
+from remembrancer.request_store import check_workspace, store_of, take_store_of_bearer
 from remembrancer.settings import ToolSet
 from remembrancer.validation import as_id, check_names
 
@@ -47,7 +48,7 @@ class McpEndpoint:
         body = await request.body()
         from remembrancer.mcp.sources import StoreSource  # noqa: PLC0415 - as below
 
-        scope[_SOURCE] = StoreSource(self._app, actor, tool_set)
+        scope[_SOURCE] = StoreSource(store_of(scope), actor, tool_set)
         read = iter([{"type": "http.request", "body": body, "more_body": False}])
 
         async def receive_again() -> Message:
@@ -82,7 +83,9 @@ class McpEndpoint:
         try:
             if not has_secret:
                 raise Unauthenticated("send an API key: Authorization: Bearer …")
-            caller = await self._app.keys.authenticate(secret.strip(), entry_point="mcp")
+            store = await take_store_of_bearer(request.scope, secret.strip())
+            caller = await store.keys.authenticate(secret.strip(), entry_point="mcp")
+            check_workspace(request.scope)
         except (Unauthenticated, Forbidden) as error:
             if (tokens := self._app.keys.tokens) is not None:
                 kind = "insufficient_scope" if isinstance(error, Forbidden) else "invalid_token"

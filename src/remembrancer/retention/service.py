@@ -57,7 +57,7 @@ class Retention:
         self._settings = settings
         self._is_closing = False
         self._hourly = Periodic(
-            self._run_in_background, every=INTERVAL, first=FIRST, what="removal of old rows"
+            self.remove_old, every=INTERVAL, first=FIRST, what="removal of old rows"
         )
 
     async def run(self, actor: Actor, *, dry_run: bool = True) -> RetentionReport:
@@ -93,7 +93,8 @@ class Retention:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._hourly.stop(), LAST_SECONDS)
 
-    async def _run_in_background(self) -> None:
+    async def remove_old(self) -> None:
+        """Remove what is older than the settings say, all of it."""
         await self._remove(Actor(Role.SERVICE, entry_point="retention"), None)
 
     async def _remove(self, actor: Actor, end: float | None) -> RetentionReport:

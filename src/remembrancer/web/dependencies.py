@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from remembrancer.access import Actor, Role
 from remembrancer.app import Remembrancer
 from remembrancer.errors import Forbidden, InvalidInput, RemembrancerError, Unauthenticated
+from remembrancer.request_store import store_of
 from remembrancer.users.schemas import User
 from remembrancer.web import sessions
 from remembrancer.web.pages import render
@@ -177,7 +178,7 @@ async def session_request(request: Request) -> PageRequest:
     if session is None:
         raise Unauthenticated(NOT_SIGNED_IN)
     state.rate_limit.count(session.sign_in.row.hash.hex())
-    return PageRequest(request, state.memory, session, session.actor)
+    return PageRequest(request, store_of(request.scope), session, session.actor)
 
 
 SessionRequest = Annotated[PageRequest, Depends(session_request)]

@@ -7,6 +7,7 @@ from starlette.responses import RedirectResponse, Response
 
 from remembrancer.access import Role
 from remembrancer.errors import Forbidden, InvalidInput, Unauthenticated
+from remembrancer.request_store import store_of, take_store, take_store_of_bearer
 from remembrancer.statistics import counts
 from remembrancer.web import languages
 from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, PostedForm, SessionRequest
@@ -38,7 +39,7 @@ LIMITED: Final = [Depends(limit_sign_ins)]
 
 @router.get("/login", dependencies=LIMITED)
 async def login(request: Request, token: str) -> Response:
-    sign_ins = request.app.state.memory.sign_ins
+    sign_ins = (await take_store(request.scope, token)).sign_ins
     secret = await sign_ins.redeem(token, entry_point=ENTRY_POINT)
     response = RedirectResponse("/", status_code=303)
     set_cookie(request, response, secret)
@@ -52,10 +53,11 @@ async def sign_in(request: Request) -> Response:
 
 @router.post("/signin", dependencies=LIMITED)
 async def sign_in_by_key(request: Request, form: PostedForm) -> Response:
-    app = request.app.state.memory
+    app = store_of(request.scope)
     secret = (form.get("key") or "").strip()
     kept = kept_form(form.get("kept"))
     try:
+        app = await take_store_of_bearer(request.scope, secret)
         actor = await app.keys.authenticate(secret, entry_point=ENTRY_POINT)
         if actor.role is Role.SERVICE:
             raise Forbidden("a service key is for programs; sign in with an admin or user key")

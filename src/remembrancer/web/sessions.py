@@ -14,8 +14,9 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from remembrancer.access import Actor
-from remembrancer.errors import Forbidden, Unavailable
+from remembrancer.errors import Forbidden, Unauthenticated, Unavailable
 from remembrancer.keys.sign_ins import SignIn, SignIns
+from remembrancer.request_store import check_workspace, store_of, take_store
 
 COOKIE: Final = "remembrancer_session"
 ENTRY_POINT: Final = "web"
@@ -95,10 +96,14 @@ async def find(request: Request) -> Session | None:
 
 
 async def opened(request: Request, secret: str) -> Session | None:
-    sign_ins: SignIns = request.app.state.memory.sign_ins
-    sign_in = await sign_ins.find(secret, entry_point=ENTRY_POINT)
+    try:
+        store = await take_store(request.scope, secret)
+    except Unauthenticated:
+        return None
+    sign_in = await store.sign_ins.find(secret, entry_point=ENTRY_POINT)
     if sign_in is None:
         return None
+    check_workspace(request.scope)
     # Made from the cookie, so that the database has nothing that sends a form.
     token = hmac.digest(secret.encode(), b"forms", "sha256").hex()
     return Session(sign_in, token, sign_in.row.theme)
@@ -145,7 +150,7 @@ def set_cookie(request: Request, response: Response, secret: str) -> None:
     response.set_cookie(
         COOKIE,
         secret,
-        max_age=request.app.state.memory.sign_ins.session_seconds,
+        max_age=store_of(request.scope).sign_ins.session_seconds,
         httponly=True,
         samesite="strict",
         secure=not is_local(request),

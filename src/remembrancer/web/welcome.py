@@ -4,6 +4,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from remembrancer.access import Role
+from remembrancer.request_store import take_store
 from remembrancer.web.dependencies import FORM_CHECK, PostedForm, UserRequest
 from remembrancer.web.pages import render
 from remembrancer.web.sessions import ENTRY_POINT, set_cookie
@@ -32,8 +33,9 @@ async def welcome(request: Request, token: str = "") -> Response:
 @router.post("/welcome")
 async def sign_in(request: Request, form: PostedForm) -> Response:
     request.app.state.rate_limit.count(f"sign-in, {request.client and request.client.host}")
-    sign_ins = request.app.state.memory.sign_ins
-    secret = await sign_ins.redeem(form.get("token") or "", entry_point=ENTRY_POINT)
+    link = form.get("token") or ""
+    sign_ins = (await take_store(request.scope, link)).sign_ins
+    secret = await sign_ins.redeem(link, entry_point=ENTRY_POINT)
     response = RedirectResponse("/", status_code=303)
     set_cookie(request, response, secret)
     return response

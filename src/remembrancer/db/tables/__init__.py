@@ -28,6 +28,7 @@ from remembrancer.db.tables.operations import (
     undo_records,
     upload_parts,
     uploads,
+    workspaces,
 )
 from remembrancer.db.tables.recall import (
     embedding_model,
@@ -84,4 +85,5 @@ __all__ = [
     "uploads",
     "users",
     "withheld_messages",
+    "workspaces",
 ]

@@ -116,6 +116,23 @@ imports = table(
     optional(Text, "reason"),
 )
 
+# Tenants of this host, each in a database of its own. Only the host's own store has any.
+workspaces = table(
+    "workspaces",
+    base.keys(Uuid, "id"),
+    Column("name", Text, nullable=False, unique=True),
+    required(Text, "server", "database"),
+    required(Text, "state", default="creating"),
+    required(Text, "revision"),
+    required(JSONB, "limits", default="{}"),
+    base.instants("created_at", "changed_at"),
+    base.optional_instants("used_at"),
+    # Whoever creates, migrates, moves or drops it holds it until then.
+    optional(Uuid, "holder"),
+    base.optional_instants("held_until"),
+    base.one_of("state", "creating", "active", "suspended", "dropping"),
+)
+
 # For undoing a merge or a move: ids and settings, never content.
 undo_records = table(
     "undo_records",

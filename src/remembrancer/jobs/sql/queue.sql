@@ -34,6 +34,11 @@ SELECT id, :reason, CAST(:counts AS jsonb) FROM jobs.procrastinate_jobs WHERE id
 ON CONFLICT (job_id) DO UPDATE
    SET at = excluded.at, reason = excluded.reason, counts = excluded.counts;
 
+-- name: is_due
+SELECT EXISTS (SELECT FROM jobs.procrastinate_jobs
+                WHERE status = 'todo' AND (scheduled_at IS NULL OR scheduled_at <= now())
+                  AND task_name = ANY (CAST(:tasks AS text[])));
+
 -- name: count
 SELECT CAST(j.status AS text) AS status, count(*) AS jobs,
        count(*) FILTER (WHERE j.status = 'todo' AND j.attempts > 0) AS retrying,

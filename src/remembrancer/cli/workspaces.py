@@ -1,0 +1,139 @@
+"""``workspaces``: create, list, limit, suspend and drop workspaces."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated
+
+import typer
+from rich.console import Group
+from rich.text import Text
+
+from remembrancer.app import Remembrancer
+from remembrancer.cli.command import Output, command
+from remembrancer.cli.options import Apply
+from remembrancer.cli.output import Rows, day, table
+from remembrancer.cli.runtime import ADMIN
+from remembrancer.paging import all_items
+from remembrancer.settings import MAIN
+from remembrancer.text import plural
+from remembrancer.workspaces.schemas import NewWorkspace, Workspace, WorkspaceLimits
+
+group = typer.Typer()
+
+Name = Annotated[str, typer.Argument(help="Name of the workspace.")]
+RequestsPerMinute = Annotated[
+    int | None, typer.Option(min=1, help="Requests in a minute.", show_default="no limit")
+]
+
+
+def _table(workspaces: Sequence[Workspace]) -> Rows:
+    rows = [
+        [w.name, w.state, w.server, w.revision, day(w.created_at), day(w.used_at)]
+        for w in workspaces
+    ]
+    return table(
+        "Name",
+        "State",
+        "Server",
+        "Schema",
+        "Created",
+        "Last used",
+        rows=rows,
+        empty="There is only the workspace default. To create one:"
+        " remembrancer workspaces create NAME",
+    )
+
+
+def _one(workspace: Workspace) -> Rows:
+    return _table([workspace])
+
+
+def _with_secret(created: NewWorkspace) -> Group:
+    secret = Text.assemble(
+        "The secret of its first admin key, shown only once: ", (created.secret, "bold")
+    )
+    return Group(_one(created), secret)
+
+
+@command(group, "list", render=_table)
+async def list_(app: Remembrancer) -> Sequence[Workspace]:
+    """List the workspaces, all but the default one.
+
+    Examples:
+      remembrancer workspaces list
+    """
+    return await all_items(partial(app.workspaces.list, ADMIN))
+
+
+@command(group, render=_with_secret)
+async def create(
+    app: Remembrancer,
+    name: Annotated[str, typer.Argument(help="Small letters, digits and hyphens.")],
+    server: Annotated[str, typer.Option(help="A server of the setting workspaces.servers.")] = MAIN,
+    requests_per_minute: RequestsPerMinute = None,
+) -> NewWorkspace:
+    """Create a workspace: own users, agents, keys and policy, in a database of its own.
+
+    Other commands work on it with `remembrancer --workspace NAME`.
+
+    Examples:
+      remembrancer workspaces create acme
+      remembrancer --workspace acme users list
+    """
+    limits = WorkspaceLimits(requests_per_minute=requests_per_minute)
+    return await app.workspaces.create(ADMIN, name, server=server, limits=limits)
+
+
+@command(group, render=_one)
+async def limit(
+    app: Remembrancer, name: Name, requests_per_minute: RequestsPerMinute = None
+) -> Workspace:
+    """Set the limits of a workspace; without an option it has none.
+
+    Examples:
+      remembrancer workspaces limit acme --requests-per-minute 600
+    """
+    limits = WorkspaceLimits(requests_per_minute=requests_per_minute)
+    return await app.workspaces.update(ADMIN, name, limits)
+
+
+@command(group, render=_one)
+async def suspend(app: Remembrancer, name: Name) -> Workspace:
+    """Refuse all requests to a workspace until it is resumed.
+
+    Examples:
+      remembrancer workspaces suspend acme
+    """
+    return await app.workspaces.suspend(ADMIN, name)
+
+
+@command(group, render=_one)
+async def resume(app: Remembrancer, name: Name) -> Workspace:
+    """Let a suspended workspace be used again.
+
+    Examples:
+      remembrancer workspaces resume acme
+    """
+    return await app.workspaces.resume(ADMIN, name)
+
+
+@command(group, json=True)
+async def drop(app: Remembrancer, name: Name, apply: Apply = False) -> Output:
+    """Drop a suspended workspace with all that is in it, for good.
+
+    Examples:
+      remembrancer workspaces drop acme
+      remembrancer workspaces drop acme --apply
+    """
+    receipt = await app.workspaces.drop(ADMIN, name, dry_run=not apply)
+    what = ", ".join(
+        (
+            plural(receipt.users, "user"),
+            plural(receipt.agents, "agent"),
+            plural(receipt.memories, "memory", "memories"),
+            plural(receipt.messages, "message"),
+            plural(receipt.bytes, "byte"),
+        )
+    )
+    rest = "dropped." if apply else "to drop for good. To drop: --apply"
+    return Output(receipt, f"{receipt.name}: {what} {rest}")

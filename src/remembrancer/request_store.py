@@ -1,0 +1,65 @@
+"""The store that an HTTP request is served with: that of the workspace its key is of."""
+
+from contextlib import AsyncExitStack
+from typing import Final
+
+from starlette.types import Scope
+
+from remembrancer.access import REFUSED_KEY
+from remembrancer.app import Remembrancer
+from remembrancer.errors import NotFound, Unauthenticated
+from remembrancer.keys.service import PREFIX, workspace_of
+from remembrancer.telemetry.ids import bind
+from remembrancer.workspaces.schemas import WorkspaceState
+
+_STORE: Final = "remembrancer.store"
+_LOANS: Final = "remembrancer.loans"
+_STATES: Final = (WorkspaceState.ACTIVE, WorkspaceState.SUSPENDED)
+
+
+def lend_until_end(scope: Scope) -> AsyncExitStack:
+    """Return what gives back at its end the store that a request takes."""
+    loans = scope[_LOANS] = AsyncExitStack()
+    return loans
+
+
+def store_of(scope: Scope) -> Remembrancer:
+    """Return the store of the request: the default one, unless its key has named another."""
+    store: Remembrancer = scope.get(_STORE) or scope["app"].state.memory
+    return store
+
+
+async def take_store(scope: Scope, secret: str) -> Remembrancer:
+    """Take the store that a key, a link or a session is of, until the request ends.
+
+    Raises ``Unauthenticated`` for an unknown workspace, as for an unknown key.
+    """
+    default: Remembrancer = scope["app"].state.memory
+    name = workspace_of(secret)
+    loans: AsyncExitStack = scope[_LOANS]
+    try:
+        store = await loans.enter_async_context(default.host.use(name, states=_STATES))
+    except NotFound:
+        raise Unauthenticated(REFUSED_KEY) from None
+    scope[_STORE] = store
+    return store
+
+
+async def take_store_of_bearer(scope: Scope, secret: str) -> Remembrancer:
+    """Take the store of a key; tokens of an identity provider are of the default workspace."""
+    return await take_store(scope, secret if secret.startswith(PREFIX) else "")
+
+
+def check_workspace(scope: Scope) -> None:
+    """Refuse a request to a workspace that is suspended, or asks too often.
+
+    Called once the key is known: strangers do not learn which workspaces there are.
+    """
+    store = store_of(scope)
+    if store.is_default:
+        return
+    bind(workspace=store.workspace)
+    host = scope["app"].state.memory.host
+    host.check(store.workspace)
+    if most := host.limits(store.workspace).get("requests_per_minute"):
+        scope["app"].state.rate_limit.count(f"workspace {store.workspace}", most)

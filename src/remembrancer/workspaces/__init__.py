@@ -1,0 +1,1 @@
+"""Workspaces: tenants of one host, each whole in a database of its own."""

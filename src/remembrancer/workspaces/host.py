@@ -1,0 +1,242 @@
+"""The open workspaces of this process: opened when somebody asks for them, closed when unused."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from typing import Final, Generic, TypeVar
+
+from pydantic import SecretStr
+
+from remembrancer.db.engine import Database, service_url
+from remembrancer.db.migrate import newest
+from remembrancer.errors import Forbidden, NotFound, Unavailable, WorkspaceUnavailable
+from remembrancer.ids import DEFAULT_WORKSPACE
+from remembrancer.periodic import Periodic
+from remembrancer.settings import Settings
+from remembrancer.workspaces import repository
+from remembrancer.workspaces.rows import WorkspaceRow
+from remembrancer.workspaces.schemas import WorkspaceState
+from remembrancer.workspaces.servers import Servers
+
+log = logging.getLogger(__name__)
+
+FOLLOW_SECONDS: Final = 1.0
+"""Seconds until all processes know that a workspace was suspended, dropped or given limits."""
+
+_KEPT: Final = ("active", "suspended")
+
+Store = TypeVar("Store")
+OpenStore = Callable[[WorkspaceRow, str], AbstractAsyncContextManager[Store]]
+"""Opens the store of a workspace at an address."""
+
+
+class _Opened(Generic[Store]):
+    """An open store, and how many use it now."""
+
+    def __init__(self, row: WorkspaceRow, store: Store, closing: AsyncExitStack) -> None:
+        self.row = row
+        self.store = store
+        self.closing = closing
+        self.users = 0
+        self.is_stale = False
+
+
+class Host(Generic[Store]):
+    """Lends the stores of workspaces; the default one is always open.
+
+    It keeps the ``most`` that were used last. What is in use stays open beyond that.
+    """
+
+    def __init__(
+        self, default: Store, database: Database, servers: Servers, open_store: OpenStore[Store],
+        most: int,
+    ) -> None:  # fmt: skip
+        self.servers = servers
+        self.default = default
+        self.prepare: Callable[[Store], None] | None = None
+        """Called with each store that is opened."""
+        self._database = database
+        self._open_store = open_store
+        self._most = most
+        self._opened: OrderedDict[str, _Opened[Store]] = OrderedDict()
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._used: set[str] = set()
+        self._closing: set[asyncio.Task[None]] = set()
+        self._following = Periodic(self._follow, every=FOLLOW_SECONDS, what="look at workspaces")
+        self._is_following = False
+
+    @asynccontextmanager
+    async def use(
+        self, name: str, *, states: tuple[str, ...] = ("active",)
+    ) -> AsyncIterator[Store]:
+        """Lend the store of a workspace.
+
+        Raises ``NotFound`` for an unknown one, ``Forbidden`` for one that is suspended, and
+        ``WorkspaceUnavailable`` for one in another state, or with another version's schema.
+        """
+        if name == DEFAULT_WORKSPACE:
+            yield self.default
+            return
+        opened = await self._take(name, states)
+        try:
+            yield opened.store
+        finally:
+            opened.users -= 1
+            if opened.is_stale:
+                self._close_unused(opened)
+
+    def is_active(self, name: str) -> bool:
+        """Return whether an open workspace may be used."""
+        return name == DEFAULT_WORKSPACE or self._opened[name].row.is_active
+
+    def check(self, name: str) -> None:
+        """Raise ``Forbidden`` for an open workspace that is suspended."""
+        if name in self._opened:
+            _check(self._opened[name].row, ("active",))
+
+    def limits(self, name: str) -> Mapping[str, int | None]:
+        """Return the limits of an open workspace."""
+        return self._opened[name].row.limits if name in self._opened else {}
+
+    async def find(self, name: str) -> WorkspaceRow:
+        """Return a workspace; raise ``NotFound`` for an unknown one."""
+        return await _find(self._database, name)
+
+    async def _take(self, name: str, states: tuple[str, ...]) -> _Opened[Store]:
+        self._used.add(name)
+        opened = self._opened.get(name)
+        if opened is None or opened.row.state not in states:
+            lock = self._locks.setdefault(name, asyncio.Lock())
+            try:
+                async with lock:
+                    opened = self._opened.get(name) or await self._open(name, states)
+            finally:
+                if not lock.locked():
+                    self._locks.pop(name, None)
+        _check(opened.row, states)
+        opened.users += 1
+        self._opened.move_to_end(name)
+        self._close_surplus()
+        return opened
+
+    async def _open(self, name: str, states: tuple[str, ...]) -> _Opened[Store]:
+        row = await self.find(name)
+        _check(row, states)
+        url = self.servers[row.server].service_url(row.database)
+        async with AsyncExitStack() as stack:
+            store = await stack.enter_async_context(self._open_store(row, url))
+            if self.prepare is not None:
+                self.prepare(store)
+            opened = self._opened[name] = _Opened(row, store, stack.pop_all())
+        if not self._is_following:
+            self._is_following = True
+            self._following.start()
+        return opened
+
+    async def _follow(self) -> None:
+        """Note what was used; let go of those whose place or state has changed."""
+        names = list(self._opened)
+        used, self._used = self._used, set()
+        if not names:
+            return
+        async with self._database.system() as connection:
+            if used:
+                await repository.note_uses(connection, used)
+            rows = {row.name: row for row in await repository.some(connection, names)}
+        for name in names:
+            if (opened := self._opened.get(name)) is not None:
+                self._compare(opened, rows.get(name))
+
+    def _compare(self, opened: _Opened[Store], row: WorkspaceRow | None) -> None:
+        old = opened.row
+        if row is not None and row.state in _KEPT and _place(row) == _place(old):
+            opened.row = row
+            return
+        self._let_go(opened)
+
+    def forget(self, name: str) -> None:
+        """Close a workspace that was changed here, once nobody uses it; the next use opens it."""
+        if (opened := self._opened.get(name)) is not None:
+            self._let_go(opened)
+
+    def _let_go(self, opened: _Opened[Store]) -> None:
+        if self._opened.get(opened.row.name) is opened:
+            del self._opened[opened.row.name]
+        opened.is_stale = True
+        self._close_unused(opened)
+
+    def _close_surplus(self) -> None:
+        surplus = len(self._opened) - self._most
+        for opened in list(self._opened.values()) if surplus > 0 else ():
+            if surplus > 0 and not opened.users:
+                self._let_go(opened)
+                surplus -= 1
+
+    def _close_unused(self, opened: _Opened[Store]) -> None:
+        if not opened.users:
+            task = asyncio.create_task(_close(opened))
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    async def close(self) -> None:
+        """Close all of them."""
+        if self._is_following:
+            await self._following.stop()
+        with suppress(Unavailable):
+            await self._follow()
+        for opened in list(self._opened.values()):
+            opened.users = 0
+            self._let_go(opened)
+        await asyncio.gather(*self._closing)
+
+
+async def owner_address(settings: Settings, owner_url: str) -> str:
+    """Return the address of the workspace that the settings name, for its owner.
+
+    ``owner_url`` is that of the host's own store.
+    """
+    given = settings.database_url
+    database = Database(service_url(owner_url) if given is None else given.get_secret_value())
+    try:
+        row = await _find(database, settings.workspace)
+    finally:
+        await database.close()
+    settings = settings.model_copy(update={"database_owner_url": SecretStr(owner_url)})
+    return Servers.of(settings, database.url)[row.server].owner_url_of(row.database)
+
+
+async def _find(database: Database, name: str) -> WorkspaceRow:
+    async with database.system() as connection:
+        row = await repository.get(connection, name)
+    if row is None:
+        raise NotFound("no such workspace", field="workspace")
+    return row
+
+
+async def _close(opened: _Opened[Store]) -> None:
+    try:
+        await opened.closing.aclose()
+    except Exception as error:  # its text may quote data
+        log.warning("a workspace was not closed in order (%s)", type(error).__name__)
+
+
+def _place(row: WorkspaceRow) -> tuple[object, ...]:
+    return row.id, row.server, row.database
+
+
+def _check(row: WorkspaceRow, states: tuple[str, ...]) -> None:
+    if row.state not in states:
+        if row.state == WorkspaceState.SUSPENDED:
+            raise Forbidden("the workspace is suspended; ask whoever runs this server")
+        reasons: dict[str, str] = {
+            WorkspaceState.CREATING: "is being created; try again in a moment",
+            WorkspaceState.DROPPING: "is being dropped",
+        }
+        raise WorkspaceUnavailable(f"the workspace {reasons.get(row.state, 'is active')}")
+    if row.revision != newest():
+        raise WorkspaceUnavailable(
+            f"the workspace has the schema {row.revision}, and this server has {newest()}; run"
+            " `remembrancer workspaces migrate`, or upgrade the server"
+        )

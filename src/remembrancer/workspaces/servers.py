@@ -1,0 +1,141 @@
+"""Postgres servers that hold workspaces, and the databases there.
+
+Functions with DDL block; use ``asyncio.to_thread`` in async code.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import uuid4
+
+import psycopg
+from psycopg.sql import SQL, Identifier
+from sqlalchemy import make_url
+
+from remembrancer.db.engine import APP_ROLE, driver_url, libpq_url
+from remembrancer.db.migrate import migrate, newest
+from remembrancer.errors import Conflict, DatabaseUnavailable, InvalidInput
+from remembrancer.settings import MAIN, Settings, WorkspaceServer
+
+_BLANK: Final = "remembrancer_blank_"
+_EXISTS: Final = "SELECT FROM pg_database WHERE datname = %s"
+_LOCK: Final = 6_148_914_692
+_CONNECT_SECONDS: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One Postgres server: its addresses for the service and for the owner."""
+
+    name: str
+    url: str
+    owner_url: str
+
+    def service_url(self, database: str) -> str:
+        """Return the address of a database for the service."""
+        return make_url(self.url).set(database=database).render_as_string(False)
+
+    def owner_url_of(self, database: str) -> str:
+        """Return the address of a database for its owner."""
+        return make_url(self.owner_url).set(database=database).render_as_string(False)
+
+
+class Servers:
+    """The servers of the settings, and ``main``, by name."""
+
+    def __init__(
+        self, url: str, owner_url: str, further: Mapping[str, WorkspaceServer] | None = None
+    ) -> None:
+        self._servers = {MAIN: Server(MAIN, url, owner_url)}
+        for name, server in (further or {}).items():
+            service = driver_url(server.url.get_secret_value())
+            owner = server.owner_url.get_secret_value() if server.owner_url else service
+            self._servers[name] = Server(name, service, driver_url(owner))
+
+    @classmethod
+    def of(cls, settings: Settings, url: str) -> "Servers":
+        """Return the servers of the settings; ``url`` is that of the host's own store."""
+        owner_url = settings.database_owner_url
+        owner = driver_url(owner_url.get_secret_value()) if owner_url else url
+        return cls(url, owner, settings.workspaces.servers)
+
+    def __getitem__(self, name: str) -> Server:
+        """Return a server; raise ``InvalidInput`` for an unknown one."""
+        if name not in self._servers:
+            known = ", ".join(sorted(self._servers))
+            raise InvalidInput(
+                f"is no server of the setting workspaces.servers; known are {known}", field="server"
+            )
+        return self._servers[name]
+
+
+def create_database(server: Server, database: str) -> None:
+    """Create a database with the current schema and nothing in it.
+
+    It is a copy of a blank one, which the first call for a revision makes.
+    """
+    with _locked(server) as connection:
+        blank = _ensure_blank(server, connection)
+        _execute(connection, "CREATE DATABASE {} TEMPLATE {}", database, blank)
+        _execute(connection, "REVOKE CONNECT ON DATABASE {} FROM PUBLIC", database)
+        _execute(connection, "GRANT CONNECT ON DATABASE {} TO {}", database, APP_ROLE)
+
+
+def drop_database(server: Server, database: str) -> None:
+    """Drop a database, and end the connections to it; nothing if there is none."""
+    with _connected(server) as connection:
+        _execute(connection, "DROP DATABASE IF EXISTS {} WITH (FORCE)", database)
+
+
+def size(server: Server, database: str) -> int:
+    """Return the bytes of a database; 0 if there is none."""
+    with _connected(server) as connection:
+        if connection.execute(_EXISTS, [database]).fetchone() is None:
+            return 0
+        row = connection.execute("SELECT pg_database_size(%s)", [database]).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _ensure_blank(server: Server, connection: psycopg.Connection[Any]) -> str:
+    blank = _BLANK + newest()
+    if connection.execute(_EXISTS, [blank]).fetchone() is not None:
+        return blank
+    old = "SELECT datname FROM pg_database WHERE starts_with(datname, %s)"
+    for (name,) in connection.execute(old, [_BLANK]).fetchall():
+        _execute(connection, "DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
+    # Under another name until it is whole.
+    unfinished = f"{_BLANK}{uuid4().hex[:8]}"
+    _execute(connection, "CREATE DATABASE {}", unfinished)
+    migrate(driver_url(server.owner_url_of(unfinished)), driver_url(server.service_url(unfinished)))
+    _execute(connection, "ALTER DATABASE {} RENAME TO {}", unfinished, blank)
+    return blank
+
+
+@contextmanager
+def _connected(server: Server) -> Iterator[psycopg.Connection[Any]]:
+    try:
+        with psycopg.connect(
+            libpq_url(server.owner_url), autocommit=True, connect_timeout=_CONNECT_SECONDS
+        ) as connection:
+            yield connection
+    except psycopg.errors.InsufficientPrivilege:
+        raise Conflict(
+            f"the server {server.name} does not let its owner create and drop databases; give"
+            " database_owner_url, or workspaces.servers, a role with CREATEDB",
+            field="server",
+        ) from None
+    except psycopg.OperationalError as error:
+        raise DatabaseUnavailable(f"the server {server.name} does not answer") from error
+
+
+@contextmanager
+def _locked(server: Server) -> Iterator[psycopg.Connection[Any]]:
+    """Yield a connection while no other process makes the blank database of the server."""
+    with _connected(server) as lock, lock.transaction(), _connected(server) as connection:
+        lock.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+        yield connection
+
+
+def _execute(connection: psycopg.Connection[Any], sql: str, *names: str) -> None:
+    connection.execute(SQL(sql).format(*map(Identifier, names)))

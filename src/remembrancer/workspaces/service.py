@@ -1,0 +1,264 @@
+"""Create, list, limit, suspend and drop workspaces. For admins of the host."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Final, TypeVar
+from uuid import UUID, uuid4
+
+from remembrancer import audit
+from remembrancer.access import Actor, Role
+from remembrancer.db.engine import Database
+from remembrancer.db.migrate import newest
+from remembrancer.errors import Conflict, Forbidden, NotFound, RemembrancerError
+from remembrancer.ids import DEFAULT_WORKSPACE, SHARED_OWNER, new_uuid
+from remembrancer.keys.schemas import NewKey
+from remembrancer.paging import Page, PageMethod
+from remembrancer.periodic import Periodic
+from remembrancer.settings import MAIN
+from remembrancer.statistics import Counts
+from remembrancer.validation import validate
+from remembrancer.workspaces import repository
+from remembrancer.workspaces.host import Host
+from remembrancer.workspaces.rows import WorkspaceRow
+from remembrancer.workspaces.schemas import (
+    DropReceipt,
+    NewWorkspace,
+    Workspace,
+    WorkspaceCreate,
+    WorkspaceLimits,
+    WorkspaceState,
+)
+from remembrancer.workspaces.servers import create_database, drop_database, size
+
+Store = TypeVar("Store")
+RENEW_SECONDS: Final = 5.0
+"""Seconds after which whoever changes a workspace says that it still does."""
+
+
+class Workspaces:
+    """Workspaces of this host. Only a key of the default workspace manages them."""
+
+    def __init__(
+        self,
+        database: Database,
+        host: Callable[[], Host[Store]],
+        first_key: Callable[[Store], Awaitable[NewKey]],
+        counts: Callable[[Store], Awaitable[Counts]],
+        *,
+        is_host: bool,
+    ) -> None:
+        self._database = database
+        self._host = host
+        self._first_key = first_key
+        self._counts = counts
+        self._is_host = is_host
+
+    async def create(
+        self,
+        actor: Actor,
+        name: str,
+        *,
+        server: str = MAIN,
+        limits: WorkspaceLimits | None = None,
+    ) -> NewWorkspace:
+        """Create a workspace with an admin key; only this answer has its secret.
+
+        ``server`` is one of the setting ``workspaces.servers``. If it fails, there is no workspace
+        afterwards. Raises ``Conflict`` for a name that exists, and ``InvalidInput`` for an unknown
+        server.
+        """
+        self._require(actor)
+        workspace = validate(
+            WorkspaceCreate, name=name, server=server, limits=limits or WorkspaceLimits()
+        )
+        host, holder, id_ = self._host(), uuid4(), new_uuid()
+        place = host.servers[workspace.server]
+        row = WorkspaceRow(
+            id=id_,
+            name=workspace.name,
+            server=workspace.server,
+            database=f"remembrancer_{workspace.name.replace('-', '_')}_{id_.hex[-8:]}",
+            state=WorkspaceState.CREATING,
+            revision=newest(),
+            limits={},
+            created_at=datetime.now(UTC),
+            used_at=None,
+        )
+        async with self._database.system() as connection:
+            added = await repository.add(connection, row, workspace.limits, holder)
+        if added is None:
+            raise Conflict("is the name of a workspace already; choose another", field="name")
+        async with self._renewed(row.name, holder):
+            try:
+                await asyncio.to_thread(create_database, place, row.database)
+                async with host.use(row.name, states=(WorkspaceState.CREATING,)) as store:
+                    key = await self._first_key(store)
+                created = await self._change(
+                    actor, "create", row.name, holder, WorkspaceState.ACTIVE
+                )
+            except BaseException:
+                await asyncio.shield(self._remove(row, holder))
+                raise
+            finally:
+                host.forget(row.name)
+        return NewWorkspace(**created.model_dump(), secret=key.secret)
+
+    @PageMethod
+    async def list(
+        self, actor: Actor, *, limit: int = 50, cursor: str | None = None
+    ) -> Page[Workspace]:
+        """Return workspaces by name, all but the default one."""
+        self._require(actor)
+        async with self._database.system() as connection:
+            return await repository.page(connection, limit, cursor)
+
+    async def get(self, actor: Actor, name: str) -> Workspace:
+        """Return a workspace; raise ``NotFound`` for an unknown one."""
+        self._require(actor)
+        return (await self._host().find(name)).shown()
+
+    async def update(self, actor: Actor, name: str, limits: WorkspaceLimits) -> Workspace:
+        """Set the limits of a workspace. All servers know them within a second."""
+        self._require(actor)
+        return await self._change(actor, "update", name, limits=limits)
+
+    async def suspend(self, actor: Actor, name: str) -> Workspace:
+        """Refuse all requests to a workspace until it is resumed: within a second everywhere."""
+        self._require(actor)
+        async with self._held(name, WorkspaceState.ACTIVE, WorkspaceState.SUSPENDED) as (_, holder):
+            return await self._change(actor, "suspend", name, holder, WorkspaceState.SUSPENDED)
+
+    async def resume(self, actor: Actor, name: str) -> Workspace:
+        """Let a workspace be used again that was suspended."""
+        self._require(actor)
+        async with self._held(name, WorkspaceState.ACTIVE, WorkspaceState.SUSPENDED) as (_, holder):
+            return await self._change(actor, "resume", name, holder, WorkspaceState.ACTIVE)
+
+    async def drop(self, actor: Actor, name: str, *, dry_run: bool = True) -> DropReceipt:
+        """Drop a suspended workspace with all that is in it, for good, or say what that is.
+
+        A dry run, the default, drops nothing. Raises ``Conflict`` for one that is not suspended.
+        """
+        self._require(actor)
+        states = (WorkspaceState.SUSPENDED, WorkspaceState.DROPPING)
+        if dry_run:
+            row = await self._host().find(name)
+            return await self._receipt(row, dry_run=True)
+        async with self._held(name, *states) as (row, holder):
+            receipt = await self._receipt(row, dry_run=False)
+            await self._change(actor, "drop", name, holder, WorkspaceState.DROPPING)
+            await self._remove(row, holder)
+        return receipt
+
+    async def recover(self) -> int:
+        """Finish drops, and undo creations, that died amid their work; return how many."""
+        async with self._database.system() as connection:
+            names = await repository.abandoned(connection)
+        done = 0
+        for name in names:
+            holder = uuid4()
+            async with self._database.system() as connection:
+                row = await repository.hold(connection, name, holder)
+            if row is not None and row.state in {
+                WorkspaceState.CREATING,
+                WorkspaceState.DROPPING,
+            }:
+                async with self._renewed(name, holder):
+                    await self._remove(row, holder)
+                done += 1
+        return done
+
+    def _require(self, actor: Actor) -> None:
+        actor.require(Role.ADMIN)
+        if not self._is_host:
+            raise Forbidden("workspaces are managed with an admin key of the workspace default")
+
+    async def _receipt(self, row: WorkspaceRow, *, dry_run: bool) -> DropReceipt:
+        host = self._host()
+        bytes_ = await asyncio.to_thread(size, host.servers[row.server], row.database)
+        counts = Counts(users=0, agents=0, memories=0, messages=0)
+        if bytes_:
+            async with host.use(row.name, states=tuple(WorkspaceState)) as store:
+                counts = await self._counts(store)
+            host.forget(row.name)
+        return DropReceipt(
+            id=row.id,
+            name=row.name,
+            server=row.server,
+            dry_run=dry_run,
+            at=datetime.now(UTC),
+            bytes=bytes_,
+            **counts.model_dump(),
+        )
+
+    async def _remove(self, row: WorkspaceRow, holder: UUID) -> None:
+        host = self._host()
+        host.forget(row.name)
+        await asyncio.to_thread(drop_database, host.servers[row.server], row.database)
+        async with self._database.system() as connection:
+            await repository.remove(connection, row.name, holder)
+
+    async def _change(
+        self,
+        actor: Actor,
+        action: str,
+        name: str,
+        holder: UUID | None = None,
+        state: WorkspaceState | None = None,
+        limits: WorkspaceLimits | None = None,
+    ) -> Workspace:
+        async with self._database.system() as connection:
+            row = await repository.change(
+                connection, name, holder=holder, state=state, limits=limits
+            )
+            if row is not None:
+                await audit.note(
+                    connection, actor, f"workspace.{action}", [str(row.id)], owner_id=SHARED_OWNER
+                )
+        if row is None:
+            raise await self._refusal(name)
+        self._host().forget(name)
+        return row.shown()
+
+    async def _refusal(self, name: str) -> RemembrancerError:
+        """Return why a workspace cannot be changed."""
+        try:
+            await self._host().find(name)
+        except NotFound as unknown:
+            return unknown
+        return Conflict("is being changed by somebody else; try again", field="workspace")
+
+    @asynccontextmanager
+    async def _held(
+        self, name: str, *states: WorkspaceState
+    ) -> AsyncIterator[tuple[WorkspaceRow, UUID]]:
+        """Hold a workspace in one of the states, so that nobody else changes it."""
+        if name == DEFAULT_WORKSPACE:
+            raise Conflict("is the host itself", field="workspace")
+        holder = uuid4()
+        async with self._database.system() as connection:
+            row = await repository.hold(connection, name, holder)
+        if row is None:
+            raise await self._refusal(name)
+        async with self._renewed(name, holder):
+            if row.state not in states:
+                advice = "; suspend it first" if row.state == WorkspaceState.ACTIVE else ""
+                raise Conflict(f"is {row.state}{advice}", field="workspace")
+            yield row, holder
+
+    @asynccontextmanager
+    async def _renewed(self, name: str, holder: UUID) -> AsyncIterator[None]:
+        async def hold() -> None:
+            async with self._database.system() as connection:
+                await repository.hold(connection, name, holder)
+
+        renewing = Periodic(hold, every=RENEW_SECONDS, what="hold of a workspace")
+        renewing.start()
+        try:
+            yield
+        finally:
+            await renewing.stop()
+            async with self._database.system() as connection:
+                await repository.release(connection, name, holder)

@@ -1,0 +1,62 @@
+-- The registry of workspaces. Whoever changes one holds it meanwhile; a holder that does not renew
+-- its hold has died, and others go on where it ended.
+
+-- name: add
+INSERT INTO workspaces (id, name, server, database, revision, limits, holder, held_until)
+VALUES (:id, :name, :server, :database, :revision, CAST(:limits AS jsonb), :holder,
+        now() + make_interval(secs => :seconds))
+ON CONFLICT (name) DO NOTHING
+RETURNING id, name, server, database, state, revision, limits, created_at, used_at;
+
+-- name: get
+SELECT id, name, server, database, state, revision, limits, created_at, used_at
+  FROM workspaces WHERE name = :name;
+
+-- name: page
+SELECT id, name, server, database, state, revision, limits, created_at, used_at
+  FROM workspaces
+ WHERE CAST(:after AS text) IS NULL OR name > CAST(:after AS text)
+ ORDER BY name LIMIT :count;
+
+-- name: some
+SELECT id, name, server, database, state, revision, limits, created_at, used_at
+  FROM workspaces WHERE name = ANY (CAST(:names AS text[]));
+
+-- Those that somebody used since a time, and all that are active without one.
+-- name: used
+SELECT name FROM workspaces
+ WHERE state = 'active'
+   AND (CAST(:since AS timestamptz) IS NULL OR used_at >= CAST(:since AS timestamptz))
+ ORDER BY name;
+
+-- name: note_uses
+UPDATE workspaces SET used_at = now() WHERE name = ANY (CAST(:names AS text[]));
+
+-- name: hold
+UPDATE workspaces
+   SET holder = :holder, held_until = now() + make_interval(secs => :seconds)
+ WHERE name = :name AND (held_until IS NULL OR held_until < now() OR holder = :holder)
+RETURNING id, name, server, database, state, revision, limits, created_at, used_at;
+
+-- name: release
+UPDATE workspaces SET holder = NULL, held_until = NULL WHERE name = :name AND holder = :holder;
+
+-- Without a holder, nobody may hold it.
+-- name: change
+UPDATE workspaces
+   SET state = coalesce(:state, state),
+       limits = coalesce(CAST(:limits AS jsonb), limits),
+       revision = coalesce(:revision, revision),
+       changed_at = now()
+ WHERE name = :name
+   AND (holder IS NOT DISTINCT FROM CAST(:holder AS uuid) OR held_until < now())
+RETURNING id, name, server, database, state, revision, limits, created_at, used_at;
+
+-- name: remove
+DELETE FROM workspaces WHERE name = :name AND holder = :holder;
+
+-- Left behind by somebody who died amid it.
+-- name: abandoned
+SELECT name FROM workspaces
+ WHERE state IN ('creating', 'dropping') AND (held_until IS NULL OR held_until < now())
+ ORDER BY name;

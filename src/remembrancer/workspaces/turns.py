@@ -1,0 +1,123 @@
+"""Background work of all workspaces, in turns: a busy one never starves another."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from math import inf
+from typing import Final, Generic, Protocol, TypeVar
+
+from remembrancer.db.engine import Database
+from remembrancer.errors import Forbidden, NotFound, Unavailable
+from remembrancer.periodic import Periodic
+from remembrancer.workspaces import repository
+from remembrancer.workspaces.host import Host
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS: Final = 2.0
+"""Seconds between two looks at the workspaces that were used."""
+ROUND_SECONDS: Final = 60.0
+"""Seconds between two rounds through all workspaces."""
+REMOVAL_SECONDS: Final = 3600.0
+"""Seconds between two looks for old rows in each workspace."""
+TURN_SECONDS: Final = 10.0
+"""Seconds after which a workspace with more to do lets others go first."""
+
+Store = TypeVar("Store")
+StoreT_contra = TypeVar("StoreT_contra", contravariant=True)
+
+
+class Turn(Protocol[StoreT_contra]):
+    """Works in a store for so many seconds."""
+
+    async def __call__(
+        self, store: StoreT_contra, seconds: float, *, sweep: bool, remove_old: bool
+    ) -> None:
+        """Run jobs; with ``sweep`` look for work without one, with ``remove_old`` for old rows."""
+
+
+class Turns(Generic[Store]):
+    """Gives each workspace its turn: at once after it was used, and once a minute.
+
+    At most ``at_once`` have theirs at the same time.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        host: Host[Store],
+        turn: Turn[Store],
+        recover: Callable[[], Awaitable[int]],
+        *,
+        at_once: int,
+    ) -> None:
+        self._database = database
+        self._host = host
+        self._turn = turn
+        self._recover = recover
+        self._free = asyncio.Semaphore(at_once)
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._looked_at = datetime.now(UTC)
+        self._round_at = -inf
+        self._removed_at: dict[str, float] = {}
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Give turns until the end."""
+        looking = Periodic(self.look, every=LOOK_SECONDS, first=0, what="turns of workspaces")
+        looking.start()
+        try:
+            yield
+        finally:
+            await looking.stop()
+            for task in self._running.values():
+                task.cancel()
+            await asyncio.gather(*self._running.values(), return_exceptions=True)
+
+    async def look(self) -> None:
+        """Begin the turns of those that were used since the last look, or of all."""
+        is_round = time.monotonic() - self._round_at >= ROUND_SECONDS
+        if is_round:
+            self._round_at = time.monotonic()
+            if recovered := await self._recover():
+                log.info("ended what died amid %d workspaces", recovered)
+        # Two servers need not have one clock; a turn too many costs a short query.
+        since = None if is_round else self._looked_at - timedelta(seconds=5)
+        self._looked_at = datetime.now(UTC)
+        async with self._database.system() as connection:
+            names = await repository.used(connection, since)
+        for name in names:
+            if name not in self._running:
+                self._begin(name, TURN_SECONDS, sweep=is_round)
+
+    async def once(self) -> None:
+        """Work in each workspace until nothing is due."""
+        await self._recover()
+        async with self._database.system() as connection:
+            names = await repository.used(connection, None)
+        for name in names:
+            self._begin(name, inf, sweep=True)
+        await asyncio.gather(*self._running.values())
+
+    def _begin(self, name: str, seconds: float, *, sweep: bool) -> None:
+        task = asyncio.create_task(self._take_turn(name, seconds, sweep=sweep), name="turn")
+        self._running[name] = task
+        task.add_done_callback(lambda _: self._running.pop(name, None))
+
+    async def _take_turn(self, name: str, seconds: float, *, sweep: bool) -> None:
+        now = time.monotonic()
+        remove_old = sweep and now - self._removed_at.get(name, -inf) >= REMOVAL_SECONDS
+        if remove_old:
+            self._removed_at[name] = now
+        async with self._free:
+            try:
+                async with self._host.use(name) as store:
+                    await self._turn(store, seconds, sweep=sweep, remove_old=remove_old)
+            except (NotFound, Forbidden, Unavailable):
+                log.info("a workspace had no turn: it is not there, suspended or unavailable")
+            except Exception as error:
+                # One must not end the turns of the others. Its text may quote data.
+                log.warning("the turn of a workspace failed (%s)", type(error).__name__)

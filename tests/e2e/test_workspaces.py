@@ -1,0 +1,358 @@
+"""Workspaces: each a store of its own behind one server, of which nothing reaches another."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from itertools import product
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+from helpers import ADMIN, Api, Store, audit_lines, headers_of, person, rows
+from pages import signed_in
+from serving import mcp_client
+from sqlalchemy import make_url
+from test_bad_input import Rest, rest
+from test_no_oracle import UNKNOWN
+
+from remembrancer import Remembrancer, Role
+from remembrancer.client import AsyncClient
+from remembrancer.errors import Conflict, Forbidden, NotFound, Unauthenticated
+from remembrancer.keys.schemas import KeyCreate
+from remembrancer.workspaces import service as services
+from remembrancer.workspaces.schemas import WorkspaceLimits
+
+__all__ = ["rest"]  # a fixture
+
+
+@pytest.fixture
+async def host(
+    memory: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Remembrancer]:
+    """The host's own store, whose workspaces are dropped at the end."""
+    yield memory
+    await memory.host.close()
+    del memory.host
+    for (name,) in rows("SELECT datname FROM pg_database WHERE datname LIKE 'remembrancer_t%'"):
+        rows(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def bearer(secret: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {secret}"}
+
+
+async def test_a_workspace_is_created_used_limited_suspended_and_dropped(
+    host: Remembrancer, api: Api
+) -> None:
+    """The whole life, over HTTP; other workspaces and the host's own never notice."""
+    created = []
+    for name in ("team-a", "team-b"):
+        answer = await api.client.post("/api/workspaces", json={"name": name}, headers=api.admin)
+        assert answer.status_code == 201, answer.text
+        created.append(answer.json())
+    ours, theirs = (bearer(workspace["secret"]) for workspace in created)
+    again = await api.client.post("/api/workspaces", json={"name": "team-a"}, headers=api.admin)
+    assert (again.status_code, again.json()["errors"][0]["field"]) == (409, "name")
+
+    ada = {"platform": "discord", "platform_user_id": "1", "display_name": "Ada"}
+    for headers, drink in ((ours, "tea"), (theirs, "milk"), (api.admin, "water")):
+        user = (await api.client.post("/api/users/resolve", json=ada, headers=headers)).json()
+        body = {"content": f"Ada drinks {drink}.", "user_id": user["id"]}
+        assert (
+            await api.client.post("/api/memory/", json=body, headers=headers)
+        ).status_code == 201
+    for headers, drink in ((ours, "tea"), (theirs, "milk"), (api.admin, "water")):
+        body = {"query": "What does Ada drink?", "user_id": "discord:1"}
+        answer = await api.client.post("/api/memory/recall", json=body, headers=headers)
+        hits = [hit["content"] for hit in answer.json()["items"]]
+        assert hits == [f"Ada drinks {drink}."]
+
+    limits = "/api/workspaces/team-a/limits"
+    await api.client.put(limits, json={"requests_per_minute": 1}, headers=api.admin)
+    statuses = [(await api.client.get("/api/users", headers=ours)).status_code for _ in range(3)]
+    assert statuses[1:] == [429, 429] or statuses == [200, 200, 429]  # the minute may end between
+    assert (await api.client.get("/api/users", headers=theirs)).status_code == 200
+    await api.client.put(limits, json={}, headers=api.admin)
+
+    path = "/api/workspaces/team-a"
+    refused = await api.client.delete(f"{path}?dry_run=false", headers=api.admin)
+    assert (refused.status_code, "suspend it first" in refused.text) == (409, True)
+    await api.client.post(f"{path}/suspend", headers=api.admin)
+    refused = await api.client.get("/api/users", headers=ours)
+    assert (refused.status_code, "is suspended" in refused.text) == (403, True)
+    unknown = await api.client.get("/api/users", headers=bearer(created[0]["secret"] + "x"))
+    assert unknown.status_code == 401  # strangers do not learn that it is
+    await api.client.post(f"{path}/resume", headers=api.admin)
+    assert (await api.client.get("/api/users", headers=ours)).status_code == 200
+
+    await api.client.post(f"{path}/suspend", headers=api.admin)
+    counted = (await api.client.delete(path, headers=api.admin)).json()
+    assert (counted["dry_run"], counted["users"], counted["memories"]) == (True, 1, 1)
+    receipt = (await api.client.delete(f"{path}?dry_run=false", headers=api.admin)).json()
+    assert (receipt["dry_run"], receipt["users"], receipt["bytes"] > 0) == (False, 1, True)
+    assert (await api.client.get("/api/users", headers=ours)).status_code == 401
+    listed = (await api.client.get("/api/workspaces", headers=api.admin)).json()["items"]
+    assert [workspace["name"] for workspace in listed] == ["team-b"]
+    assert databases() == [created[1]["database"]]
+    actions = [line.action for line in audit_lines() if line.action.startswith("workspace.")]
+    assert actions == [
+        *(f"workspace.{what}" for what in ("create", "create", "update", "update")),
+        *(f"workspace.{what}" for what in ("suspend", "resume", "suspend", "drop")),
+    ]
+
+
+def databases() -> list[str]:
+    found = rows("SELECT datname FROM pg_database WHERE datname LIKE 'remembrancer_t%' ORDER BY 1")
+    return [name for (name,) in found]
+
+
+async def test_only_admins_of_the_host_manage_workspaces(host: Remembrancer, api: Api) -> None:
+    """Not a service, not a user, and not the admin of a workspace."""
+    created = await host.workspaces.create(ADMIN, "tenant")
+    theirs = bearer(created.secret)
+    requests = [
+        ("POST", "/api/workspaces", {"name": "more"}),
+        ("GET", "/api/workspaces", None),
+        ("GET", "/api/workspaces/tenant", None),
+        ("PUT", "/api/workspaces/tenant/limits", {}),
+        ("POST", "/api/workspaces/tenant/suspend", None),
+        ("POST", "/api/workspaces/tenant/resume", None),
+        ("DELETE", "/api/workspaces/tenant?dry_run=false", None),
+    ]
+    for headers, (method, path, body) in product((api.service, theirs), requests):
+        answer = await api.client.request(method, path, json=body, headers=headers)
+        assert answer.status_code == 403, (method, path, answer.text)
+    for name, field in (("default", "name"), ("Acme", "name"), ("a" * 41, "name"), ("", "name")):
+        answer = await api.client.post("/api/workspaces", json={"name": name}, headers=api.admin)
+        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, field)
+    elsewhere = {"name": "more", "server": "nowhere"}
+    answer = await api.client.post("/api/workspaces", json=elsewhere, headers=api.admin)
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "server")
+    for method, path in (("GET", "/api/workspaces/no"), ("POST", "/api/workspaces/no/suspend")):
+        assert (await api.client.request(method, path, headers=api.admin)).status_code == 404
+
+
+async def test_a_key_opens_no_other_workspace(host: Remembrancer, api: Api) -> None:
+    """Whatever name stands before the secret: the answer is that of an unknown key."""
+    one, two = [await host.workspaces.create(ADMIN, name) for name in ("tenant-1", "tenant-2")]
+    of_host = api.admin["Authorization"].removeprefix("Bearer rmb_")
+    mine = one.secret.partition(".")[2]
+    expected = (await api.client.get("/api/users", headers=bearer("rmb_unknown"))).json()
+    for forged in (
+        f"rmb_tenant-2.{mine}",
+        f"rmb_{mine}",
+        f"rmb_default.{mine}",
+        f"rmb_default.{of_host}",
+        f"rmb_tenant-1.{of_host}",
+        f"rmb_nobody.{mine}",
+        f"rmb_.{mine}",
+        f"rmb_tenant-1.{mine}.",
+        f"rmb_tenant-1..{mine}",
+        f"rmb_%00.{mine}",
+        f"rmb_tenant-1' OR 'x'='x.{mine}",
+    ):
+        for headers in (bearer(forged), {"Cookie": f"remembrancer_session={forged[4:]}"}):
+            answer = await api.client.get("/api/users", headers=headers)
+            assert answer.status_code == 401, forged
+            if "Authorization" in headers:
+                assert answer.json() == expected, forged
+        with pytest.raises(Unauthenticated):
+            await host.keys.authenticate(forged, entry_point="rest")
+    assert (await api.client.get("/api/users", headers=bearer(two.secret))).status_code == 200
+
+
+async def test_nothing_crosses_workspaces_on_any_route(
+    rest: Rest, host: Remembrancer, api: Api
+) -> None:
+    """With a key of each role of another workspace, foreign ids are answered like unknown ones."""
+    created = await host.workspaces.create(ADMIN, "tenant")
+    async with host.host.use("tenant") as tenant:
+        mallory = await person(tenant, "Mallory")
+        keys = [
+            bearer(created.secret),
+            await headers_of(tenant, KeyCreate(name="service", role=Role.SERVICE)),
+            await headers_of(tenant, KeyCreate(name="m", role=Role.USER, user_id=mallory.id)),
+        ]
+    before = rows("SELECT count(*), max(id::text) FROM memories"), len(audit_lines())
+    told: dict[str, Any] = {}
+    tried = 0
+    for operation, headers in product(rest.operations, keys):
+        names = set(re.findall(r"{(\w+)}", operation.path)) - {"name", "invitee"}
+        body = rest.good_body(operation) if operation.body else None
+        named = names | ((body or {}).keys() & rest.ids.keys())
+        if not named or operation.path.startswith("/api/workspaces"):
+            continue
+        unknown = {name: UNKNOWN.get(name, str(uuid4())) for name in named}
+        answers = []
+        for ids in (rest.ids, rest.ids | unknown):
+            query = {k: v for k, v in rest._query(operation).items() if k not in named}
+            sent = {k: ids.get(k, v) for k, v in body.items()} if body is not None else None
+            answer = await api.client.request(
+                operation.method,
+                operation.path.format(**ids),
+                params=query | {k: ids[k] for k in rest._query(operation) if k in named},
+                headers=headers,
+                json=sent,
+            )
+            text = answer.text
+            for value in {*ids.values(), *rest.ids.values()}:
+                text = text.replace(value, "?") if len(value) > 6 else text
+            answers.append((answer.status_code, text))
+        tried += 1
+        if answers[0] != answers[1]:
+            told[f"{operation.method} {operation.path}"] = answers
+        assert "Ada likes tea" not in answers[0][1]
+    assert told == {}
+    assert tried > 200
+    assert before == (rows("SELECT count(*), max(id::text) FROM memories"), len(audit_lines()))
+
+
+async def test_pages_mcp_and_the_client_are_in_the_workspace_of_their_key(
+    host: Remembrancer, api: Api, app: FastAPI
+) -> None:
+    """A browser signs in by key and by link, an assistant and a program by key."""
+    await person(host, "Hostess")
+    created = await host.workspaces.create(ADMIN, "tenant")
+    async with host.host.use("tenant") as tenant:
+        ada = await person(tenant, "Ada")
+        await tenant.remember("Ada plays the cello.", user=ada)
+        link = await tenant.sign_ins.link(ADMIN, ada.id)
+        service = await tenant.keys.create(ADMIN, KeyCreate(name="s", role=Role.SERVICE))
+    browser = await signed_in(app, created.secret)
+    people = await browser.get("/admin/people")
+    assert ("Ada" in people, "Hostess" in people) == (True, False)
+    await browser.client.aclose()
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app=app), base_url="http://test"
+    ) as client:
+        welcome = await client.post("/welcome", data={"token": link})
+        assert welcome.status_code == 303
+        page = await client.get(f"/people/{ada.id}/memories")
+        assert "Ada plays the cello." in page.text
+        gone = await client.post("/welcome", data={"token": link.replace("tenant.", "")})
+        assert gone.status_code == 401
+    async with mcp_client(
+        "http://test", bearer(service.secret), query=f"?user_id={ada.id}", app=app
+    ) as assistant:
+        found = await assistant.call_tool("memory_recall", {"query": "cello"})
+        assert "Ada plays the cello." in json.dumps(found.structured_content)
+    transport = httpx2.ASGITransport(app=app)
+    async with AsyncClient("http://test", service.secret, transport=transport) as program:
+        assert [user.display_name for user in (await program.users.list()).items] == ["Ada"]
+
+
+async def test_unused_workspaces_are_closed_and_opened_again(
+    host: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few are open at once; what is in use stays, and what was noted is written."""
+    names = [f"tenant-{number}" for number in range(4)]
+    for name in names:
+        await host.workspaces.create(ADMIN, name)
+    monkeypatch.setattr(host.host, "_most", 2)
+    async with host.host.use(names[0]) as kept:
+        for name in names[1:] * 2:
+            async with host.host.use(name) as store:
+                assert store.workspace == name
+                await person(store, f"Of {name}")
+        assert len(host.host._opened) <= 2
+        await person(kept, "Kept")  # in use all the time
+        assert [user.display_name for user in (await kept.users.list(ADMIN)).items] == ["Kept"]
+    for name in names[1:]:
+        async with host.host.use(name) as store:
+            assert [u.display_name for u in (await store.users.list(ADMIN)).items] == [f"Of {name}"]
+    await asyncio.gather(*(_use(host, name) for name in names * 5))
+    await asyncio.gather(*host.host._closing)
+    own = make_url(Store.url).database
+    open_ = rows(
+        "SELECT count(DISTINCT datname) FROM pg_stat_activity"
+        " WHERE datname LIKE 'remembrancer_t%' AND datname <> %s",
+        own,
+    )
+    assert open_ == [(2,)]
+
+
+async def _use(host: Remembrancer, name: str) -> None:
+    async with host.host.use(name) as store:
+        await store.users.list(ADMIN)
+
+
+async def test_another_process_follows_what_was_changed(
+    host: Remembrancer, database_url: str
+) -> None:
+    """Suspended, limited and dropped by one server, and so for the other."""
+    settings = host.settings.model_copy()
+    async with Remembrancer.open(settings=settings) as other:
+        await host.workspaces.create(ADMIN, "tenant", limits=WorkspaceLimits(requests_per_minute=9))
+        async with other.host.use("tenant") as store:
+            await person(store, "Ada")
+            assert other.host.limits("tenant") == {"requests_per_minute": 9, "storage_bytes": None}
+        await host.workspaces.suspend(ADMIN, "tenant")
+        await other.host._follow()
+        with pytest.raises(Forbidden, match="suspended"):
+            await _use(other, "tenant")
+        receipt = await host.workspaces.drop(ADMIN, "tenant", dry_run=False)
+        assert receipt.users == 1
+        await other.host._follow()
+        with pytest.raises(NotFound):
+            await _use(other, "tenant")
+        # The name is free for another, which has nothing of the first.
+        await other.workspaces.create(ADMIN, "tenant")
+        async with host.host.use("tenant") as store:
+            assert (await store.users.list(ADMIN)).items == []
+
+
+@pytest.mark.parametrize("moment", ["create_database", "_first_key"])
+async def test_a_creation_that_fails_leaves_nothing(
+    host: Remembrancer, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """Neither a row nor a database; the name can be used at once."""
+
+    async def fail(*_: object) -> None:
+        raise Conflict("no")
+
+    if moment == "create_database":
+        monkeypatch.setattr(services, "create_database", lambda *_: 1 / 0)
+    else:
+        monkeypatch.setattr(host.workspaces, "_first_key", fail)
+    with pytest.raises((Conflict, ZeroDivisionError)):
+        await host.workspaces.create(ADMIN, "tenant")
+    assert (rows("SELECT name FROM workspaces"), databases()) == ([], [])
+    monkeypatch.undo()
+    assert (await host.workspaces.create(ADMIN, "tenant")).name == "tenant"
+
+
+async def test_what_a_dead_process_began_is_ended_by_another(host: Remembrancer) -> None:
+    """A creation is undone, a drop is done; whoever is at it is left alone."""
+    for name in ("tenant-1", "tenant-2", "tenant-3"):
+        await host.workspaces.create(ADMIN, name)
+    rows(
+        "UPDATE workspaces SET state = s.state, holder = gen_random_uuid(),"
+        " held_until = now() + s.left * interval '1 minute'"
+        " FROM (VALUES ('tenant-1', 'creating', -1), ('tenant-2', 'dropping', -1),"
+        " ('tenant-3', 'creating', 1)) AS s (name, state, \"left\") WHERE s.name = workspaces.name"
+    )
+    with pytest.raises(Conflict, match="somebody else"):
+        await host.workspaces.suspend(ADMIN, "tenant-3")
+    assert await host.workspaces.recover() == 2
+    assert rows("SELECT name FROM workspaces") == [("tenant-3",)]
+    assert len(databases()) == 1
+
+
+async def test_the_library_opens_a_workspace(host: Remembrancer, database_url: str) -> None:
+    """By argument or setting; an unknown one is told."""
+    await host.workspaces.create(ADMIN, "tenant")
+    settings = host.settings.model_copy()
+    async with Remembrancer.open(settings=settings, workspace="tenant") as store:
+        await person(store, "Ada")
+        with pytest.raises(Forbidden, match="workspace default"):
+            await store.workspaces.list(ADMIN)
+    async with Remembrancer.open(
+        settings=settings.model_copy(update={"workspace": "tenant"})
+    ) as store:
+        assert (await store.users.list(ADMIN)).items[0].display_name == "Ada"
+    with pytest.raises(NotFound, match="no such workspace"):
+        async with Remembrancer.open(settings=settings, workspace="nobody"):
+            pass
