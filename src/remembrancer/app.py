@@ -22,9 +22,11 @@ from remembrancer.context.bulletin import Bulletins
 from remembrancer.context.renderer import Renderer
 from remembrancer.context.service import Contexts
 from remembrancer.context.template_files import Templates
+from remembrancer.db.cap import Cap
 from remembrancer.db.embedded import embedded_server
 from remembrancer.db.engine import Database, driver_url, service_url
 from remembrancer.db.migrate import migrate
+from remembrancer.db.pool import WAIT_SECONDS
 from remembrancer.document.service import Documents
 from remembrancer.embeddings import Embedder, create_embedder
 from remembrancer.erasure.export import Export
@@ -86,9 +88,9 @@ from remembrancer.usage.service import Usage
 from remembrancer.user_names import AnyUser
 from remembrancer.users.schemas import User
 from remembrancer.validation import validate
+from remembrancer.workspaces.databases import Servers
 from remembrancer.workspaces.host import Host
 from remembrancer.workspaces.rows import WorkspaceRow
-from remembrancer.workspaces.servers import Servers
 from remembrancer.workspaces.service import Workspaces
 from remembrancer.workspaces.turns import Turns
 
@@ -210,12 +212,17 @@ class Remembrancer:
         most = self.settings.workspaces.opened
         return Host(self, self.database, servers, self._open_beside, most)
 
+    @cached_property
+    def _cap(self) -> Cap:
+        return Cap(self.settings.workspaces.connections, wait_seconds=WAIT_SECONDS)
+
     @asynccontextmanager
     async def _open_beside(self, row: WorkspaceRow, url: str) -> "AsyncIterator[Remembrancer]":
         database = Database(
             url,
             pool_size=self.settings.workspaces.pool_size,
             slow_query_ms=self.settings.database.slow_query_ms,
+            cap=self._cap,
         )
         async with AsyncExitStack() as stack:
             stack.push_async_callback(database.close)

@@ -226,6 +226,7 @@ NOBODYS = {
     "memory_policy": "the admin's word for everybody",
     "embedding_model": "of the whole store",
     "platform_links": "the directory: looked up before an owner is known",
+    "workspaces": "the registry of the host",
     "imports": "numbers of messages, of nobody in particular",
     "daily_usage": "numbers of requests by agent, of nobody in particular",
     "api_keys": "looked up by hash before an owner is known",

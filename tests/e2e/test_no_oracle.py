@@ -85,7 +85,7 @@ NAMED: list[tuple[str, str, Json | None]] = [
     ("POST", "/api/memory/recall", {"query": "tea", "user_id": "<ada>"}),
 ]  # fmt: skip
 """Requests of Mallory about herself, with the name of an id of somebody else."""
-_NEW = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[\d:.]+Z?|(?<=\"id\":\")\w{8}(?=\")")
+MADE = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[\d:.]+Z?|(?<=\"id\":\")\w{8}(?=\")")
 """Ids and times that an answer makes."""
 
 _recorded: dict[asyncio.Task[Any] | None, list[str]] = {}
@@ -136,7 +136,7 @@ async def _observed(
     told = f"{answer.text} {headers} {lines}"
     for value in masked:
         told = told.replace(value, "?")
-    return {"status": answer.status_code, "told": _NEW.sub("new", told), "sql": statements}
+    return {"status": answer.status_code, "told": MADE.sub("new", told), "sql": statements}
 
 
 def _secrets(rest: Rest, operation: Operation) -> Iterator[tuple[str, ...]]:

@@ -17,6 +17,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from remembrancer import errors
 from remembrancer.access import REFUSED_KEY, Actor, KeyCheck, as_user
 from remembrancer.db.pipeline import is_pooled, pipelined
+from remembrancer.db.cap import Cap
+from remembrancer.db.pipeline import pipelined, prepare_early
 from remembrancer.db.pool import Driver, Pool
 from remembrancer.db.rows import Binds
 from remembrancer.db.slow import SlowTrips, watched_cursor
@@ -159,7 +161,9 @@ class Database:
     Every transaction first sets the actor for row-level security.
     """
 
-    def __init__(self, url: str, *, pool_size: int = 10, slow_query_ms: int = 0) -> None:
+    def __init__(
+        self, url: str, *, pool_size: int = 10, slow_query_ms: int = 0, cap: Cap | None = None
+    ) -> None:
         self.url = driver_url(url)
         self._slow = SlowTrips(slow_query_ms, self._plan) if slow_query_ms else None
         self._engine = _create_engine(self.url, self._slow)
@@ -167,6 +171,7 @@ class Database:
         self._settings = _SETTINGS
         if make_url(url).username != APP_ROLE:
             self._settings = {**_SETTINGS, "role": APP_ROLE}
+        self._pool = Pool(self._engine, pool_size, cap)
         self._is_closed = False
 
     @asynccontextmanager

@@ -18,6 +18,7 @@ from sqlalchemy.util import greenlet_spawn
 
 from remembrancer.db.pipeline import set_up
 from remembrancer.db.slow import SlowTrips
+from remembrancer.db.cap import Cap
 from remembrancer.errors import DatabaseUnavailable, RemembrancerError
 from remembrancer.telemetry.spans import span
 
@@ -44,6 +45,9 @@ class Pool:
     def __init__(self, engine: AsyncEngine, size: int, slow: SlowTrips | None) -> None:
         self._engine = engine
         self._slow = slow
+    def __init__(self, engine: AsyncEngine, size: int, cap: Cap | None = None) -> None:
+        self._engine = engine
+        self._cap = cap
         self._free = asyncio.Semaphore(size)
         self._idle: list[Lent] = []
 
@@ -98,11 +102,30 @@ class Pool:
 
     async def close(self) -> None:
         """Close the connections that are not lent; others may be opened afterwards."""
-        while self._idle:
-            await self._discard(self._idle.pop())
+        while await self.close_idle():
+            pass
         await self._engine.dispose()
+        if self._cap is not None:
+            self._cap.forget(self)
+
+    async def close_idle(self) -> bool:
+        """Close the connection that was used longest ago; return whether there was any."""
+        if self._idle:
+            await self._discard(self._idle.pop(0))
+            return True
+        return False
 
     async def _open(self) -> Lent:
+        if self._cap is None:
+            return await self._connect()
+        await self._cap.take(self)
+        try:
+            return await self._connect()
+        except BaseException:
+            self._cap.give_back()
+            raise
+
+    async def _connect(self) -> Lent:
         record = await greenlet_spawn(self._engine.sync_engine.raw_connection)
         driver = cast("Driver", record.driver_connection)
         # BEGIN is ours: it travels with the first statement.
@@ -119,11 +142,15 @@ class Pool:
         finally:
             if usable and not lent.in_transaction:
                 self._idle.append(lent)
+                if self._cap is not None:
+                    self._cap.note_idle(self)
             else:
                 await self._discard(lent)
 
     async def _discard(self, lent: Lent) -> None:
         lost = lent.driver.closed
+        if self._cap is not None:
+            self._cap.give_back()
         if lent.record.is_valid:  # SQLAlchemy closes those whose loss it sees
             await greenlet_spawn(lent.record.invalidate)
         # The others are lost too: the server was started anew.

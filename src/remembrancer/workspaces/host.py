@@ -16,9 +16,9 @@ from remembrancer.ids import DEFAULT_WORKSPACE
 from remembrancer.periodic import Periodic
 from remembrancer.settings import Settings
 from remembrancer.workspaces import repository
+from remembrancer.workspaces.databases import Servers
 from remembrancer.workspaces.rows import WorkspaceRow
 from remembrancer.workspaces.schemas import WorkspaceState
-from remembrancer.workspaces.servers import Servers
 
 log = logging.getLogger(__name__)
 
@@ -144,7 +144,7 @@ class Host(Generic[Store]):
         async with self._database.system() as connection:
             if used:
                 await repository.note_uses(connection, used)
-            rows = {row.name: row for row in await repository.some(connection, names)}
+            rows = {row.name: row for row in await repository.with_names(connection, names)}
         for name in names:
             if (opened := self._opened.get(name)) is not None:
                 self._compare(opened, rows.get(name))

@@ -52,8 +52,8 @@ async def page(connection: AsyncConnection, limit: int, cursor: str | None) -> P
     return _PAGES.cut([row.shown() for row in rows], limit)
 
 
-async def some(connection: AsyncConnection, names: Collection[str]) -> list[WorkspaceRow]:
-    return await all_rows(connection, WorkspaceRow, _sql("some"), {"names": list(names)})
+async def with_names(connection: AsyncConnection, names: Collection[str]) -> list[WorkspaceRow]:
+    return await all_rows(connection, WorkspaceRow, _sql("with_names"), {"names": list(names)})
 
 
 async def used(connection: AsyncConnection, since: datetime | None) -> Sequence[str]:

@@ -34,9 +34,6 @@ class WorkspaceLimits(Input):
     """Limits of one workspace; null means none beside those of the server."""
 
     requests_per_minute: int | None = Field(None, ge=1, le=10_000_000)
-    storage_bytes: int | None = Field(
-        None, ge=1, description="Bytes of its database from which nothing more is stored."
-    )
 
 
 class WorkspaceCreate(Input):

@@ -20,6 +20,7 @@ from remembrancer.settings import MAIN
 from remembrancer.statistics import Counts
 from remembrancer.validation import validate
 from remembrancer.workspaces import repository
+from remembrancer.workspaces.databases import create_database, drop_database, size
 from remembrancer.workspaces.host import Host
 from remembrancer.workspaces.rows import WorkspaceRow
 from remembrancer.workspaces.schemas import (
@@ -30,7 +31,6 @@ from remembrancer.workspaces.schemas import (
     WorkspaceLimits,
     WorkspaceState,
 )
-from remembrancer.workspaces.servers import create_database, drop_database, size
 
 Store = TypeVar("Store")
 RENEW_SECONDS: Final = 5.0

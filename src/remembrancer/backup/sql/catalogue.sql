@@ -1,6 +1,7 @@
 -- The tables, sequences and functions of a store, from the database's catalogue. The schema of the
 -- store is called `public` here, whatever its name: a backup may be restored into another.
 
+-- Not the registry of workspaces: their databases have backups of their own.
 -- name: tables
 SELECT CASE n.nspname WHEN current_schema() THEN 'public' ELSE n.nspname END || '.' || c.relname,
        n.nspname, c.relname, c.relforcerowsecurity,
@@ -11,6 +12,8 @@ SELECT CASE n.nspname WHEN current_schema() THEN 'public' ELSE n.nspname END || 
   JOIN pg_namespace AS n ON n.oid = c.relnamespace
  WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname IN (current_schema(), 'jobs')
    AND c.relname <> 'alembic_version'
+ WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname IN ('public', 'jobs')
+   AND (n.nspname, c.relname) NOT IN (('public', 'alembic_version'), ('public', 'workspaces'))
    -- The service may read its own tables; the database may have others.
    AND has_table_privilege('remembrancer_app', c.oid, 'SELECT')
    AND NOT EXISTS (SELECT FROM pg_depend AS d

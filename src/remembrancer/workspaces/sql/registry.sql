@@ -18,7 +18,7 @@ SELECT id, name, server, database, state, revision, limits, created_at, used_at
  WHERE CAST(:after AS text) IS NULL OR name > CAST(:after AS text)
  ORDER BY name LIMIT :count;
 
--- name: some
+-- name: with_names
 SELECT id, name, server, database, state, revision, limits, created_at, used_at
   FROM workspaces WHERE name = ANY (CAST(:names AS text[]));
 

@@ -6,10 +6,11 @@ Functions with DDL block; use ``asyncio.to_thread`` in async code.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from uuid import uuid4
 
 import psycopg
+from psycopg.rows import TupleRow
 from psycopg.sql import SQL, Identifier
 from sqlalchemy import make_url
 
@@ -18,6 +19,7 @@ from remembrancer.db.migrate import migrate, newest
 from remembrancer.errors import Conflict, DatabaseUnavailable, InvalidInput
 from remembrancer.settings import MAIN, Settings, WorkspaceServer
 
+Connection = psycopg.Connection[TupleRow]
 _BLANK: Final = "remembrancer_blank_"
 _EXISTS: Final = "SELECT FROM pg_database WHERE datname = %s"
 _LOCK: Final = 6_148_914_692
@@ -97,7 +99,7 @@ def size(server: Server, database: str) -> int:
     return int(row[0]) if row else 0
 
 
-def _ensure_blank(server: Server, connection: psycopg.Connection[Any]) -> str:
+def _ensure_blank(server: Server, connection: Connection) -> str:
     blank = _BLANK + newest()
     if connection.execute(_EXISTS, [blank]).fetchone() is not None:
         return blank
@@ -113,7 +115,7 @@ def _ensure_blank(server: Server, connection: psycopg.Connection[Any]) -> str:
 
 
 @contextmanager
-def _connected(server: Server) -> Iterator[psycopg.Connection[Any]]:
+def _connected(server: Server) -> Iterator[Connection]:
     try:
         with psycopg.connect(
             libpq_url(server.owner_url), autocommit=True, connect_timeout=_CONNECT_SECONDS
@@ -130,12 +132,12 @@ def _connected(server: Server) -> Iterator[psycopg.Connection[Any]]:
 
 
 @contextmanager
-def _locked(server: Server) -> Iterator[psycopg.Connection[Any]]:
+def _locked(server: Server) -> Iterator[Connection]:
     """Yield a connection while no other process makes the blank database of the server."""
     with _connected(server) as lock, lock.transaction(), _connected(server) as connection:
         lock.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         yield connection
 
 
-def _execute(connection: psycopg.Connection[Any], sql: str, *names: str) -> None:
+def _execute(connection: Connection, sql: str, *names: str) -> None:
     connection.execute(SQL(sql).format(*map(Identifier, names)))
