@@ -55,6 +55,7 @@ ONLY_IN_THE_LIBRARY = {
     "tools.select": "tools are Python functions; the client lists their schemas",
     "keys.adopt": "the command line stores the admin's key",
     "keys.authenticate": "servers check the secret of a request",
+    "retention.remove_old": "the background of a store, and the turn of a workspace",
     "retention.start": "the store removes old rows while it is open",
     "retention.stop": "the store removes old rows while it is open",
     "jobs.counts": "jobs.list has the counts for the client",

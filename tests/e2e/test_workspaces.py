@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from helpers import ADMIN, Api, Store, audit_lines, headers_of, person, rows
 from pages import signed_in
 from serving import mcp_client
-from sqlalchemy import make_url
+from sqlalchemy import make_url, text
 from test_bad_input import Rest, rest
 from test_no_oracle import MADE, UNKNOWN
 
@@ -24,6 +24,7 @@ from remembrancer.db.cap import Cap
 from remembrancer.errors import Conflict, DatabaseUnavailable, Forbidden, NotFound, Unauthenticated
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.workspaces import service as services
+from remembrancer.workspaces import turns
 from remembrancer.workspaces.schemas import WorkspaceLimits
 
 __all__ = ["rest"]  # a fixture
@@ -178,7 +179,7 @@ async def test_nothing_crosses_workspaces_on_any_route(
             await headers_of(tenant, KeyCreate(name="m", role=Role.USER, user_id=mallory.id)),
         ]
     before = rows("SELECT count(*), max(id::text) FROM memories"), len(audit_lines())
-    told: dict[str, Any] = {}
+    differing: dict[str, Any] = {}
     tried = 0
     for operation, headers in product(rest.operations, keys):
         body = rest.good_body(operation) if operation.body else None
@@ -198,15 +199,15 @@ async def test_nothing_crosses_workspaces_on_any_route(
                 headers=headers,
                 json=sent,
             )
-            text = answer.text
+            told = answer.text
             for value in {*ids.values(), *rest.ids.values()}:
-                text = text.replace(value, "?") if len(value) > 6 else text
-            answers.append((answer.status_code, MADE.sub("new", text)))
+                told = told.replace(value, "?") if len(value) > 6 else told
+            answers.append((answer.status_code, MADE.sub("new", told)))
         tried += 1
         if answers[0] != answers[1]:
-            told[f"{operation.method} {operation.path}"] = answers
+            differing[f"{operation.method} {operation.path}"] = answers
         assert "Ada likes tea" not in answers[0][1]
-    assert told == {}
+    assert differing == {}
     assert tried > 200
     assert before == (rows("SELECT count(*), max(id::text) FROM memories"), len(audit_lines()))
 
@@ -390,3 +391,51 @@ async def test_the_library_opens_a_workspace(host: Remembrancer, database_url: s
     with pytest.raises(NotFound, match="no such workspace"):
         async with Remembrancer.open(settings=settings, workspace="nobody"):
             pass
+
+
+async def test_background_work_takes_turns(
+    host: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A workspace with much to do lets others go first, and what is due anywhere is done."""
+    done: list[str] = []
+    started = asyncio.Event()
+
+    def prepare(store: Remembrancer) -> None:
+        async def work(number: int) -> dict[str, int]:
+            done.append(store.workspace)
+            started.set()
+            return {"number": number}
+
+        store.tasks["work"] = work
+
+    host.host.prepare = prepare
+    for name in ("tenant-busy", "tenant-calm"):
+        await host.workspaces.create(ADMIN, name)
+    await queue(host, "tenant-busy", 6)
+    await queue(host, "tenant-calm", 1)
+    # A turn ends with the job that runs when its time is over.
+    monkeypatch.setattr(turns, "TURN_SECONDS", 0.0)
+    while len(done) < 7:
+        before = len(done)
+        await host.turns.look()
+        await asyncio.gather(*host.turns._running.values())
+        assert len(done) > before
+        host.turns._round_at = float("-inf")
+    assert "tenant-calm" in done[:3]
+    await queue(host, "tenant-calm", 3)
+    await host.turns.once()
+    assert done.count("tenant-calm") == 4
+    await host.workspaces.suspend(ADMIN, "tenant-busy")
+    await host.turns.once()  # one that may not be used stops nobody
+
+
+async def queue(host: Remembrancer, name: str, count: int) -> None:
+    async with host.host.use(name) as store, store.database.system() as connection:
+        for number in range(count):
+            await connection.execute(
+                text(
+                    "SELECT jobs.enqueue('work', 'work', CAST(:key AS text),"
+                    " CAST(:arguments AS jsonb))"
+                ),
+                {"key": f"work:{number}", "arguments": json.dumps({"number": number})},
+            )
