@@ -199,8 +199,8 @@ class Rest:
             "/api/conversations/{conversation_id}/answer": {"content": "Hello", **own},
             "/api/memory/context": {"message": "tea", **own},
             "/api/keys": {"name": "key", "role": "service"},
-            "/api/workspaces": {"name": "default"},
-            "/api/workspaces/{name}/limits": {"requests_per_minute": 60},
+            "/api/workspaces": {"name": "another"},
+            "/api/workspaces/{workspace}/limits": {"requests_per_minute": 60},
             "/api/spaces": {"name": "Gran"},
             "/api/spaces/{space_id}": {"name": "Granny"},
             "/api/spaces/{space_id}/members": {"user_id": self.ids["other_user_id"]},
@@ -276,7 +276,12 @@ async def rest(api: Api, ada: User, agent: Agent, application: FastAPI) -> Rest:
     kite = await api.memory.remember("Ada had a kite.", user=ada)
     batch = await api.memory.memories.forget_many(as_actor(ada), [kite.memory.id])
     spare = KeyCreate(name="spare", role=Role.SERVICE)
+    rows(
+        "INSERT INTO workspaces (id, name, server, database, state, revision)"
+        " VALUES (gen_random_uuid(), 'customer', 'main', 'none', 'active', '')"
+    )
     ids = {
+        "workspace": "customer",
         "place_id": home.place_id,
         "name": "add_to_memory",
         "space_id": str(space.id),
@@ -319,8 +324,9 @@ async def test_the_right_request_is_taken_everywhere(rest: Rest) -> None:
     """The requests that the other tests spoil are good ones."""
     for operation in rest.operations:
         body = {"body": rest.good_body(operation)} if operation.body else {}
+        # A new workspace is a new database.
         if operation.method == "DELETE" or operation.path.endswith(
-            ("/restore", "/merges", "/leave", "/accept", "/decline")
+            ("/api/workspaces", "/restore", "/merges", "/leave", "/accept", "/decline")
         ):
             continue
         response = await rest.send(operation, **body)
@@ -685,11 +691,11 @@ STAFF_ONLY = {
     ("POST", "/api/retention"): "user service",
     ("POST", "/api/workspaces"): "user service",
     ("GET", "/api/workspaces"): "user service",
-    ("GET", "/api/workspaces/{name}"): "user service",
-    ("PUT", "/api/workspaces/{name}/limits"): "user service",
-    ("POST", "/api/workspaces/{name}/suspend"): "user service",
-    ("POST", "/api/workspaces/{name}/resume"): "user service",
-    ("DELETE", "/api/workspaces/{name}"): "user service",
+    ("GET", "/api/workspaces/{workspace}"): "user service",
+    ("PUT", "/api/workspaces/{workspace}/limits"): "user service",
+    ("POST", "/api/workspaces/{workspace}/suspend"): "user service",
+    ("POST", "/api/workspaces/{workspace}/resume"): "user service",
+    ("DELETE", "/api/workspaces/{workspace}"): "user service",
     ("DELETE", "/api/keys/{key}"): "service",
     ("POST", "/api/keys/{key}/rotate"): "service",
 }

@@ -35,35 +35,35 @@ async def list_workspaces(app: App, actor: Caller, page: Paging) -> Page[Workspa
     return await app.workspaces.list(actor, **page)
 
 
-@router.get("/{name}")
-async def get_workspace(app: App, actor: Caller, name: Name) -> Workspace:
+@router.get("/{workspace}")
+async def get_workspace(app: App, actor: Caller, workspace: Name) -> Workspace:
     """Return a workspace."""
-    return await app.workspaces.get(actor, name)
+    return await app.workspaces.get(actor, workspace)
 
 
-@router.put("/{name}/limits")
+@router.put("/{workspace}/limits")
 async def set_workspace_limits(
-    app: App, actor: Caller, name: Name, limits: WorkspaceLimits
+    app: App, actor: Caller, workspace: Name, limits: WorkspaceLimits
 ) -> Workspace:
     """Set the limits of a workspace. All servers know them within a second."""
-    return await app.workspaces.update(actor, name, limits)
+    return await app.workspaces.update(actor, workspace, limits)
 
 
-@router.post("/{name}/suspend")
-async def suspend_workspace(app: App, actor: Caller, name: Name) -> Workspace:
+@router.post("/{workspace}/suspend")
+async def suspend_workspace(app: App, actor: Caller, workspace: Name) -> Workspace:
     """Refuse all requests to a workspace, within a second everywhere, until it is resumed."""
-    return await app.workspaces.suspend(actor, name)
+    return await app.workspaces.suspend(actor, workspace)
 
 
-@router.post("/{name}/resume")
-async def resume_workspace(app: App, actor: Caller, name: Name) -> Workspace:
+@router.post("/{workspace}/resume")
+async def resume_workspace(app: App, actor: Caller, workspace: Name) -> Workspace:
     """Let a suspended workspace be used again."""
-    return await app.workspaces.resume(actor, name)
+    return await app.workspaces.resume(actor, workspace)
 
 
-@router.delete("/{name}")
+@router.delete("/{workspace}")
 async def drop_workspace(
-    app: App, actor: Caller, name: Name, dry_run: DryRun = True
+    app: App, actor: Caller, workspace: Name, dry_run: DryRun = True
 ) -> DropReceipt:
     """Drop a suspended workspace with all that is in it, or say what that is."""
-    return await app.workspaces.drop(actor, name, dry_run=dry_run)
+    return await app.workspaces.drop(actor, workspace, dry_run=dry_run)

@@ -117,24 +117,24 @@ class Workspaces(Group[By]):
     def list(self, **paging: Unpack[Paging]) -> Page[Workspace]:
         """List workspaces by name, all but the default one."""
 
-    @operation("GET /api/workspaces/{name}")
-    def get(self, name: str) -> Workspace:
+    @operation("GET /api/workspaces/{workspace}")
+    def get(self, workspace: str) -> Workspace:
         """Return a workspace; raise ``NotFound`` for an unknown one."""
 
-    @operation("PUT /api/workspaces/{name}/limits")
-    def update(self, name: str, limits: WorkspaceLimits) -> Workspace:
+    @operation("PUT /api/workspaces/{workspace}/limits")
+    def update(self, workspace: str, limits: WorkspaceLimits) -> Workspace:
         """Set the limits of a workspace. All servers know them within a second."""
 
-    @operation("POST /api/workspaces/{name}/suspend")
-    def suspend(self, name: str) -> Workspace:
+    @operation("POST /api/workspaces/{workspace}/suspend")
+    def suspend(self, workspace: str) -> Workspace:
         """Refuse all requests to a workspace until it is resumed: within a second everywhere."""
 
-    @operation("POST /api/workspaces/{name}/resume")
-    def resume(self, name: str) -> Workspace:
+    @operation("POST /api/workspaces/{workspace}/resume")
+    def resume(self, workspace: str) -> Workspace:
         """Let a workspace be used again that was suspended."""
 
-    @operation("DELETE /api/workspaces/{name}")
-    def drop(self, name: str, *, dry_run: bool = True) -> DropReceipt:
+    @operation("DELETE /api/workspaces/{workspace}")
+    def drop(self, workspace: str, *, dry_run: bool = True) -> DropReceipt:
         """Drop a suspended workspace with all that is in it, for good, or say what that is.
 
         A dry run, the default, drops nothing. Raises ``Conflict`` for one that is not suspended.

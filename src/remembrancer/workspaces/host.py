@@ -208,8 +208,10 @@ async def owner_address(settings: Settings, owner_url: str) -> str:
 
 
 async def _find(database: Database, name: str) -> WorkspaceRow:
-    async with database.system() as connection:
-        row = await repository.get(connection, name)
+    row = None
+    if name.isprintable():  # Postgres refuses some texts, which no workspace has as a name
+        async with database.system() as connection:
+            row = await repository.get(connection, name)
     if row is None:
         raise NotFound("no such workspace", field="workspace")
     return row

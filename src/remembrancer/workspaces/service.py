@@ -37,6 +37,9 @@ RENEW_SECONDS: Final = 5.0
 """Seconds after which whoever changes a workspace says that it still does."""
 
 
+_IN_USE: Final = (WorkspaceState.ACTIVE, WorkspaceState.SUSPENDED)
+
+
 class Workspaces:
     """Workspaces of this host. Only a key of the default workspace manages them."""
 
@@ -114,41 +117,41 @@ class Workspaces:
         async with self._database.system() as connection:
             return await repository.page(connection, limit, cursor)
 
-    async def get(self, actor: Actor, name: str) -> Workspace:
+    async def get(self, actor: Actor, workspace: str) -> Workspace:
         """Return a workspace; raise ``NotFound`` for an unknown one."""
-        self._require(actor)
-        return (await self._host().find(name)).shown()
+        self._require(actor, workspace)
+        return (await self._host().find(workspace)).shown()
 
-    async def update(self, actor: Actor, name: str, limits: WorkspaceLimits) -> Workspace:
+    async def update(self, actor: Actor, workspace: str, limits: WorkspaceLimits) -> Workspace:
         """Set the limits of a workspace. All servers know them within a second."""
-        self._require(actor)
-        return await self._change(actor, "update", name, limits=limits)
+        self._require(actor, workspace)
+        return await self._change(actor, "update", workspace, limits=limits)
 
-    async def suspend(self, actor: Actor, name: str) -> Workspace:
+    async def suspend(self, actor: Actor, workspace: str) -> Workspace:
         """Refuse all requests to a workspace until it is resumed: within a second everywhere."""
-        self._require(actor)
-        async with self._held(name, WorkspaceState.ACTIVE, WorkspaceState.SUSPENDED) as (_, holder):
-            return await self._change(actor, "suspend", name, holder, WorkspaceState.SUSPENDED)
+        self._require(actor, workspace)
+        async with self._held(workspace, *_IN_USE) as (_, holder):
+            return await self._change(actor, "suspend", workspace, holder, WorkspaceState.SUSPENDED)
 
-    async def resume(self, actor: Actor, name: str) -> Workspace:
+    async def resume(self, actor: Actor, workspace: str) -> Workspace:
         """Let a workspace be used again that was suspended."""
-        self._require(actor)
-        async with self._held(name, WorkspaceState.ACTIVE, WorkspaceState.SUSPENDED) as (_, holder):
-            return await self._change(actor, "resume", name, holder, WorkspaceState.ACTIVE)
+        self._require(actor, workspace)
+        async with self._held(workspace, *_IN_USE) as (_, holder):
+            return await self._change(actor, "resume", workspace, holder, WorkspaceState.ACTIVE)
 
-    async def drop(self, actor: Actor, name: str, *, dry_run: bool = True) -> DropReceipt:
+    async def drop(self, actor: Actor, workspace: str, *, dry_run: bool = True) -> DropReceipt:
         """Drop a suspended workspace with all that is in it, for good, or say what that is.
 
         A dry run, the default, drops nothing. Raises ``Conflict`` for one that is not suspended.
         """
-        self._require(actor)
+        self._require(actor, workspace)
         states = (WorkspaceState.SUSPENDED, WorkspaceState.DROPPING)
         if dry_run:
-            row = await self._host().find(name)
+            row = await self._host().find(workspace)
             return await self._receipt(row, dry_run=True)
-        async with self._held(name, *states) as (row, holder):
+        async with self._held(workspace, *states) as (row, holder):
             receipt = await self._receipt(row, dry_run=False)
-            await self._change(actor, "drop", name, holder, WorkspaceState.DROPPING)
+            await self._change(actor, "drop", workspace, holder, WorkspaceState.DROPPING)
             await self._remove(row, holder)
         return receipt
 
@@ -170,8 +173,10 @@ class Workspaces:
                 done += 1
         return done
 
-    def _require(self, actor: Actor) -> None:
+    def _require(self, actor: Actor, workspace: str | None = None) -> None:
         actor.require(Role.ADMIN)
+        if workspace is not None and not workspace.isprintable():
+            raise NotFound("no such workspace", field="workspace")
         if not self._is_host:
             raise Forbidden("workspaces are managed with an admin key of the workspace default")
 
