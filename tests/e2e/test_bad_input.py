@@ -760,8 +760,9 @@ FEW = 1
 MANY = pytest.param(50, marks=pytest.mark.soak)
 """Requests, right and wrong ones, for each operation and after each other one."""
 FOR_STAFF = "|".join(f"^{re.escape(path)}$" for _, path in STAFF_ONLY)
-LEFT_OUT = r"/erase$|^/api/keys/|^/api/memory/policy$"
-"""Paths of what would end the key, or the user, that the requests are sent with."""
+LEFT_OUT = r"/erase$|^/api/keys/|^/api/memory/policy$|^/api/workspaces"
+"""Paths of what would end the key, or the user, that the requests are sent with; a workspace is a
+database."""
 LEADS_TO = {
     "remember": {"memory_id": "/memory/id"},
     "open_conversation": {"conversation_id": "/id"},

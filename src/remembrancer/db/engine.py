@@ -16,9 +16,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from remembrancer import errors
 from remembrancer.access import REFUSED_KEY, Actor, KeyCheck, as_user
-from remembrancer.db.pipeline import is_pooled, pipelined
 from remembrancer.db.cap import Cap
-from remembrancer.db.pipeline import pipelined, prepare_early
+from remembrancer.db.pipeline import is_pooled, pipelined
 from remembrancer.db.pool import Driver, Pool
 from remembrancer.db.rows import Binds
 from remembrancer.db.slow import SlowTrips, watched_cursor
@@ -167,11 +166,10 @@ class Database:
         self.url = driver_url(url)
         self._slow = SlowTrips(slow_query_ms, self._plan) if slow_query_ms else None
         self._engine = _create_engine(self.url, self._slow)
-        self._pool = Pool(self._engine, pool_size, self._slow)
+        self._pool = Pool(self._engine, pool_size, self._slow, cap)
         self._settings = _SETTINGS
         if make_url(url).username != APP_ROLE:
             self._settings = {**_SETTINGS, "role": APP_ROLE}
-        self._pool = Pool(self._engine, pool_size, cap)
         self._is_closed = False
 
     @asynccontextmanager

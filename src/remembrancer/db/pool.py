@@ -16,9 +16,9 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.util import greenlet_spawn
 
+from remembrancer.db.cap import Cap
 from remembrancer.db.pipeline import set_up
 from remembrancer.db.slow import SlowTrips
-from remembrancer.db.cap import Cap
 from remembrancer.errors import DatabaseUnavailable, RemembrancerError
 from remembrancer.telemetry.spans import span
 
@@ -42,11 +42,11 @@ class Lent:
 class Pool:
     """Lends up to ``size`` connections; they are opened when they are needed."""
 
-    def __init__(self, engine: AsyncEngine, size: int, slow: SlowTrips | None) -> None:
+    def __init__(
+        self, engine: AsyncEngine, size: int, slow: SlowTrips | None, cap: Cap | None = None
+    ) -> None:
         self._engine = engine
         self._slow = slow
-    def __init__(self, engine: AsyncEngine, size: int, cap: Cap | None = None) -> None:
-        self._engine = engine
         self._cap = cap
         self._free = asyncio.Semaphore(size)
         self._idle: list[Lent] = []

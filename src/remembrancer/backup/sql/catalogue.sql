@@ -11,9 +11,7 @@ SELECT CASE n.nspname WHEN current_schema() THEN 'public' ELSE n.nspname END || 
   FROM pg_class AS c
   JOIN pg_namespace AS n ON n.oid = c.relnamespace
  WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname IN (current_schema(), 'jobs')
-   AND c.relname <> 'alembic_version'
- WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname IN ('public', 'jobs')
-   AND (n.nspname, c.relname) NOT IN (('public', 'alembic_version'), ('public', 'workspaces'))
+   AND c.relname NOT IN ('alembic_version', 'workspaces')
    -- The service may read its own tables; the database may have others.
    AND has_table_privilege('remembrancer_app', c.oid, 'SELECT')
    AND NOT EXISTS (SELECT FROM pg_depend AS d
