@@ -23,6 +23,7 @@ _NAMES: Final = {
     "Apache License, Version 2.0": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
     "BSD 2-Clause License": "BSD-2-Clause",
+    "BSD 3-Clause license": "BSD-3-Clause",
     "GNU Lesser General Public License v2 or later (LGPLv2+)": "LGPL-2.1-or-later",
     "ISC License": "ISC",
     "MIT License": "MIT",

@@ -1,6 +1,9 @@
 """Helpers of the tests: people, clients, an empty store."""
 
 import importlib.util
+import io
+import json
+import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -160,6 +163,21 @@ class Api:
     async def key_of(self, user: User) -> dict[str, str]:
         """Headers of a key that can only be ``user``."""
         return await headers_of(self.memory, KeyCreate(name="own", role=Role.USER, user_id=user.id))
+
+
+async def exported(memory: Remembrancer, user: Any, actor: Any = None) -> list[dict[str, Any]]:
+    """Return the records of a user's export as JSON Lines."""
+    parts = memory.users.export(actor or as_actor(), getattr(user, "id", user))
+    file = b"".join([part async for part in parts])
+    return [json.loads(line) for line in file.splitlines()]
+
+
+def texts_of(file: bytes) -> str:
+    """Return all texts of an export, in whichever format."""
+    if not file.startswith(b"PK"):
+        return file.decode()
+    with zipfile.ZipFile(io.BytesIO(file)) as archive:
+        return "\n".join(name + archive.read(name).decode() for name in archive.namelist())
 
 
 async def headers_of(memory: Remembrancer, key: KeyCreate) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeVar
 from uuid import UUID
 
 import pytest
-from helpers import ADMIN, empty, person, rows
+from helpers import ADMIN, empty, exported, person, rows
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from model import Item, World
@@ -524,7 +524,7 @@ class Store(RuleBasedStateMachine):
     async def export(self, user: UUID, own: UUID) -> None:
         """Read all that is one's own, and nothing else."""
         mine = {id_: item for id_, item in self.world.items.items() if item.owner == own}
-        lines = [line async for line in self.memory.users.export(as_actor(), user)]
+        lines = await exported(self.memory, user)
         found = {line["id"] for line in lines if line["type"] in {"memory", "message"}}
         self.agree(found, set(mine), lines, mine)
 

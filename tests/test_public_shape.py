@@ -24,6 +24,7 @@ ONLY_IN_THE_LIBRARY = {
     "summaries": "the worker's side of conversations.summarize",
     "lookup": "what the pages show; programs recall and list",
     "agent_memory": "what the pages show of each agent; programs list with an agent",
+    "restorations": "importers bring an export back",
     "names": "the pages name people and choose them; programs have ids",
     "saved_filters": "the list of memories in the pages has them; programs pass filters",
     "sign_ins": "sessions of the pages",

@@ -29,7 +29,6 @@ from remembrancer.db.migrate import migrate
 from remembrancer.db.pool import WAIT_SECONDS
 from remembrancer.document.service import Documents
 from remembrancer.embeddings import Embedder, create_embedder
-from remembrancer.erasure.export import Export
 from remembrancer.erasure.service import Erasure
 from remembrancer.extraction.llm_summariser import LLMSummariser
 from remembrancer.extraction.remake import remake_chunks
@@ -68,6 +67,8 @@ from remembrancer.nouns import (
 )
 from remembrancer.periodic import close_all
 from remembrancer.places.service import Places
+from remembrancer.portability.restorations import Restorations
+from remembrancer.portability.service import Export
 from remembrancer.preferences.policy import Policies
 from remembrancer.preferences.service import Preferences
 from remembrancer.recall import create_reranker
@@ -247,6 +248,12 @@ class Remembrancer:
         for periodic in periodics:
             periodic.start()
         stack.push_async_callback(close_all, periodics)
+
+    @cached_property
+    def restorations(self) -> Restorations:
+        """What brings exports back."""
+        budget = Budget(self.settings.budget.tokens, self.backend.usage_counts)
+        return Restorations(self.backend, budget, self.agents)
 
     @cached_property
     def worker(self) -> "Worker":

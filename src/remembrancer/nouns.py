@@ -9,13 +9,13 @@ from remembrancer.context.bulletin import Bulletins
 from remembrancer.context.service import Contexts
 from remembrancer.context.turns import ConversationTurns
 from remembrancer.erasure.deletions import erase_derived
-from remembrancer.erasure.export import Export
 from remembrancer.erasure.service import Erasure
 from remembrancer.extraction.service import Summaries
 from remembrancer.facts.service import Facts
 from remembrancer.identity.service import Identity
 from remembrancer.memories.batch import Batches
 from remembrancer.memories.service import Memories
+from remembrancer.portability.service import Export
 from remembrancer.preferences.repository import add_for_agent
 from remembrancer.recall.service import Recall
 from remembrancer.spaces.service import Spaces
@@ -36,7 +36,7 @@ class UserOperations(Users):
         self.preview_merge = identity.preview_merge
         self.merges = identity.merges
         self.undo_merge = identity.undo_merge
-        self.export = export.lines
+        self.export = export.export
         self.erase = erasure.erase_user
 
 

@@ -29,15 +29,15 @@ def storable(value: str) -> str:
     return value
 
 
-def storable_json(value: dict[str, Any]) -> dict[str, Any]:
+def storable_json(value: dict[str, Any], most: int = 8192) -> dict[str, Any]:
     """Raise ``ValueError`` for an object over 8 kB, or one that Postgres cannot store."""
     try:
         # Finds escapes and constants that Python writes and Postgres refuses.
         encoded = json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except (ValueError, TypeError, RecursionError):
         raise ValueError("must have only JSON values") from None
-    if len(encoded) > 8192:
-        raise ValueError("must have at most 8,192 bytes as JSON")
+    if len(encoded) > most:
+        raise ValueError(f"must have at most {most:,} bytes as JSON")
     if _deeper_than(value, _DEEPEST_JSON):
         raise ValueError(f"must be nested at most {_DEEPEST_JSON} levels deep")
     if _ESCAPED_NUL.search(encoded.decode()):

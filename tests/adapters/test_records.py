@@ -4,7 +4,7 @@ import sys
 from typing import Any
 
 import pytest
-from helpers import rows
+from helpers import exported, rows
 from scripted import Scripted, answer, fact, minded
 
 from remembrancer import (
@@ -71,10 +71,9 @@ async def test_records_are_exported_and_erased(memory: Remembrancer, ada: User, 
     await keep(memory, as_actor(ada), (A, "first"))
     await keep(memory, as_actor(ada), (A, "second"))
     await keep(memory, as_actor(bob), (A, "Bob's"))
-    lines = [line async for line in memory.users.export(as_actor(ada), ada.id)]
-    assert [one["address"] for one in lines if one["type"] == "memory"] == [["shelf", "a"]]
-    versions = [one["content"] for one in lines if one["type"] == "memory_version"]
-    assert versions == ["first", "second"]
+    [record] = [one for one in await exported(memory, ada) if one["type"] == "memory"]
+    assert record["address"] == ["shelf", "a"]
+    assert [one["content"] for one in record["versions"]] == ["first", "second"]
     await memory.users.erase(as_actor(ada), ada.id, dry_run=False)
     for table in ("memories", "memory_versions", "mentions", "recall_items", "postings"):
         assert rows(f"SELECT DISTINCT owner_id FROM {table}") in ([(bob.id,)], [])

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 from data.stores.write_store import ADMIN_KEY, ORDER, add_what_passes, fill
-from helpers import database_beside
+from helpers import database_beside, exported
 from pydantic import SecretStr
 from tables import content, shape
 
@@ -156,8 +156,8 @@ async def check_that_it_works(url: str, folder: Path) -> None:
         assert listed[ORDER].quoted
         assert "Ada drinks tea, never coffee." in listed
         assert "Ada's old flat was in Lund." not in listed
-        exported = [line["type"] async for line in memory.users.export(as_actor(), ada.id)]
-        assert exported.count("message") >= 28
+        types = [line["type"] for line in await exported(memory, ada)]
+        assert types.count("message") >= 28
         again = await memory.remember("Ada drinks tea, never coffee.", user=ada)
         assert again.memory.mention_count == 3
 

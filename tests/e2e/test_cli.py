@@ -855,3 +855,22 @@ def test_ctrl_c_stops_an_answer_and_then_the_chat(
             running.wait(15)
     _, errors = running.communicate()
     assert (running.returncode, errors) == (130, b"")
+
+
+def test_a_memory_is_exported_and_brought_back(cli: Cli, tmp_path: Path) -> None:
+    """In each format, for another user too; a file that is there is not overwritten."""
+    cli("users", "resolve", "matrix", "juno", "--name", "Juno")
+    cli("remember", "Juno tunes pianos.", "--user", "Juno")
+    for number, (format_, ending) in enumerate(
+        (("json", "jsonl"), ("markdown", "zip"), ("json-ld", "jsonld"))
+    ):
+        file, other = tmp_path / f"juno.{ending}", f"web:juno-{number}"
+        to_file = ("users", "export", "matrix:juno", "--format", format_, "-o", file)
+        assert "written to" in cli(*to_file).out
+        assert "the file exists" in refused(cli(*to_file))
+        cli("users", "resolve", "web", f"juno-{number}", "--name", "J")
+        assert "would be imported" in cli("import", file, "--user", other, "--dry-run").out
+        assert cli("import", file, "--user", other).code == 0
+        assert "1  memories existed already" in cli("import", file, "--user", other).out
+        assert "tunes pianos" in cli("memories", "list", "--user", other).out
+        assert "--user" in refused(cli("import", file))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from entry_points import Door, refusals
-from helpers import audit_lines, rows
+from helpers import audit_lines, exported, rows
 from test_expiry import in_days, let_time_pass
 
 from remembrancer import Agent, AgentCreate, Remembrancer, User, as_actor
@@ -91,7 +91,7 @@ async def test_every_operation_on_a_memory_takes_the_own_id(
 async def test_an_export_has_it(ada: User, memory: Remembrancer) -> None:
     """With the memory it belongs to."""
     await memory.remember(NOTE, user=ada, external_id="notes/17")
-    lines = [line async for line in memory.users.export(as_actor(), ada.id)]
+    lines = await exported(memory, ada)
     assert [line["external_id"] for line in lines if line["type"] == "memory"] == ["notes/17"]
 
 

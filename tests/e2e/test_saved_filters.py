@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import html_pages
 import pytest
-from helpers import ADMIN, audit_lines, rows
+from helpers import ADMIN, audit_lines, exported, rows
 from pages import Browser, World, base
 
 from remembrancer import as_actor
@@ -97,8 +97,8 @@ async def test_filters_are_exported_and_erased_with_the_memories(world: World) -
     filters, ada = world.memory.saved_filters, as_actor(world.ada)
     await filters.save(ada, "Goals", GOALS)
     kept = await filters.save(as_actor(world.bob), "Goals", GOALS)
-    lines = [line async for line in world.memory.users.export(ADMIN, world.ada.id)]
-    [line] = [line for line in lines if line["type"] == "saved_filter"]
+    lines = await exported(world.memory, world.ada, ADMIN)
+    [line] = lines[0]["saved_filters"]
     assert (line["name"], line["filters"]["text"]) == ("Goals", "tea & cake")
     await world.memory.users.erase(ADMIN, world.ada.id, memories_only=True, dry_run=False)
     assert rows("SELECT id FROM saved_filters") == [(kept.id,)]

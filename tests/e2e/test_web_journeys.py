@@ -5,7 +5,7 @@ from uuid import UUID
 
 import html_pages
 import pytest
-from helpers import ADMIN, audit_lines, rows
+from helpers import ADMIN, audit_lines, rows, texts_of
 from pages import Browser, World, base, secret_of
 
 from remembrancer import MemoryCreate, Role, as_actor
@@ -270,12 +270,18 @@ async def test_everything_is_erased_only_where_the_words_are_typed(
 async def test_an_export_is_a_file_of_the_person(world: World, ada_there: Browser) -> None:
     """The link on the profile hands over everything of hers, and nothing of Bob's."""
     page = await ada_there.get(f"{base(world)}/profile")
-    link = re.search(r'href="(/api/users/[^"]+/export)"', page)
-    assert link
-    response = await ada_there.client.get(link[1])
-    assert "attachment" in response.headers["content-disposition"]
-    assert "green tea" in response.text
-    assert "geese" not in response.text
+    links = re.findall(r'href="(/api/users/[^"]+/export[^"]*)"', page)
+    endings = []
+    for link in links:
+        response = await ada_there.client.get(link)
+        named = response.headers["content-disposition"]
+        name = re.fullmatch(r'attachment; filename=".+\.(\w+)"', named)
+        assert name
+        endings.append(name[1])
+        text = texts_of(response.content)
+        assert "green tea" in text
+        assert "geese" not in text
+    assert endings == ["zip", "jsonl", "jsonld"]
     await ada_there.get(f"/api/users/{world.bob.id}/export", 404)
 
 

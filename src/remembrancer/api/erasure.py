@@ -1,6 +1,5 @@
 """Erasure and export of a user's data."""
 
-import json
 from collections.abc import AsyncIterator
 from typing import Annotated
 
@@ -10,9 +9,9 @@ from fastapi.responses import StreamingResponse
 from remembrancer.api.dependencies import App, Caller, RequestActor
 from remembrancer.api.endpoints import Router
 from remembrancer.api.memories import MemoryId
-from remembrancer.erasure.export import Line
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.errors import InvalidInput
+from remembrancer.portability.schemas import ExportFormat
 from remembrancer.user_names import UserRef
 
 router = Router(tags=["erasure"])
@@ -53,20 +52,35 @@ async def erase_memory(
 @router.get(
     "/api/users/{user_id}/export",
     response_class=StreamingResponse,
-    responses={200: {"content": {"application/jsonl": {"schema": {"type": "string"}}}}},
+    responses={
+        200: {"content": {f.media_type: {"schema": {"type": "string"}} for f in ExportFormat}}
+    },
 )
-async def export_user(app: App, actor: Caller, user_id: UserRef) -> StreamingResponse:
-    """Return all data of a user as JSON Lines, one object per line."""
-    lines = app.users.export(actor, user_id)
-    first = await anext(lines)
+async def export_user(
+    app: App,
+    actor: Caller,
+    user_id: UserRef,
+    format_: Annotated[
+        ExportFormat,
+        Query(
+            alias="format",
+            description="`json`: JSON Lines, an object a line. `markdown`: a zip archive of notes. "
+            "`json-ld`: JSON-LD with the vocabulary of schema.org.",
+        ),
+    ] = ExportFormat.JSON,
+) -> StreamingResponse:
+    """Return everything of a user as a file, without what they have forgotten."""
+    parts = app.users.export(actor, user_id, format=format_)
+    first = await anext(parts)
+    name = f"remembrancer-{user_id}.{format_.ending}"
     return StreamingResponse(
-        _json_lines(first, lines),
-        media_type="application/jsonl",
-        headers={"Content-Disposition": f'attachment; filename="remembrancer-{user_id}.jsonl"'},
+        _joined(first, parts),
+        media_type=format_.media_type,
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
 
 
-async def _json_lines(first: Line, lines: AsyncIterator[Line]) -> AsyncIterator[str]:
-    yield json.dumps(first, ensure_ascii=False) + "\n"
-    async for line in lines:
-        yield json.dumps(line, ensure_ascii=False) + "\n"
+async def _joined(first: bytes, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for part in parts:
+        yield part

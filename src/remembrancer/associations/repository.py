@@ -6,6 +6,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor, Visibility, viewer_binds
@@ -19,6 +20,8 @@ from remembrancer.db.tables import associations, memories
 from remembrancer.ids import MemoryKey
 from remembrancer.paging import Page
 from remembrancer.search.repository import key_columns
+
+Row = dict[str, Any]
 
 _COLUMN: Final = associations.c
 _KEY: Final = ("owner_id", "memory_id", "target_owner_id", "target_id", "relation")
@@ -48,6 +51,13 @@ async def put(connection: AsyncConnection, rows: Sequence[dict[str, Any]]) -> li
     names = (*_KEY, "weight")
     binds = {f"{name}s": [row[name] for row in rows] for name in names}
     return await all_rows(connection, AssociationRow, _statement("set"), binds)
+
+
+async def restore(connection: AsyncConnection, owner_id: UUID, rows: Sequence[Row]) -> None:
+    """Add associations of an export; those that exist stay as they are."""
+    if rows:
+        await connection.execute(upsert(associations).values(list(rows)).on_conflict_do_nothing())
+        await reshare(connection, owner_id, [row["memory_id"] for row in rows])
 
 
 async def remove(

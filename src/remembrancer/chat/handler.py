@@ -234,11 +234,8 @@ class CommandHandler:
 
     async def _export(self, location: Location, _command: Command) -> Reply:
         user_id = location.actor.require_user()
-        lines = [
-            json.dumps(line, ensure_ascii=False)
-            async for line in self._app.users.export(location.actor, user_id)
-        ]
-        content = "".join(f"{line}\n" for line in lines).encode()
+        lines = [line async for line in self._app.users.export(location.actor, user_id)]
+        content = b"".join(lines)
         text = [[Span(f"All your data: {len(lines)} lines.")]]
         return Reply(text, File("memory.jsonl", content))
 

@@ -54,7 +54,8 @@ def import_(
     Reads exports of ChatGPT, Claude, Gemini, Open WebUI, LibreChat, SillyTavern, Slack, Discord,
     Telegram, WhatsApp, Messenger, Signal and Matrix, mail, notes in Markdown, calendars, contacts,
     sessions of Claude Code and Codex, memories of mem0, Zep, Letta, LangMem, Hindsight and the MCP
-    memory server, LoCoMo files, JSONL and JSON. Checks all files before it stores anything.
+    memory server, LoCoMo files, JSONL and JSON, and what `users export` wrote. Checks all files
+    before it stores anything.
 
     Examples:
       remembrancer import chatgpt-export.zip --user Ada --dry-run

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import partial
-from json import dumps
 from pathlib import Path
 from typing import Annotated
 from uuid import UUID
@@ -20,6 +19,7 @@ from remembrancer.cli.runtime import SERVICE, with_store
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.identity.schemas import LinkResult, Merge
 from remembrancer.paging import all_items
+from remembrancer.portability.schemas import ExportFormat
 from remembrancer.text import plural
 from remembrancer.users.schemas import PlatformLink, ResolveUser, User
 
@@ -182,32 +182,38 @@ def export(
     context: typer.Context,
     user: UserArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="A new file.")],
+    format: Annotated[  # noqa: A002
+        ExportFormat, typer.Option(help="Format of the file.")
+    ] = ExportFormat.JSON,
 ) -> None:
-    """Write all data about a user to a file, as JSON Lines.
+    """Write everything of a user to a file: JSON Lines, notes in Markdown, or JSON-LD.
+
+    `remembrancer import` brings it back.
 
     Examples:
       remembrancer users export Ada --output ada.jsonl
+      remembrancer users export Ada --format markdown --output ada.zip
     """
 
     async def work(app: Remembrancer) -> int:
         user_id = await find_user(app, user)
-        count = 0
-        with output.open("x", encoding="utf-8") as file, progress() as bar:
-            task = bar.add_task("Rows", total=None)
-            async for line in app.users.export(SERVICE, user_id):
-                file.write(dumps(line, ensure_ascii=False) + "\n")
-                count += 1
-                bar.update(task, completed=count)
-        return count
+        size = 0
+        with output.open("xb") as file, progress() as bar:
+            task = bar.add_task("Bytes", total=None)
+            async for part in app.users.export(SERVICE, user_id, format=format):
+                file.write(part)
+                size += len(part)
+                bar.update(task, completed=size)
+        return size
 
     new_file(output)
     try:
-        count = with_store(context, work)
+        size = with_store(context, work)
     except BaseException:
         # An incomplete export could be mistaken for a complete one.
         output.unlink(missing_ok=True)
         raise
-    console().print(f"{plural(count, 'line')} written to {output}.")
+    console().print(f"{plural(size, 'byte')} written to {output}.")
 
 
 @erasure(group)

@@ -262,7 +262,7 @@ class Operation(_Operation, Generic[P, T]):
 
 
 class Stream(_Operation, Generic[P, T]):
-    """A method whose response has several lines."""
+    """A method whose response is a file, in parts."""
 
     @overload
     def __get__(
@@ -274,7 +274,7 @@ class Stream(_Operation, Generic[P, T]):
     def __get__(self, group: None, owner: Any = None) -> "Stream[P, T]": ...
     def __get__(self, group: Any, owner: Any = None) -> Any:
         """Return the method of a client, sync or async."""
-        return self if group is None else self.bound(group.sender.lines)
+        return self if group is None else self.bound(group.sender.parts)
 
 
 class Pages(Generic[P, PageT_co]):
@@ -339,7 +339,7 @@ def operation(
 
 
 def stream(endpoint: str) -> Callable[[Callable[Concatenate[Any, P], T]], Stream[P, T]]:
-    """Declare a method whose response has several lines."""
+    """Declare a method whose response is a file."""
     return lambda function: Stream(function, endpoint)
 
 

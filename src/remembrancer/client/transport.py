@@ -118,8 +118,8 @@ class AsyncHttp(_Http):
             await anyio.sleep(wait)
         return self._read(call, answer)
 
-    async def lines(self, call: Call[T]) -> AsyncIterator[T]:
-        """Yield the value of each line of a response."""
+    async def parts(self, call: Call[T]) -> AsyncIterator[bytes]:
+        """Yield the body of a response as it arrives."""
         try:
             request = self._request(self.client, call)
             response = await self.client.send(request, stream=True)
@@ -127,8 +127,8 @@ class AsyncHttp(_Http):
                 if not response.is_success:
                     await response.aread()
                     raise _refused(response)
-                async for line in response.aiter_lines():
-                    yield call.read(line.encode())
+                async for part in response.aiter_bytes():
+                    yield part
         except httpx2.HTTPError as error:
             raise self._unreached(error) from None
 
@@ -156,16 +156,15 @@ class Http(_Http):
             time.sleep(wait)
         return self._read(call, answer)
 
-    def lines(self, call: Call[T]) -> Iterator[T]:
-        """Yield the value of each line of a response."""
+    def parts(self, call: Call[T]) -> Iterator[bytes]:
+        """Yield the body of a response as it arrives."""
         try:
             request = self._request(self.client, call)
             with closing(self.client.send(request, stream=True)) as response:
                 if not response.is_success:
                     response.read()
                     raise _refused(response)
-                for line in response.iter_lines():
-                    yield call.read(line.encode())
+                yield from response.iter_bytes()
         except httpx2.HTTPError as error:
             raise self._unreached(error) from None
 

@@ -115,8 +115,8 @@ class Users(Group[By]):
         """Delete everything of a user for good; with ``dry_run``, only count."""
 
     @stream("GET /api/users/{user_id}/export")
-    def export(self, user_id: AnyUser) -> dict[str, Any]:
-        """Return all data of a user, one object at a time."""
+    def export(self, user_id: AnyUser, *, format: str = "json") -> bytes:  # noqa: A002
+        """Return everything of a user as a file, in parts: json, markdown or json-ld."""
 
 
 class Agents(Group[By]):

@@ -24,6 +24,8 @@ from remembrancer.db.sql import among, json_rows, numbered, statement, statement
 from remembrancer.db.tables import conversations, messages, participants, withheld_messages
 from remembrancer.paging import Page
 
+Row = dict[str, Any]
+
 _append = partial(statement, "remembrancer.conversations", "append")
 _TARGET: Final = numbered(statement_text("remembrancer.conversations", "append", "target"))
 _INSERT: Final = _append("insert", namespace=namespace_in_effect)
@@ -198,6 +200,53 @@ async def edit(connection: AsyncConnection, contents: Mapping[tuple[UUID, UUID],
         "contents": list(contents.values()),
     }
     await connection.execute(_EDIT, binds)
+
+
+async def restore(connection: AsyncConnection, row: Row, user_id: UUID) -> None:
+    """Insert a conversation of an export with its user, who has opened it then.
+
+    Without the platform's id, if another conversation has it.
+    """
+    row = {**row, "opened_by": user_id}
+    new = insert(conversations).values(row).on_conflict_do_nothing().returning(conversations.c.id)
+    added = (await connection.execute(new)).first()
+    if added is None:
+        row |= {"platform_conversation_id": None}
+        await connection.execute(insert(conversations).values(row))
+    joined = {"user_id": user_id, "conversation_id": row["id"]}
+    await connection.execute(insert(participants).values(joined))
+
+
+async def restore_messages(connection: AsyncConnection, rows: Sequence[Row]) -> set[UUID]:
+    """Insert messages of an export at their positions, and return the ids of those that are new.
+
+    Where another message has the position, and beyond the last message, at the end.
+    """
+    by_talk: dict[UUID, list[Row]] = {}
+    for row in rows:
+        by_talk.setdefault(row["conversation_id"], []).append(row)
+    for talk_id, of_talk in sorted(by_talk.items()):
+        query = select(conversations.c.message_count).filter_by(id=talk_id).with_for_update()
+        count = int((await connection.execute(query)).scalar_one())
+        column = messages.c
+        at = select(column.position).where(
+            column.conversation_id == talk_id,
+            among(column.position, [row["position"] for row in of_talk]),
+        )
+        taken = set((await connection.execute(at)).scalars())
+        last = count
+        for row in of_talk:
+            if row["position"] > count or row["position"] in taken:
+                last += 1
+                row["position"] = last
+            taken.add(row["position"])
+        if last > count:
+            change = update(conversations).filter_by(id=talk_id).values(message_count=last)
+            await connection.execute(change)
+    if not rows:
+        return set()
+    new = insert(messages).values(list(rows)).on_conflict_do_nothing()
+    return set((await connection.execute(new.returning(messages.c.id))).scalars())
 
 
 async def messages_after(

@@ -1,1 +1,1 @@
-"""Erasure for good, with receipts, and exports of a user's data."""
+"""Erasure for good, with receipts."""

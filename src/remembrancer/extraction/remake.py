@@ -46,9 +46,13 @@ async def remake_chunks(
     rows = (await connection.execute(_sql("empty"), binds)).all()
     if rows:
         await search.erase_sources(connection, [(row.owner_id, row.id) for row in rows])
-        ids = sorted({row.conversation_id for row in rows})
-        await connection.execute(_sql("enqueue"), {"conversations": ids})
+        await enqueue(connection, {row.conversation_id for row in rows})
     return len(rows)
+
+
+async def enqueue(connection: AsyncConnection, conversation_ids: Collection[UUID]) -> None:
+    """Queue jobs that make the emptied summaries of conversations anew."""
+    await connection.execute(_sql("enqueue"), {"conversations": sorted(conversation_ids)})
 
 
 class ChunkRemake:

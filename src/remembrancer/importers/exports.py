@@ -48,6 +48,7 @@ from remembrancer.importers.formats import (
     messenger,
     notes,
     open_webui,
+    person,
     signal,
     sillytavern,
     slack,
@@ -57,6 +58,7 @@ from remembrancer.importers.formats import (
 )
 from remembrancer.importers.options import Account, Options
 from remembrancer.importers.parse import Notes, invalid
+from remembrancer.portability.records import AnyRecord
 
 
 class Format(StrEnum):
@@ -118,6 +120,8 @@ class Format(StrEnum):
     """Calendars (.ics)."""
     CONTACTS = "contacts"
     """Contacts (.vcf)."""
+    REMEMBRANCER = "remembrancer"
+    """A person's memory as Remembrancer exports it."""
 
 
 PERSONAL: Final = frozenset({Format.WHATSAPP, Format.MESSENGER, Format.SIGNAL})
@@ -158,7 +162,14 @@ _OBJECTS: Sequence[tuple[Format, Callable[[object], bool]]] = (
     (Format.MESSENGER, messenger.looks_like),
     (Format.MATRIX, matrix.looks_like),
 )
+_TEXTS: Sequence[tuple[Format, Callable[[str], bool]]] = (
+    (Format.REMEMBRANCER, person.is_json_ld),
+    (Format.WHATSAPP, whatsapp.looks_like),
+    (Format.GEMINI, gemini_html.looks_like),
+)
+"""Formats that a whole text tells."""
 _LAYOUTS: Sequence[tuple[Format, Callable[[Bundle], bool]]] = (
+    (Format.REMEMBRANCER, person.is_vault),
     (Format.SLACK, slack.looks_like),
     (Format.DISCORD, discord.is_package),
     (Format.MESSENGER, messenger.is_download),
@@ -166,6 +177,7 @@ _LAYOUTS: Sequence[tuple[Format, Callable[[Bundle], bool]]] = (
 )
 """Formats that the names of files in a folder tell."""
 _LINES: Sequence[tuple[Format, Callable[[object], bool]]] = (
+    (Format.REMEMBRANCER, person.looks_like),
     (Format.MCP_MEMORY, mcp_memory.looks_like),
     (Format.CLAUDE_CODE, claude_code.looks_like),
     (Format.CODEX, codex.looks_like),
@@ -299,17 +311,16 @@ def _candidates(bundle: Bundle) -> Iterator[Member]:
 
 def detect_text(text: str, where: str) -> Format:
     """Return the format of one text; raise ``InvalidInput`` that says what it looks like."""
-    if whatsapp.looks_like(text):
-        return Format.WHATSAPP
-    if gemini_html.looks_like(text):
-        return Format.GEMINI
+    for format_, looks_like in _TEXTS:
+        if looks_like(text):
+            return format_
     line = _first_value(text.lstrip().partition("\n")[0])
     start = text.lstrip()[:1]
-    if start == "{" and (format_ := _match(_LINES, line)):
-        return format_
+    if start == "{" and (found := _match(_LINES, line)):
+        return found
     first = _first_value(text) if start in {"[", "{"} else None
-    if format_ := _match(_LISTS if start == "[" else _OBJECTS, first):
-        return format_
+    if found := _match(_LISTS if start == "[" else _OBJECTS, first):
+        return found
     if start == "[":
         _check_json(text, where)
     elif first is None:
@@ -367,6 +378,11 @@ class Export:
         if reader := _TRANSCRIPTS.get(self.format):
             for transcript in reader(self.bundle, self.options, self.notes):
                 yield transcript if self.owner is None else owned(transcript, self.owner)
+
+    def records(self) -> Iterator[AnyRecord]:
+        """Yield the records of an export of ours; raise ``InvalidInput`` with the position."""
+        self.notes = Notes()
+        yield from person.read(self.bundle, self.notes)
 
     def memories(self) -> Iterator[ExportedMemory]:
         """Yield the memories; raise ``InvalidInput`` with the position of an error."""

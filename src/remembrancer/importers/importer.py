@@ -24,6 +24,7 @@ from remembrancer.importers.exports import PERSONAL, Export, Format
 from remembrancer.importers.formats.telegram import UNKNOWN
 from remembrancer.importers.memory_import import MemoryImporter
 from remembrancer.importers.parse import invalid
+from remembrancer.importers.person_import import PersonImporter
 from remembrancer.importers.users import People, PlatformId, person_named
 from remembrancer.spaces.schemas import SpaceCreate
 
@@ -58,6 +59,7 @@ class Importer:
         self._people = People(app, actor)
         self._owners: dict[int, PlatformId] = {}
         self._memories = MemoryImporter(app, actor, self._people)
+        self._person = PersonImporter(app, actor, on_progress)
         self.result = ImportResult()
 
     async def check(self, export: Export) -> ImportResult:
@@ -79,7 +81,9 @@ class Importer:
             result.memories_added += 1
             if exported.about is not None:
                 people[exported.platform, exported.about] = exported.about
-        if not result.total:
+        if export.format is Format.REMEMBRANCER:
+            await self._person.check(export, result)
+        elif not result.total:
             raise InvalidInput("has no messages", field=export.name, items=0)
         result.people = set(people)
         await self._check_owner(export, people)
@@ -116,6 +120,8 @@ class Importer:
         for batch in _batches(export.memories()):
             await self._memories.store(batch, self.result)
             self._on_progress(len(batch))
+        if export.format is Format.REMEMBRANCER:
+            await self._person.store(export, self.result)
 
     async def store_transcript(self, transcript: Transcript) -> None:
         transcript = self._prepared(transcript)
@@ -149,6 +155,8 @@ class Importer:
         for batch in _batches(export.memories()):
             await self._memories.preview(batch, self.result)
             self._on_progress(len(batch))
+        if export.format is Format.REMEMBRANCER:
+            await self._person.preview(export, self.result)
 
     def _count(self, outcomes: Counter[str]) -> None:
         self.result.messages_added += outcomes["appended"]

@@ -27,7 +27,7 @@ _OF_FORMAT: Final[Mapping[Format, frozenset[str]]] = {
     },
 }
 """Endings of the files of a format, if it has its own."""
-_ANY: Final = frozenset({".json", ".jsonl", ".txt", ".zip", ".af", *ENDINGS})
+_ANY: Final = frozenset({".json", ".jsonl", ".jsonld", ".txt", ".zip", ".af", *ENDINGS})
 
 
 @dataclass(frozen=True, slots=True)

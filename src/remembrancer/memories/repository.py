@@ -11,14 +11,21 @@ from functools import cache, partial
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
-from sqlalchemy import TextClause, case, func, or_, select, text, update
+from sqlalchemy import TextClause, case, func, insert, or_, select, text, update
+from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor, Visibility, may_change, viewer_binds, visible
 from remembrancer.db.engine import Trip, together
 from remembrancer.db.rows import CountRow, TextRow, all_rows, one_row
 from remembrancer.db.sql import among, json_rows, statement
-from remembrancer.db.tables import conversations, memories, mentions, space_members
+from remembrancer.db.tables import (
+    conversations,
+    memories,
+    memory_versions,
+    mentions,
+    space_members,
+)
 from remembrancer.errors import Conflict, HiddenMemory, NotFound
 from remembrancer.ids import SHARED_OWNER, MemoryKey, short_id
 from remembrancer.memories import rules
@@ -26,6 +33,8 @@ from remembrancer.memories.rows import CitationRow, MemoryRow
 from remembrancer.memories.schemas import MemoryCreate, Review, Status
 from remembrancer.search import repository as search
 from remembrancer.users import repository as users
+
+Row = dict[str, Any]
 
 VISIBLE = visible("memories")
 ANY_STATUS = frozenset(Status)
@@ -318,6 +327,18 @@ def lock_related(
     return trip.add(_sql("related"), binds, RelatedMemory), trip.add(_TAKEN_IDS, binds, TextRow)
 
 
+async def active_places(
+    connection: AsyncConnection, owner_id: UUID, place_ids: Collection[str]
+) -> Sequence[MemoryRow]:
+    column = memories.c
+    query = select(memories).where(
+        column.owner_id == owner_id,
+        column.status == Status.ACTIVE,
+        among(column.place_id, place_ids),
+    )
+    return await all_rows(connection, MemoryRow, query)
+
+
 async def new_ids(connection: AsyncConnection, owner_id: UUID, count: int) -> list[str]:
     """Return ids that the owner has not used; call under the owner's lock."""
     ids: dict[str, None] = {}
@@ -345,6 +366,24 @@ def add(
     """
     binds = {"memories": json_rows(rows), "mentions": json_rows(mention_rows)}
     return trip.add(_add_statement(tuple(rows[0])), binds, CountRow)
+
+
+async def restore(
+    connection: AsyncConnection,
+    rows: Sequence[Row],
+    version_rows: Sequence[Row],
+    mention_rows: Sequence[Row],
+) -> set[str]:
+    """Insert memories of an export with all versions and mentions; return the ids of new ones."""
+    if not rows:
+        return set()
+    new = upsert(memories).values(list(rows)).on_conflict_do_nothing()
+    added = set((await connection.execute(new.returning(memories.c.id))).scalars())
+    for table, children in ((memory_versions, version_rows), (mentions, mention_rows)):
+        own = [row for row in children if row["memory_id"] in added]
+        if own:
+            await connection.execute(insert(table), own)
+    return added
 
 
 @cache

@@ -93,6 +93,18 @@ async def withhold(
     await _refresh(connection, owner_id, messages, remake_chunks)
 
 
+async def restore(
+    connection: AsyncConnection, owner_id: UUID, withheld: Collection[tuple[str, UUID]]
+) -> None:
+    """Note which memories, given with messages of an export, have taken these out of recall."""
+    binds = {
+        "owner_id": owner_id,
+        "memory_ids": [memory_id for memory_id, _ in withheld],
+        "message_ids": [message_id for _, message_id in withheld],
+    }
+    await connection.execute(_sql("withhold"), binds)
+
+
 async def release(
     connection: AsyncConnection,
     owner_id: UUID,

@@ -70,6 +70,7 @@ FORMATS: Final = {
     "messenger": "Messenger",
     "notes": lazy("Notes in Markdown"),
     "open-webui": "Open WebUI",
+    "remembrancer": "Remembrancer",
     "signal": "Signal",
     "sillytavern": "SillyTavern",
     "slack": "Slack",
@@ -104,8 +105,14 @@ EXPORTS: Final = {
     "langmem": lazy("The items of its store, as a JSON file"),
     "hindsight": lazy("The memories of a bank, as a JSON file"),
     "mcp-memory": lazy("Its file, memory.jsonl"),
+    "remembrancer": lazy("On another server: Profile, Export as notes or as JSON"),
 }
 """Where people get an export, by format."""
+EXPORT_FORMATS: Final = {
+    "markdown": lazy("Export as notes"),
+    "json": lazy("Export as JSON"),
+    "json-ld": lazy("Export as JSON-LD"),
+}
 OWN_PLATFORM: Final = "pages"
 """The platform of people who were added here, on none of their own. It is not shown."""
 PARTS: Final = {

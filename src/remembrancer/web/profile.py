@@ -11,7 +11,7 @@ from remembrancer.errors import InvalidInput, NotFound, RemembrancerError
 from remembrancer.identity.schemas import MergeRequest
 from remembrancer.users.schemas import PlatformLink, UserUpdate, zones
 from remembrancer.validation import validate
-from remembrancer.web import dependencies
+from remembrancer.web import dependencies, labels
 from remembrancer.web.languages import counted, gettext
 from remembrancer.web.people import person_in
 
@@ -39,6 +39,7 @@ async def _render(
         merges=merges,
         people=await request.app.names.people(actor, [merge.merged_id for merge in merges]),
         zones=zones(),
+        export_formats=labels.EXPORT_FORMATS,
         form=form,
     )
 

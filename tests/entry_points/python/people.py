@@ -3,6 +3,8 @@
 from typing import Any
 from uuid import UUID
 
+from helpers import exported
+
 from entry_points.base import Json, id_of
 from entry_points.python.base import PythonCalls, parsed
 from remembrancer import (
@@ -167,7 +169,7 @@ class PythonPeople(PythonCalls):
 
     async def exported(self, user: Any) -> list[Json]:
         async def lines() -> list[Json]:
-            return [line async for line in self.memory.users.export(self.actor, id_of(user))]
+            return await exported(self.memory, id_of(user), self.actor)
 
         return await self._tried(lines)
 

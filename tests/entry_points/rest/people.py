@@ -118,7 +118,7 @@ class RestPeople(RestCalls):
         response = await self.api.client.get(path, headers=self.headers)
         if not response.is_success:
             answer_of(response)
-        return [json.loads(line) for line in response.text.splitlines()]
+        return [json.loads(line) for line in response.content.splitlines()]
 
     async def audited(self, *, limit: int = 50, cursor: str | None = None, **wanted: Any) -> Json:
         return await self._send("GET", "/api/audit", limit=limit, cursor=cursor, **wanted)
